@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Turns recorded answers of TensorFlow into the short lines that the tests read.
+
+usage: compact.py VECTORS_DIR [TOPIC...]
+
+VECTORS_DIR/TOPIC/cases.json holds one case a line: {"name", "op", "args", "inputs", "expect"}, where
+every value under "expect" was produced by TensorFlow 2.21.0 on an x86-64 CPU. Nothing is computed
+here but which of TensorFlow's two splits its documented rules pick; a line is a case rewritten.
+"""
+import json
+import os
+import sys
+
+HEADER = "# TensorFlow 2.21.0, rewritten by compact.py. Do not edit.\n"
+FILES = ("tfrecord", "text", "fixed")
+
+
+def legacy(args):
+    """TensorFlow splits by the legacy rule where it shards by data (policy DATA, or AUTO over a
+    source without files) or has lost the batch size."""
+    if args.get("batching", "batch") in ("group_by_window", "ragged_dims", "batch_then_map"):
+        return True
+    files = args["source"].startswith(FILES)
+    return args["policy"] == "DATA" or (args["policy"] in ("AUTO", "HINT") and not files)
+
+
+def rebatch(cases):
+    """split KIND SIZE ROWS REPLICAS : rows of each replica
+    quota SIZE LANES LANE STEP : rows"""
+    lines = set()
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] == "distribute_dataset" and "steps" in expect:
+            kind = "rebatch_legacy" if legacy(args) else "rebatch_v2"
+            for step in expect["steps"]:
+                sizes = [len(rows) for rows in step]
+                size = max(args["global_batch"], sum(sizes))
+                lines.add("split %s %d %d %d : %s" % (kind, size, sum(sizes), len(sizes),
+                                                      " ".join(map(str, sizes))))
+        elif case["op"] == "batch_sizes_for_worker":
+            # Worker w's list is the even parts rotated left by its first replica.
+            parts = args["workers"] * args["replicas_per_worker"]
+            for worker, sizes in enumerate(expect["per_worker"]):
+                for part, rows in enumerate(sizes):
+                    lines.add("quota %d %d %d %d : %d" % (args["global_batch"], parts, part,
+                              worker * args["replicas_per_worker"], rows))
+    return sorted(lines)
+
+
+TOPICS = {"rebatch": rebatch}
+
+
+def main():
+    topics = sys.argv[2:] or TOPICS
+    for topic in topics:
+        with open(os.path.join(sys.argv[1], topic, "cases.json"), encoding="utf-8") as file:
+            cases = json.load(file)
+        name = os.path.join(os.path.dirname(os.path.abspath(__file__)), topic + ".txt")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(HEADER + "\n".join(TOPICS[topic](cases)) + "\n")
+
+
+main()
