@@ -1,0 +1,44 @@
+/*  runtime/core/dispatch.h - a reader's decisions: which ticket next, to which worker.
+ *
+ *  Tickets wait sorted by position, never by arrival, and the lowest goes to the live worker with
+ *  the most free credit (equal: the one served longest ago).  Nothing is read before a worker has
+ *  credit for it.  The reader remembers which worker got which ticket until the floor has passed
+ *  it; when a worker is lost, those tickets go back to the join as LOST, and the join, which owns
+ *  all retries, issues them again.  A reader that dies takes nothing with it that a rewind does not
+ *  bring back.
+ *
+ *  "Worker" here is whoever takes blocks from this reader: a preprocessor, or the join itself.
+ */
+#ifndef TND_RUNTIME_CORE_DISPATCH_H
+#define TND_RUNTIME_CORE_DISPATCH_H
+
+#include "runtime/core/effect.h"
+
+typedef struct {
+    tnd_actor_id_t self, join;
+    uint32_t lane;
+    uint32_t tickets_max; /* in one generation, waiting or below no floor; more is a broken join */
+    uint32_t workers_max;
+} tnd_dispatch_config_t;
+
+typedef struct tnd_dispatch tnd_dispatch_t;
+
+size_t tnd_dispatch_bytes(const tnd_dispatch_config_t *config);
+tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *config);
+
+void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation);
+void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg);
+void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker);
+void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t worker);
+/*  Cumulative over the worker's connection. */
+void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t blocks,
+                         uint64_t bytes);
+/*  The block of the READ handed out last was sent and took `bytes`. */
+void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t bytes);
+
+/*  READ to a worker, LOST to the join. */
+bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect);
+uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self);
+uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self); /* tickets not yet sent */
+
+#endif

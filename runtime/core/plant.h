@@ -1,0 +1,39 @@
+/*  runtime/core/plant.h - bugs that the simulator can build into the core, to show that it finds
+ *  them.
+ *
+ *  The core is compiled twice.  In the library TND_PLANT(x) is the constant false and nothing of
+ *  this is left; in the simulator it asks whether that bug was chosen.
+ */
+#ifndef TND_RUNTIME_CORE_PLANT_H
+#define TND_RUNTIME_CORE_PLANT_H
+
+/*  NAME, what it does. */
+#define TND_PLANTS(X)                                                                              \
+    X(ACK_ON_RECEIPT, "the floor advances when a block arrives, not when it is joined")            \
+    X(DUPLICATE_OFF_BY_ONE, "the duplicate check lets the block just below the floor in again")    \
+    X(END_NOT_RETAINED, "an end of epoch that must be asked for again is forgotten")               \
+    X(STALE_GENERATION, "slices of an older generation count towards partial steps")               \
+    X(CREDIT_NOT_RESTORED, "a lost ticket is issued again without giving its credit back")         \
+    X(FRONT_INSTEAD_OF_SORTED, "a ticket issued again goes to the front of the queue")             \
+    X(RESERVATION_MISSING, "tickets are issued without reserving the largest block")               \
+    X(ROUTING_ID_REUSED, "a new connection uses the identity of the one before")                   \
+    X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
+    X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
+    X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
+    X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")
+
+enum tnd_plant {
+    TND_PLANT_NONE,
+#define TND_PLANT_ENUM(name, text) TND_PLANT_##name,
+    TND_PLANTS(TND_PLANT_ENUM)
+#undef TND_PLANT_ENUM
+};
+
+#ifdef TND_SIMULATOR
+extern enum tnd_plant tnd_planted;
+#define TND_PLANT(name) (__builtin_expect(tnd_planted == TND_PLANT_##name, 0))
+#else
+#define TND_PLANT(name) 0
+#endif
+
+#endif

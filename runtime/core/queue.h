@@ -1,0 +1,49 @@
+/*  runtime/core/queue.h - a preprocessor's decisions: its queue, its credit, its lives.
+ *
+ *  Blocks wait sorted by (generation, epoch, position) over all lanes it serves, never by arrival.
+ *  Its output needs no credit: the ticket of a block is the join's reservation for it.  Credit goes
+ *  to the readers as blocks leave the queue.
+ *
+ *  A worker is soft.  When any of its links is lost it drops everything, closes all links and
+ *  begins a new life (RESET): its readers see the old life go and tell the joins, so that no state
+ *  of the worker ever needs to be recovered, and a message lost with a connection is one more block
+ *  that is made again.
+ */
+#ifndef TND_RUNTIME_CORE_QUEUE_H
+#define TND_RUNTIME_CORE_QUEUE_H
+
+#include "runtime/core/effect.h"
+
+typedef struct {
+    tnd_actor_id_t self;
+    uint32_t lanes;                /* that it serves */
+    const tnd_actor_id_t *readers; /* all of them; kept by the caller */
+    const uint32_t *reader_lane;   /* lane number of readers[i] */
+    uint32_t reader_count;
+    const tnd_actor_id_t *joins; /* by index of lane_number */
+    const uint32_t *lane_number;
+    uint32_t window_blocks; /* credit a reader: blocks in its queue or on the way */
+    uint64_t window_bytes;  /* and bytes */
+} tnd_queue_config_t;
+
+typedef struct tnd_queue tnd_queue_t;
+
+size_t tnd_queue_bytes(const tnd_queue_config_t *config);
+tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config);
+
+void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation);
+/*  Takes msg->block.payload (the queue hands it back by APPLY or DROP). */
+void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg);
+void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t peer);
+void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t peer);
+
+/*  APPLY (the driver owns the payload then), CREDIT to readers, DROP, RESET (after all DROPs; the
+ *  driver closes its links, takes a new life and calls peer_up as they come up again).
+ */
+bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect);
+uint32_t tnd_queue_blocked_on(const tnd_queue_t *self);
+uint32_t tnd_queue_waiting(const tnd_queue_t *self);
+/*  For the simulator: whether the queue is in order and within its window. */
+bool tnd_queue_sound(const tnd_queue_t *self);
+
+#endif

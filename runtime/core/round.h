@@ -1,0 +1,45 @@
+/*  runtime/core/round.h - a reducer's decisions: when a reduction is complete, for whom.
+ *
+ *  A round has one value a logical replica.  Feeders post nodes of the fixed tree (tree.h): one
+ *  leaf, or an aligned subtree that they own whole.  When all leaves are covered the root is
+ *  computed (REDUCE) and sent to every feeder; a feeder that has it says GOT and still keeps its
+ *  input; when all have it the reducer says CLOSED and both sides forget the round.  So a reducer
+ *  that dies is rebuilt by its feeders posting again what is not closed, and the same bits come
+ *  out.  Posting twice is harmless.
+ */
+#ifndef TND_RUNTIME_CORE_ROUND_H
+#define TND_RUNTIME_CORE_ROUND_H
+
+#include "runtime/core/effect.h"
+
+typedef struct {
+    tnd_actor_id_t self;
+    uint32_t replicas;
+    const tnd_actor_id_t *feeders; /* by replica; kept by the caller */
+    uint32_t rounds_max;           /* open at the same time: (depth + 1) x reductions of a step */
+} tnd_round_config_t;
+
+typedef struct tnd_rounds tnd_rounds_t;
+
+size_t tnd_rounds_bytes(const tnd_round_config_t *config);
+tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config);
+
+/*  Takes the payload of a POST: it is kept until FORGET, or comes back as DROP (a duplicate). */
+tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+/*  The root of a round asked for by REDUCE; kept until FORGET. */
+void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root);
+void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg);
+void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t feeder);
+void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t feeder);
+
+/*  The posted nodes of a round in order of `first`: fills `posts`, returns how many. */
+uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t round, uint32_t reducer_slot,
+                          tnd_post_note_t *posts, uint32_t room);
+
+/*  REDUCE, RESULT and CLOSED to feeders, FORGET, DROP. */
+bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect);
+uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self);
+/*  The replicas that the oldest open round misses: fills `ids`, returns how many there are. */
+uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room);
+
+#endif

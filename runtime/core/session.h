@@ -1,0 +1,95 @@
+/*  runtime/core/session.h - the leader's decisions: start, rewind, book, drain, end.
+ *
+ *  One session is one chain of one run.  It waits for its hosts, starts the stream by the first
+ *  rewind, assembles the cursor of each step from the lanes' parts, books a step once every feeder
+ *  has committed it and its cursor is whole, and answers every fault that the soft middle cannot
+ *  heal alone by one primitive: rewind to the lesser of the first step that some feeder lacks and
+ *  the first step whose cursor is not assembled.
+ *
+ *  What is lost on a control connection is healed the same way: a host that comes back makes the
+ *  leader rewind, and feeders say again what is not booked.
+ *
+ *  Who may die is DESIGN's table: preprocessor, reader, batcher and reducer are started again
+ *  within their limits; a feeder, its host's process or the leader ends the run with one sentence
+ *  that names it and the last committed cursor.
+ */
+#ifndef TND_RUNTIME_CORE_SESSION_H
+#define TND_RUNTIME_CORE_SESSION_H
+
+#include "runtime/core/effect.h"
+#include "runtime/core/supervise.h"
+
+typedef enum {
+    TND_SESSION_JOINING, /* hosts are missing */
+    TND_SESSION_READY,   /* all there; nothing asked for yet */
+    TND_SESSION_RUNNING,
+    TND_SESSION_DRAINING, /* feeders finish the highest step that one of them has started */
+    TND_SESSION_DONE,
+    TND_SESSION_FAILED
+} tnd_session_state_t;
+
+typedef enum {
+    TND_ROLE_READER,
+    TND_ROLE_WORKER,
+    TND_ROLE_JOIN,
+    TND_ROLE_FEEDER,
+    TND_ROLE_REDUCER
+} tnd_role_t;
+
+typedef struct {
+    tnd_actor_id_t id;
+    tnd_role_t role;
+    uint32_t host, lane;
+    const char *name; /* for texts */
+} tnd_member_t;
+
+typedef struct {
+    const tnd_member_t *members; /* kept by the caller */
+    uint32_t member_count;
+    const char *const *hosts; /* names; kept by the caller */
+    uint32_t host_count, lanes;
+    uint64_t start_timeout_ns, dead_after_ns;
+    uint32_t steps_open_max; /* cursors kept: window of steps between booked and composed */
+    tnd_limits_t restarts;   /* of one soft actor; restart.max 0: any death ends the run */
+} tnd_session_config_t;
+
+typedef struct tnd_session_core tnd_session_core_t;
+
+size_t tnd_session_bytes(const tnd_session_config_t *config);
+tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *config,
+                                     const tnd_cursor_t *from, uint64_t now);
+
+/*  A host's control connection is up and its terms fit / is gone and has not come back within
+ *  dead_after, or its process is known to be dead.
+ */
+void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now);
+void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
+void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
+                            uint64_t now);
+/*  Begins the stream as soon as everybody is there. */
+void tnd_session_go(tnd_session_core_t *self);
+/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors. */
+void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now);
+/*  Asks for an orderly end: TND_SESSION_DRAINING. */
+void tnd_session_ask_drain(tnd_session_core_t *self);
+/*  Something final: the run has failed, for this reason.  The first one counts. */
+void tnd_session_fail(tnd_session_core_t *self, const char *why);
+
+/*  REWIND (to TND_NOBODY: all actors of the chain), LAST and BOOKED and DRAIN to feeders, BOOK once
+ *  a step in step order (with the cursor after it, digest and ledger included), RESTART, OUTCOME
+ *  once.
+ */
+bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect);
+uint64_t tnd_session_deadline(const tnd_session_core_t *self);
+
+tnd_session_state_t tnd_session_state(const tnd_session_core_t *self);
+/*  Of the last booked step. */
+const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self);
+uint32_t tnd_session_generation(const tnd_session_core_t *self);
+/*  The sentence that says why a run failed; "" otherwise. */
+const char *tnd_session_why(const tnd_session_core_t *self);
+/*  Hosts that have not come yet: fills `hosts`, returns how many there are. */
+uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, uint32_t room);
+
+#endif
