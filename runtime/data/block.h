@@ -1,0 +1,78 @@
+/*  runtime/data/block.h - rows of a stream in columns: the unit of exchange.
+ *
+ *  A block names its rows by a note (runtime/core/message.h) and holds them in one of two forms:
+ *  packed, row i of a column at base + i * stride; or gathered, at base + index[i] * stride, an
+ *  index list over a mapped file, so that a shuffled read copies nothing.  Readers of a block ask
+ *  for rows and never see the form.
+ *
+ *  A slice is what a join sends a feeder: runs of rows of some blocks, in order.
+ *
+ *  Both are reference-counted and sealed: after tnd_block_seal only hold, drop and the accessors
+ *  are allowed, on any thread.  Blocks come from a rack (their producer's free list), so that a
+ *  running pipeline allocates none.
+ */
+#ifndef TND_RUNTIME_DATA_BLOCK_H
+#define TND_RUNTIME_DATA_BLOCK_H
+
+#include "runtime/core/message.h"
+#include "runtime/data/buffer.h"
+#include "runtime/data/schema.h"
+
+typedef struct {
+    const uint8_t *base;
+    size_t stride;         /* bytes from row to row */
+    const uint64_t *index; /* NULL: packed */
+    tnd_buffer_t *buffer;  /* holds base; NULL only in a block of no rows */
+} tnd_block_column_t;
+
+typedef struct tnd_block {
+    tnd_block_note_t note;      /* note.origin and note.bad point into `marks` */
+    const tnd_schema_t *schema; /* outlives the block: the stream's */
+    tnd_block_column_t columns[TND_COLUMNS_MAX];
+    tnd_buffer_t *index; /* holds the index list of a gathered block, else NULL */
+    tnd_buffer_t *marks; /* holds origin and bad, else NULL */
+} tnd_block_t;
+
+typedef struct tnd_rack tnd_rack_t;
+
+/*  Racks make blocks.  A rack lives until its last block is dropped. */
+tnd_rack_t *tnd_rack_new(void);
+void tnd_rack_destroy(tnd_rack_t **self_p);
+/*  An empty block, all zero but the schema; the caller holds it. */
+tnd_block_t *tnd_rack_take(tnd_rack_t *self, const tnd_schema_t *schema);
+
+void tnd_block_seal(tnd_block_t *self);
+tnd_block_t *tnd_block_hold(tnd_block_t *self);
+void tnd_block_drop(tnd_block_t **self_p); /* drops its buffers with the last reference */
+
+/*  Where row `row` of column `column` begins. */
+static inline const void *tnd_block_row(const tnd_block_t *self, uint32_t column, uint32_t row)
+{
+    const tnd_block_column_t *from = &self->columns[column];
+    uint64_t at = from->index == NULL ? row : from->index[row];
+    return from->base + at * from->stride;
+}
+
+/*  Copies rows [first, first + rows) of one column to `target`, packed.  Gathered rows are
+ *  prefetched.  Returns the bytes copied.
+ */
+size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
+                      void *target);
+
+typedef struct tnd_slice {
+    tnd_slice_note_t note;
+    const tnd_schema_t *schema;
+    uint32_t piece_count;
+    struct {
+        tnd_block_t *block; /* held */
+        uint32_t first, rows;
+    } pieces[];
+} tnd_slice_t;
+
+/*  A slice over `pieces`, whose payloads are blocks; it holds each of them. */
+tnd_slice_t *tnd_slice_new(const tnd_schema_t *schema, const tnd_slice_note_t *note,
+                           const tnd_piece_t *pieces, uint32_t piece_count);
+tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
+void tnd_slice_drop(tnd_slice_t **self_p);
+
+#endif

@@ -1,0 +1,53 @@
+/*  runtime/data/schema.h - the columns of a stream: name, element type and shape of each.
+ *
+ *  Every row of a stream has the same columns, each a dense array of fixed shape, C order, little
+ *  endian.  TensorFlow calls this the element spec.  Two actors that connect compare schemas; what
+ *  differs is said by column.
+ *
+ *  Threads: a plain value; any.
+ */
+#ifndef TND_RUNTIME_DATA_SCHEMA_H
+#define TND_RUNTIME_DATA_SCHEMA_H
+
+#include "runtime/data/dtype.h"
+#include "runtime/status.h"
+
+enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
+
+typedef struct {
+    char name[TND_COLUMN_NAME_MAX];
+    tnd_dtype_t dtype;
+    uint32_t rank; /* of one row; 0: a scalar */
+    uint64_t shape[TND_RANK_MAX];
+} tnd_column_t;
+
+typedef struct {
+    uint32_t count;
+    tnd_column_t columns[TND_COLUMNS_MAX];
+} tnd_schema_t;
+
+/*  Elements and bytes of one row of a column; of one row of all columns. */
+uint64_t tnd_column_elements(const tnd_column_t *self);
+size_t tnd_column_bytes(const tnd_column_t *self);
+size_t tnd_schema_row_bytes(const tnd_schema_t *self);
+
+/*  Index of the column called `name`, or -1. */
+int tnd_schema_find(const tnd_schema_t *self, const char *name);
+
+/*  Appends a column.  TND_FAILED: the name is empty, too long or taken, too many columns or
+ *  dimensions, or a row of 2^40 bytes or more.
+ */
+tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
+                            const uint64_t *shape, tnd_error_t *error) TND_CHECKED;
+
+/*  A hash that is equal for equal schemas; never 0. */
+uint64_t tnd_schema_hash(const tnd_schema_t *self);
+
+/*  TND_OK if equal; else the text names the first column that differs and how. */
+tnd_status_t tnd_schema_compare(const tnd_schema_t *self, const tnd_schema_t *other,
+                                tnd_error_t *error) TND_CHECKED;
+
+/*  "image u8[28,28], label u8" into `text`, cut at its end if need be; returns text. */
+const char *tnd_schema_text(const tnd_schema_t *self, char *text, size_t room);
+
+#endif

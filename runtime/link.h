@@ -1,0 +1,175 @@
+/*  runtime/link.h - an actor's connections: the interface of a hub.
+ *
+ *  A hub is all the sockets of one actor (or of one host's control).  Stateful actors bind a port
+ *  and any number of peers come to it; stateless ones connect a port to one peer.  A hub keeps the
+ *  handshake, the pings, the silence and the reconnecting of every connection (link_end.h), so that
+ *  its user sees four things only: a peer is UP, a peer is LOST, a peer REFUSED us or was refused,
+ *  a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or not at all.
+ *
+ *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
+ *  caller's.  What bounds memory is credit, above this layer.
+ *
+ *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
+ *  processes.
+ *
+ *  Implementations: transport/hub_zmq.c (inproc://, ipc://, tcp://) and the simulated one; one
+ *  conformance suite runs on all.
+ *
+ *  Threads: a hub belongs to the thread that opened it; only tnd_hub_wake may be called elsewhere.
+ */
+#ifndef TND_RUNTIME_LINK_H
+#define TND_RUNTIME_LINK_H
+
+#include "runtime/core/link_end.h"
+#include "runtime/data/block.h"
+
+typedef struct tnd_hub tnd_hub_t;
+
+/*  What a message carries beside its struct. */
+typedef enum {
+    TND_CARRY_NOTHING,
+    TND_CARRY_BLOCK,  /* tnd_block_t */
+    TND_CARRY_SLICE,  /* tnd_slice_t */
+    TND_CARRY_BUFFER, /* tnd_buffer_t: tensors of reductions, metrics, opaque bytes */
+    TND_CARRY_CURSOR  /* none: msg.rewind.cursor, copied */
+} tnd_carry_t;
+
+typedef enum {
+    TND_ARRIVAL_UP,
+    TND_ARRIVAL_LOST,
+    TND_ARRIVAL_REFUSED,
+    TND_ARRIVAL_MESSAGE
+} tnd_arrival_kind_t;
+
+typedef struct {
+    tnd_arrival_kind_t kind;
+    uint32_t port;
+    tnd_actor_id_t peer;
+    tnd_life_t life; /* of the peer, with UP (binding side) */
+    tnd_carry_t carry;
+    tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
+    const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
+    char why[256];              /* of REFUSED and LOST */
+} tnd_arrival_t;
+
+typedef struct {
+    tnd_actor_id_t self;
+    const char *name; /* "read.0", for identities and texts */
+    tnd_life_t life;
+    uint64_t link_timeout_ns;
+    /*  Whether a peer is inside a work hook now, so that its silence does not count; NULL: never.
+     */
+    bool (*busy)(void *context, tnd_actor_id_t peer);
+    void *context;
+    /*  The schema of rows that come in by a port, for decoding; NULL: no rows come in there. */
+    const tnd_schema_t *(*schema)(void *context, uint32_t port, const tnd_msg_t *msg);
+    uint64_t frame_max; /* bytes; a larger one ends its connection */
+} tnd_hub_config_t;
+
+/*  Counters of a hub, for statistics; read by its thread. */
+typedef struct {
+    uint64_t messages_in, messages_out, bytes_in, bytes_out, bytes_copied, refused, lost;
+} tnd_hub_counts_t;
+
+typedef struct tnd_hub_ops {
+    const char *name;
+    tnd_status_t (*open)(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
+                         tnd_error_t *error);
+    tnd_status_t (*bind)(tnd_hub_t *self, uint32_t port, const char *endpoint,
+                         const tnd_terms_t *terms, char *actual, size_t room, tnd_error_t *error);
+    tnd_status_t (*connect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                            const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
+    void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
+    tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, const tnd_msg_t *msg, tnd_carry_t carry);
+    tnd_status_t (*receive)(tnd_hub_t *self, tnd_arrival_t *arrival);
+    tnd_status_t (*wait)(tnd_hub_t *self, uint64_t until_ns);
+    void (*wake)(tnd_hub_t *self);
+    void (*counts)(const tnd_hub_t *self, tnd_hub_counts_t *counts);
+    void (*close)(tnd_hub_t **self_p, uint64_t linger_ns);
+} tnd_hub_ops_t;
+
+/*  Every implementation begins with this. */
+struct tnd_hub {
+    const tnd_hub_ops_t *ops;
+};
+
+/*  Opens a hub of the process's transport (`context`: transport/context.h, or a simulated net). */
+static inline tnd_status_t tnd_hub_open(const tnd_hub_ops_t *ops, tnd_hub_t **self_p, void *context,
+                                        const tnd_hub_config_t *config, tnd_error_t *error)
+{
+    return ops->open(self_p, context, config, error);
+}
+
+/*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "inproc://NAME"); peers must say
+ *  HELLO with fitting `terms`.  `actual` gets the endpoint to connect to.  TND_FAILED: in use, not
+ *  an address of this machine ...
+ */
+static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const char *endpoint,
+                                        const tnd_terms_t *terms, char *actual, size_t room,
+                                        tnd_error_t *error)
+{
+    return self->ops->bind(self, port, endpoint, terms, actual, room, error);
+}
+
+/*  Keeps a connection of `port` to `peer` from now on: opens it, and another when it is lost. */
+static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                           const char *endpoint, const tnd_terms_t *terms,
+                                           tnd_error_t *error)
+{
+    return self->ops->connect(self, port, peer, endpoint, terms, error);
+}
+
+/*  Ends such a connection; no LOST comes. */
+static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    self->ops->disconnect(self, port, peer);
+}
+
+/*  Closes all connections that this hub opened and opens them again in a new life. */
+static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
+{
+    self->ops->rebirth(self, life);
+}
+
+/*  Sends to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up, nothing was taken.
+ */
+static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, const tnd_msg_t *msg,
+                                        tnd_carry_t carry)
+{
+    return self->ops->send(self, port, msg, carry);
+}
+
+/*  The next arrival without waiting; TND_AGAIN: none. */
+static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
+{
+    return self->ops->receive(self, arrival);
+}
+
+/*  Sleeps until something arrived, a connection needs care, somebody woke the hub or `until_ns`
+ *  (monotonic clock) has come.
+ */
+static inline tnd_status_t tnd_hub_wait(tnd_hub_t *self, uint64_t until_ns)
+{
+    return self->ops->wait(self, until_ns);
+}
+
+/*  Ends the wait of the owner, now or the next one.  Any thread, signal-safe. */
+static inline void tnd_hub_wake(tnd_hub_t *self)
+{
+    self->ops->wake(self);
+}
+
+static inline void tnd_hub_counts(const tnd_hub_t *self, tnd_hub_counts_t *counts)
+{
+    self->ops->counts(self, counts);
+}
+
+/*  Closes everything; what was sent is given `linger_ns` to leave. */
+static inline void tnd_hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
+{
+    if (*self_p != NULL)
+        (*self_p)->ops->close(self_p, linger_ns);
+}
+
+#endif
