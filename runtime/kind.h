@@ -1,0 +1,37 @@
+/*  runtime/kind.h - a kind of actor: everything the runtime needs in order to run one.
+ *
+ *  One file in actors/ and one line in kinds.def make a kind.  A kind has no thread, socket, lock
+ *  or loop of its own: hooks run on the actor's thread, one at a time; what they decide, a machine
+ *  of runtime/core/ decides.  No hook waits.  Only `work` may take long, and does one unit (a block
+ *  read, a block's operations, a slice copied) between two looks at the stop flag.
+ */
+#ifndef TND_RUNTIME_KIND_H
+#define TND_RUNTIME_KIND_H
+
+#include "runtime/graph/spec.h"
+#include "runtime/link.h"
+
+typedef struct tnd_actor tnd_actor_t;
+
+typedef struct tnd_kind {
+    const tnd_kind_spec_t *spec; /* name, options, ports */
+    size_t state_bytes;          /* the runtime allocates and zeroes this much */
+
+    /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
+     *  failure `fini` is called and the run fails with the text.
+     */
+    tnd_status_t (*init)(void *state, tnd_actor_t *self, tnd_error_t *error);
+    /*  A peer came or went, or a message came by link or control.  Takes a payload by setting
+     *  msg.*.payload to NULL; what is left there the runtime drops.
+     */
+    tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                           tnd_error_t *error);
+    /*  Performs what the machine wants, about one unit of work.  *more_p: there is more to do now. */
+    tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
+    /*  Why there is nothing to do: a set of TND_WAIT_*. */
+    uint32_t (*blocked_on)(const void *state);
+    /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */
+    void (*fini)(void *state);
+} tnd_kind_t;
+
+#endif

@@ -1,0 +1,60 @@
+/*  runtime/life/actor.h - one actor: its thread, its hub, its place in the plan.
+ *
+ *  An actor is an instance of the plan that lives on this host.  Its thread runs one loop: take
+ *  what arrived, let the kind work, wait when there is nothing to do.  Its connections follow from
+ *  the plan; its control messages go to its host (host.h), which routes them.
+ *
+ *  Threads: functions of the first part on the actor's own thread, by its kind; those of the second
+ *  by its host.
+ */
+#ifndef TND_RUNTIME_LIFE_ACTOR_H
+#define TND_RUNTIME_LIFE_ACTOR_H
+
+#include "runtime/graph/placement.h"
+#include "runtime/kind.h"
+#include "runtime/life/statistics.h"
+#include "runtime/life/stream.h"
+
+/* --- for kinds --------------------------------------------------------------------------------- */
+
+tnd_actor_id_t tnd_actor_id(const tnd_actor_t *self);
+const char *tnd_actor_name(const tnd_actor_t *self);
+const tnd_plan_t *tnd_actor_plan(const tnd_actor_t *self);
+const tnd_instance_t *tnd_actor_instance(const tnd_actor_t *self);
+/*  The struct that the kind's option table fills. */
+const void *tnd_actor_options(const tnd_actor_t *self);
+const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self);
+tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
+/*  Monotonic, nanoseconds. */
+uint64_t tnd_actor_now(const tnd_actor_t *self);
+
+/*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up. */
+tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
+/*  Sends by control, to an actor, TND_LEADER or (TND_NOBODY) all that it concerns.  Takes the
+ *  payload.
+ */
+void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
+/*  Closes every connection this actor opened and begins a new life. */
+void tnd_actor_rebirth(tnd_actor_t *self);
+/*  Whether the actor was asked to stop: long work looks at it between rows. */
+bool tnd_actor_stopping(const tnd_actor_t *self);
+/*  Ends the wait of the actor's thread; any thread. */
+void tnd_actor_wake(tnd_actor_t *self);
+void *tnd_actor_state(tnd_actor_t *self);
+
+/* --- for the host ------------------------------------------------------------------------------ */
+
+typedef struct tnd_host tnd_host_t;
+
+/*  Makes the actor and binds its ports; no thread yet. */
+tnd_status_t tnd_actor_new(tnd_actor_t **self_p, tnd_host_t *host, const tnd_kind_t *kind,
+                           const tnd_instance_t *instance, const tnd_stream_t *stream,
+                           tnd_error_t *error) TND_CHECKED;
+/*  Connects to its peers and starts its thread. */
+tnd_status_t tnd_actor_start(tnd_actor_t *self, tnd_error_t *error) TND_CHECKED;
+void tnd_actor_stop(tnd_actor_t *self);
+/*  Waits for its thread at most `wait_ns`; false: it is still inside a hook. */
+bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
+void tnd_actor_destroy(tnd_actor_t **self_p);
+
+#endif
