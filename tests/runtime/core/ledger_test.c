@@ -1,0 +1,31 @@
+/*  Covers runtime/core/ledger.h. */
+#include "runtime/core/ledger.h"
+
+#include <criterion/criterion.h>
+
+Test(ledger, every_row_read_or_added_went_somewhere_once)
+{
+    tnd_ledger_t ledger = {
+        .read = 100, .added = 20, .fed = 90, .filtered = 15, .quarantined = 5, .dropped = 10};
+    cr_assert(tnd_ledger_balances(&ledger));
+
+    uint64_t *const members[] = {&ledger.read,     &ledger.added,       &ledger.fed,
+                                 &ledger.filtered, &ledger.quarantined, &ledger.dropped};
+    for (int i = 0; i < 6; i++) {
+        ++*members[i];
+        cr_assert_not(tnd_ledger_balances(&ledger), "member %d", i);
+        --*members[i];
+    }
+    ledger.padded++;
+    cr_assert(tnd_ledger_balances(&ledger), "padding is no row");
+}
+
+Test(ledger, a_sum_adds_every_member)
+{
+    tnd_ledger_t sum = {1, 2, 3, 4, 5, 6, 7}, more = {10, 20, 30, 40, 50, 60, 70};
+
+    tnd_ledger_add(&sum, &more);
+
+    cr_assert(sum.read == 11 && sum.added == 22 && sum.fed == 33 && sum.filtered == 44);
+    cr_assert(sum.quarantined == 55 && sum.dropped == 66 && sum.padded == 77);
+}
