@@ -47,7 +47,28 @@ def rebatch(cases):
     return sorted(lines)
 
 
-TOPICS = {"rebatch": rebatch}
+def index_shuffle(cases):
+    """raw KEY KEY KEY COUNT ROUNDS FIRST : values
+    api SEED SEED COUNT FIRST : values
+    data SEED SEED2 RESHUFFLE EPOCH COUNT : values"""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] == "random_index_shuffle":
+            head = ["raw", *args["key"], args["n"], args["rounds"], args["first"]]
+            lines.append((head, expect["values"]))
+        elif case["op"] == "index_shuffle":
+            lines.append((["api", *args["seed"], args["n"], args["first"]], expect["values"]))
+        elif case["op"] == "global_shuffle" and args["global_seed"] is None:
+            # An operation's seeds without a global one are this constant and its own, modulo.
+            for epoch, values in enumerate(expect["epochs"]):
+                head = ["data", 87654321, args["seed"] % (2**31 - 1),
+                        int(args["reshuffle_each_iteration"]), epoch, args["n"]]
+                lines.append((head, values))
+    return ["%s : %s" % (" ".join(map(str, a)), " ".join(map(str, b))) for a, b in lines]
+
+
+TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle}
 
 
 def main():
