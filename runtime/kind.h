@@ -9,13 +9,25 @@
 #define TND_RUNTIME_KIND_H
 
 #include "runtime/graph/spec.h"
+#include "runtime/graph/placement.h"
 #include "runtime/link.h"
+#include "runtime/life/stream.h"
 
 typedef struct tnd_actor tnd_actor_t;
 
 typedef struct tnd_kind {
     const tnd_kind_spec_t *spec; /* name, options, ports */
     size_t state_bytes;          /* the runtime allocates and zeroes this much */
+
+    /*  What the data is, said by a host that has it: opens it, fills schema, count and identity,
+     *  closes it.  NULL: this kind has no data of its own.
+     */
+    tnd_status_t (*facts)(const tnd_instance_t *instance, tnd_stream_t *stream, tnd_error_t *error);
+    /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
+     *  every host, with the same outcome.  NULL: nothing.
+     */
+    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_stream_t *stream,
+                           tnd_error_t *error);
 
     /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
      *  failure `fini` is called and the run fails with the text.
@@ -26,12 +38,18 @@ typedef struct tnd_kind {
      */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);
-    /*  Performs what the machine wants, about one unit of work.  *more_p: there is more to do now. */
+    /*  Performs what the machine wants, about one unit of work.  *more_p: there is more to do now.
+     */
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
     /*  Why there is nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
     /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */
     void (*fini)(void *state);
 } tnd_kind_t;
+
+/*  The kind that a spec belongs to; never NULL for a spec of the registry.  Defined with the list
+ *  of kinds.
+ */
+const tnd_kind_t *tnd_kind_of(const tnd_kind_spec_t *spec);
 
 #endif

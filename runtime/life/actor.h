@@ -15,7 +15,8 @@
 #include "runtime/life/statistics.h"
 #include "runtime/life/stream.h"
 
-/* --- for kinds --------------------------------------------------------------------------------- */
+/* --- for kinds ---------------------------------------------------------------------------------
+ */
 
 tnd_actor_id_t tnd_actor_id(const tnd_actor_t *self);
 const char *tnd_actor_name(const tnd_actor_t *self);
@@ -28,7 +29,8 @@ tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
 
-/*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up. */
+/*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up.
+ */
 tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
 /*  Sends by control, to an actor, TND_LEADER or (TND_NOBODY) all that it concerns.  Takes the
  *  payload.
@@ -42,7 +44,8 @@ bool tnd_actor_stopping(const tnd_actor_t *self);
 void tnd_actor_wake(tnd_actor_t *self);
 void *tnd_actor_state(tnd_actor_t *self);
 
-/* --- for the host ------------------------------------------------------------------------------ */
+/* --- for the host ------------------------------------------------------------------------------
+ */
 
 typedef struct tnd_host tnd_host_t;
 

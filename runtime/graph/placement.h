@@ -1,0 +1,85 @@
+/*  runtime/graph/placement.h - where everything of a graph stands: the plan of a run.
+ *
+ *  A plan is flat, ordered and the same on every host that reads the same files: hosts, instances
+ *  of actors, connections between instances, and which replica is carried by which device of which
+ *  feeder.  An instance's number is its place in the list; control, links and statistics use it.
+ *
+ *  Ownership: the plan belongs to the graph and lives as long.  Threads: const; any.
+ */
+#ifndef TND_RUNTIME_GRAPH_PLACEMENT_H
+#define TND_RUNTIME_GRAPH_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/graph/spec.h"
+
+typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_transport_t;
+
+typedef struct {
+    const char *name;
+    const char *address; /* "127.0.0.1" where none was given */
+    uint32_t port;       /* of control; the leader's is the one that others connect to; 0: any */
+    uint32_t ports_first, ports_last; /* `ports:`; 0, 0: ephemeral */
+    const char *data;                 /* what ${data} stands for there; NULL: not given */
+    const char *const *devices;       /* "cpu:0", ...: of its feeders, in order of use */
+    uint32_t device_count;
+    uint64_t memory; /* budget in bytes; 0: none given */
+} tnd_plan_host_t;
+
+typedef struct {
+    const char *actor; /* as in the file: "read" */
+    const char *name;  /* of the instance: "read.0", "prep.3", "feed@b", "mean" */
+    const tnd_kind_spec_t *kind;
+    const void *options; /* the struct that kind->table describes; paths are those of its host */
+    uint32_t host;       /* index */
+    uint32_t chain;      /* index: 0 is the first chain of the file, those with `after:` follow */
+    uint32_t lane;       /* of a reader or batcher */
+    uint32_t number;     /* of a worker or reader among those of its actor (and lane) */
+    uint32_t lane_first, lane_count;       /* lanes that a worker serves; all of them for others */
+    uint32_t replica_first, replica_count; /* that a feeder carries */
+} tnd_instance_t;
+
+/*  Two instances that talk over a data link.  `to` is downstream; the connecting end follows from
+ *  the kinds: stateless actors connect, stateful ones bind, and where both bind the downstream one
+ *  connects.
+ */
+typedef struct {
+    uint32_t from, to;      /* instances */
+    uint32_t outlet, inlet; /* indices into the kinds' ports */
+    tnd_transport_t transport;
+    bool from_connects;
+} tnd_edge_t;
+
+typedef struct {
+    uint32_t instance; /* the feeder */
+    uint32_t device;   /* index into its host's devices */
+} tnd_carrier_t;
+
+typedef struct {
+    const char *feeder; /* name of the actor */
+    const char *after;  /* the feeder whose chain comes first; NULL: it is the first */
+    uint32_t replicas;
+    const tnd_carrier_t *carriers; /* by replica */
+} tnd_chain_plan_t;
+
+typedef struct tnd_plan {
+    const char *name; /* of the graph */
+    uint64_t seed;
+    uint32_t lanes;
+    uint64_t fingerprint[2];
+    uint64_t link_timeout_ns, dead_after_ns, start_timeout_ns;
+    bool tolerant; /* numeric: tolerant */
+    bool insecure;
+    const tnd_plan_host_t *hosts;
+    uint32_t host_count; /* hosts[0] leads */
+    const tnd_instance_t *instances;
+    uint32_t instance_count;
+    const tnd_edge_t *edges;
+    uint32_t edge_count;
+    const tnd_chain_plan_t *chains;
+    uint32_t chain_count;
+} tnd_plan_t;
+
+#endif
