@@ -81,7 +81,8 @@ typedef struct tnd_hub_ops {
                             const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
-    tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, const tnd_msg_t *msg, tnd_carry_t carry);
+    tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
+                         tnd_carry_t carry);
     tnd_status_t (*receive)(tnd_hub_t *self, tnd_arrival_t *arrival);
     tnd_status_t (*wait)(tnd_hub_t *self, uint64_t until_ns);
     void (*wake)(tnd_hub_t *self);
@@ -101,9 +102,11 @@ static inline tnd_status_t tnd_hub_open(const tnd_hub_ops_t *ops, tnd_hub_t **se
     return ops->open(self_p, context, config, error);
 }
 
-/*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "inproc://NAME"); peers must say
- *  HELLO with fitting `terms`.  `actual` gets the endpoint to connect to.  TND_FAILED: in use, not
- *  an address of this machine ...
+/*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "ipc://@NAME", "inproc://NAME");
+ *  peers must say HELLO with fitting `terms`.  A port may be bound several times, once a transport:
+ *  each is a socket of its own, because what comes from another process is never taken for a
+ *  pointer; a peer is found on whichever it came by.  `actual` gets the endpoint to connect to.
+ * TND_FAILED: in use, not an address of this machine ...
  */
 static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const char *endpoint,
                                         const tnd_terms_t *terms, char *actual, size_t room,
@@ -132,12 +135,13 @@ static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
     self->ops->rebirth(self, life);
 }
 
-/*  Sends to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up, nothing was taken.
+/*  Sends to a peer; msg->to may name somebody behind it (control is routed by hosts).  TND_OK takes
+ *  the payload; TND_AGAIN: that peer is not up, nothing was taken.
  */
-static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, const tnd_msg_t *msg,
-                                        tnd_carry_t carry)
+static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                        const tnd_msg_t *msg, tnd_carry_t carry)
 {
-    return self->ops->send(self, port, msg, carry);
+    return self->ops->send(self, port, peer, msg, carry);
 }
 
 /*  The next arrival without waiting; TND_AGAIN: none. */

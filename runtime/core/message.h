@@ -56,7 +56,20 @@ typedef enum {
     TND_MSG_HELD,   /* feeder -> leader: has all its rows of every step below `step` */
     TND_MSG_COMMIT, /* feeder -> leader: step done, with what it reports */
     TND_MSG_BOOKED, /* leader -> feeder: commits below `step` are booked */
-    TND_MSG_DRAIN,  /* leader -> feeder: which step did you start last? / finish that one and end */
+    TND_MSG_DRAIN,  /* leader -> feeder: which step did you start last? / feeder's answer */
+    /* control between hosts: `note`, a payload of lines of text that the life layer reads */
+    TND_MSG_FACTS,      /* host -> leader: what is in the data */
+    TND_MSG_STREAM,     /* leader -> hosts: what is in the data of every chain */
+    TND_MSG_ENDPOINTS,  /* host -> leader: where its actors listen */
+    TND_MSG_TABLE,      /* leader -> hosts: where everybody listens */
+    TND_MSG_READY,      /* host -> leader: all its actors are connected */
+    TND_MSG_DOWN,       /* host -> leader: an actor failed, and why */
+    TND_MSG_WORDS,      /* host <-> leader: which actors are inside a work hook */
+    TND_MSG_LOG,        /* host -> leader: a warning to be shown */
+    TND_MSG_ASK,        /* host -> leader: the user asks for an orderly end */
+    TND_MSG_MODEL,      /* feeder -> leader: hash of what the model's `save` wrote */
+    TND_MSG_STATISTICS, /* host -> leader: what its actors counted */
+    TND_MSG_OUTCOME,    /* leader -> hosts: how the run ended */
     TND_MSG_KINDS
 } tnd_msg_kind_t;
 
