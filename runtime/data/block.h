@@ -8,13 +8,15 @@
  *  A slice is what a join sends a feeder: runs of rows of some blocks, in order.
  *
  *  Both are reference-counted and sealed: after tnd_block_seal only hold, drop and the accessors
- *  are allowed, on any thread.  Blocks come from a rack (their producer's free list), so that a
+ *  are allowed, on any thread.  Both come from a rack (their producer's free list), so that a
  *  running pipeline allocates none.
+ *
+ *  Threads: a rack belongs to its owner's; the last drop may happen anywhere.
  */
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
 
-#include "runtime/core/message.h"
+#include "runtime/core/effect.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/schema.h"
 
@@ -35,13 +37,17 @@ typedef struct tnd_block {
 
 typedef struct tnd_rack tnd_rack_t;
 
-/*  Racks make blocks.  A rack lives until its last block is dropped. */
+/*  Racks make blocks and slices.  A rack lives until the last of them is dropped. */
 tnd_rack_t *tnd_rack_new(void);
 void tnd_rack_destroy(tnd_rack_t **self_p);
 /*  An empty block, all zero but the schema; the caller holds it. */
 tnd_block_t *tnd_rack_take(tnd_rack_t *self, const tnd_schema_t *schema);
 
 void tnd_block_seal(tnd_block_t *self);
+/*  Whether it is; who gets a block from another thread asks this before anything else, so that what
+ *  was written before the seal is seen.
+ */
+bool tnd_block_sealed(const tnd_block_t *self);
 tnd_block_t *tnd_block_hold(tnd_block_t *self);
 void tnd_block_drop(tnd_block_t **self_p); /* drops its buffers with the last reference */
 
@@ -69,9 +75,11 @@ typedef struct tnd_slice {
     } pieces[];
 } tnd_slice_t;
 
-/*  A slice over `pieces`, whose payloads are blocks; it holds each of them. */
-tnd_slice_t *tnd_slice_new(const tnd_schema_t *schema, const tnd_slice_note_t *note,
-                           const tnd_piece_t *pieces, uint32_t piece_count);
+/*  A sealed slice over `pieces`, whose payloads are sealed blocks; it holds each of them. */
+tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
+                            const tnd_slice_note_t *note, const tnd_piece_t *pieces,
+                            uint32_t piece_count);
+bool tnd_slice_sealed(const tnd_slice_t *self);
 tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
 void tnd_slice_drop(tnd_slice_t **self_p);
 

@@ -35,7 +35,7 @@ size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 int tnd_schema_find(const tnd_schema_t *self, const char *name);
 
 /*  Appends a column.  TND_FAILED: the name is empty, too long or taken, too many columns or
- *  dimensions, or a row of 2^40 bytes or more.
+ *  dimensions, a dimension of 0, or a row of 2^40 bytes or more; *self is then as it was.
  */
 tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
                             const uint64_t *shape, tnd_error_t *error) TND_CHECKED;

@@ -1,0 +1,278 @@
+/*  runtime/data/block.c - rows of a stream in columns: the unit of exchange.  */
+#include "runtime/data/block.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/data/shelf.h"
+
+/*  Slices lie on a shelf for their size: room for 8, 16, 32 ... pieces. */
+enum { SLICE_PIECES_MIN = 8, SLICE_SHELVES = 29 };
+
+/*  Gathering asks for rows ahead of the one it copies: about this many bytes, this many rows. */
+enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16, LINE_BYTES = 64, AHEAD_LINES_MAX = 16 };
+
+struct tnd_rack {
+    tnd_shelf_t blocks;
+    tnd_shelf_t slices[SLICE_SHELVES];
+    /*  The owner and all that is out. */
+    _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
+};
+
+/*  What lies before a block or a slice in memory. */
+typedef struct {
+    _Alignas(TND_BUFFER_ALIGN) tnd_shelf_node_t node;
+    tnd_rack_t *rack;
+    tnd_shelf_t *shelf;
+    atomic_uint holders;
+    atomic_bool sealed;
+} header_t;
+
+static header_t *header_of(const void *thing)
+{
+    return (header_t *)((uintptr_t)thing - sizeof(header_t));
+}
+
+static void *take_memory(size_t size)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, TND_BUFFER_ALIGN, size) != 0) {
+        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
+        abort();
+    }
+    return memory;
+}
+
+/*  A thing of this shelf, used or new, held once. */
+static void *take(tnd_rack_t *rack, tnd_shelf_t *shelf, size_t size)
+{
+    atomic_fetch_add_explicit(&rack->holders, 1, memory_order_relaxed);
+    header_t *self = (header_t *)(void *)tnd_shelf_take(shelf);
+    if (self == NULL) {
+        self = take_memory(sizeof *self + size);
+        *self = (header_t){.rack = rack, .shelf = shelf};
+    }
+    atomic_store_explicit(&self->sealed, false, memory_order_relaxed);
+    atomic_store_explicit(&self->holders, 1, memory_order_relaxed);
+    return self + 1;
+}
+
+static void hold(header_t *self)
+{
+    assert(atomic_load_explicit(&self->sealed, memory_order_acquire));
+    atomic_fetch_add_explicit(&self->holders, 1, memory_order_relaxed);
+}
+
+static bool was_last(header_t *self)
+{
+    return atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) == 1;
+}
+
+static void clear(tnd_shelf_t *shelf)
+{
+    for (tnd_shelf_node_t *node; (node = tnd_shelf_take(shelf)) != NULL;)
+        free(node);
+}
+
+static void rack_leave(tnd_rack_t *self)
+{
+    if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    clear(&self->blocks);
+    for (size_t i = 0; i < SLICE_SHELVES; i++)
+        clear(&self->slices[i]);
+    free(self);
+}
+
+static void put_back(header_t *self)
+{
+    tnd_rack_t *rack = self->rack;
+    tnd_shelf_put(self->shelf, &self->node);
+    rack_leave(rack);
+}
+
+tnd_rack_t *tnd_rack_new(void)
+{
+    tnd_rack_t *self = take_memory(sizeof *self);
+    memset(self, 0, sizeof *self);
+    atomic_init(&self->holders, 1);
+    return self;
+}
+
+void tnd_rack_destroy(tnd_rack_t **self_p)
+{
+    tnd_rack_t *self = *self_p;
+    *self_p = NULL;
+    if (self != NULL)
+        rack_leave(self);
+}
+
+tnd_block_t *tnd_rack_take(tnd_rack_t *self, const tnd_schema_t *schema)
+{
+    tnd_block_t *block = take(self, &self->blocks, sizeof *block);
+    memset(block, 0, sizeof *block);
+    block->schema = schema;
+    return block;
+}
+
+void tnd_block_seal(tnd_block_t *self)
+{
+    header_t *header = header_of(self);
+    assert(!atomic_load_explicit(&header->sealed, memory_order_relaxed));
+    atomic_store_explicit(&header->sealed, true, memory_order_release);
+}
+
+bool tnd_block_sealed(const tnd_block_t *self)
+{
+    return atomic_load_explicit(&header_of(self)->sealed, memory_order_acquire);
+}
+
+tnd_block_t *tnd_block_hold(tnd_block_t *self)
+{
+    hold(header_of(self));
+    return self;
+}
+
+void tnd_block_drop(tnd_block_t **self_p)
+{
+    tnd_block_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL || !was_last(header_of(self)))
+        return;
+    for (uint32_t i = 0; i < self->schema->count; i++)
+        tnd_buffer_drop(&self->columns[i].buffer);
+    tnd_buffer_drop(&self->index);
+    tnd_buffer_drop(&self->marks);
+    put_back(header_of(self));
+}
+
+/*  Rows of 1, 2, 4 or 8 bytes are scalars: one load and one store each, at any alignment. */
+#define GATHER(bits)                                                                               \
+    static void gather_##bits(const tnd_block_column_t *from, const uint64_t *index,               \
+                              uint32_t rows, uint8_t *target)                                      \
+    {                                                                                              \
+        for (uint32_t i = 0; i < rows; i++) {                                                      \
+            if (i + AHEAD_MAX < rows)                                                              \
+                __builtin_prefetch(from->base + index[i + AHEAD_MAX] * from->stride);              \
+            memcpy(target + (size_t)i * ((bits) / 8), from->base + index[i] * from->stride,        \
+                   (bits) / 8);                                                                    \
+        }                                                                                          \
+    }
+
+GATHER(8)
+GATHER(16)
+GATHER(32)
+GATHER(64)
+
+static void prefetch(const uint8_t *row, size_t lines)
+{
+    for (size_t i = 0; i < lines; i++)
+        __builtin_prefetch(row + i * LINE_BYTES);
+}
+
+/*  The hardware follows a row once it has begun; only where the next ones begin it cannot know. */
+static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
+                        size_t row_bytes, uint8_t *target)
+{
+    size_t ahead = AHEAD_BYTES / row_bytes;
+    ahead = ahead < AHEAD_MIN ? AHEAD_MIN : ahead > AHEAD_MAX ? AHEAD_MAX : ahead;
+    size_t lines = (row_bytes + LINE_BYTES - 1) / LINE_BYTES;
+    lines = lines > AHEAD_LINES_MAX ? AHEAD_LINES_MAX : lines;
+    for (uint32_t i = 0; i < rows && i < ahead; i++)
+        prefetch(from->base + index[i] * from->stride, lines);
+    for (uint32_t i = 0; i < rows; i++) {
+        if (i + ahead < rows)
+            prefetch(from->base + index[i + ahead] * from->stride, lines);
+        memcpy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
+    }
+}
+
+static void gather(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
+                   size_t row_bytes, uint8_t *target)
+{
+    switch (row_bytes) {
+    case 1:
+        gather_8(from, index, rows, target);
+        return;
+    case 2:
+        gather_16(from, index, rows, target);
+        return;
+    case 4:
+        gather_32(from, index, rows, target);
+        return;
+    case 8:
+        gather_64(from, index, rows, target);
+        return;
+    default:
+        gather_rows(from, index, rows, row_bytes, target);
+    }
+}
+
+size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
+                      void *target)
+{
+    assert(column < self->schema->count && first <= self->note.rows &&
+           rows <= self->note.rows - first);
+    const tnd_block_column_t *from = &self->columns[column];
+    size_t row_bytes = tnd_column_bytes(&self->schema->columns[column]);
+    size_t bytes = rows * row_bytes;
+    if (rows == 0)
+        return 0;
+    if (from->index != NULL) {
+        gather(from, from->index + first, rows, row_bytes, target);
+    } else if (from->stride == row_bytes) {
+        memcpy(target, from->base + first * row_bytes, bytes);
+    } else {
+        const uint8_t *row = from->base + first * from->stride;
+        for (uint32_t i = 0; i < rows; i++, row += from->stride)
+            memcpy((uint8_t *)target + i * row_bytes, row, row_bytes);
+    }
+    return bytes;
+}
+
+tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
+                            const tnd_slice_note_t *note, const tnd_piece_t *pieces,
+                            uint32_t piece_count)
+{
+    size_t room = SLICE_PIECES_MIN, shelf = 0;
+    for (; room < piece_count; room *= 2)
+        shelf++;
+    assert(shelf < SLICE_SHELVES);
+    tnd_slice_t *slice;
+    slice = take(self, &self->slices[shelf], sizeof *slice + room * sizeof slice->pieces[0]);
+    slice->note = *note;
+    slice->schema = schema;
+    slice->piece_count = piece_count;
+    for (uint32_t i = 0; i < piece_count; i++) {
+        slice->pieces[i].block = tnd_block_hold(pieces[i].payload);
+        slice->pieces[i].first = pieces[i].first;
+        slice->pieces[i].rows = pieces[i].rows;
+    }
+    atomic_store_explicit(&header_of(slice)->sealed, true, memory_order_release);
+    return slice;
+}
+
+bool tnd_slice_sealed(const tnd_slice_t *self)
+{
+    return atomic_load_explicit(&header_of(self)->sealed, memory_order_acquire);
+}
+
+tnd_slice_t *tnd_slice_hold(tnd_slice_t *self)
+{
+    hold(header_of(self));
+    return self;
+}
+
+void tnd_slice_drop(tnd_slice_t **self_p)
+{
+    tnd_slice_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL || !was_last(header_of(self)))
+        return;
+    for (uint32_t i = 0; i < self->piece_count; i++)
+        tnd_block_drop(&self->pieces[i].block);
+    put_back(header_of(self));
+}
