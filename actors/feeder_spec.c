@@ -1,0 +1,54 @@
+/*  actors/feeder_spec.c - the options and ports of a feeder. */
+#include "actors/feeder.h"
+
+#include "runtime/registry.h"
+
+static const tnd_option_t options[] = {
+    {.name = "depth",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "batches",
+     .fallback = "2",
+     .range = "1..1024",
+     .offset = offsetof(tnd_feeder_options_t, depth),
+     .help = "batches prepared ahead of the step"},
+    {.name = "devices",
+     .type = TND_OPTION_STRINGS,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(tnd_feeder_options_t, devices),
+     .help = "the devices of each host that feeds, such as [cuda:0, cuda:1]; by default cpu:0"},
+    {.name = "step",
+     .type = TND_OPTION_MAP,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(tnd_feeder_options_t, step),
+     .help =
+         "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},
+    {.name = "after",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(tnd_feeder_options_t, after),
+     .help = "the feeder whose models are evaluated on this chain once it has ended"},
+    {.name = "digest",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "true",
+     .offset = offsetof(tnd_feeder_options_t, digest),
+     .help = "whether the digest of the stream is computed"},
+};
+
+const tnd_kind_spec_t tnd_kind_feeder_spec;
+const tnd_kind_spec_t tnd_kind_feeder_spec = {
+    .table = {.name = "feeder",
+              .help = "hands batches to devices and runs the step on them",
+              TND_OPTIONS(options),
+              .size = sizeof(tnd_feeder_options_t)},
+    .instances = TND_INSTANCE_HOST,
+    .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
+    .inlet_count = 1,
+    .outlets =
+        {{.name = "out", .flow = TND_FLOW_VALUES, .several = true, .connects = true, .call = true}},
+    .outlet_count = 1,
+};

@@ -1,0 +1,16 @@
+/*  actors/preprocessor.h - what a topology can say about a preprocessor. */
+#ifndef TND_ACTORS_PREPROCESSOR_H
+#define TND_ACTORS_PREPROCESSOR_H
+
+#include <stdint.h>
+
+#include "runtime/graph/options.h"
+
+#define TND_WORKERS_AUTO 0
+
+typedef struct {
+    tnd_part_list_t ops;
+    uint64_t workers; /* or TND_WORKERS_AUTO */
+} tnd_preprocessor_options_t;
+
+#endif

@@ -1,0 +1,35 @@
+/*  actors/preprocessor_spec.c - the options and ports of a preprocessor. */
+#include "actors/preprocessor.h"
+
+#include "runtime/registry.h"
+
+static const tnd_option_t options[] = {
+    {.name = "ops",
+     .type = TND_OPTION_PARTS,
+     .role = TND_ROLE_GRAPH,
+     .parts = tnd_registry_op_table,
+     .offset = offsetof(tnd_preprocessor_options_t, ops),
+     .help = "what is done to each row, in this order, `[{OPERATION: {options}}, ...]`"},
+    {.name = "workers",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_PLACE,
+     .unit = "workers",
+     .fallback = "1",
+     .range = "1..1024",
+     .choices = "auto=0",
+     .offset = offsetof(tnd_preprocessor_options_t, workers),
+     .help = "interchangeable copies on each host: only speed"},
+};
+
+const tnd_kind_spec_t tnd_kind_preprocessor_spec;
+const tnd_kind_spec_t tnd_kind_preprocessor_spec = {
+    .table = {.name = "preprocessor",
+              .help = "applies a chain of operations to each row",
+              TND_OPTIONS(options),
+              .size = sizeof(tnd_preprocessor_options_t)},
+    .instances = TND_INSTANCE_WORKER,
+    .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},
+    .inlet_count = 1,
+    .outlets = {{.name = "out", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},
+    .outlet_count = 1,
+};

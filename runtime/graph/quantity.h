@@ -1,0 +1,39 @@
+/*  runtime/graph/quantity.h - numbers with and without units, read strictly.
+ *
+ *  What could be misread is refused: a leading zero (octal or decimal?), digits grouped by `_`, a
+ *  size without a unit.  Nothing here depends on the locale.
+ *
+ *  Threads: any.
+ */
+#ifndef TND_RUNTIME_GRAPH_QUANTITY_H
+#define TND_RUNTIME_GRAPH_QUANTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum {
+    TND_QUANTITY_OK,
+    TND_QUANTITY_NOT_A_NUMBER,
+    TND_QUANTITY_TOO_LARGE,    /* for 64 bits */
+    TND_QUANTITY_LEADING_ZERO, /* 012 */
+    TND_QUANTITY_GROUPED,      /* 1_000 */
+    TND_QUANTITY_NEGATIVE,     /* where only numbers from 0 on are possible */
+    TND_QUANTITY_NO_UNIT,
+    TND_QUANTITY_WRONG_UNIT
+} tnd_quantity_t;
+
+/*  The value is written only if the outcome is TND_QUANTITY_OK. */
+tnd_quantity_t tnd_quantity_u64(const char *text, uint64_t *value_p);
+tnd_quantity_t tnd_quantity_i64(const char *text, int64_t *value_p);
+tnd_quantity_t tnd_quantity_f64(const char *text, double *value_p);
+
+/*  "64MiB", "1.5 GB", "0": B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024). */
+tnd_quantity_t tnd_quantity_bytes(const char *text, uint64_t *value_p);
+
+/*  "10s", "50 ms", "0": ns, us, ms, s, min, h; the result is in nanoseconds. */
+tnd_quantity_t tnd_quantity_duration(const char *text, uint64_t *value_p);
+
+/*  "100 rows": the number before ` rows`. */
+tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
+
+#endif
