@@ -5,16 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/join.h"
+#include "runtime/core/split.h"
 #include "runtime/graph/options.h"
-
-typedef enum { TND_BATCH_REBATCH_V2, TND_BATCH_REBATCH_LEGACY } tnd_batch_split_t;
-
-typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
 
 typedef struct {
     uint64_t size;
     uint64_t replicas;
-    int split;     /* tnd_batch_split_t */
+    int split;     /* tnd_split_t */
     int remainder; /* tnd_remainder_t */
     bool span_epochs;
     tnd_extent_t block; /* zero: chosen from the links and the rows */

@@ -4,19 +4,18 @@
 
 #include <stdint.h>
 
+#include "runtime/core/position.h"
 #include "runtime/graph/options.h"
 
 typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tnd_shuffle_t;
 
 typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE } tnd_shard_t;
 
-#define TND_EPOCHS_FOREVER UINT64_MAX
-
 typedef struct {
     tnd_part_t source;
     int shuffle;     /* tnd_shuffle_t */
     int shard;       /* tnd_shard_t */
-    uint64_t epochs; /* or TND_EPOCHS_FOREVER */
+    uint64_t epochs; /* or TND_ENDLESS */
     uint64_t workers;
 } tnd_reader_options_t;
 

@@ -17,12 +17,6 @@
 #include "runtime/data/schema.h"
 #include "runtime/graph/spec.h"
 
-enum {
-    TND_OP_DROPS = 1u << 0,   /* may leave rows out */
-    TND_OP_EXPANDS = 1u << 1, /* may make several of one: facts.rows_max */
-    TND_OP_RANDOM = 1u << 2   /* draws */
-};
-
 /*  A tile: rows of some columns, each packed or strided; never aliasing between in and out. */
 typedef struct {
     uint32_t rows;
@@ -48,8 +42,7 @@ typedef struct {
 } tnd_op_key_t;
 
 typedef struct tnd_op {
-    const tnd_op_spec_t *spec; /* name, options, help */
-    uint32_t caps;
+    const tnd_op_spec_t *spec; /* name, options, help, what it does to rows */
     size_t state_bytes;
 
     /*  Checks `options` (the struct that spec->options fill) against the columns that come in;

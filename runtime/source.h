@@ -13,8 +13,6 @@
 #include "runtime/data/block.h"
 #include "runtime/graph/spec.h"
 
-enum { TND_SOURCE_RANDOM = 1u << 0, TND_SOURCE_REWINDS = 1u << 1 };
-
 /*  What a source says of its data once it is open. */
 typedef struct {
     tnd_schema_t schema;
@@ -24,8 +22,7 @@ typedef struct {
 } tnd_source_facts_t;
 
 typedef struct tnd_source {
-    const tnd_source_spec_t *spec; /* name, options, help */
-    uint32_t caps;
+    const tnd_source_spec_t *spec; /* name, options, help, what it can do */
     size_t state_bytes;
 
     /*  Opens the data; `options` is the struct that spec->options fill, valid until close.  Fails

@@ -61,7 +61,11 @@ typedef struct {
 } tnd_source_spec_t;
 
 /*  What an operation does to the number of rows, and whether it draws random numbers. */
-enum { TND_OP_DROPS = 1, TND_OP_EXPANDS = 2, TND_OP_RANDOM = 4 };
+enum {
+    TND_OP_DROPS = 1,   /* may leave rows out */
+    TND_OP_EXPANDS = 2, /* may make several of one */
+    TND_OP_RANDOM = 4   /* draws */
+};
 
 typedef struct {
     tnd_table_t table;
