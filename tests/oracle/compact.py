@@ -68,7 +68,29 @@ def index_shuffle(cases):
     return ["%s : %s" % (" ".join(map(str, a)), " ".join(map(str, b))) for a, b in lines]
 
 
-TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle}
+DTYPES = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "uint32": "u32",
+          "int32": "i32", "uint64": "u64", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
+          "float32": "f32", "float64": "f64", "bool": "bool"}
+
+
+def numeric(cases):
+    """cast|saturate FROM TO : IN=OUT ..., bits in hexadecimal.
+    Left out is what TensorFlow promises nothing about: floats outside the range of an integer."""
+    lines = []
+    for case in cases:
+        args = case["args"]
+        if case["op"] not in ("cast", "saturate_cast"):
+            continue
+        if "out_of_range" in case["name"] and args["to"] != "bool":
+            continue
+        pairs = " ".join("%s=%s" % pair for pair in zip(case["inputs"]["bits"],
+                                                        case["expect"]["bits"]))
+        lines.append("%s %s %s : %s" % (case["op"].split("_")[0], DTYPES[args["from"]],
+                                        DTYPES[args["to"]], pairs))
+    return lines
+
+
+TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric}
 
 
 def main():
