@@ -19,10 +19,15 @@ typedef struct tnd_kind {
     const tnd_kind_spec_t *spec; /* name, options, ports */
     size_t state_bytes;          /* the runtime allocates and zeroes this much */
 
-    /*  What the data is, said by a host that has it: opens it, fills schema, count and identity,
-     *  closes it.  NULL: this kind has no data of its own.
+    /*  What the data is, said by a host that has it: opens it once for all instances of the actor
+     *  on this host, fills schema, count and identity, and leaves in *shared_p what the instances
+     *  then read from at the same time (tnd_actor_shared).  On a thread of its own.  NULL: this
+     * kind has no data.
      */
-    tnd_status_t (*facts)(const tnd_instance_t *instance, tnd_stream_t *stream, tnd_error_t *error);
+    tnd_status_t (*facts)(const tnd_instance_t *instance, tnd_stream_t *stream, void **shared_p,
+                          tnd_error_t *error);
+    /*  Closes what `facts` opened, once all instances are gone. */
+    void (*unshare)(const tnd_instance_t *instance, void *shared);
     /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
      *  every host, with the same outcome.  NULL: nothing.
      */
@@ -43,6 +48,8 @@ typedef struct tnd_kind {
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
     /*  Why there is nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
+    /*  What a program gets of this actor (of a feeder: its feed); NULL: nothing. */
+    void *(*handle)(void *state);
     /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */
     void (*fini)(void *state);
 } tnd_kind_t;

@@ -5,7 +5,10 @@
  *  with the same rows.  What follows (shuffle, epochs, checkpoint, retention) is checked from it
  *  before the start.
  *
- *  Threads: all calls on the reader's thread.  `read` may take long (a disk); the others may not.
+ *  One open source serves all readers of a host: after `open` its state is const.
+ *
+ *  Threads: open and close on one thread at a time; read on any number at once, and it may take
+ *  long (a disk).
  */
 #ifndef TND_RUNTIME_SOURCE_H
 #define TND_RUNTIME_SOURCE_H

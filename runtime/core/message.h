@@ -172,6 +172,10 @@ typedef struct tnd_msg {
             uint32_t rows;
             void *payload; /* reported metrics; opaque */
         } commit;
+        struct {
+            uint64_t number; /* of the chain, the actor ...: as the kind wants it */
+            void *payload;   /* NULL: no text */
+        } note;
     };
 } tnd_msg_t;
 

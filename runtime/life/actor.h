@@ -42,22 +42,57 @@ void tnd_actor_rebirth(tnd_actor_t *self);
 bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Ends the wait of the actor's thread; any thread. */
 void tnd_actor_wake(tnd_actor_t *self);
-void *tnd_actor_state(tnd_actor_t *self);
+/*  What the kind's `facts` opened on this host for all instances of the actor; NULL: nothing. */
+void *tnd_actor_shared(tnd_actor_t *self);
 
 /* --- for the host ------------------------------------------------------------------------------
  */
 
 typedef struct tnd_host tnd_host_t;
 
-/*  Makes the actor and binds its ports; no thread yet. */
-tnd_status_t tnd_actor_new(tnd_actor_t **self_p, tnd_host_t *host, const tnd_kind_t *kind,
-                           const tnd_instance_t *instance, const tnd_stream_t *stream,
-                           tnd_error_t *error) TND_CHECKED;
-/*  Connects to its peers and starts its thread. */
-tnd_status_t tnd_actor_start(tnd_actor_t *self, tnd_error_t *error) TND_CHECKED;
+typedef enum {
+    TND_ACTOR_STARTING, /* opening, binding, kind's init */
+    TND_ACTOR_BOUND,    /* its endpoints are known; waits for tnd_actor_go */
+    TND_ACTOR_RUNNING,
+    TND_ACTOR_FAILED, /* its thread has ended, see tnd_actor_error */
+    TND_ACTOR_ENDED   /* its thread has ended as asked */
+} tnd_actor_phase_t;
+
+/*  One endpoint that an actor listens at. */
+typedef struct {
+    uint32_t instance, port;
+    tnd_transport_t transport;
+    char endpoint[128];
+} tnd_endpoint_t;
+
+enum { TND_ACTOR_ENDPOINTS_MAX = 6 };
+
+typedef struct {
+    tnd_host_t *host;
+    const tnd_kind_t *kind;
+    const tnd_instance_t *instance;
+    const tnd_stream_t *stream;
+    tnd_statistics_t *statistics;
+    void *shared;
+} tnd_actor_config_t;
+
+/*  Starts the actor's thread, which opens its hub, binds its ports, connects to its host and lets
+ *  the kind make itself ready.
+ */
+tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config);
+tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self);
+/*  Of a bound actor: fills `endpoints`, returns how many there are. */
+uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints);
+/*  Lets a bound actor connect to its peers (tnd_host_endpoint) and run. */
+void tnd_actor_go(tnd_actor_t *self);
 void tnd_actor_stop(tnd_actor_t *self);
 /*  Waits for its thread at most `wait_ns`; false: it is still inside a hook. */
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
+/*  Of a failed actor: why; "" otherwise. */
+const char *tnd_actor_error(const tnd_actor_t *self);
+/*  See tnd_kind_t.handle. */
+void *tnd_actor_handle(tnd_actor_t *self);
+/*  The actor's thread must have ended. */
 void tnd_actor_destroy(tnd_actor_t **self_p);
 
 #endif

@@ -8,6 +8,8 @@
 #ifndef TND_RUNTIME_LIFE_STREAM_H
 #define TND_RUNTIME_LIFE_STREAM_H
 
+#include <stdio.h>
+
 #include "runtime/core/position.h"
 #include "runtime/data/schema.h"
 
@@ -27,5 +29,14 @@ typedef struct tnd_stream {
 
 /*  Positions of an epoch in `lane`: positions p of the whole with p mod lanes == lane. */
 uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane);
+
+/*  The facts (chain, count, identity, the schema as read) as lines of a note. */
+void tnd_stream_write(const tnd_stream_t *self, FILE *out);
+/*  Takes one such line: "stream ..." begins, each "column ..." adds one. */
+tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
+/*  TND_OK if two hosts see the same data; else the text says how it differs. */
+tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
+                              const tnd_stream_t *other, const char *other_host,
+                              tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -1,0 +1,508 @@
+/*  runtime/life/actor.c - one actor: its thread, its hub, its place in the plan.
+ *
+ *  The thread owns the hub and the kind's state from birth to death; the host sees phases, behind
+ *  one mutex, and is told of each change.
+ */
+#include "runtime/life/actor.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/life/clock.h"
+#include "runtime/life/host.h"
+
+/*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
+enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };
+
+/*  Arrivals taken before the kind may work again: enough to drain a burst, few enough to answer. */
+enum { ARRIVALS_A_ROUND = 64 };
+
+/*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
+static const uint64_t nap_ns = 200000000;
+
+struct tnd_actor {
+    tnd_actor_config_t config;
+    const tnd_plan_t *plan;
+    tnd_actor_id_t id;
+    tnd_life_t life;
+    tnd_hub_t *hub;
+    void *state;
+    uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
+    pthread_t thread;
+    _Atomic bool stopping;
+    uint64_t cpu_read_ns;
+
+    pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
+    pthread_cond_t changed;
+    tnd_actor_phase_t phase;
+    bool go, joined;
+    tnd_error_t error;
+    tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
+    uint32_t endpoint_count;
+};
+
+tnd_actor_id_t tnd_actor_id(const tnd_actor_t *self)
+{
+    return self->id;
+}
+
+const char *tnd_actor_name(const tnd_actor_t *self)
+{
+    return self->config.instance->name;
+}
+
+const tnd_plan_t *tnd_actor_plan(const tnd_actor_t *self)
+{
+    return self->plan;
+}
+
+const tnd_instance_t *tnd_actor_instance(const tnd_actor_t *self)
+{
+    return self->config.instance;
+}
+
+const void *tnd_actor_options(const tnd_actor_t *self)
+{
+    return self->config.instance->options;
+}
+
+const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self)
+{
+    return self->config.stream;
+}
+
+tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self)
+{
+    return self->config.statistics;
+}
+
+uint64_t tnd_actor_now(const tnd_actor_t *self)
+{
+    (void)self;
+    return tnd_clock_now();
+}
+
+void *tnd_actor_shared(tnd_actor_t *self)
+{
+    return self->config.shared;
+}
+
+bool tnd_actor_stopping(const tnd_actor_t *self)
+{
+    return atomic_load_explicit(&self->stopping, memory_order_relaxed);
+}
+
+void tnd_actor_wake(tnd_actor_t *self)
+{
+    tnd_hub_wake(self->hub);
+}
+
+tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
+    return tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
+}
+
+/*  What a message that could not be sent carried. */
+static void drop_payload(const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    if (carry != TND_CARRY_BUFFER)
+        return;
+    tnd_buffer_t *buffer = msg->kind == TND_MSG_COMMIT ? msg->commit.payload : msg->note.payload;
+    tnd_buffer_drop(&buffer);
+}
+
+void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    tnd_msg_t stamped = *msg;
+    stamped.from = self->id;
+    /* The host's end is in this process: it is away only while the host is ending. */
+    if (tnd_hub_send(self->hub, PORT_CONTROL, tnd_host_id(self->config.instance->host), &stamped,
+                     carry) != TND_OK)
+        drop_payload(&stamped, carry);
+}
+
+void tnd_actor_rebirth(tnd_actor_t *self)
+{
+    tnd_hub_rebirth(self->hub, ++self->life);
+}
+
+static void set_phase(tnd_actor_t *self, tnd_actor_phase_t phase)
+{
+    pthread_mutex_lock(&self->lock);
+    self->phase = phase;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+    tnd_host_notice(self->config.host);
+}
+
+/* --- birth -------------------------------------------------------------------------------------
+ */
+
+static bool peer_busy(void *context, tnd_actor_id_t peer)
+{
+    tnd_actor_t *self = context;
+    return tnd_host_busy(self->config.host, peer);
+}
+
+/*  Rows that come in from a batcher are those that are fed; so are those that a worker sends. */
+static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const tnd_msg_t *msg)
+{
+    tnd_actor_t *self = context;
+    (void)port;
+    if (msg->kind == TND_MSG_SLICE)
+        return &self->config.stream->fed;
+    if (msg->kind != TND_MSG_BLOCK || msg->from >= self->plan->instance_count)
+        return NULL;
+    bool read = self->plan->instances[msg->from].kind->instances == TND_INSTANCE_LANE;
+    return read ? &self->config.stream->read : &self->config.stream->fed;
+}
+
+/*  What both ends of an edge must agree on. */
+static void edge_terms(const tnd_actor_t *self, const tnd_edge_t *edge, tnd_terms_t *terms)
+{
+    const tnd_stream_t *stream = self->config.stream;
+    const tnd_kind_spec_t *from = self->plan->instances[edge->from].kind;
+    *terms = (tnd_terms_t){
+        .graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
+        .abi = TND_WIRE_ABI,
+        .numeric = stream->numeric,
+        .tolerant = self->plan->tolerant,
+    };
+    switch (from->outlets[edge->outlet].flow) {
+    case TND_FLOW_ROWS:
+        terms->schema =
+            tnd_schema_hash(from->instances == TND_INSTANCE_LANE ? &stream->read : &stream->fed);
+        break;
+    case TND_FLOW_BATCH:
+        terms->schema = tnd_schema_hash(&stream->fed);
+        break;
+    case TND_FLOW_VALUES:
+        break;
+    }
+}
+
+static uint32_t edge_port(const tnd_edge_t *edge, bool outlet)
+{
+    return outlet ? edge->outlet : PORT_INLETS + edge->inlet;
+}
+
+static tnd_status_t bind_one(tnd_actor_t *self, uint32_t port, const tnd_edge_t *edge,
+                             tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->endpoint_count; i++)
+        if (self->endpoints[i].port == port && self->endpoints[i].transport == edge->transport)
+            return TND_OK;
+    assert(self->endpoint_count < TND_ACTOR_ENDPOINTS_MAX);
+    tnd_terms_t terms;
+    edge_terms(self, edge, &terms);
+    tnd_endpoint_t *made = &self->endpoints[self->endpoint_count];
+    *made = (tnd_endpoint_t){.instance = self->id, .port = port, .transport = edge->transport};
+    const tnd_plan_host_t *host = &self->plan->hosts[self->config.instance->host];
+    char wish[128];
+    tnd_status_t status = TND_FAILED;
+    switch (edge->transport) {
+    case TND_TRANSPORT_INPROC:
+        snprintf(wish, sizeof wish, "inproc://%s.%u.%u", tnd_host_nonce(self->config.host),
+                 self->id, port);
+        break;
+    case TND_TRANSPORT_IPC:
+        snprintf(wish, sizeof wish, "ipc://@tundish.%s.%u.%u", tnd_host_nonce(self->config.host),
+                 self->id, port);
+        break;
+    case TND_TRANSPORT_TCP:
+        snprintf(wish, sizeof wish, "tcp://%s:*", host->address);
+        for (uint32_t number = host->ports_first; number != 0 && number <= host->ports_last;
+             number++) {
+            snprintf(wish, sizeof wish, "tcp://%s:%u", host->address, number);
+            status = tnd_hub_bind(self->hub, port, wish, &terms, made->endpoint,
+                                  sizeof made->endpoint, error);
+            if (status == TND_OK || number == host->ports_last)
+                goto bound;
+        }
+        break;
+    }
+    status =
+        tnd_hub_bind(self->hub, port, wish, &terms, made->endpoint, sizeof made->endpoint, error);
+bound:
+    if (status == TND_OK)
+        self->endpoint_count++;
+    return status;
+}
+
+static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
+{
+    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        if (edge->from == self->id) {
+            self->ports[edge->to] = (uint8_t)edge_port(edge, true);
+            if (!edge->from_connects)
+                TND_TRY(bind_one(self, edge_port(edge, true), edge, error));
+        } else if (edge->to == self->id) {
+            self->ports[edge->from] = (uint8_t)edge_port(edge, false);
+            if (edge->from_connects)
+                TND_TRY(bind_one(self, edge_port(edge, false), edge, error));
+        }
+    }
+    return TND_OK;
+}
+
+static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
+{
+    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        bool out = edge->from == self->id;
+        if ((!out && edge->to != self->id) || edge->from_connects != out)
+            continue;
+        uint32_t peer = out ? edge->to : edge->from;
+        const char *endpoint =
+            tnd_host_endpoint(self->config.host, peer, edge_port(edge, !out), edge->transport);
+        if (endpoint == NULL)
+            return tnd_fail(error, "%s: nobody said where %s listens", tnd_actor_name(self),
+                            self->plan->instances[peer].name);
+        tnd_terms_t terms;
+        edge_terms(self, edge, &terms);
+        TND_TRY(tnd_hub_connect(self->hub, edge_port(edge, out), peer, endpoint, &terms, error));
+    }
+    return TND_OK;
+}
+
+static tnd_status_t reach_host(tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_terms_t terms = {.abi = TND_WIRE_ABI};
+    TND_TRY(tnd_hub_connect(self->hub, PORT_CONTROL, tnd_host_id(self->config.instance->host),
+                            tnd_host_control(self->config.host), &terms, error));
+    for (;;) {
+        tnd_arrival_t arrival;
+        tnd_status_t status = tnd_hub_receive(self->hub, &arrival);
+        if (status == TND_OK && arrival.port == PORT_CONTROL && arrival.kind == TND_ARRIVAL_UP)
+            return TND_OK;
+        if (tnd_actor_stopping(self))
+            return TND_STOPPED;
+        if (status == TND_AGAIN)
+            TND_TRY(tnd_hub_wait(self->hub, tnd_clock_now() + nap_ns));
+    }
+}
+
+static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_hub_config_t config = {
+        .self = self->id,
+        .name = tnd_actor_name(self),
+        .life = self->life,
+        .link_timeout_ns = self->plan->link_timeout_ns,
+        .busy = peer_busy,
+        .context = self,
+        .schema = incoming_schema,
+        .frame_max = TND_FRAME_MAX,
+    };
+    const tnd_host_config_t *host = tnd_host_config(self->config.host);
+    tnd_hub_t *hub = NULL;
+    TND_TRY(tnd_hub_open(host->transport, &hub, host->transport_context, &config, error));
+    pthread_mutex_lock(&self->lock);
+    self->hub = hub;
+    pthread_mutex_unlock(&self->lock);
+    TND_TRY(bind_ports(self, error));
+    TND_TRY(reach_host(self, error));
+    return self->config.kind->init(self->state, self, error);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static tnd_status_t take_arrivals(tnd_actor_t *self, bool *any_p, tnd_error_t *error)
+{
+    for (int taken = 0; taken < ARRIVALS_A_ROUND; taken++) {
+        tnd_arrival_t arrival;
+        if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
+            return TND_OK;
+        *any_p = true;
+        if (arrival.kind == TND_ARRIVAL_REFUSED)
+            return tnd_fail(error, "%s: %s", tnd_actor_name(self), arrival.why) == TND_FAILED
+                       ? TND_REFUSED
+                       : TND_FAILED;
+        if (arrival.kind == TND_ARRIVAL_LOST)
+            tnd_count(&self->config.statistics->lost, 1);
+        TND_TRY(self->config.kind->arrive(self->state, self, &arrival, error));
+    }
+    return TND_OK;
+}
+
+static void count_time(tnd_actor_t *self)
+{
+    tnd_statistics_t *statistics = self->config.statistics;
+    uint64_t used = tnd_clock_thread();
+    tnd_count(&statistics->cpu_ns, used - self->cpu_read_ns);
+    self->cpu_read_ns = used;
+}
+
+static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_statistics_t *statistics = self->config.statistics;
+    while (!tnd_actor_stopping(self)) {
+        bool any = false, more = false;
+        tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
+        TND_TRY(take_arrivals(self, &any, error));
+        tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
+        TND_TRY(self->config.kind->work(self->state, self, &more, error));
+        tnd_count(&statistics->progress, 1);
+        if (any || more)
+            continue;
+        uint64_t now = tnd_clock_now();
+        tnd_statistics_state(statistics, TND_STATE_WAITING,
+                             self->config.kind->blocked_on(self->state), now);
+        count_time(self);
+        TND_TRY(tnd_hub_wait(self->hub, now + nap_ns));
+    }
+    return TND_OK;
+}
+
+/*  Waits until the host lets the actor go; false: it is to stop instead. */
+static bool wait_for_go(tnd_actor_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    while (!self->go && !tnd_actor_stopping(self))
+        pthread_cond_wait(&self->changed, &self->lock);
+    bool go = self->go;
+    pthread_mutex_unlock(&self->lock);
+    return go && !tnd_actor_stopping(self);
+}
+
+static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
+{
+    TND_TRY(be_born(self, error));
+    set_phase(self, TND_ACTOR_BOUND);
+    if (!wait_for_go(self))
+        return TND_OK;
+    TND_TRY(connect_peers(self, error));
+    set_phase(self, TND_ACTOR_RUNNING);
+    return live(self, error);
+}
+
+static void *actor_main(void *context)
+{
+    tnd_actor_t *self = context;
+    char name[16];
+    snprintf(name, sizeof name, "%.15s", tnd_actor_name(self));
+    pthread_setname_np(pthread_self(), name);
+
+    tnd_error_t error = {""};
+    tnd_status_t status = run(self, &error);
+    bool failed = status != TND_OK && status != TND_STOPPED;
+    self->config.kind->fini(self->state);
+    if (self->hub != NULL) {
+        tnd_hub_counts_t counts;
+        tnd_hub_counts(self->hub, &counts);
+        tnd_count(&self->config.statistics->bytes_copied, counts.bytes_copied);
+    }
+    count_time(self);
+    pthread_mutex_lock(&self->lock);
+    tnd_hub_close(&self->hub, 0);
+    pthread_mutex_unlock(&self->lock);
+    tnd_statistics_state(self->config.statistics, failed ? TND_STATE_FAILED : TND_STATE_ENDED, 0,
+                         tnd_clock_now());
+    if (failed) {
+        pthread_mutex_lock(&self->lock);
+        self->error = error;
+        pthread_mutex_unlock(&self->lock);
+    }
+    set_phase(self, failed ? TND_ACTOR_FAILED : TND_ACTOR_ENDED);
+    return NULL;
+}
+
+/* --- for the host ------------------------------------------------------------------------------
+ */
+
+tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
+{
+    tnd_actor_t *self = calloc(1, sizeof *self);
+    const tnd_plan_t *plan = tnd_host_config(config->host)->plan;
+    if (self == NULL || (self->ports = malloc(plan->instance_count)) == NULL ||
+        (self->state = calloc(1, config->kind->state_bytes + 1)) == NULL)
+        abort();
+    memset(self->ports, NO_PORT, plan->instance_count);
+    self->config = *config;
+    self->plan = plan;
+    self->id = (tnd_actor_id_t)(config->instance - plan->instances);
+    /* Later lives of a later process are greater: the clock never goes back on one machine. */
+    self->life = tnd_clock_read(CLOCK_REALTIME);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->changed, NULL);
+    snprintf(config->statistics->actor, sizeof config->statistics->actor, "%s",
+             config->instance->name);
+    snprintf(config->statistics->kind, sizeof config->statistics->kind, "%s",
+             config->instance->kind->table.name);
+    if (pthread_create(&self->thread, NULL, actor_main, self) != 0)
+        abort();
+    return self;
+}
+
+tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self)
+{
+    tnd_actor_t *locked = (tnd_actor_t *)self;
+    pthread_mutex_lock(&locked->lock);
+    tnd_actor_phase_t phase = self->phase;
+    pthread_mutex_unlock(&locked->lock);
+    return phase;
+}
+
+uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints)
+{
+    memcpy(endpoints, self->endpoints, self->endpoint_count * sizeof *endpoints);
+    return self->endpoint_count;
+}
+
+void tnd_actor_go(tnd_actor_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->go = true;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_actor_stop(tnd_actor_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    atomic_store(&self->stopping, true);
+    pthread_cond_broadcast(&self->changed);
+    if (self->hub != NULL)
+        tnd_hub_wake(self->hub);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns)
+{
+    if (self->joined)
+        return true;
+    uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
+    struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    self->joined = pthread_timedjoin_np(self->thread, NULL, &deadline) == 0;
+    return self->joined;
+}
+
+const char *tnd_actor_error(const tnd_actor_t *self)
+{
+    return self->error.text;
+}
+
+void *tnd_actor_handle(tnd_actor_t *self)
+{
+    return self->config.kind->handle != NULL ? self->config.kind->handle(self->state) : NULL;
+}
+
+void tnd_actor_destroy(tnd_actor_t **self_p)
+{
+    tnd_actor_t *self = *self_p;
+    if (self == NULL)
+        return;
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    free(self->ports);
+    free(self->state);
+    free(self);
+    *self_p = NULL;
+}

@@ -1,0 +1,75 @@
+/*  runtime/life/host.h - this process's part of a run: its actors, and control.
+ *
+ *  A host has one thread that runs no user code.  It holds the control connections (to its actors,
+ *  and from the leader to every other host), routes control messages by the plan, tells who is
+ *  inside a work hook, and on the first host drives the session (leader.h).
+ *
+ *  A run begins in four steps, each a barrier at the leader: facts (who has the data says what is
+ *  in it), stream (all derive the same schemas and make their actors), endpoints (who listens
+ *  where), ready.  A host that reconnects says its part again.
+ *
+ *  Threads: new, wait and destroy on the caller's; drain and stop on any, signal-safe; what stands
+ *  under "for actors" on theirs.
+ */
+#ifndef TND_RUNTIME_LIFE_HOST_H
+#define TND_RUNTIME_LIFE_HOST_H
+
+#include "runtime/life/actor.h"
+#include "runtime/life/observer.h"
+
+typedef enum {
+    TND_OUTCOME_NONE, /* still running */
+    TND_OUTCOME_DONE,
+    TND_OUTCOME_DRAINED, /* as asked, at the end of a step */
+    TND_OUTCOME_STOPPED, /* left at once, as asked */
+    TND_OUTCOME_FAILED,
+    TND_OUTCOME_LOST /* a peer was refused, never came or went away */
+} tnd_outcome_t;
+
+typedef struct {
+    const tnd_hub_ops_t *transport;
+    void *transport_context;
+    const tnd_plan_t *plan;
+    uint32_t host;                  /* index in the plan */
+    uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
+    const tnd_observer_t *observer; /* kept by the caller; NULL: none */
+} tnd_host_config_t;
+
+/*  Starts the host's thread.  TND_FAILED: its control port is in use, say. */
+tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config,
+                          tnd_error_t *error) TND_CHECKED;
+/*  Until the run has ended here, at most `wait_ns`; TND_OUTCOME_NONE: it has not. */
+tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns);
+/*  Until this host's actors run, or the run has ended. */
+tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
+void tnd_host_drain(tnd_host_t *self);
+void tnd_host_stop(tnd_host_t *self);
+/*  The sentence that says why; "" if there is nothing to say. */
+const char *tnd_host_why(const tnd_host_t *self);
+/*  What the actor called `actor` (as in the file) of this host hands to programs, or NULL. */
+void *tnd_host_handle(tnd_host_t *self, const char *actor);
+/*  Stops what still runs and frees everything. */
+void tnd_host_destroy(tnd_host_t **self_p);
+
+/* --- for actors --------------------------------------------------------------------------------
+ */
+
+const tnd_host_config_t *tnd_host_config(const tnd_host_t *self);
+/*  Where to connect for control: an inproc endpoint; the peer is TND_HOST_ID. */
+const char *tnd_host_control(const tnd_host_t *self);
+/*  The actor id of a host's control. */
+static inline tnd_actor_id_t tnd_host_id(uint32_t host)
+{
+    return 0x80000000u + host;
+}
+/*  The endpoint of a peer's port; NULL: not known. */
+const char *tnd_host_endpoint(const tnd_host_t *self, uint32_t instance, uint32_t port,
+                              tnd_transport_t transport);
+/*  Whether an actor of the run is inside a work hook. */
+bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
+/*  An actor's phase has changed. */
+void tnd_host_notice(tnd_host_t *self);
+/*  A number for inproc and ipc names, unlike that of any other host on this machine. */
+const char *tnd_host_nonce(const tnd_host_t *self);
+
+#endif

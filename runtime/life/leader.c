@@ -1,0 +1,630 @@
+/*  runtime/life/leader.c - what the first host does beside being a host: it leads. */
+#include "runtime/life/leader.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/life/note.h"
+
+/*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth. */
+enum { STEPS_OPEN = 1024 };
+
+/*  What one step reported, by metric and replica. */
+typedef struct {
+    uint64_t step;
+    uint32_t rows, metric_count;
+    char names[TND_METRICS_MAX][TND_METRIC_NAME];
+    double *sum, *weight; /* [metric][replica] */
+} report_t;
+
+typedef struct {
+    tnd_session_core_t *session;
+    tnd_member_t *members;
+    uint32_t member_count;
+    tnd_session_state_t shown;
+    uint32_t shown_missing;
+    bool facts_known, model_known, over;
+    tnd_stream_t facts;
+    uint32_t facts_host; /* who said them first */
+    report_t *reports;   /* ring by step */
+    double *numbers;     /* of all reports */
+} chain_t;
+
+typedef struct {
+    bool up, facts_said, ready;
+    uint64_t away_ns;
+    char why[256];
+    tnd_buffer_t *endpoints;
+} member_host_t;
+
+struct tnd_leader {
+    tnd_host_config_t config;
+    tnd_leader_voice_t voice;
+    const tnd_plan_t *plan;
+    chain_t *chains;
+    uint32_t chain; /* that runs */
+    member_host_t *hosts;
+    tnd_buffer_t *stream_note, *table_note;
+    const char **host_names;
+    void **memories;
+    bool ended, drain;
+};
+
+/*  How long a host may be away after its connection was closed rather than silent: its process has
+ *  most likely ended, and a live one is back within the largest back-off.
+ */
+static const uint64_t closed_grace_ns = 2000000000;
+
+static tnd_role_t role_of(const tnd_kind_spec_t *kind)
+{
+    switch (kind->instances) {
+    case TND_INSTANCE_WORKER:
+        return TND_ROLE_WORKER;
+    case TND_INSTANCE_HOST:
+        return TND_ROLE_FEEDER;
+    case TND_INSTANCE_ONE:
+        return TND_ROLE_REDUCER;
+    case TND_INSTANCE_LANE:
+        break;
+    }
+    return kind->inlet_count == 0 ? TND_ROLE_READER : TND_ROLE_JOIN;
+}
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static void make_chain(tnd_leader_t *self, uint32_t index, uint64_t now)
+{
+    chain_t *chain = &self->chains[index];
+    const tnd_plan_t *plan = self->plan;
+    uint32_t replicas = plan->chains[index].replicas;
+    chain->members = zeroed(plan->instance_count, sizeof *chain->members);
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->chain != index)
+            continue;
+        chain->members[chain->member_count++] = (tnd_member_t){
+            .id = i,
+            .role = role_of(instance->kind),
+            .host = instance->host,
+            .lane = instance->lane,
+            .name = instance->name,
+        };
+    }
+    chain->reports = zeroed(STEPS_OPEN, sizeof *chain->reports);
+    chain->numbers = zeroed((size_t)STEPS_OPEN * TND_METRICS_MAX * replicas * 2, sizeof(double));
+    for (size_t r = 0; r < STEPS_OPEN; r++) {
+        chain->reports[r].step = TND_UNKNOWN;
+        chain->reports[r].sum = chain->numbers + r * TND_METRICS_MAX * replicas * 2;
+        chain->reports[r].weight = chain->reports[r].sum + (size_t)TND_METRICS_MAX * replicas;
+    }
+    tnd_session_config_t config = {
+        .members = chain->members,
+        .member_count = chain->member_count,
+        .hosts = self->host_names,
+        .host_count = plan->host_count,
+        .lanes = plan->lanes,
+        .start_timeout_ns = plan->start_timeout_ns,
+        .dead_after_ns = plan->dead_after_ns,
+        .steps_open_max = STEPS_OPEN,
+        .restarts = {.max = 0},
+    };
+    tnd_cursor_t start;
+    tnd_cursor_start(&start, plan->lanes);
+    start.seed = plan->seed;
+    start.graph[0] = plan->fingerprint[0];
+    start.graph[1] = plan->fingerprint[1];
+    self->memories[index] = zeroed(1, tnd_session_bytes(&config));
+    chain->session = tnd_session_init(self->memories[index], &config, &start, now);
+    chain->shown = TND_SESSION_READY;
+}
+
+tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_voice_t *voice,
+                             uint64_t now)
+{
+    tnd_leader_t *self = zeroed(1, sizeof *self);
+    self->config = *config;
+    self->voice = *voice;
+    self->plan = config->plan;
+    self->hosts = zeroed(self->plan->host_count, sizeof *self->hosts);
+    self->host_names = zeroed(self->plan->host_count, sizeof *self->host_names);
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        self->host_names[h] = self->plan->hosts[h].name;
+    self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
+    self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        make_chain(self, c, now);
+    return self;
+}
+
+void tnd_leader_destroy(tnd_leader_t **self_p)
+{
+    tnd_leader_t *self = *self_p;
+    if (self == NULL)
+        return;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        tnd_buffer_drop(&self->hosts[h].endpoints);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++) {
+        free(self->chains[c].members);
+        free(self->chains[c].reports);
+        free(self->chains[c].numbers);
+        free(self->memories[c]);
+    }
+    tnd_buffer_drop(&self->stream_note);
+    tnd_buffer_drop(&self->table_note);
+    free(self->chains);
+    free(self->memories);
+    free(self->hosts);
+    free(self->host_names);
+    free(self);
+    *self_p = NULL;
+}
+
+static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
+{
+    if (self->ended)
+        return;
+    self->ended = true;
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        tnd_msg_t msg = {.kind = TND_MSG_OUTCOME, .from = TND_LEADER, .to = tnd_host_id(h)};
+        msg.note.number = outcome;
+        msg.note.payload = tnd_note_of("%s", why);
+        self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
+    }
+    self->voice.end(self->voice.context, outcome, why);
+}
+
+void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
+{
+    end(self, outcome, why);
+}
+
+/* --- the start: facts, stream, endpoints, ready ------------------------------------------------
+ */
+
+static void tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note)
+{
+    tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.payload = tnd_buffer_hold(note);
+    self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
+}
+
+static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].up)
+            tell(self, h, kind, note);
+}
+
+/*  Whether a host has readers, and so has facts to say. */
+static bool has_data(const tnd_leader_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->plan->instances[i].host == host &&
+            role_of(self->plan->instances[i].kind) == TND_ROLE_READER)
+            return true;
+    return false;
+}
+
+static void publish_stream(tnd_leader_t *self)
+{
+    if (self->stream_note != NULL)
+        return;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (has_data(self, h) && !self->hosts[h].facts_said)
+            return;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        tnd_stream_write(&self->chains[c].facts, writer.stream);
+    self->stream_note = tnd_note_end(&writer);
+    tell_all(self, TND_MSG_STREAM, self->stream_note);
+}
+
+static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+{
+    tnd_error_t error;
+    tnd_stream_t said = {.chain = TND_ENDLESS};
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    const char *line = tnd_note_line(&reader);
+    while (line != NULL) {
+        tnd_status_t status = tnd_stream_read(&said, line, &error);
+        line = tnd_note_line(&reader);
+        bool whole = line == NULL || strncmp(line, "stream ", 7) == 0;
+        if (status == TND_OK && said.chain >= self->plan->chain_count)
+            status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
+        if (status == TND_OK && whole) {
+            chain_t *chain = &self->chains[said.chain];
+            if (chain->facts_known) {
+                status = tnd_stream_agree(&chain->facts, self->plan->hosts[chain->facts_host].name,
+                                          &said, self->plan->hosts[host].name, &error);
+            } else {
+                chain->facts = said;
+                chain->facts_host = host;
+                chain->facts_known = true;
+            }
+        }
+        if (status != TND_OK) {
+            end(self, TND_OUTCOME_FAILED, error.text);
+            return;
+        }
+    }
+    self->hosts[host].facts_said = true;
+    publish_stream(self);
+}
+
+static void publish_table(tnd_leader_t *self)
+{
+    if (self->table_note != NULL)
+        return;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].endpoints == NULL)
+            return;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        fwrite(tnd_buffer_data(self->hosts[h].endpoints), 1,
+               tnd_buffer_size(self->hosts[h].endpoints), writer.stream);
+    self->table_note = tnd_note_end(&writer);
+    tell_all(self, TND_MSG_TABLE, self->table_note);
+}
+
+static void begin_chain(tnd_leader_t *self, uint64_t now)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].ready && self->hosts[h].up)
+            tnd_session_host_up(self->chains[self->chain].session, h, now);
+    tnd_session_go(self->chains[self->chain].session);
+    if (self->drain)
+        tnd_session_ask_drain(self->chains[self->chain].session);
+}
+
+static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    self->hosts[host].ready = true;
+    tnd_session_host_up(self->chains[self->chain].session, host, now);
+    tnd_session_go(self->chains[self->chain].session);
+}
+
+void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    member->up = true;
+    member->away_ns = 0;
+    if (self->stream_note != NULL)
+        tell(self, host, TND_MSG_STREAM, self->stream_note);
+    if (self->table_note != NULL)
+        tell(self, host, TND_MSG_TABLE, self->table_note);
+    if (member->ready)
+        tnd_session_host_up(self->chains[self->chain].session, host, now);
+}
+
+void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    bool closed = strstr(why, "closed") != NULL;
+    uint64_t grace = closed && closed_grace_ns < self->plan->dead_after_ns
+                         ? closed_grace_ns
+                         : self->plan->dead_after_ns;
+    member->up = false;
+    member->away_ns = now + grace;
+    snprintf(member->why, sizeof member->why, "%s", why);
+}
+
+/* --- steps: what they reported -----------------------------------------------------------------
+ */
+
+static report_t *report_of(chain_t *chain, uint64_t step)
+{
+    report_t *report = &chain->reports[step % STEPS_OPEN];
+    if (report->step != step) {
+        report->step = step;
+        report->rows = 0;
+        report->metric_count = 0;
+    }
+    return report;
+}
+
+static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
+{
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (strcmp(report->names[m], name) == 0)
+            return m;
+    if (report->metric_count == TND_METRICS_MAX)
+        return TND_METRICS_MAX;
+    uint32_t made = report->metric_count++;
+    snprintf(report->names[made], TND_METRIC_NAME, "%s", name);
+    for (uint32_t r = 0; r < replicas; r++)
+        report->sum[made * replicas + r] = report->weight[made * replicas + r] = 0;
+    return made;
+}
+
+/*  Lines "REPLICA SUM WEIGHT NAME", numbers as hexadecimal floats: exact. */
+static void take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
+{
+    uint32_t replicas = self->plan->chains[self->chain].replicas;
+    report_t *report = report_of(chain, msg->commit.step);
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->commit.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t replica;
+        double sum, weight;
+        char name[TND_METRIC_NAME];
+        if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
+            replica >= replicas)
+            continue;
+        uint32_t metric = metric_of(report, name, replicas);
+        if (metric == TND_METRICS_MAX)
+            continue;
+        report->sum[metric * replicas + replica] = sum;
+        report->weight[metric * replicas + replica] = weight;
+    }
+}
+
+/*  The fixed tree over logical replicas, by halving, so that any placement gives the same bits. */
+static double tree_sum(const double *values, uint32_t count)
+{
+    if (count == 1)
+        return values[0];
+    uint32_t left = (count + 1) / 2;
+    return tree_sum(values, left) + tree_sum(values + left, count - left);
+}
+
+static void book(tnd_leader_t *self, const tnd_effect_t *effect)
+{
+    chain_t *chain = &self->chains[self->chain];
+    const tnd_observer_t *observer = self->config.observer;
+    uint32_t replicas = self->plan->chains[self->chain].replicas;
+    const tnd_cursor_t *cursor = effect->cursor;
+    uint64_t step = cursor->step - 1;
+    report_t *report = report_of(chain, step);
+    if (observer == NULL || observer->step == NULL)
+        return;
+    tnd_metric_t metrics[TND_METRICS_MAX];
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        snprintf(metrics[m].name, sizeof metrics[m].name, "%s", report->names[m]);
+        metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
+        metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
+    }
+    bool last = cursor->step_of_epoch == 0;
+    tnd_step_record_t record = {
+        .chain = self->chain,
+        .step = step,
+        .epoch = last ? cursor->epoch - 1 : cursor->epoch,
+        .rows = effect->msg.commit.rows,
+        .last_of_epoch = last,
+        .metric_count = report->metric_count,
+        .metrics = metrics,
+        .cursor = cursor,
+    };
+    observer->step(observer->context, &record);
+}
+
+/* --- messages ----------------------------------------------------------------------------------
+ */
+
+static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->note.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        char actor[64];
+        int used = 0;
+        if (observer != NULL && observer->log != NULL &&
+            sscanf(line, "%63s %n", actor, &used) == 1 && used > 0)
+            observer->log(observer->context, (tnd_log_level_t)msg->note.number, host, actor,
+                          line + used);
+    }
+}
+
+static void note_statistics(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->note.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        char actor[64], kind[32];
+        int used = 0;
+        if (observer != NULL && observer->statistics != NULL &&
+            sscanf(line, "%63s %31s %n", actor, kind, &used) == 2 && used > 0)
+            observer->statistics(observer->context, host, actor, kind, line + used);
+    }
+}
+
+static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    uint32_t chain = (uint32_t)msg->note.number;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->note.payload);
+    const char *digest = tnd_note_line(&reader);
+    if (chain >= self->plan->chain_count || digest == NULL)
+        return;
+    self->chains[chain].model_known = true;
+    if (observer != NULL && observer->model != NULL && strcmp(digest, "-") != 0)
+        observer->model(observer->context, chain, digest);
+}
+
+static void take_down(tnd_leader_t *self, const tnd_msg_t *msg)
+{
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->note.payload);
+    const char *why = tnd_note_line(&reader);
+    end(self, (tnd_outcome_t)msg->note.number, why != NULL ? why : "an actor failed");
+}
+
+static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
+{
+    const char *name = self->plan->hosts[host].name;
+    switch (msg->kind) {
+    case TND_MSG_FACTS:
+        take_facts(self, host, msg->note.payload);
+        break;
+    case TND_MSG_ENDPOINTS:
+        if (self->hosts[host].endpoints == NULL && msg->note.payload != NULL)
+            self->hosts[host].endpoints = tnd_buffer_hold(msg->note.payload);
+        publish_table(self);
+        break;
+    case TND_MSG_READY:
+        take_ready(self, host, now);
+        break;
+    case TND_MSG_DOWN:
+        take_down(self, msg);
+        break;
+    case TND_MSG_ASK:
+        tnd_leader_drain(self, now);
+        break;
+    case TND_MSG_LOG:
+        note_log(self, msg, name);
+        break;
+    case TND_MSG_STATISTICS:
+        note_statistics(self, msg, name);
+        break;
+    default:
+        break; /* of another version: the connection's terms keep those out */
+    }
+}
+
+void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
+{
+    bool from_host = msg->from >= tnd_host_id(0) && msg->from < tnd_host_id(self->plan->host_count);
+    tnd_buffer_t *payload = NULL;
+    if (from_host) {
+        payload = msg->note.payload;
+        host_message(self, msg->from - tnd_host_id(0), msg, now);
+    } else if (msg->from < self->plan->instance_count) {
+        chain_t *chain = &self->chains[self->chain];
+        if (msg->kind == TND_MSG_COMMIT)
+            payload = msg->commit.payload;
+        if (msg->kind == TND_MSG_MODEL) {
+            payload = msg->note.payload;
+            take_model(self, msg);
+        } else if (self->plan->instances[msg->from].chain == self->chain && !self->ended) {
+            if (msg->kind == TND_MSG_COMMIT)
+                take_report(self, chain, msg);
+            tnd_session_message(chain->session, msg, now);
+        }
+    }
+    tnd_buffer_drop(&payload);
+}
+
+void tnd_leader_drain(tnd_leader_t *self, uint64_t now)
+{
+    (void)now;
+    self->drain = true;
+    tnd_session_ask_drain(self->chains[self->chain].session);
+}
+
+/* --- work --------------------------------------------------------------------------------------
+ */
+
+static void show(tnd_leader_t *self)
+{
+    chain_t *chain = &self->chains[self->chain];
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_session_state_t state = tnd_session_state(chain->session);
+    uint32_t missing[64];
+    uint32_t count = tnd_session_missing(chain->session, missing, 64);
+    if (state == chain->shown && (state != TND_SESSION_JOINING || count == chain->shown_missing))
+        return;
+    chain->shown = state;
+    chain->shown_missing = count;
+    if (observer == NULL || observer->state == NULL)
+        return;
+    char waiting[512] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < count && i < 64 && used < sizeof waiting; i++)
+        used += (size_t)snprintf(waiting + used, sizeof waiting - used, "%s%s", i > 0 ? ", " : "",
+                                 self->plan->hosts[missing[i]].name);
+    observer->state(observer->context, self->chain, state, waiting);
+}
+
+static void perform(tnd_leader_t *self, const tnd_effect_t *effect)
+{
+    chain_t *chain = &self->chains[self->chain];
+    switch (effect->kind) {
+    case TND_EFFECT_CONTROL:
+        if (effect->msg.to != TND_NOBODY) {
+            self->voice.send(self->voice.context, &effect->msg, TND_CARRY_NOTHING);
+            break;
+        }
+        for (uint32_t m = 0; m < chain->member_count; m++) {
+            tnd_msg_t msg = effect->msg;
+            msg.to = chain->members[m].id;
+            self->voice.send(self->voice.context, &msg,
+                             msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
+        }
+        break;
+    case TND_EFFECT_BOOK:
+        book(self, effect);
+        break;
+    case TND_EFFECT_OUTCOME:
+        chain->over = true;
+        break;
+    default:
+        assert(!"an effect that a session does not have");
+    }
+}
+
+static void finish_chain(tnd_leader_t *self, uint64_t now)
+{
+    chain_t *chain = &self->chains[self->chain];
+    if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
+        end(self, TND_OUTCOME_FAILED, tnd_session_why(chain->session));
+        return;
+    }
+    /* The hash of the model is the last thing that a chain's first feeder says. */
+    if (!chain->model_known)
+        return;
+    if (!self->drain && self->chain + 1 < self->plan->chain_count) {
+        self->chain++;
+        begin_chain(self, now);
+        return;
+    }
+    end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+}
+
+uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
+{
+    uint64_t wake = TND_NEVER;
+    for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
+        member_host_t *member = &self->hosts[h];
+        if (member->up || member->away_ns == 0)
+            continue;
+        if (now >= member->away_ns) {
+            char why[512];
+            const tnd_cursor_t *cursor = tnd_session_cursor(self->chains[self->chain].session);
+            snprintf(why, sizeof why, "host %s is lost (%s); the last committed step is %" PRId64,
+                     self->plan->hosts[h].name, member->why, (int64_t)cursor->step - 1);
+            end(self, TND_OUTCOME_LOST, why);
+        } else if (member->away_ns < wake) {
+            wake = member->away_ns;
+        }
+    }
+    while (!self->ended) {
+        chain_t *chain = &self->chains[self->chain];
+        tnd_effect_t effect;
+        uint32_t running = self->chain;
+        while (tnd_session_next(chain->session, now, &effect))
+            perform(self, &effect);
+        show(self);
+        if (chain->over)
+            finish_chain(self, now);
+        if (running == self->chain)
+            break;
+    }
+    if (!self->ended) {
+        uint64_t deadline = tnd_session_deadline(self->chains[self->chain].session);
+        wake = deadline < wake ? deadline : wake;
+    }
+    return wake;
+}

@@ -1,0 +1,37 @@
+/*  runtime/life/leader.h - what the first host does beside being a host: it leads.
+ *
+ *  It holds the barriers of the start, one session machine a chain, and the account of what steps
+ *  reported.  It decides nothing that a machine of runtime/core/ decides; it carries messages
+ *  between them and the hosts.
+ *
+ *  Threads: the host's.
+ */
+#ifndef TND_RUNTIME_LIFE_LEADER_H
+#define TND_RUNTIME_LIFE_LEADER_H
+
+#include "runtime/life/host.h"
+
+typedef struct tnd_leader tnd_leader_t;
+
+/*  How a leader speaks: `send` takes the payload; `msg->to` is an instance or a host's id. */
+typedef struct {
+    void *context;
+    void (*send)(void *context, const tnd_msg_t *msg, tnd_carry_t carry);
+    void (*end)(void *context, tnd_outcome_t outcome, const char *why);
+} tnd_leader_voice_t;
+
+tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_voice_t *voice,
+                             uint64_t now);
+void tnd_leader_destroy(tnd_leader_t **self_p);
+
+/*  A host's control connection is there / has ended (it may come back). */
+void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now);
+void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now);
+/*  A message to the leader; takes its payload. */
+void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
+void tnd_leader_drain(tnd_leader_t *self, uint64_t now);
+void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
+/*  Performs what the machines want; returns when to be called again at the latest. */
+uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now);
+
+#endif

@@ -1,0 +1,52 @@
+/*  runtime/life/observer.h - what the leader tells whoever watches a run.
+ *
+ *  A progress line, a metrics file, a report are written by observers; the runtime prints nothing.
+ *
+ *  Threads: every function is called on the host's own thread and must not wait long.
+ */
+#ifndef TND_RUNTIME_LIFE_OBSERVER_H
+#define TND_RUNTIME_LIFE_OBSERVER_H
+
+#include "runtime/core/cursor.h"
+#include "runtime/core/session.h"
+#include "runtime/life/stream.h"
+
+enum { TND_METRICS_MAX = 16, TND_METRIC_NAME = 32 };
+
+/*  A reported number: the weighted mean is sum / weight. */
+typedef struct {
+    char name[TND_METRIC_NAME];
+    double sum, weight;
+} tnd_metric_t;
+
+/*  One booked step of one chain. */
+typedef struct {
+    uint32_t chain;
+    uint64_t step;  /* over the run */
+    uint32_t epoch; /* that it belongs to */
+    uint32_t rows;
+    bool last_of_epoch;
+    uint32_t metric_count;
+    const tnd_metric_t *metrics;
+    const tnd_cursor_t *cursor; /* after the step */
+} tnd_step_record_t;
+
+typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
+
+typedef struct tnd_observer {
+    void *context;
+    /*  A chain's state changed; `waiting` names hosts that are missing, in JOINING. */
+    void (*state)(void *context, uint32_t chain, tnd_session_state_t state, const char *waiting);
+    /*  The chain's stream is known: rows, epochs, schema. */
+    void (*stream)(void *context, const tnd_stream_t *stream);
+    void (*step)(void *context, const tnd_step_record_t *record);
+    /*  The hash of what the model's `save` wrote: 32 hex digits. */
+    void (*model)(void *context, uint32_t chain, const char *digest);
+    /*  What an actor counted, once, at the end: words "NAME VALUE" between spaces. */
+    void (*statistics)(void *context, const char *host, const char *actor, const char *kind,
+                       const char *counts);
+    void (*log)(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                const char *text);
+} tnd_observer_t;
+
+#endif
