@@ -10,8 +10,18 @@
  *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then.  An
  *  end that has sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
  *
- *  Used by every link, real or simulated; the driver sends what `next` says on the socket of this
- *  end and nothing else of the kinds HELLO ... PONG.
+ *  What a driver does, at both ends.  After every event it acts on the change that the event
+ *  returned, then sends all that `next` says on this connection, before anything of the actor's: so
+ *  WELCOME precedes the first block.  It sends nothing else of the kinds HELLO ... PONG, and calls
+ *  `tick` whenever the deadline has come.
+ *
+ *  A connecting end has one socket at a time and passes on only what that socket brings.  A binding
+ *  end belongs to a peer actor, not to a connection: the driver finds it by `from` of a HELLO and
+ *  remembers the routing id that the HELLO came from; what comes from other routing ids, or from
+ * one that was let go, is not passed on unless it is a HELLO.  When `heard` returns TND_END_LOST,
+ * the old connection is let go and the same message is passed once more, now as the new
+ * connection's. A HELLO that is not of a later identity than one heard before changes nothing: it
+ * is the late message of a dead connection.
  */
 #ifndef TND_RUNTIME_CORE_LINK_END_H
 #define TND_RUNTIME_CORE_LINK_END_H
@@ -20,18 +30,20 @@
 
 typedef enum {
     TND_END_CLOSED,  /* no connection; a connecting end opens one at its deadline */
-    TND_END_OPENING, /* socket open, HELLO sent */
+    TND_END_OPENING, /* socket asked for, HELLO sent */
     TND_END_OPEN,    /* welcomed */
-    TND_END_REFUSED  /* the binder does not want us: final, with a text */
+    TND_END_REFUSED  /* connector: the binder does not want us, final, with a text; binder: the peer
+                        does not fit, until it says HELLO from a later connection */
 } tnd_end_state_t;
 
 /*  What changed with an event: at most one thing. */
 typedef enum {
     TND_END_NOTHING,
-    TND_END_CONNECT, /* open a new socket under (life, connection) and call tnd_end_connected */
-    TND_END_UP,      /* rows may flow */
+    TND_END_CONNECT, /* open a new socket under (life, connection) and call tnd_end_connected, or
+                        tnd_end_disconnected if that fails */
+    TND_END_UP,      /* rows may flow, once what `next` says was sent */
     TND_END_LOST,    /* close the socket: what was in flight is lost */
-    TND_END_REFUSAL  /* close the socket; `why` says why */
+    TND_END_REFUSAL  /* `why` says why; send what `next` says (the binder's REFUSE), then close */
 } tnd_end_change_t;
 
 typedef struct {
@@ -45,40 +57,51 @@ typedef struct {
     tnd_end_config_t config;
     tnd_end_state_t state;
     tnd_life_t life;     /* the connecting actor's */
-    uint32_t connection; /* of that life: this one, or the next one when closed */
+    uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t failures;   /* since the last UP: sets the back-off */
-    uint64_t heard_ns, said_ns, retry_ns;
+    uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
+    bool known; /* binder: (life, connection) is the latest identity heard of */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
-    char why[160];
+    char why[256];
 } tnd_end_t;
 
+/*  `life` is that of the connecting actor; a binding end learns it and ignores the argument. */
 void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t life, uint64_t now);
 
-/*  A connecting end: begins a new life (all connections of the old one are void). */
+/*  A connecting end: begins a new life (all connections of the old one are void, and the driver has
+ *  closed its socket).  A refused end stays refused.
+ */
 void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now);
 
 /*  The socket asked for by TND_END_CONNECT is open. */
 void tnd_end_connected(tnd_end_t *self, uint64_t now);
 
-/*  The transport saw the connection end. */
+/*  The transport saw the connection end: LOST, or nothing if there was none. */
 tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
 
 /*  Any message of the peer on this connection.  HELLO ... PONG are used up here; of the others only
  *  the fact that they came counts, and they are the actor's if the end is open.
- *  A binder's end for a peer takes HELLO of a later identity as: LOST (call again), then UP.
+ *  LOST comes from a binding end alone, for a HELLO of a later identity while it had a connection:
+ *  call again with the same message, which then brings UP or REFUSAL.
  */
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
 
-/*  Time has passed.  `busy`: the peer is inside a work hook. */
+/*  Time has passed.  `busy`: the peer is inside a work hook; the time since the last tick does not
+ *  count as silence then.
+ */
 tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now);
 
-/*  The next message of the kinds HELLO ... PONG to send on the socket, or false. */
+/*  The next message of the kinds HELLO ... PONG to send on the connection, or false.  The text of a
+ *  REFUSE is valid until the next event.
+ */
 bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg);
 
 /*  The driver sent something else: that counts as a sign of life. */
 void tnd_end_said(tnd_end_t *self, uint64_t now);
 
-/*  When tick must be called at the latest; TND_NEVER for a refused end. */
+/*  When tick must be called at the latest; TND_NEVER for a refused end and for a binding one that
+ *  has no connection.
+ */
 uint64_t tnd_end_deadline(const tnd_end_t *self);
 
 #endif

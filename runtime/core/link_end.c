@@ -1,0 +1,251 @@
+/*  runtime/core/link_end.c - one end of a connection: handshake, silence, back-off.  */
+#include "runtime/core/link_end.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/core/plant.h"
+#include "runtime/status.h"
+
+enum { BACK_OFF_FIRST_NS = 10 * 1000 * 1000, BACK_OFF_MOST_NS = 1000 * 1000 * 1000 };
+
+static uint64_t quarter(const tnd_end_t *self)
+{
+    return self->config.link_timeout_ns / 4 + 1;
+}
+
+static bool is_connected(const tnd_end_t *self)
+{
+    return self->state == TND_END_OPENING || self->state == TND_END_OPEN;
+}
+
+static void clear_dues(tnd_end_t *self)
+{
+    self->hello_due = self->welcome_due = self->refuse_due = false;
+    self->ping_due = self->pong_due = false;
+}
+
+static void start_clocks(tnd_end_t *self, uint64_t now)
+{
+    self->heard_ns = self->said_ns = self->ticked_ns = now;
+}
+
+static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
+{
+    self->state = TND_END_CLOSED;
+    clear_dues(self);
+    if (self->config.binder)
+        return TND_END_LOST;
+    uint64_t wait = BACK_OFF_FIRST_NS;
+    for (uint32_t i = 0; i < self->failures && wait < BACK_OFF_MOST_NS; i++)
+        wait *= 2;
+    self->retry_ns = now + (wait < BACK_OFF_MOST_NS ? wait : BACK_OFF_MOST_NS);
+    self->failures++;
+    if (!TND_PLANT(ROUTING_ID_REUSED))
+        self->connection++;
+    return TND_END_LOST;
+}
+
+static bool differ(uint64_t a, uint64_t b)
+{
+    return a != 0 && b != 0 && a != b;
+}
+
+/*  Whether the peer's terms fit ours; `why` names the first that does not. */
+static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
+{
+    const tnd_terms_t *ours = &self->config.terms;
+    const unsigned peer = self->config.peer, here = self->config.self;
+    tnd_error_t error;
+
+    if (differ(ours->abi, theirs->abi))
+        tnd_fail(&error,
+                 "actor %u speaks wire version %u, actor %u version %u: install the same release "
+                 "on both hosts",
+                 peer, theirs->abi, here, ours->abi);
+    else if (differ(ours->graph[0], theirs->graph[0]) || differ(ours->graph[1], theirs->graph[1]))
+        tnd_fail(&error,
+                 "actor %u runs another graph (%016llx%016llx) than actor %u (%016llx%016llx): "
+                 "start both from the same topology file",
+                 peer, (unsigned long long)theirs->graph[1], (unsigned long long)theirs->graph[0],
+                 here, (unsigned long long)ours->graph[1], (unsigned long long)ours->graph[0]);
+    else if (differ(ours->schema, theirs->schema))
+        tnd_fail(&error,
+                 "actor %u sends or expects rows of another schema (%016llx) than actor %u "
+                 "(%016llx): compare their data and operations",
+                 peer, (unsigned long long)theirs->schema, here, (unsigned long long)ours->schema);
+    else if (differ(ours->numeric, theirs->numeric) && !ours->tolerant && !theirs->tolerant)
+        tnd_fail(&error,
+                 "actor %u computes its operations with other bits (%016llx) than actor %u "
+                 "(%016llx): use the same build, or allow it by `numeric: tolerant`",
+                 peer, (unsigned long long)theirs->numeric, here,
+                 (unsigned long long)ours->numeric);
+    else
+        return true;
+    strncpy(self->why, error.text, sizeof self->why - 1);
+    self->why[sizeof self->why - 1] = '\0';
+    return false;
+}
+
+static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
+{
+    if (!self->known || hello->hello.life != self->life)
+        return !self->known || hello->hello.life > self->life;
+    return hello->hello.connection > self->connection;
+}
+
+static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now)
+{
+    if (!self->config.binder || !is_later(self, msg))
+        return TND_END_NOTHING;
+    if (self->state == TND_END_OPEN)
+        return lose(self, now);
+    self->known = true;
+    self->life = msg->hello.life;
+    self->connection = msg->hello.connection;
+    clear_dues(self);
+    start_clocks(self, now);
+    if (!terms_fit(self, &msg->hello.terms)) {
+        self->state = TND_END_REFUSED;
+        self->refuse_due = true;
+        return TND_END_REFUSAL;
+    }
+    self->state = TND_END_OPEN;
+    self->welcome_due = true;
+    return TND_END_UP;
+}
+
+void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t life, uint64_t now)
+{
+    assert(config->link_timeout_ns > 0);
+    memset(self, 0, sizeof *self);
+    self->config = *config;
+    self->life = config->binder ? 0 : life;
+    self->retry_ns = now;
+    start_clocks(self, now);
+}
+
+void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now)
+{
+    assert(!self->config.binder && life > self->life);
+    self->life = life;
+    self->connection = 0;
+    if (self->state == TND_END_REFUSED)
+        return;
+    self->state = TND_END_CLOSED;
+    self->failures = 0;
+    self->retry_ns = now;
+    clear_dues(self);
+}
+
+void tnd_end_connected(tnd_end_t *self, uint64_t now)
+{
+    assert(!self->config.binder && self->state == TND_END_OPENING);
+    self->hello_due = true;
+    start_clocks(self, now);
+}
+
+tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now)
+{
+    return is_connected(self) ? lose(self, now) : TND_END_NOTHING;
+}
+
+tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now)
+{
+    if (msg->kind == TND_MSG_HELLO)
+        return heard_hello(self, msg, now);
+    if (!is_connected(self))
+        return TND_END_NOTHING;
+    self->heard_ns = now;
+    if (msg->kind == TND_MSG_PING)
+        self->pong_due = self->state == TND_END_OPEN;
+    if (self->state == TND_END_OPEN)
+        return TND_END_NOTHING;
+    if (msg->kind == TND_MSG_WELCOME) {
+        self->state = TND_END_OPEN;
+        self->failures = 0;
+        return TND_END_UP;
+    }
+    if (msg->kind == TND_MSG_REFUSE) {
+        self->state = TND_END_REFUSED;
+        clear_dues(self);
+        strncpy(self->why, msg->refuse.why, sizeof self->why - 1);
+        self->why[sizeof self->why - 1] = '\0';
+        return TND_END_REFUSAL;
+    }
+    return TND_END_NOTHING;
+}
+
+tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
+{
+    uint64_t passed = now > self->ticked_ns ? now - self->ticked_ns : 0;
+    self->ticked_ns = now;
+    if (self->state == TND_END_REFUSED)
+        return TND_END_NOTHING;
+    if (self->state == TND_END_CLOSED) {
+        if (self->config.binder || now < self->retry_ns)
+            return TND_END_NOTHING;
+        self->state = TND_END_OPENING;
+        start_clocks(self, now);
+        return TND_END_CONNECT;
+    }
+    if (busy)
+        self->heard_ns = self->heard_ns + passed < now ? self->heard_ns + passed : now;
+    if (now >= self->heard_ns + self->config.link_timeout_ns)
+        return lose(self, now);
+    if (self->state == TND_END_OPEN && now >= self->said_ns + quarter(self))
+        self->ping_due = true;
+    return TND_END_NOTHING;
+}
+
+bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
+{
+    tnd_msg_t out = {.from = self->config.self, .to = self->config.peer};
+    if (self->hello_due) {
+        self->hello_due = false;
+        out.kind = TND_MSG_HELLO;
+        out.hello.life = self->life;
+        out.hello.connection = self->connection;
+        out.hello.terms = self->config.terms;
+    } else if (self->welcome_due) {
+        self->welcome_due = false;
+        out.kind = TND_MSG_WELCOME;
+    } else if (self->refuse_due) {
+        self->refuse_due = false;
+        out.kind = TND_MSG_REFUSE;
+        out.refuse.why = self->why;
+    } else if (self->pong_due) {
+        /* A pong is as good a sign of life as a ping. */
+        self->pong_due = self->ping_due = false;
+        out.kind = TND_MSG_PONG;
+    } else if (self->ping_due) {
+        self->ping_due = false;
+        out.kind = TND_MSG_PING;
+    } else {
+        return false;
+    }
+    self->said_ns = now;
+    *msg = out;
+    return true;
+}
+
+void tnd_end_said(tnd_end_t *self, uint64_t now)
+{
+    self->said_ns = now;
+    self->ping_due = false;
+}
+
+uint64_t tnd_end_deadline(const tnd_end_t *self)
+{
+    if (self->state == TND_END_REFUSED)
+        return TND_NEVER;
+    if (self->state == TND_END_CLOSED)
+        return self->config.binder ? TND_NEVER : self->retry_ns;
+    /* `busy` is sampled by ticks, so they must come often enough for what it excuses. */
+    uint64_t deadline = self->ticked_ns + quarter(self);
+    if (self->heard_ns + self->config.link_timeout_ns < deadline)
+        deadline = self->heard_ns + self->config.link_timeout_ns;
+    if (self->state == TND_END_OPEN && !self->ping_due && self->said_ns + quarter(self) < deadline)
+        deadline = self->said_ns + quarter(self);
+    return deadline;
+}

@@ -1,0 +1,348 @@
+/*  Covers runtime/core/link_end.h: two ends and a wire of one array each way, time stepped by hand.
+ */
+#include "runtime/core/link_end.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#define MS 1000000ull
+
+enum { WORKER = 7, JOIN = 9 };
+
+static const tnd_terms_t terms = {.graph = {1, 2}, .schema = 3, .numeric = 4, .abi = 5};
+
+static tnd_end_t make(bool binder, tnd_terms_t its_terms)
+{
+    tnd_end_config_t config = {.self = binder ? JOIN : WORKER,
+                               .peer = binder ? WORKER : JOIN,
+                               .terms = its_terms,
+                               .link_timeout_ns = 1000 * MS,
+                               .binder = binder};
+    tnd_end_t self;
+    tnd_end_init(&self, &config, 100, 0);
+    return self;
+}
+
+/*  What `self` says now must be one message of `kind`. */
+static tnd_msg_t says(tnd_end_t *self, tnd_msg_kind_t kind, uint64_t now)
+{
+    tnd_msg_t msg, more;
+    cr_assert(tnd_end_next(self, now, &msg));
+    cr_assert_eq(msg.kind, kind);
+    cr_assert_not(tnd_end_next(self, now, &more));
+    return msg;
+}
+
+static tnd_msg_t hello_of(tnd_end_t *connector, uint64_t now)
+{
+    cr_assert_eq(tnd_end_tick(connector, false, now), TND_END_CONNECT);
+    tnd_end_connected(connector, now);
+    return says(connector, TND_MSG_HELLO, now);
+}
+
+static void bring_up(tnd_end_t *connector, tnd_end_t *binder, uint64_t now)
+{
+    tnd_msg_t hello = hello_of(connector, now);
+    cr_assert_eq(tnd_end_heard(binder, &hello, now), TND_END_UP);
+    tnd_msg_t welcome = says(binder, TND_MSG_WELCOME, now);
+    cr_assert_eq(tnd_end_heard(connector, &welcome, now), TND_END_UP);
+}
+
+static tnd_msg_t word(tnd_msg_kind_t kind)
+{
+    return (tnd_msg_t){.kind = kind};
+}
+
+Test(link_end, a_hello_that_fits_brings_both_ends_up)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+
+    cr_assert_eq(tnd_end_deadline(&connector), 0);
+    cr_assert_eq(tnd_end_deadline(&binder), TND_NEVER);
+    tnd_msg_t hello = hello_of(&connector, 5);
+    cr_assert_eq(hello.from, WORKER);
+    cr_assert_eq(hello.to, JOIN);
+    cr_assert_eq(hello.hello.life, 100);
+    cr_assert_eq(hello.hello.connection, 0);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 6), TND_END_UP);
+    tnd_msg_t welcome = says(&binder, TND_MSG_WELCOME, 6);
+    cr_assert_eq(tnd_end_heard(&connector, &welcome, 7), TND_END_UP);
+    cr_assert_eq(connector.state, TND_END_OPEN);
+    cr_assert_eq(binder.state, TND_END_OPEN);
+}
+
+Test(link_end, a_socket_is_asked_for_once)
+{
+    tnd_end_t connector = make(false, terms);
+
+    cr_assert_eq(tnd_end_tick(&connector, false, 0), TND_END_CONNECT);
+    cr_assert_eq(tnd_end_tick(&connector, false, 1), TND_END_NOTHING);
+    tnd_msg_t msg;
+    cr_assert_not(tnd_end_next(&connector, 1, &msg), "no HELLO before the socket is open");
+}
+
+Test(link_end, terms_that_differ_are_refused_by_name_at_both_ends)
+{
+    const struct {
+        tnd_terms_t theirs;
+        const char *name;
+    } cases[] = {
+        {{.graph = {1, 9}, .schema = 3, .numeric = 4, .abi = 5}, "graph"},
+        {{.graph = {9, 2}, .schema = 3, .numeric = 4, .abi = 5}, "graph"},
+        {{.graph = {1, 2}, .schema = 9, .numeric = 4, .abi = 5}, "schema"},
+        {{.graph = {1, 2}, .schema = 3, .numeric = 9, .abi = 5}, "numeric: tolerant"},
+        {{.graph = {1, 2}, .schema = 3, .numeric = 4, .abi = 9}, "version"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tnd_end_t connector = make(false, cases[i].theirs), binder = make(true, terms);
+        tnd_msg_t hello = hello_of(&connector, 0);
+        cr_assert_eq(tnd_end_heard(&binder, &hello, 1), TND_END_REFUSAL);
+        cr_assert_not_null(strstr(binder.why, cases[i].name), "%s", binder.why);
+        tnd_msg_t refuse = says(&binder, TND_MSG_REFUSE, 1);
+        cr_assert_eq(tnd_end_heard(&connector, &refuse, 2), TND_END_REFUSAL);
+        cr_assert_str_eq(connector.why, binder.why);
+        cr_assert_eq(tnd_end_deadline(&connector), TND_NEVER);
+        cr_assert_eq(tnd_end_tick(&connector, false, 99999 * MS), TND_END_NOTHING);
+    }
+}
+
+Test(link_end, the_longest_sentence_fits)
+{
+    const tnd_terms_t most = {.graph = {UINT64_MAX, UINT64_MAX}};
+    tnd_end_t connector = make(false, most), binder = make(true, terms);
+    binder.config.self = binder.config.peer = UINT32_MAX;
+    tnd_msg_t hello = hello_of(&connector, 0);
+
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 1), TND_END_REFUSAL);
+    cr_assert_str_eq(binder.why + strlen(binder.why) - 4, "file");
+}
+
+Test(link_end, zero_is_not_checked)
+{
+    const tnd_terms_t none = {.abi = 5};
+    tnd_end_t a = make(false, none), b = make(true, terms);
+    bring_up(&a, &b, 0);
+    tnd_end_t c = make(false, terms), d = make(true, none);
+    bring_up(&c, &d, 0);
+}
+
+Test(link_end, tolerance_on_either_side_lets_another_numeric_in)
+{
+    tnd_terms_t other = terms, tolerant = terms;
+    other.numeric = 99;
+    tolerant.tolerant = true;
+    tnd_end_t a = make(false, other), b = make(true, tolerant);
+    bring_up(&a, &b, 0);
+    other.tolerant = true;
+    tnd_end_t c = make(false, other), d = make(true, terms);
+    bring_up(&c, &d, 0);
+}
+
+Test(link_end, a_refused_peer_is_let_in_once_it_fits)
+{
+    tnd_terms_t other = terms;
+    other.schema = 99;
+    tnd_end_t wrong = make(false, other), right = make(false, terms), binder = make(true, terms);
+    tnd_msg_t hello = hello_of(&wrong, 0);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 1), TND_END_REFUSAL);
+    says(&binder, TND_MSG_REFUSE, 1);
+    right.life = 101;
+
+    bring_up(&right, &binder, 2);
+}
+
+Test(link_end, an_unanswered_hello_is_given_up_after_link_timeout)
+{
+    tnd_end_t connector = make(false, terms);
+
+    hello_of(&connector, 0);
+    cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_deadline(&connector), 1000 * MS);
+    cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS), TND_END_LOST);
+    cr_assert_eq(connector.state, TND_END_CLOSED);
+}
+
+Test(link_end, the_back_off_doubles_from_10_ms_to_1_s_under_new_identities)
+{
+    const uint64_t waits[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
+    tnd_end_t connector = make(false, terms);
+    uint64_t now = 0;
+
+    for (uint32_t i = 0; i < 9; i++) {
+        tnd_msg_t hello = hello_of(&connector, now);
+        cr_assert_eq(hello.hello.connection, i);
+        cr_assert_eq(tnd_end_disconnected(&connector, now), TND_END_LOST);
+        cr_assert_eq(tnd_end_deadline(&connector), now + waits[i] * MS);
+        cr_assert_eq(tnd_end_tick(&connector, false, now + waits[i] * MS - 1), TND_END_NOTHING);
+        now += waits[i] * MS;
+    }
+}
+
+Test(link_end, a_welcome_starts_the_back_off_anew)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+
+    for (int i = 0; i < 5; i++) {
+        uint64_t now = connector.retry_ns;
+        hello_of(&connector, now);
+        tnd_end_disconnected(&connector, now);
+    }
+    uint64_t now = connector.retry_ns;
+    bring_up(&connector, &binder, now);
+    cr_assert_eq(tnd_end_disconnected(&connector, now), TND_END_LOST);
+    cr_assert_eq(tnd_end_deadline(&connector), now + 10 * MS);
+}
+
+Test(link_end, the_end_of_a_connection_is_told_once)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+
+    cr_assert_eq(tnd_end_disconnected(&binder, 0), TND_END_NOTHING);
+    bring_up(&connector, &binder, 0);
+    cr_assert_eq(tnd_end_disconnected(&binder, 1), TND_END_LOST);
+    cr_assert_eq(tnd_end_disconnected(&binder, 1), TND_END_NOTHING);
+}
+
+Test(link_end, a_later_identity_at_a_binder_is_lost_first_and_then_up)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    tnd_end_disconnected(&connector, 1);
+
+    tnd_msg_t hello = hello_of(&connector, 20 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 20 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 20 * MS), TND_END_UP);
+    says(&binder, TND_MSG_WELCOME, 20 * MS);
+
+    hello.hello.life = 101;
+    hello.hello.connection = 0;
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 21 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 21 * MS), TND_END_UP);
+}
+
+Test(link_end, a_late_hello_of_a_dead_connection_changes_nothing)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    tnd_msg_t old = hello_of(&connector, 0);
+    tnd_end_disconnected(&connector, 1);
+    bring_up(&connector, &binder, 20 * MS);
+
+    cr_assert_eq(tnd_end_heard(&binder, &old, 21 * MS), TND_END_NOTHING);
+    cr_assert_eq(binder.state, TND_END_OPEN);
+    old.hello.life = 99;
+    old.hello.connection = 77;
+    cr_assert_eq(tnd_end_heard(&binder, &old, 21 * MS), TND_END_NOTHING);
+    tnd_end_disconnected(&binder, 22 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &old, 23 * MS), TND_END_NOTHING);
+    cr_assert_eq(binder.state, TND_END_CLOSED);
+}
+
+Test(link_end, an_idle_end_pings_after_a_quarter_and_is_answered)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    uint64_t now = tnd_end_deadline(&connector);
+    cr_assert(now > 249 * MS && now < 251 * MS);
+
+    cr_assert_eq(tnd_end_tick(&connector, false, now), TND_END_NOTHING);
+    tnd_msg_t ping = says(&connector, TND_MSG_PING, now);
+    cr_assert_eq(tnd_end_heard(&binder, &ping, now), TND_END_NOTHING);
+    says(&binder, TND_MSG_PONG, now);
+}
+
+Test(link_end, what_the_driver_sends_takes_the_place_of_pings)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    tnd_msg_t msg;
+
+    for (uint64_t now = 0; now < 3000 * MS; now += 100 * MS) {
+        tnd_end_said(&connector, now);
+        tnd_msg_t block = word(TND_MSG_BLOCK);
+        tnd_end_heard(&connector, &block, now);
+        cr_assert_eq(tnd_end_tick(&connector, false, now), TND_END_NOTHING);
+        cr_assert_not(tnd_end_next(&connector, now, &msg));
+    }
+}
+
+Test(link_end, two_idle_ends_stay_up)
+{
+    tnd_end_t end[2] = {make(false, terms), make(true, terms)};
+    bring_up(&end[0], &end[1], 0);
+    uint64_t now = 0;
+    unsigned messages = 0;
+
+    while (now < 60000 * MS) {
+        uint64_t a = tnd_end_deadline(&end[0]), b = tnd_end_deadline(&end[1]);
+        now = a < b ? a : b;
+        for (int i = 0; i < 2; i++)
+            cr_assert_eq(tnd_end_tick(&end[i], false, now), TND_END_NOTHING);
+        for (bool more = true; more;) {
+            more = false;
+            for (int i = 0; i < 2; i++) {
+                tnd_msg_t msg;
+                while (tnd_end_next(&end[i], now, &msg)) {
+                    cr_assert_eq(tnd_end_heard(&end[!i], &msg, now), TND_END_NOTHING);
+                    more = true;
+                    messages++;
+                }
+            }
+        }
+    }
+    cr_assert(messages > 240 && messages < 1000, "%u messages in a minute", messages);
+}
+
+Test(link_end, silence_for_link_timeout_loses_either_end)
+{
+    tnd_end_t end[2] = {make(false, terms), make(true, terms)};
+    bring_up(&end[0], &end[1], 0);
+
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(tnd_end_tick(&end[i], false, 1000 * MS - 1), TND_END_NOTHING);
+        cr_assert_eq(tnd_end_tick(&end[i], false, 1000 * MS), TND_END_LOST);
+        cr_assert_eq(end[i].state, TND_END_CLOSED);
+    }
+    cr_assert_eq(end[0].connection, 1);
+}
+
+Test(link_end, the_silence_clock_stands_still_while_the_peer_is_busy)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    uint64_t now;
+
+    for (now = 0; now < 600 * MS; now += 100 * MS)
+        cr_assert_eq(tnd_end_tick(&connector, false, now + 100 * MS), TND_END_NOTHING);
+    for (; now < 60600 * MS; now += 100 * MS)
+        cr_assert_eq(tnd_end_tick(&connector, true, now + 100 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_tick(&connector, false, now + 400 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_tick(&connector, false, now + 400 * MS), TND_END_LOST);
+}
+
+Test(link_end, a_rebirth_starts_at_once_under_the_new_life)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    tnd_end_rebirth(&connector, 200, 5 * MS);
+
+    cr_assert_eq(tnd_end_deadline(&connector), 5 * MS);
+    tnd_msg_t hello = hello_of(&connector, 5 * MS);
+    cr_assert_eq(hello.hello.life, 200);
+    cr_assert_eq(hello.hello.connection, 0);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 5 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 5 * MS), TND_END_UP);
+}
+
+Test(link_end, an_end_without_a_connection_hears_nothing)
+{
+    tnd_end_t binder = make(true, terms);
+    tnd_msg_t msg;
+
+    for (int kind = TND_MSG_WELCOME; kind < TND_MSG_KINDS; kind++) {
+        tnd_msg_t stray = word((tnd_msg_kind_t)kind);
+        stray.refuse.why = "no";
+        cr_assert_eq(tnd_end_heard(&binder, &stray, 1), TND_END_NOTHING);
+        cr_assert_not(tnd_end_next(&binder, 1, &msg));
+    }
+}
