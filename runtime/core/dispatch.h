@@ -26,17 +26,26 @@ typedef struct tnd_dispatch tnd_dispatch_t;
 size_t tnd_dispatch_bytes(const tnd_dispatch_config_t *config);
 tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *config);
 
+/*  Forgets all tickets; credit stays, for the workers give it back for what they drop.  A
+ * generation that is not newer changes nothing.
+ */
 void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation);
+/*  A second ticket for the same first position replaces the one before if its attempt is higher,
+ *  and is ignored otherwise.
+ */
 void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg);
 void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker);
 void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t worker);
 /*  Cumulative over the worker's connection. */
 void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t blocks,
                          uint64_t bytes);
-/*  The block of the READ handed out last was sent and took `bytes`. */
+/*  The block of the READ to `worker` was sent and took `bytes`.  Every READ ends so, or with the
+ *  loss of its worker; until then that worker gets no other, so that it is given at most one block
+ *  more than its bytes.
+ */
 void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t bytes);
 
-/*  READ to a worker, LOST to the join. */
+/*  READ to a worker (a TICKET, to `msg.to`), LOST to the join. */
 bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self);
 uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self); /* tickets not yet sent */
