@@ -39,45 +39,32 @@ static inline float float_of(uint32_t bits)
     return value;
 }
 
-/*  Shifts right and rounds to the nearest, ties to even.  0 < by < 32. */
-static inline uint32_t shift_rounded(uint32_t value, uint32_t by)
-{
-    uint32_t odd = value >> by & 1;
-    return (value + (UINT32_C(1) << (by - 1)) - 1 + odd) >> by;
-}
-
-/*  In integers only: neither the rounding mode nor FTZ can change it. */
+/*  Without branches, so that a loop takes several at once.  Below the least normal half, adding 0.5
+ *  rounds to its multiples of 2^-24, which are the denormal halves.
+ */
 static inline uint16_t f16_of(float value)
 {
     uint32_t bits = bits_of(value);
     uint32_t sign = bits >> 16 & 0x8000;
     uint32_t size = bits & 0x7fffffff;
-    uint32_t half;
-    if (size > 0x7f800000)
-        half = 0x7e00 | (size >> 13 & 0x3ff);
-    else if (size >= 0x477ff000)
-        half = 0x7c00;
-    else if (size >= 0x38800000)
-        half = shift_rounded(size - 0x38000000, 13);
-    else if (size > 0x33000000)
-        half = shift_rounded((size & 0x7fffff) | 0x800000, 126 - (size >> 23));
-    else
-        half = 0;
+    uint32_t normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+    uint32_t denormal = bits_of(float_of(size) + 0.5f) - 0x3f000000;
+    uint32_t half = size < 0x38800000 ? denormal : normal;
+    half = size >= 0x477ff000 ? 0x7c00 : half;
+    half = size > 0x7f800000 ? 0x7e00 | (size >> 13 & 0x3ff) : half;
     return (uint16_t)(sign | half);
 }
 
+/*  A denormal half is a multiple of 2^-24, and no denormal of f32. */
 static inline float f32_of_f16(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t size = half & 0x7fff;
-    if (size >= 0x7c00)
-        return float_of(sign | 0x7f800000 | (size & 0x3ff) << 13 | (size > 0x7c00 ? 0x400000 : 0));
-    if (size >= 0x0400)
-        return float_of(sign | (size + 0x1c000) << 13);
-    if (size == 0)
-        return float_of(sign);
-    uint32_t up = (uint32_t)__builtin_clz(size) - 21;
-    return float_of(sign | (113 - up) << 23 | (size << up & 0x3ff) << 13);
+    uint32_t special = size >= 0x7c00 ? 0x38000000 : 0;
+    uint32_t quiet = size > 0x7c00 ? 0x400000 : 0;
+    uint32_t normal = ((size << 13) + 0x38000000 + special) | quiet;
+    uint32_t denormal = bits_of((float)(int32_t)size * 0x1p-24f);
+    return float_of(sign | (size < 0x400 ? denormal : normal));
 }
 
 static inline uint16_t bf16_of(float value)

@@ -66,7 +66,10 @@ typedef enum {
 } tnd_dtype_t;
 #endif
 
+#ifndef TND_REDUCE_DEFINED
+#define TND_REDUCE_DEFINED
 typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX } tnd_reduce_t;
+#endif
 
 typedef struct tnd_graph tnd_graph_t;
 typedef struct tnd_session tnd_session_t;

@@ -8,6 +8,7 @@ every value under "expect" was produced by TensorFlow 2.21.0 on an x86-64 CPU. N
 here but which of TensorFlow's two splits its documented rules pick; a line is a case rewritten.
 """
 import json
+import math
 import os
 import sys
 
@@ -90,7 +91,37 @@ def numeric(cases):
     return lines
 
 
-TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric}
+def reduce(cases):
+    """sum|mean DTYPE REPLICAS WIDTH | ROWS value ... | ... = result ...
+    A replica's tensor is ROWS by WIDTH and reduced over its rows too (over all axes: WIDTH is 1;
+    without an axis: one row). Left out are other axes, and the integers' mean, which is no integer.
+    """
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] != "reduce" or "error" in expect or args["axis"] not in (None, 0, [0, 1]):
+            continue
+        tensors = case["inputs"]["values"]
+        dtype = DTYPES[tensors[0]["dtype"]]
+        if args["reduce_op"] == "MEAN" and dtype[0] == "i":
+            continue
+        width = 1
+        if args["axis"] is None:
+            width = len(tensors[0]["data"])
+        elif args["axis"] == 0:
+            width = math.prod(tensors[0]["shape"][1:])
+        parts = []
+        for tensor in tensors:
+            rows = len(tensor["data"]) // width
+            parts.append("%d %s" % (rows, " ".join(map(str, tensor["data"]))))
+        lines.append("%s %s %d %d | %s = %s" % (args["reduce_op"].lower(), dtype, len(tensors), width,
+                                                " | ".join(parts),
+                                                " ".join(map(str, expect["data"]))))
+    return list(dict.fromkeys(lines))
+
+
+TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
+          "reduce": reduce}
 
 
 def main():
