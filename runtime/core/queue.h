@@ -2,7 +2,8 @@
  *
  *  Blocks wait sorted by (generation, epoch, position) over all lanes it serves, never by arrival.
  *  Its output needs no credit: the ticket of a block is the join's reservation for it.  Credit goes
- *  to the readers as blocks leave the queue.
+ *  to the readers as blocks leave the queue, in quarters of their window, and to no reader whose
+ *  lane's join is not connected: its blocks would wait here for ever.
  *
  *  A worker is soft.  When any of its links is lost it drops everything, closes all links and
  *  begins a new life (RESET): its readers see the old life go and tell the joins, so that no state
@@ -32,13 +33,17 @@ size_t tnd_queue_bytes(const tnd_queue_config_t *config);
 tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config);
 
 void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation);
-/*  Takes msg->block.payload (the queue hands it back by APPLY or DROP). */
+/*  Takes msg->block.payload (the queue hands it back by APPLY or DROP).  The sender is a reader
+ * that keeps to its credit; a block of an older generation is dropped, one of a newer is a rewind.
+ */
 void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg);
+/*  A reader or a join.  Losing one that was up loses all of them, until they come up again. */
 void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t peer);
 void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t peer);
 
 /*  APPLY (the driver owns the payload then), CREDIT to readers, DROP, RESET (after all DROPs; the
- *  driver closes its links, takes a new life and calls peer_up as they come up again).
+ *  driver closes its links, takes a new life and calls peer_up as they come up again).  APPLY comes
+ *  last of all and one at a time: a driver asks for the next effect when it is done with it.
  */
 bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_queue_blocked_on(const tnd_queue_t *self);
