@@ -1,0 +1,285 @@
+/*  actors/source/idx.c - the format of MNIST: one array a file, raw or compressed by gzip.
+ *
+ *  A file is two zero bytes, a type, the number of dimensions, each dimension as a big-endian u32,
+ *  then the elements, big-endian, the last dimension fastest.  The first dimension counts rows.
+ *  Raw files of bytes are mapped; what is compressed or must be swapped is kept in memory.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "actors/source/columns.h"
+#include "actors/source/inflate.h"
+#include "actors/source/sources.h"
+
+enum { MAGIC_BYTES = 4, HEADER_MAX = MAGIC_BYTES + 4 * (TND_RANK_MAX + 1) };
+
+/*  Deflate makes at most 1032 bytes of one. */
+enum { DEFLATE_MOST = 1032 };
+
+static const uint64_t memory_max = (uint64_t)16 << 30;
+
+typedef struct {
+    tnd_pairs_t files;
+} idx_options_t;
+
+static const tnd_option_t options[] = {
+    {.name = "*",
+     .type = TND_OPTION_PATH,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .help = "a column, and the IDX file that holds it, raw or compressed by gzip",
+     .offset = offsetof(idx_options_t, files)},
+};
+
+const tnd_source_spec_t tnd_source_idx_spec = {
+    .table = {.name = "idx",
+              .help = "Reads arrays in the IDX format of MNIST, one file a column.",
+              TND_OPTIONS(options),
+              .size = sizeof(idx_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+};
+
+static bool dtype_of(uint8_t code, tnd_dtype_t *dtype_p)
+{
+    switch (code) {
+    case 0x08:
+        *dtype_p = TND_U8;
+        return true;
+    case 0x09:
+        *dtype_p = TND_I8;
+        return true;
+    case 0x0b:
+        *dtype_p = TND_I16;
+        return true;
+    case 0x0c:
+        *dtype_p = TND_I32;
+        return true;
+    case 0x0d:
+        *dtype_p = TND_F32;
+        return true;
+    case 0x0e:
+        *dtype_p = TND_F64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*  Reads the four bytes that every file begins with; *dimensions_p: the dimensions that follow. */
+static tnd_status_t read_magic(const uint8_t *magic, const char *path, tnd_dtype_t *dtype_p,
+                               uint32_t *dimensions_p, tnd_error_t *error)
+{
+    if (magic[0] != 0 || magic[1] != 0)
+        return tnd_fail(error,
+                        "%s: is no IDX file: it begins with bytes %02x %02x %02x %02x instead of "
+                        "00 00, type and dimensions",
+                        path, magic[0], magic[1], magic[2], magic[3]);
+    if (!dtype_of(magic[2], dtype_p))
+        return tnd_fail(error,
+                        "%s: byte 2 is %02x, which is no element type of IDX (08 u8, 09 i8, 0b "
+                        "i16, 0c i32, 0d f32, 0e f64)",
+                        path, magic[2]);
+    if (magic[3] == 0 || magic[3] > TND_RANK_MAX + 1)
+        return tnd_fail(error, "%s: byte 3 says %u dimensions; 1 to %d are possible", path,
+                        magic[3], TND_RANK_MAX + 1);
+    *dimensions_p = magic[3];
+    return TND_OK;
+}
+
+static uint32_t read_u32(const uint8_t *from)
+{
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+/*  Reads the dimensions behind the magic; *bytes_p: of all elements. */
+static tnd_status_t read_shape(const uint8_t *dimensions, uint32_t count, tnd_stored_t *stored,
+                               uint64_t *bytes_p, tnd_error_t *error)
+{
+    uint64_t bytes = tnd_dtype_size(stored->dtype);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t size = read_u32(dimensions + (size_t)4 * i);
+        if (size == 0)
+            return tnd_fail(error, "%s: has no elements: dimension %u, at byte %u, is 0",
+                            stored->path, i, MAGIC_BYTES + 4 * i);
+        if (size > (uint64_t)INT64_MAX / bytes)
+            return tnd_fail(error, "%s: its dimensions, from byte %d on, make an impossible size",
+                            stored->path, MAGIC_BYTES);
+        bytes *= size;
+        if (i == 0)
+            stored->rows = size;
+        else
+            stored->shape[i - 1] = size;
+    }
+    stored->rank = count - 1;
+    *bytes_p = bytes;
+    return TND_OK;
+}
+
+static tnd_status_t check_memory(const char *path, uint64_t bytes, tnd_error_t *error)
+{
+    if (bytes <= memory_max)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: holds %llu bytes, which would have to be kept in memory; at most 16 GiB "
+                    "are: unpack it to a raw file of bytes, or write it as .npy",
+                    path, (unsigned long long)bytes);
+}
+
+/*  Big-endian elements become little-endian. */
+static void swap(uint8_t *data, size_t bytes, size_t size)
+{
+    switch (size) {
+    case 2:
+        for (size_t i = 0; i < bytes; i += 2) {
+            uint16_t bits;
+            memcpy(&bits, data + i, sizeof bits);
+            bits = __builtin_bswap16(bits);
+            memcpy(data + i, &bits, sizeof bits);
+        }
+        return;
+    case 4:
+        for (size_t i = 0; i < bytes; i += 4) {
+            uint32_t bits;
+            memcpy(&bits, data + i, sizeof bits);
+            bits = __builtin_bswap32(bits);
+            memcpy(data + i, &bits, sizeof bits);
+        }
+        return;
+    case 8:
+        for (size_t i = 0; i < bytes; i += 8) {
+            uint64_t bits;
+            memcpy(&bits, data + i, sizeof bits);
+            bits = __builtin_bswap64(bits);
+            memcpy(data + i, &bits, sizeof bits);
+        }
+        return;
+    default:
+        return;
+    }
+}
+
+static tnd_status_t inflate_content(tnd_inflate_t *inflate, tnd_stored_t *stored,
+                                    tnd_error_t *error)
+{
+    uint8_t header[HEADER_MAX];
+    uint32_t dimensions = 0;
+    uint64_t bytes = 0;
+    TND_TRY(tnd_inflate_read(inflate, header, MAGIC_BYTES, error));
+    TND_TRY(read_magic(header, stored->path, &stored->dtype, &dimensions, error));
+    TND_TRY(tnd_inflate_read(inflate, header + MAGIC_BYTES, (size_t)4 * dimensions, error));
+    TND_TRY(read_shape(header + MAGIC_BYTES, dimensions, stored, &bytes, error));
+    TND_TRY(check_memory(stored->path, bytes, error));
+    if (bytes / DEFLATE_MOST > inflate->size)
+        return tnd_fail(error,
+                        "%s: is truncated: its header promises %llu bytes, more than %zu "
+                        "compressed ones can hold; fetch it again",
+                        stored->path, (unsigned long long)bytes, inflate->size);
+    stored->buffer = tnd_buffer_new(bytes);
+    TND_TRY(tnd_inflate_read(inflate, tnd_buffer_data(stored->buffer), bytes, error));
+    return tnd_inflate_finish(inflate, error);
+}
+
+static tnd_status_t open_compressed(tnd_stored_t *stored, const uint8_t *data, size_t size,
+                                    tnd_error_t *error)
+{
+    tnd_inflate_t inflate;
+    tnd_inflate_init(&inflate, stored->path, data, size);
+    tnd_status_t status = inflate_content(&inflate, stored, error);
+    tnd_inflate_fini(&inflate);
+    if (status != TND_OK) {
+        tnd_buffer_drop(&stored->buffer);
+        return status;
+    }
+    swap(tnd_buffer_data(stored->buffer), tnd_buffer_size(stored->buffer),
+         tnd_dtype_size(stored->dtype));
+    tnd_buffer_seal(stored->buffer);
+    return TND_OK;
+}
+
+/*  Where the elements begin: *offset_p; how many bytes they are: *bytes_p. */
+static tnd_status_t read_raw_header(tnd_stored_t *stored, const uint8_t *data, size_t size,
+                                    size_t *offset_p, uint64_t *bytes_p, tnd_error_t *error)
+{
+    uint32_t dimensions = 0;
+    if (size < MAGIC_BYTES)
+        return tnd_fail(error, "%s: is truncated: it ends at byte %zu, inside its header",
+                        stored->path, size);
+    TND_TRY(read_magic(data, stored->path, &stored->dtype, &dimensions, error));
+    *offset_p = MAGIC_BYTES + (size_t)4 * dimensions;
+    if (size < *offset_p)
+        return tnd_fail(error, "%s: is truncated: it ends at byte %zu, inside its header",
+                        stored->path, size);
+    TND_TRY(read_shape(data + MAGIC_BYTES, dimensions, stored, bytes_p, error));
+    if (size - *offset_p < *bytes_p)
+        return tnd_fail(error,
+                        "%s: is truncated: %llu rows should end at byte %llu, the file ends at "
+                        "byte %zu; fetch it again",
+                        stored->path, (unsigned long long)stored->rows,
+                        (unsigned long long)(*offset_p + *bytes_p), size);
+    if (size - *offset_p > *bytes_p)
+        return tnd_fail(error, "%s: goes on after its last row: %llu rows end at byte %llu of %zu",
+                        stored->path, (unsigned long long)stored->rows,
+                        (unsigned long long)(*offset_p + *bytes_p), size);
+    return TND_OK;
+}
+
+static tnd_status_t open_raw(tnd_stored_t *stored, tnd_mapping_t **mapping_p, tnd_error_t *error)
+{
+    const uint8_t *data = tnd_mapping_data(*mapping_p);
+    size_t offset = 0;
+    uint64_t bytes = 0;
+    TND_TRY(read_raw_header(stored, data, tnd_mapping_size(*mapping_p), &offset, &bytes, error));
+    if (tnd_dtype_size(stored->dtype) == 1) {
+        stored->buffer = tnd_mapping_buffer(*mapping_p);
+        stored->offset = offset;
+        stored->mapping = *mapping_p;
+        *mapping_p = NULL;
+        return TND_OK;
+    }
+    TND_TRY(check_memory(stored->path, bytes, error));
+    stored->buffer = tnd_buffer_new(bytes);
+    memcpy(tnd_buffer_data(stored->buffer), data + offset, bytes);
+    swap(tnd_buffer_data(stored->buffer), bytes, tnd_dtype_size(stored->dtype));
+    tnd_buffer_seal(stored->buffer);
+    return TND_OK;
+}
+
+static tnd_status_t open_file(tnd_stored_t *stored, const char *path, tnd_error_t *error)
+{
+    tnd_mapping_t *mapping = NULL;
+    TND_TRY(tnd_mapping_open(&mapping, path, error));
+    const uint8_t *data = tnd_mapping_data(mapping);
+    size_t size = tnd_mapping_size(mapping);
+    stored->path = path;
+    stored->identity = tnd_columns_identity(data, size);
+    tnd_status_t status = tnd_inflate_fits(data, size) ? open_compressed(stored, data, size, error)
+                                                       : open_raw(stored, &mapping, error);
+    tnd_mapping_destroy(&mapping);
+    return status;
+}
+
+static tnd_status_t idx_open(void *state, const void *given, tnd_source_facts_t *facts,
+                             tnd_error_t *error)
+{
+    const idx_options_t *chosen = given;
+    return tnd_columns_open(state, &chosen->files, open_file, facts, error);
+}
+
+static tnd_status_t idx_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,
+                             tnd_block_t *block, tnd_error_t *error)
+{
+    return tnd_columns_read(state, index_buffer, count, block, error);
+}
+
+static void idx_close(void *state)
+{
+    tnd_columns_close(state);
+}
+
+const tnd_source_t tnd_source_idx = {
+    .spec = &tnd_source_idx_spec,
+    .state_bytes = sizeof(tnd_columns_t),
+    .open = idx_open,
+    .read = idx_read,
+    .close = idx_close,
+};

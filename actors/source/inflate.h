@@ -1,0 +1,42 @@
+/*  actors/source/inflate.h - the content of a gzip file in memory, in pieces of known size.
+ *
+ *  Several members in a row, as pigz and cat make them, are one content; zeros behind the last one
+ *  are padding.
+ *
+ *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time.
+ */
+#ifndef TND_ACTORS_SOURCE_INFLATE_H
+#define TND_ACTORS_SOURCE_INFLATE_H
+
+#include <zlib.h>
+
+#include "runtime/status.h"
+
+typedef struct {
+    z_stream stream;
+    const char *path;
+    const uint8_t *data;
+    size_t size;
+    size_t at;      /* next compressed byte */
+    uint64_t given; /* bytes of content so far */
+    bool ended;     /* the member is complete */
+} tnd_inflate_t;
+
+/*  Whether bytes begin as gzip files do. */
+bool tnd_inflate_fits(const uint8_t *data, size_t size);
+
+/*  Borrows path and data until fini. */
+void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data, size_t size);
+
+/*  The next `size` bytes of content.  TND_FAILED: there are not as many, or they are damaged; the
+ *  text names the offset in the compressed file.
+ */
+tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size,
+                              tnd_error_t *error) TND_CHECKED;
+
+/*  TND_OK if all content was read, its checksum is right and nothing stands behind it. */
+tnd_status_t tnd_inflate_finish(tnd_inflate_t *self, tnd_error_t *error) TND_CHECKED;
+
+void tnd_inflate_fini(tnd_inflate_t *self);
+
+#endif

@@ -1,0 +1,191 @@
+/*  actors/source/memory.c - arrays of the calling program as a source.  */
+#include "actors/source/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "actors/source/columns.h"
+#include "actors/source/sources.h"
+#include "runtime/core/numeric.h"
+#include "runtime/graph/quantity.h"
+
+static const tnd_option_t options[] = {
+    {.name = "*",
+     .type = TND_OPTION_VALUE,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .help = "a column: {dtype: u8, shape: [2, 2], data: [1, 2, 3, 4]}, all rows in one list",
+     .offset = offsetof(tnd_memory_options_t, written)},
+};
+
+const tnd_source_spec_t tnd_source_memory_spec = {
+    .table = {.name = "memory",
+              .help = "Reads arrays of the calling program, or numbers written in the file.",
+              TND_OPTIONS(options),
+              .size = sizeof(tnd_memory_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+};
+
+static void nothing(void *owner)
+{
+    (void)owner;
+}
+
+static tnd_status_t add_array(tnd_columns_t *self, const tnd_memory_column_t *column, uint64_t rows,
+                              tnd_error_t *error)
+{
+    uint64_t bytes = tnd_dtype_size(column->dtype) * rows;
+    assert(column->rank <= TND_RANK_MAX);
+    tnd_stored_t stored = {
+        .path = column->name, .dtype = column->dtype, .rank = column->rank, .rows = rows};
+    for (uint32_t i = 0; i < column->rank; i++) {
+        stored.shape[i] = column->shape[i];
+        bytes *= column->shape[i];
+    }
+    if (rows == 0)
+        return tnd_fail(error, "column `%s` has no rows", column->name);
+    if ((uintptr_t)column->data % tnd_dtype_size(column->dtype) != 0)
+        return tnd_fail(error, "the array of column `%s` is not aligned to its elements (%s)",
+                        column->name, tnd_dtype_name(column->dtype));
+    stored.identity = tnd_columns_identity(column->data, bytes);
+    stored.buffer =
+        tnd_buffer_wrap(TND_BUFFER_HEAP, (void *)(uintptr_t)column->data, bytes, nothing, NULL);
+    return tnd_columns_add(self, column->name, &stored, error);
+}
+
+/*  Stores one written number; false if it does not fit the type. */
+static bool write_number(const char *text, tnd_dtype_t dtype, void *out)
+{
+    double number;
+    int64_t low;
+    uint64_t high;
+    if (tnd_dtype_is_float(dtype)) {
+        if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
+            return false;
+        tnd_cast(dtype, TND_F64, 1, out, &number);
+        return true;
+    }
+    uint64_t back_high = 0;
+    int64_t back_low = 0;
+    if (tnd_quantity_u64(text, &high) == TND_QUANTITY_OK) {
+        tnd_cast(dtype, TND_U64, 1, out, &high);
+        tnd_cast(TND_U64, dtype, 1, &back_high, out);
+        return back_high == high && (!tnd_dtype_is_signed(dtype) || high <= INT64_MAX);
+    }
+    if (tnd_quantity_i64(text, &low) != TND_QUANTITY_OK || !tnd_dtype_is_signed(dtype))
+        return false;
+    tnd_cast(dtype, TND_I64, 1, out, &low);
+    tnd_cast(TND_I64, dtype, 1, &back_low, out);
+    return back_low == low;
+}
+
+static tnd_status_t read_shape(const tnd_pair_t *pair, tnd_stored_t *stored, uint64_t *elements_p,
+                               tnd_error_t *error)
+{
+    const tnd_value_t *shape = tnd_value_get(pair->value, "shape");
+    *elements_p = 1;
+    if (shape == NULL)
+        return TND_OK;
+    if (shape->type != TND_VALUE_LIST || shape->count > TND_RANK_MAX)
+        return tnd_fail(error, "column `%s`: `shape` is a list of at most %d numbers", pair->name,
+                        TND_RANK_MAX);
+    stored->rank = (uint32_t)shape->count;
+    for (uint32_t i = 0; i < stored->rank; i++) {
+        const tnd_value_t *item = shape->items[i];
+        if (item->type != TND_VALUE_SCALAR ||
+            tnd_quantity_u64(item->text, &stored->shape[i]) != TND_QUANTITY_OK ||
+            stored->shape[i] == 0 || stored->shape[i] > UINT32_MAX / *elements_p)
+            return tnd_fail(error, "column `%s`: `shape` holds something else than small numbers",
+                            pair->name);
+        *elements_p *= stored->shape[i];
+    }
+    return TND_OK;
+}
+
+/*  The list of a column in memory; `elements` make a row. */
+static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint64_t elements,
+                              tnd_error_t *error)
+{
+    const tnd_value_t *data = tnd_value_get(pair->value, "data");
+    if (data == NULL || data->type != TND_VALUE_LIST || data->count == 0)
+        return tnd_fail(error, "column `%s` needs `data`, a list of numbers", pair->name);
+    if (data->count % elements != 0)
+        return tnd_fail(error, "column `%s` has %zu numbers, which are no whole rows of %llu",
+                        pair->name, data->count, (unsigned long long)elements);
+    size_t size = tnd_dtype_size(stored->dtype);
+    stored->rows = data->count / elements;
+    stored->buffer = tnd_buffer_new(data->count * size);
+    uint8_t *out = tnd_buffer_data(stored->buffer);
+    for (size_t i = 0; i < data->count; i++) {
+        const tnd_value_t *item = data->items[i];
+        if (item->type == TND_VALUE_SCALAR &&
+            write_number(item->text, stored->dtype, out + i * size))
+            continue;
+        tnd_buffer_drop(&stored->buffer);
+        return tnd_fail(error, "column `%s`: number %zu of `data` is no %s%s%s", pair->name, i,
+                        tnd_dtype_name(stored->dtype), item->type == TND_VALUE_SCALAR ? ": " : "",
+                        item->type == TND_VALUE_SCALAR ? item->text : "");
+    }
+    stored->identity = tnd_columns_identity(out, data->count * size);
+    tnd_buffer_seal(stored->buffer);
+    return TND_OK;
+}
+
+static tnd_status_t add_written(tnd_columns_t *self, const tnd_pair_t *pair, tnd_error_t *error)
+{
+    const tnd_value_t *dtype = tnd_value_get(pair->value, "dtype");
+    tnd_stored_t stored = {.path = pair->name};
+    uint64_t elements = 1;
+    if (dtype == NULL || dtype->type != TND_VALUE_SCALAR ||
+        !tnd_dtype_parse(dtype->text, &stored.dtype))
+        return tnd_fail(error, "column `%s` needs `dtype`: u8, i8, u16 ... f32, f64 or bool",
+                        pair->name);
+    TND_TRY(read_shape(pair, &stored, &elements, error));
+    TND_TRY(read_data(pair, &stored, elements, error));
+    return tnd_columns_add(self, pair->name, &stored, error);
+}
+
+static tnd_status_t add_all(tnd_columns_t *self, const tnd_memory_options_t *chosen,
+                            tnd_error_t *error)
+{
+    if (chosen->arrays != NULL)
+        for (uint32_t i = 0; i < chosen->arrays->count; i++)
+            TND_TRY(add_array(self, &chosen->arrays->columns[i], chosen->arrays->rows, error));
+    for (size_t i = 0; i < chosen->written.count; i++)
+        TND_TRY(add_written(self, &chosen->written.items[i], error));
+    if (self->schema.count == 0)
+        return tnd_fail(error,
+                        "the source has no column; write `COLUMN: {dtype: u8, data: [...]}`");
+    return TND_OK;
+}
+
+static tnd_status_t memory_open(void *state, const void *given, tnd_source_facts_t *facts,
+                                tnd_error_t *error)
+{
+    tnd_status_t status = add_all(state, given, error);
+    if (status != TND_OK) {
+        tnd_columns_close(state);
+        return status;
+    }
+    tnd_columns_facts(state, facts);
+    return TND_OK;
+}
+
+static tnd_status_t memory_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,
+                                tnd_block_t *block, tnd_error_t *error)
+{
+    return tnd_columns_read(state, index_buffer, count, block, error);
+}
+
+static void memory_close(void *state)
+{
+    tnd_columns_close(state);
+}
+
+const tnd_source_t tnd_source_memory = {
+    .spec = &tnd_source_memory_spec,
+    .state_bytes = sizeof(tnd_columns_t),
+    .open = memory_open,
+    .read = memory_read,
+    .close = memory_close,
+};

@@ -1,0 +1,34 @@
+/*  actors/source/memory.h - arrays of the calling program as a source.
+ *
+ *  A C program points the options of the source at its arrays; a topology file writes small ones
+ *  down: `source: {memory: {label: {dtype: u8, data: [3, 1, 4]}}}`.
+ *
+ *  Threads: the arrays are read by any, and must not change while a run lasts.
+ */
+#ifndef TND_ACTORS_SOURCE_MEMORY_H
+#define TND_ACTORS_SOURCE_MEMORY_H
+
+#include "runtime/data/schema.h"
+#include "runtime/graph/options.h"
+
+typedef struct {
+    const char *name;
+    tnd_dtype_t dtype;
+    uint32_t rank; /* of a row */
+    uint64_t shape[TND_RANK_MAX];
+    const void *data; /* rows one after the other, aligned to the elements; borrowed */
+} tnd_memory_column_t;
+
+typedef struct {
+    uint64_t rows;
+    uint32_t count;
+    tnd_memory_column_t columns[TND_COLUMNS_MAX];
+} tnd_memory_columns_t;
+
+/*  The options of the source: one or the other. */
+typedef struct {
+    tnd_pairs_t written;                /* by a topology file */
+    const tnd_memory_columns_t *arrays; /* of the program; outlive the source and its blocks */
+} tnd_memory_options_t;
+
+#endif

@@ -1,0 +1,16 @@
+/*  actors/source/sources.h - what the sources of the list do. */
+#ifndef TND_ACTORS_SOURCE_SOURCES_H
+#define TND_ACTORS_SOURCE_SOURCES_H
+
+#include "runtime/source.h"
+
+#define SOURCE(name)                                                                               \
+    extern const tnd_source_spec_t tnd_source_##name##_spec;                                       \
+    extern const tnd_source_t tnd_source_##name;
+#include "actors/source/sources.def"
+#undef SOURCE
+
+/*  The source that a spec belongs to; never NULL for one of the registry. */
+const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec);
+
+#endif

@@ -1,0 +1,256 @@
+/*  runtime/data/mapping.c - a file mapped for reading, whose loss is an error and not a signal.  */
+#include "runtime/data/mapping.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*  Since Linux 5.14; headers of older distributions lack it. */
+enum { POPULATE_READ = 22 };
+
+enum { CHUNK_BITS = 16, PAGE_BYTES = 4096, BITS_A_WORD = 64 };
+
+/*  An entry is never freed, only used again, so that a signal handler can walk the list at any
+ *  moment.  `start` is 0 while nothing is mapped here, and is written last.
+ */
+typedef struct entry {
+    struct entry *next;
+    atomic_bool taken;
+    atomic_uintptr_t start, end;
+    char path[TND_MAPPING_PATH_MAX];
+} entry_t;
+
+static _Atomic(entry_t *) registry;
+
+struct tnd_mapping {
+    tnd_buffer_t *buffer;
+    entry_t *entry;
+    const uint8_t *data;
+    size_t size;
+    int file;
+    uint64_t *populated; /* a bit a chunk: it was brought in once */
+};
+
+/*  What the last drop of the buffer needs to unmap. */
+typedef struct {
+    void *data;
+    size_t size;
+    entry_t *entry;
+} pages_t;
+
+static void *take_memory(size_t size)
+{
+    void *memory = calloc(1, size);
+    if (memory == NULL) {
+        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
+        abort();
+    }
+    return memory;
+}
+
+static entry_t *entry_take(void)
+{
+    for (entry_t *entry = atomic_load_explicit(&registry, memory_order_acquire); entry != NULL;
+         entry = entry->next)
+        if (!atomic_exchange_explicit(&entry->taken, true, memory_order_acquire))
+            return entry;
+    entry_t *entry = take_memory(sizeof *entry);
+    atomic_init(&entry->taken, true);
+    entry->next = atomic_load_explicit(&registry, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&registry, &entry->next, entry,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+    return entry;
+}
+
+static entry_t *entry_write(const char *path, const void *data, size_t size)
+{
+    entry_t *entry = entry_take();
+    snprintf(entry->path, sizeof entry->path, "%s", path);
+    atomic_store_explicit(&entry->end, (uintptr_t)data + size, memory_order_relaxed);
+    atomic_store_explicit(&entry->start, (uintptr_t)data, memory_order_release);
+    return entry;
+}
+
+static void entry_give(entry_t *entry)
+{
+    atomic_store_explicit(&entry->start, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->taken, false, memory_order_release);
+}
+
+const char *tnd_mapping_at(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    for (entry_t *entry = atomic_load_explicit(&registry, memory_order_acquire); entry != NULL;
+         entry = entry->next) {
+        uintptr_t start = atomic_load_explicit(&entry->start, memory_order_acquire);
+        if (start != 0 && at >= start &&
+            at < atomic_load_explicit(&entry->end, memory_order_relaxed))
+            return entry->path;
+    }
+    return NULL;
+}
+
+static void unmap(void *owner)
+{
+    pages_t *pages = owner;
+    entry_give(pages->entry);
+    munmap(pages->data, pages->size);
+    free(pages);
+}
+
+static tnd_status_t fail_to_open(const char *path, int code, tnd_error_t *error)
+{
+    if (code == ENOENT)
+        return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
+    if (code == EACCES)
+        return tnd_fail(error, "%s: may not be read; check its permissions", path);
+    return tnd_fail(error, "%s: cannot be opened: %s", path, strerror(code));
+}
+
+static tnd_status_t check_regular(const char *path, const struct stat *status, tnd_error_t *error)
+{
+    if (S_ISDIR(status->st_mode))
+        return tnd_fail(error, "%s: is a directory; name a file in it", path);
+    if (!S_ISREG(status->st_mode))
+        return tnd_fail(error, "%s: is no regular file, so it cannot be read at any place", path);
+    if (status->st_size == 0)
+        return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", path);
+    return TND_OK;
+}
+
+/*  Opens without waiting: a named pipe would block until somebody writes. */
+tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_error_t *error)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return fail_to_open(path, errno, error);
+    struct stat status;
+    int failed = fstat(file, &status);
+    assert(failed == 0);
+    tnd_status_t fits = check_regular(path, &status, error);
+    if (fits != TND_OK) {
+        close(file);
+        return fits;
+    }
+    size_t size = (size_t)status.st_size;
+    void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    if (data == MAP_FAILED) {
+        int code = errno;
+        close(file);
+        return tnd_fail(error, "%s: %zu bytes cannot be mapped: %s", path, size, strerror(code));
+    }
+
+    pages_t *pages = take_memory(sizeof *pages);
+    *pages = (pages_t){.data = data, .size = size, .entry = entry_write(path, data, size)};
+    tnd_mapping_t *self = take_memory(sizeof *self);
+    *self = (tnd_mapping_t){
+        .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
+        .entry = pages->entry,
+        .data = data,
+        .size = size,
+        .file = file,
+        .populated = take_memory(((size >> CHUNK_BITS) / BITS_A_WORD + 1) * sizeof(uint64_t))};
+    *self_p = self;
+    return TND_OK;
+}
+
+void tnd_mapping_destroy(tnd_mapping_t **self_p)
+{
+    tnd_mapping_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    close(self->file);
+    free(self->populated);
+    tnd_buffer_drop(&self->buffer);
+    free(self);
+}
+
+const uint8_t *tnd_mapping_data(const tnd_mapping_t *self)
+{
+    return self->data;
+}
+
+size_t tnd_mapping_size(const tnd_mapping_t *self)
+{
+    return self->size;
+}
+
+const char *tnd_mapping_path(const tnd_mapping_t *self)
+{
+    return self->entry->path;
+}
+
+tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self)
+{
+    return tnd_buffer_hold(self->buffer);
+}
+
+tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
+{
+    struct stat status;
+    if (fstat(self->file, &status) != 0)
+        return tnd_fail(error, "%s: cannot be looked at any more: %s", self->entry->path,
+                        strerror(errno));
+    if ((size_t)status.st_size < self->size)
+        return tnd_fail(error,
+                        "%s: shrank while it was mapped: it had %zu bytes and now ends at byte "
+                        "%zu; put it back and do not write to data during a run",
+                        self->entry->path, self->size, (size_t)status.st_size);
+    return TND_OK;
+}
+
+/*  One load a page; the sum keeps the compiler from leaving them out. */
+static void touch(const uint8_t *from, size_t size)
+{
+    const volatile uint8_t *byte = from;
+    for (size_t at = 0; at < size; at += PAGE_BYTES)
+        (void)byte[at];
+    (void)byte[size - 1];
+}
+
+/*  Brings in one chunk by a system call, which fails where a touch would raise a signal.  A kernel
+ *  without it says EINVAL: then the touch that follows does the work.
+ */
+static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, tnd_error_t *error)
+{
+    uint64_t *word = &self->populated[chunk / BITS_A_WORD], bit = UINT64_C(1)
+                                                                  << chunk % BITS_A_WORD;
+    if ((*word & bit) != 0)
+        return TND_OK;
+    size_t start = chunk << CHUNK_BITS, size = (size_t)1 << CHUNK_BITS;
+    if (size > self->size - start)
+        size = self->size - start;
+    int failed;
+    do
+        failed = madvise((void *)(uintptr_t)(self->data + start), size, POPULATE_READ);
+    while (failed != 0 && errno == EINTR);
+    if (failed != 0 && errno != EINVAL) {
+        TND_TRY(tnd_mapping_check(self, error));
+        return tnd_fail(error, "%s: bytes %zu to %zu cannot be read: %s; check the disk",
+                        self->entry->path, start, start + size, strerror(errno));
+    }
+    *word |= bit;
+    return TND_OK;
+}
+
+tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
+                                  tnd_error_t *error)
+{
+    assert(offset <= self->size && size <= self->size - offset);
+    if (size == 0)
+        return TND_OK;
+    size_t last = (offset + size - 1) >> CHUNK_BITS;
+    for (size_t chunk = offset >> CHUNK_BITS; chunk <= last; chunk++)
+        TND_TRY(populate_chunk(self, chunk, error));
+    touch(self->data + offset, size);
+    return TND_OK;
+}

@@ -1,0 +1,51 @@
+/*  runtime/data/mapping.h - a file mapped for reading, whose loss is an error and not a signal.
+ *
+ *  A mapped file that shrinks answers the next access with SIGBUS.  So a reader asks
+ *  tnd_mapping_check before it hands rows out, and touches their pages with tnd_mapping_populate,
+ *  which also makes it, and not somebody downstream, wait for the disk.  What shrinks after that
+ *  still ends in a signal; its handler asks tnd_mapping_at which file it was.
+ *
+ *  The registry of mappings is the one thing here that belongs to the process: signals do.
+ *
+ *  Threads: open, check and populate on the owner's; data and size on any that holds the buffer;
+ *  tnd_mapping_at anywhere, also in a signal handler.
+ */
+#ifndef TND_RUNTIME_DATA_MAPPING_H
+#define TND_RUNTIME_DATA_MAPPING_H
+
+#include "runtime/data/buffer.h"
+
+enum { TND_MAPPING_PATH_MAX = 1024 };
+
+typedef struct tnd_mapping tnd_mapping_t;
+
+/*  Maps the whole file.  The caller owns it; pages stay mapped until tnd_mapping_destroy was called
+ *  and the last buffer is dropped.  TND_FAILED: there is no such file, it is no regular file, may
+ *  not be read, or is empty; the text names the path and what to do.
+ */
+tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
+                              tnd_error_t *error) TND_CHECKED;
+void tnd_mapping_destroy(tnd_mapping_t **self_p);
+
+const uint8_t *tnd_mapping_data(const tnd_mapping_t *self);
+size_t tnd_mapping_size(const tnd_mapping_t *self);
+const char *tnd_mapping_path(const tnd_mapping_t *self);
+
+/*  The mapped pages as a sealed buffer; a new reference. */
+tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self);
+
+/*  TND_FAILED: the file no longer has the bytes that were mapped.  One system call. */
+tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
+
+/*  Brings bytes [offset, offset + size) into memory and waits for them.  Cheap for bytes that were
+ *  asked for before.  TND_FAILED: the disk does not give them.
+ */
+tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
+                                  tnd_error_t *error) TND_CHECKED;
+
+/*  The path of the file that is mapped at this address, or NULL.  Async-signal-safe; valid until
+ *  that mapping goes.
+ */
+const char *tnd_mapping_at(const void *address);
+
+#endif

@@ -1,0 +1,222 @@
+/*  Covers actors/source/idx.c and inflate.c: columns from several files, and files that are not
+ *  what they should be.  The rows themselves are compared with NumPy's in npy_test.c.
+ */
+#include <zlib.h>
+
+#include "tests/actors/source/opened.h"
+
+static char folder[64], images[128], labels[128], both[512], alone[256];
+
+static void make_paths(void)
+{
+    strcpy(folder, "/tmp/tundish-idx-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(images, sizeof images, "%s/images", folder);
+    snprintf(labels, sizeof labels, "%s/labels", folder);
+    snprintf(both, sizeof both, "source: {idx: {image: \"%s\", label: \"%s\"}}", images, labels);
+    snprintf(alone, sizeof alone, "source: {idx: {image: \"%s\"}}", images);
+}
+
+static void remove_paths(void)
+{
+    remove_folder(folder);
+}
+
+static void write_bytes(const char *path, const void *data, size_t size)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(data, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/*  `rows` pictures of 2 x 3 bytes that count up; returns the size. */
+static size_t picture_bytes(uint8_t *out, uint8_t rows)
+{
+    const uint8_t header[] = {0, 0, 8, 3, 0, 0, 0, rows, 0, 0, 0, 2, 0, 0, 0, 3};
+    memcpy(out, header, sizeof header);
+    for (size_t i = 0; i < (size_t)rows * 6; i++)
+        out[sizeof header + i] = (uint8_t)i;
+    return sizeof header + (size_t)rows * 6;
+}
+
+static void write_pictures(uint8_t rows)
+{
+    uint8_t bytes[2048];
+    write_bytes(images, bytes, picture_bytes(bytes, rows));
+}
+
+static void write_labels(uint8_t rows)
+{
+    uint8_t bytes[8 + 256] = {0, 0, 8, 1, 0, 0, 0, rows};
+    for (size_t i = 0; i < rows; i++)
+        bytes[8 + i] = (uint8_t)(100 + i);
+    write_bytes(labels, bytes, 8u + rows);
+}
+
+/*  Compresses pictures into a gzip file in memory. */
+static size_t compressed_pictures(uint8_t *out, size_t room, uint8_t rows)
+{
+    uint8_t bytes[2048];
+    z_stream stream = {.next_in = bytes, .next_out = out, .avail_out = (uInt)room};
+    stream.avail_in = (uInt)picture_bytes(bytes, rows);
+    cr_assert_eq(deflateInit2(&stream, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    size_t size = room - stream.avail_out;
+    deflateEnd(&stream);
+    return size;
+}
+
+TestSuite(idx, .init = make_paths, .fini = remove_paths);
+
+Test(idx, columns_of_several_files_make_one_row)
+{
+    static const uint64_t index[] = {4, 1};
+    opened_t opened;
+    tnd_error_t error;
+    char text[128];
+    write_pictures(5);
+    write_labels(5);
+
+    cr_assert_eq(open_source(&opened, both, &error), TND_OK, "%s", error.text);
+
+    cr_assert_eq(opened.facts.count, 5);
+    cr_assert_str_eq(tnd_schema_text(&opened.facts.schema, text, sizeof text),
+                     "image u8[2,3], label u8");
+    tnd_block_t *block = read_rows(&opened, index, 2, &error);
+    cr_assert_not_null(block, "%s", error.text);
+    cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, 0), 24);
+    cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 1, 1), 101);
+    tnd_block_drop(&block);
+    close_source(&opened);
+}
+
+Test(idx, columns_of_different_counts_are_refused_with_both_counts_and_files)
+{
+    char words[512];
+    write_pictures(5);
+    write_labels(6);
+    snprintf(words, sizeof words, "%s|6 rows|%s|has 5|belong together", labels, images);
+
+    expect_refusal(both, words);
+}
+
+Test(idx, the_identity_follows_the_data_and_not_its_place)
+{
+    opened_t opened;
+    tnd_error_t error;
+    uint64_t identities[3];
+    for (int i = 0; i < 3; i++) {
+        write_pictures(i == 2 ? 6 : 5);
+        cr_assert_eq(open_source(&opened, alone, &error), TND_OK);
+        identities[i] = opened.facts.identity;
+        close_source(&opened);
+        snprintf(images, sizeof images, "%s/moved", folder);
+        snprintf(alone, sizeof alone, "source: {idx: {image: \"%s\"}}", images);
+    }
+    cr_assert_eq(identities[0], identities[1]);
+    cr_assert_neq(identities[0], identities[2]);
+}
+
+Test(idx, a_file_that_is_missing_empty_or_a_directory_is_named)
+{
+    expect_refusal(alone, "no such file");
+    write_bytes(images, "", 0);
+    expect_refusal(alone, "is empty");
+    snprintf(alone, sizeof alone, "source: {idx: {image: \"%s\"}}", folder);
+    expect_refusal(alone, "is a directory");
+}
+
+Test(idx, a_wrong_header_is_refused_with_what_stands_there)
+{
+    static const struct {
+        uint8_t bytes[16];
+        const char *words;
+    } cases[] = {
+        {{'G', 'I', 'F', '8'}, "no IDX file|47 49 46 38"},
+        {{0, 0, 7, 1}, "byte 2 is 07|0d f32"},
+        {{0, 0, 8, 0}, "0 dimensions"},
+        {{0, 0, 8, 10}, "10 dimensions"},
+        {{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}, "no elements|dimension 1, at byte 8"},
+        {{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "impossible"},
+        {{0, 0, 8, 1, 0, 0, 0, 7}, "goes on after its last row|7 rows end at byte 15 of 16"},
+        {{0, 0, 8, 1, 0, 0, 0, 9}, "is truncated|9 rows should end at byte 17|byte 16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_bytes(images, cases[i].bytes, sizeof cases[i].bytes);
+        expect_refusal(alone, cases[i].words);
+    }
+}
+
+Test(idx, a_raw_file_cut_anywhere_is_refused_with_its_end)
+{
+    uint8_t bytes[2048];
+    char words[32];
+    size_t size = picture_bytes(bytes, 5);
+    for (size_t cut = 1; cut < size; cut++) {
+        write_bytes(images, bytes, cut);
+        snprintf(words, sizeof words, "is truncated|byte %zu", cut);
+        expect_refusal(alone, words);
+    }
+}
+
+Test(idx, a_compressed_file_cut_anywhere_is_refused)
+{
+    uint8_t bytes[2048];
+    size_t size = compressed_pictures(bytes, sizeof bytes, 200);
+    for (size_t cut = 2; cut < size; cut++) {
+        write_bytes(images, bytes, cut);
+        expect_refusal(alone, "is truncated");
+    }
+}
+
+Test(idx, a_compressed_file_with_any_bit_of_its_data_flipped_is_refused)
+{
+    uint8_t bytes[2048];
+    size_t size = compressed_pictures(bytes, sizeof bytes, 200);
+    for (size_t at = 10; at < size; at++) {
+        bytes[at] ^= 4;
+        write_bytes(images, bytes, size);
+        expect_refusal(alone, images);
+        bytes[at] ^= 4;
+    }
+}
+
+Test(idx, a_wrong_checksum_is_named)
+{
+    uint8_t bytes[2048];
+    size_t size = compressed_pictures(bytes, sizeof bytes, 20);
+    bytes[size - 8] ^= 1;
+    write_bytes(images, bytes, size);
+    expect_refusal(alone, "is damaged near byte|incorrect data check");
+}
+
+Test(idx, what_follows_the_compressed_data_is_an_error_unless_it_is_zeros)
+{
+    opened_t opened;
+    tnd_error_t error;
+    uint8_t bytes[2048];
+    size_t size = compressed_pictures(bytes, sizeof bytes, 20);
+    memset(bytes + size, 0, 10);
+    write_bytes(images, bytes, size + 10);
+    cr_assert_eq(open_source(&opened, alone, &error), TND_OK, "%s", error.text);
+    close_source(&opened);
+
+    bytes[size + 9] = 'x';
+    write_bytes(images, bytes, size + 10);
+    expect_refusal(alone, "something else follows");
+}
+
+Test(idx, a_header_that_promises_more_than_deflate_can_hold_allocates_nothing)
+{
+    uint8_t content[16] = {0, 0, 8, 3, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 0, 3}, bytes[128];
+    z_stream stream = {.next_in = content,
+                       .avail_in = sizeof content,
+                       .next_out = bytes,
+                       .avail_out = sizeof bytes};
+    cr_assert_eq(deflateInit2(&stream, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&stream);
+    write_bytes(images, bytes, sizeof bytes - stream.avail_out);
+    expect_refusal(alone, "is truncated|12884508675 bytes");
+}

@@ -1,0 +1,114 @@
+/*  tests/actors/source/opened.h - a source opened as a reader opens it, and rows read from it. */
+#ifndef TND_TESTS_ACTORS_SOURCE_OPENED_H
+#define TND_TESTS_ACTORS_SOURCE_OPENED_H
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "actors/source/sources.h"
+#include "tests/actors/parsed.h"
+
+typedef struct {
+    tnd_arena_t *arena;
+    const tnd_source_t *source;
+    void *state;
+    tnd_source_facts_t facts;
+    tnd_rack_t *rack;
+} opened_t;
+
+static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_error_t *error)
+{
+    *self = (opened_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    const parsed_parts_t *parts = parse_parts(self->arena, text);
+    self->source = tnd_source_of(tnd_source_spec_of(parts->source.table));
+    cr_assert_not_null(self->source);
+    self->state = calloc(1, self->source->state_bytes);
+    return self->source->open(self->state, parts->source.options, &self->facts, error);
+}
+
+static inline void leave_source(opened_t *self)
+{
+    free(self->state);
+    tnd_rack_destroy(&self->rack);
+    tnd_arena_destroy(&self->arena);
+}
+
+static inline void close_source(opened_t *self)
+{
+    self->source->close(self->state);
+    leave_source(self);
+}
+
+/*  A sealed block of these rows, or NULL and the error. */
+static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint32_t count,
+                                     tnd_error_t *error)
+{
+    tnd_buffer_t *buffer = tnd_buffer_new(count * sizeof *index);
+    memcpy(tnd_buffer_data(buffer), index, count * sizeof *index);
+    tnd_buffer_seal(buffer);
+    tnd_block_t *block = tnd_rack_take(self->rack, &self->facts.schema);
+    block->note.rows = count;
+    tnd_status_t status = self->source->read(self->state, buffer, count, block, error);
+    tnd_buffer_drop(&buffer);
+    tnd_block_seal(block);
+    if (status != TND_OK)
+        tnd_block_drop(&block);
+    return block;
+}
+
+/*  Opening must fail with a text that has all of the words, separated by `|`. */
+static inline void expect_refusal(const char *text, const char *words)
+{
+    opened_t opened;
+    tnd_error_t error = {""};
+    cr_assert_eq(open_source(&opened, text, &error), TND_FAILED, "%s was opened", text);
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word = strtok(copy, "|"); word != NULL; word = strtok(NULL, "|"))
+        cr_assert_not_null(strstr(error.text, word), "no `%s` in: %s", word, error.text);
+    leave_source(&opened);
+}
+
+/*  Runs the NumPy script for this test; skips the test where NumPy is missing.  The distribution's
+ *  own Python is asked first: it is the one that has its packages.
+ */
+static inline const char *numpy_folder(char folder[64])
+{
+    static const char *const pythons[] = {"/usr/bin/python3", "python3"};
+    char command[256];
+    size_t i = 0;
+    for (; i < 2; i++) {
+        snprintf(command, sizeof command, "%s -c 'import numpy' 2>/dev/null", pythons[i]);
+        if (system(command) == 0)
+            break;
+    }
+    if (i == 2)
+        cr_skip_test("python3 with numpy is needed for this comparison");
+    strcpy(folder, "/tmp/tundish-numpy-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "%s tests/oracle/make_npy.py %s", pythons[i], folder);
+    cr_assert_eq(system(command), 0);
+    return folder;
+}
+
+static inline void remove_folder(const char *folder)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static inline void *read_whole(const char *path, size_t *size_p)
+{
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    fseek(file, 0, SEEK_END);
+    *size_p = (size_t)ftell(file);
+    rewind(file);
+    void *data = malloc(*size_p + 1);
+    cr_assert_eq(fread(data, 1, *size_p, file), *size_p);
+    fclose(file);
+    return data;
+}
+
+#endif

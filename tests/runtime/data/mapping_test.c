@@ -1,0 +1,149 @@
+/*  Covers runtime/data/mapping.h: what cannot be mapped is refused with its path, a file that
+ * shrank is found before and after the access, and an address leads back to its file.
+ */
+#include "runtime/data/mapping.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+static char folder[64], path[128];
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/tundish-mapping-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/rows.bin", folder);
+}
+
+static void remove_folder(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
+static void write_file(size_t size)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    for (size_t i = 0; i < size; i++)
+        putc((int)(i * 31 % 251), file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+TestSuite(mapping, .init = make_folder, .fini = remove_folder);
+
+Test(mapping, shows_the_bytes_of_the_file_while_anybody_holds_them)
+{
+    enum { SIZE = 200000 };
+    tnd_mapping_t *mapping = NULL;
+    tnd_error_t error;
+    write_file(SIZE);
+
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+    cr_assert_eq(tnd_mapping_size(mapping), SIZE);
+    cr_assert_str_eq(tnd_mapping_path(mapping), path);
+    cr_assert_eq(tnd_mapping_check(mapping, &error), TND_OK);
+    cr_assert_eq(tnd_mapping_populate(mapping, 0, SIZE, &error), TND_OK);
+    cr_assert_eq(tnd_mapping_populate(mapping, SIZE - 1, 1, &error), TND_OK);
+    tnd_buffer_t *buffer = tnd_mapping_buffer(mapping);
+    tnd_mapping_destroy(&mapping);
+
+    cr_assert_eq(tnd_buffer_kind(buffer), TND_BUFFER_MAPPED);
+    cr_assert_eq(((uint8_t *)tnd_buffer_data(buffer))[SIZE - 1], (SIZE - 1) * 31 % 251);
+    tnd_buffer_drop(&buffer);
+}
+
+Test(mapping, an_address_leads_to_the_file_that_is_mapped_there)
+{
+    tnd_mapping_t *mapping = NULL, *other = NULL;
+    tnd_error_t error;
+    write_file(5000);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+    cr_assert_eq(tnd_mapping_open(&other, "LICENSE", &error), TND_OK);
+    const uint8_t *data = tnd_mapping_data(mapping);
+
+    cr_assert_str_eq(tnd_mapping_at(data), path);
+    cr_assert_str_eq(tnd_mapping_at(data + 4999), path);
+    cr_assert_str_eq(tnd_mapping_at(tnd_mapping_data(other)), "LICENSE");
+    cr_assert_null(tnd_mapping_at(&error));
+    tnd_mapping_destroy(&mapping);
+    cr_assert_null(tnd_mapping_at(data));
+    tnd_mapping_destroy(&other);
+}
+
+Test(mapping, what_cannot_be_mapped_is_refused_with_its_path)
+{
+    tnd_mapping_t *mapping = NULL;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "no such file"));
+    cr_assert_eq(strncmp(error.text, path, strlen(path)), 0);
+
+    write_file(0);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "is empty"));
+
+    cr_assert_eq(tnd_mapping_open(&mapping, folder, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "is a directory"));
+
+    unlink(path);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "no regular file"));
+    cr_assert_null(mapping);
+}
+
+Test(mapping, a_file_that_shrank_is_an_error_that_says_where_it_ends)
+{
+    tnd_mapping_t *mapping = NULL;
+    tnd_error_t error;
+    write_file(300000);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+
+    cr_assert_eq(truncate(path, 100), 0);
+
+    cr_assert_eq(tnd_mapping_check(mapping, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "shrank while it was mapped"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "300000"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "byte 100;"), "%s", error.text);
+    cr_assert_eq(tnd_mapping_populate(mapping, 200000, 10, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "shrank"), "%s", error.text);
+    tnd_mapping_destroy(&mapping);
+}
+
+static sigjmp_buf after_signal;
+static const char *volatile file_at_fault;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    file_at_fault = tnd_mapping_at(info->si_addr);
+    siglongjmp(after_signal, 1);
+}
+
+Test(mapping, a_signal_handler_finds_the_file_that_shrank)
+{
+    tnd_mapping_t *mapping = NULL;
+    tnd_error_t error;
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    write_file(300000);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+    cr_assert_eq(truncate(path, 100), 0);
+    cr_assert_eq(sigaction(SIGBUS, &action, NULL), 0);
+
+    if (sigsetjmp(after_signal, 1) == 0) {
+        cr_assert_neq(((const volatile uint8_t *)tnd_mapping_data(mapping))[200000], 1);
+        cr_assert_fail("no signal came");
+    }
+
+    cr_assert_str_eq(file_at_fault, path);
+    tnd_mapping_destroy(&mapping);
+}
