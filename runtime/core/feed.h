@@ -29,13 +29,22 @@ typedef struct tnd_feed tnd_feed_core_t;
 size_t tnd_feed_bytes(const tnd_feed_config_t *config);
 tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config);
 
-/*  `step` is the first that may come now (the cursor's). */
+/*  `step` is the first that may come now (the cursor's): the first of all for the feeder's first
+ *  rewind, and none above what it holds for later ones.  Nothing is sent before the first one.  A
+ *  generation that is not newer changes nothing.
+ */
 void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step);
-/*  Takes the payload: it comes back as PLACE (the driver owns it then) or DROP. */
+/*  Takes the payload, whatever it returns: it comes back as PLACE (the driver owns it then) or
+ * DROP. A slice of an older generation is dropped, one of a newer is the rewind.  TND_FAILED: the
+ * slice breaks its frame: another's replica, a step without a slot, rows that overflow the
+ * replica's or that contradict another lane's.
+ */
 tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error);
 void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t join);
 void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t join);
-/*  The devices ran step `step`, handed out by READY; `payload` is what they report. */
+/*  The devices ran step `step`, handed out by READY, in step order; `payload` is what they report:
+ *  it goes along with COMMIT, for each time that this is said, and comes back as DROP once booked.
+ */
 void tnd_feed_done(tnd_feed_core_t *self, uint64_t step, const uint64_t digest[2], uint32_t rows,
                    void *payload);
 void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below);
@@ -43,11 +52,15 @@ void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below);
 void tnd_feed_end(tnd_feed_core_t *self, uint64_t step);
 
 /*  Starts no further step, answers the leader with DRAIN (steps started), and goes on only to the
- *  end that tnd_feed_end then names.
+ *  end that the next tnd_feed_end names: while it drains, the leader tells no other end.
  */
 void tnd_feed_drain(tnd_feed_core_t *self);
 
-/*  PLACE, READY, FREE, WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP. */
+/*  PLACE (rows of a step that need not be whole yet, in the slot of that step), READY (with what is
+ *  true of the whole step in `msg.slice`, in step order, after its last PLACE), FREE (of step
+ *  `msg.slice.step`), WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP.  To be drained
+ * before the next event.
+ */
 bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end was committed. */
 bool tnd_feed_over(const tnd_feed_core_t *self);
