@@ -95,6 +95,15 @@ typedef struct tnd_hub_ops {
     void (*close)(tnd_hub_t **self_p, uint64_t linger_ns);
 } tnd_hub_ops_t;
 
+/*  What a session's hubs stand on: the transport of this build, which transport/ defines. */
+typedef struct tnd_network {
+    const tnd_hub_ops_t *hub;
+    void *(*create)(void);             /* the context of one session's hubs */
+    void (*destroy)(void **context_p); /* once they are all closed */
+} tnd_network_t;
+
+extern const tnd_network_t tnd_network;
+
 /*  Every implementation begins with this. */
 struct tnd_hub {
     const tnd_hub_ops_t *ops;

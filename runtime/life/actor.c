@@ -91,6 +91,11 @@ void *tnd_actor_shared(tnd_actor_t *self)
     return self->config.shared;
 }
 
+void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor)
+{
+    return tnd_host_handle(self->config.host, actor);
+}
+
 bool tnd_actor_stopping(const tnd_actor_t *self)
 {
     return atomic_load_explicit(&self->stopping, memory_order_relaxed);

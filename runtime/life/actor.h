@@ -44,6 +44,10 @@ bool tnd_actor_stopping(const tnd_actor_t *self);
 void tnd_actor_wake(tnd_actor_t *self);
 /*  What the kind's `facts` opened on this host for all instances of the actor; NULL: nothing. */
 void *tnd_actor_shared(tnd_actor_t *self);
+/*  What the actor called `actor` (as in the file) of this host hands out (tnd_kind_t.handle); NULL:
+ *  not here, or nothing.
+ */
+void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor);
 
 /* --- for the host ------------------------------------------------------------------------------
  */

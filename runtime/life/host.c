@@ -787,6 +787,19 @@ const char *tnd_host_why(const tnd_host_t *self)
     return self->why;
 }
 
+bool tnd_host_over(const tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host != self->config.host || instance->kind->instances != TND_INSTANCE_HOST)
+            continue;
+        uint64_t word = atomic_load(&tnd_pages_at(self->pages, i)->state);
+        if ((word >> 8) != TND_WAIT_ENDED)
+            return false;
+    }
+    return true;
+}
+
 void *tnd_host_handle(tnd_host_t *self, const char *actor)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)

@@ -46,6 +46,8 @@ void tnd_host_drain(tnd_host_t *self);
 void tnd_host_stop(tnd_host_t *self);
 /*  The sentence that says why; "" if there is nothing to say. */
 const char *tnd_host_why(const tnd_host_t *self);
+/*  Whether all feeders of this host have done their last step. */
+bool tnd_host_over(const tnd_host_t *self);
 /*  What the actor called `actor` (as in the file) of this host hands to programs, or NULL. */
 void *tnd_host_handle(tnd_host_t *self, const char *actor);
 /*  Stops what still runs and frees everything. */

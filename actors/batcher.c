@@ -1,0 +1,259 @@
+/*  actors/batcher.c - joins a lane, composes steps with the other lanes, sends slices to feeders.
+ *
+ *  All of it is decided by the join machine; no row is touched here.
+ */
+#include "actors/batcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/peers.h"
+#include "runtime/core/join.h"
+#include "runtime/kind.h"
+#include "runtime/life/actor.h"
+
+extern const tnd_kind_spec_t tnd_kind_batcher_spec;
+
+/*  The size of a block where the lane's edges stay inside the process, and where one does not. */
+static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 << 20;
+
+/*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
+static const uint64_t block_time_ns = 20000000;
+
+/*  Blocks of a lane under way at the same time: enough for every stage to be busy. */
+enum { WINDOW_BLOCKS = 32 };
+
+/*  Effects performed before the actor looks at its arrivals again. */
+enum { EFFECTS_A_ROUND = 64 };
+
+typedef struct {
+    const tnd_stream_t *stream;
+    tnd_peers_t readers, carriers;
+    tnd_rack_t *rack;
+    void *machine_memory;
+    tnd_join_t *machine;
+} batcher_t;
+
+/*  Whether an edge of this lane leaves the process. */
+static bool leaves_process(const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_instance_t *own = tnd_actor_instance(self);
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        if (edge->to == tnd_actor_id(self) && edge->transport != TND_TRANSPORT_INPROC)
+            return true;
+        const tnd_instance_t *from = &plan->instances[edge->from];
+        if (from->chain == own->chain && from->lane == own->lane && from->kind->inlet_count == 0 &&
+            edge->transport != TND_TRANSPORT_INPROC)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t block_rows(const tnd_actor_t *self, uint64_t row_bytes)
+{
+    const tnd_batcher_options_t *options = tnd_actor_options(self);
+    if (options->block.rows != 0)
+        return options->block.rows;
+    uint64_t bytes = options->block.bytes;
+    if (bytes == 0)
+        bytes = leaves_process(self) ? block_bytes_between : block_bytes_inside;
+    return bytes > row_bytes ? bytes / row_bytes : 1;
+}
+
+static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    batcher_t *batcher = state;
+    const tnd_batcher_options_t *options = tnd_actor_options(self);
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    uint32_t lane = tnd_actor_instance(self)->lane;
+    (void)error;
+    batcher->stream = tnd_actor_stream(self);
+    batcher->readers = tnd_peers_of(self, "reader", lane);
+    batcher->rack = tnd_rack_new();
+    batcher->carriers = tnd_peers_carriers(self);
+    uint64_t read_bytes = tnd_schema_row_bytes(&batcher->stream->read);
+    uint64_t row_bytes = tnd_schema_row_bytes(&batcher->stream->fed) * batcher->stream->rows_max;
+    row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
+    uint64_t rows = block_rows(self, row_bytes);
+    tnd_join_config_t config = {
+        .order =
+            {
+                .self = tnd_actor_id(self),
+                .lane = lane,
+                .readers = batcher->readers.ids,
+                .reader_count = batcher->readers.count,
+                .epochs = batcher->stream->epochs,
+                .count = tnd_stream_lane_count(batcher->stream, lane),
+                .block_rows = (uint32_t)(rows < UINT32_MAX ? rows : UINT32_MAX),
+                .block_ns = block_time_ns,
+                .row_bytes_max = row_bytes,
+                .window_bytes = (options->size + 1) * row_bytes + WINDOW_BLOCKS * rows * row_bytes,
+                .window_blocks = WINDOW_BLOCKS,
+            },
+        .lanes = plan->lanes,
+        .size = options->size,
+        .replicas = (uint32_t)options->replicas,
+        .feeders = batcher->carriers.ids,
+        .split = (tnd_split_t)options->split,
+        .remainder = (tnd_remainder_t)options->remainder,
+        .span_epochs = options->span_epochs,
+    };
+    batcher->machine_memory = calloc(1, tnd_join_bytes(&config));
+    if (batcher->machine_memory == NULL)
+        abort();
+    batcher->machine = tnd_join_init(batcher->machine_memory, &config);
+    return TND_OK;
+}
+
+static bool is_reader(const batcher_t *batcher, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < batcher->readers.count; i++)
+        if (batcher->readers.ids[i] == peer)
+            return true;
+    return false;
+}
+
+static bool is_feeder(const batcher_t *batcher, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < batcher->carriers.count; i++)
+        if (batcher->carriers.ids[i] == peer)
+            return true;
+    return false;
+}
+
+static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                 tnd_error_t *error)
+{
+    tnd_msg_t *msg = &arrival->msg;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    switch (msg->kind) {
+    case TND_MSG_BLOCK:
+        tnd_count(&statistics->rows_in, msg->block.rows);
+        tnd_count(&statistics->blocks_in, 1);
+        tnd_count(&statistics->bytes_in, msg->block.bytes);
+        arrival->carry = TND_CARRY_NOTHING;
+        return tnd_join_block(batcher->machine, msg, error);
+    case TND_MSG_REWIND:
+        tnd_join_rewind(batcher->machine, msg->generation, arrival->cursor);
+        break;
+    case TND_MSG_LOST:
+        tnd_join_lost(batcher->machine, msg);
+        break;
+    case TND_MSG_MARK:
+        tnd_join_mark(batcher->machine, msg);
+        break;
+    case TND_MSG_WINDOW:
+        tnd_join_window(batcher->machine, msg);
+        break;
+    default:
+        break;
+    }
+    return TND_OK;
+}
+
+static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                   tnd_error_t *error)
+{
+    batcher_t *batcher = state;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        if (is_feeder(batcher, arrival->peer)) {
+            tnd_join_feeder_up(batcher->machine, arrival->peer);
+        } else if (is_reader(batcher, arrival->peer)) {
+            /* Straight from a reader: a ticket is credit enough. */
+            tnd_msg_t msg = {
+                .kind = TND_MSG_CREDIT, .from = tnd_actor_id(self), .to = arrival->peer};
+            msg.credit.blocks = msg.credit.bytes = UINT64_MAX;
+            (void)tnd_actor_send(self, &msg, TND_CARRY_NOTHING);
+        }
+        break;
+    case TND_ARRIVAL_LOST:
+        if (is_feeder(batcher, arrival->peer))
+            tnd_join_feeder_lost(batcher->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        return take_message(batcher, self, arrival, error);
+    }
+    return TND_OK;
+}
+
+static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effect)
+{
+    tnd_slice_t *slice = tnd_rack_slice(batcher->rack, &batcher->stream->fed, &effect->msg.slice,
+                                        effect->pieces, effect->piece_count);
+    effect->msg.slice.payload = slice;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_out, effect->msg.slice.rows);
+    tnd_count(&statistics->blocks_out, 1);
+    tnd_count(&statistics->bytes_out,
+              effect->msg.slice.rows * tnd_schema_row_bytes(&batcher->stream->fed));
+    atomic_store_explicit(&statistics->step, effect->msg.slice.step, memory_order_relaxed);
+    /* A feeder that went away just now is LOST in a moment, and the join says BROKEN. */
+    if (tnd_actor_send(self, &effect->msg, TND_CARRY_SLICE) != TND_OK)
+        tnd_slice_drop(&slice);
+}
+
+static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
+{
+    batcher_t *batcher = state;
+    tnd_effect_t effect;
+    (void)error;
+    for (int done = 0; done < EFFECTS_A_ROUND; done++) {
+        if (!tnd_join_next(batcher->machine, tnd_actor_now(self), &effect))
+            return TND_OK;
+        tnd_block_t *block = effect.payload;
+        switch (effect.kind) {
+        case TND_EFFECT_LINK:
+            send_slice(batcher, self, &effect);
+            break;
+        case TND_EFFECT_CONTROL:
+            tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
+            break;
+        case TND_EFFECT_DROP:
+            tnd_block_drop(&block);
+            break;
+        default:
+            abort(); /* the machine has no other effects */
+        }
+    }
+    *more_p = true;
+    return TND_OK;
+}
+
+static uint32_t batcher_blocked_on(const void *state)
+{
+    return tnd_join_blocked_on(((const batcher_t *)state)->machine);
+}
+
+static void batcher_fini(void *state)
+{
+    batcher_t *batcher = state;
+    if (batcher->machine != NULL) {
+        /* A rewind past everything gives back what the join still holds. */
+        tnd_effect_t effect;
+        tnd_join_rewind(batcher->machine, UINT32_MAX, NULL);
+        while (tnd_join_next(batcher->machine, 0, &effect)) {
+            tnd_block_t *block = effect.payload;
+            if (effect.kind == TND_EFFECT_DROP)
+                tnd_block_drop(&block);
+        }
+    }
+    free(batcher->machine_memory);
+    tnd_peers_free(&batcher->readers);
+    tnd_rack_destroy(&batcher->rack);
+    tnd_peers_free(&batcher->carriers);
+}
+
+const tnd_kind_t tnd_kind_batcher = {
+    .spec = &tnd_kind_batcher_spec,
+    .state_bytes = sizeof(batcher_t),
+    .init = batcher_init,
+    .arrive = batcher_arrive,
+    .work = batcher_work,
+    .blocked_on = batcher_blocked_on,
+    .fini = batcher_fini,
+};

@@ -1,0 +1,294 @@
+/*  actors/reader.c - answers tickets: maps positions to samples and reads them in blocks.
+ *
+ *  What goes to whom is decided by the dispatch machine; here positions become indices of the
+ *  source (by the shuffle of the epoch and the shard of the lane) and indices become blocks.
+ */
+#include "actors/reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/peers.h"
+#include "actors/source/sources.h"
+#include "runtime/core/dispatch.h"
+#include "runtime/core/index_shuffle.h"
+#include "runtime/core/permute.h"
+#include "runtime/kind.h"
+#include "runtime/life/actor.h"
+#include "runtime/registry.h"
+
+/*  Tickets of one lane at the same time: more than any join's window. */
+enum { TICKETS_MAX = 65536 };
+
+extern const tnd_kind_spec_t tnd_kind_reader_spec;
+
+/*  A source opened once for all readers of this host. */
+typedef struct {
+    const tnd_source_t *source;
+    tnd_source_facts_t facts;
+    void *state;
+} opened_t;
+
+typedef struct {
+    const tnd_reader_options_t *options;
+    const tnd_stream_t *stream;
+    const opened_t *opened;
+    void *machine_memory;
+    tnd_dispatch_t *machine;
+    tnd_pool_t *indices;
+    size_t indices_room;
+    tnd_rack_t *rack;
+    uint32_t lane, shuffled_epoch;
+    bool shuffled;
+    tnd_permute_t permutation;
+    tnd_index_shuffle_t index_shuffle;
+} reader_t;
+
+static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *stream,
+                                 void **shared_p, tnd_error_t *error)
+{
+    const tnd_reader_options_t *options = instance->options;
+    opened_t *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        abort();
+    opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
+    opened->state = calloc(1, opened->source->state_bytes + 1);
+    if (opened->state == NULL)
+        abort();
+    tnd_status_t status =
+        opened->source->open(opened->state, options->source.options, &opened->facts, error);
+    if (status != TND_OK) {
+        free(opened->state);
+        free(opened);
+        return status;
+    }
+    stream->read = opened->facts.schema;
+    stream->count = opened->facts.count;
+    stream->data = opened->facts.identity;
+    *shared_p = opened;
+    return TND_OK;
+}
+
+static void reader_unshare(const tnd_instance_t *instance, void *shared)
+{
+    (void)instance;
+    opened_t *opened = shared;
+    opened->source->close(opened->state);
+    free(opened->state);
+    free(opened);
+}
+
+static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
+                                  tnd_error_t *error)
+{
+    const tnd_reader_options_t *options = instance->options;
+    (void)error;
+    stream->epochs = (uint32_t)options->epochs;
+    stream->fed = stream->read;
+    return TND_OK;
+}
+
+static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    reader_t *reader = state;
+    (void)error;
+    reader->options = tnd_actor_options(self);
+    reader->stream = tnd_actor_stream(self);
+    reader->opened = tnd_actor_shared(self);
+    reader->lane = tnd_actor_instance(self)->lane;
+    reader->rack = tnd_rack_new();
+    tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
+    tnd_dispatch_config_t config = {
+        .self = tnd_actor_id(self),
+        .join = joins.ids[0],
+        .lane = reader->lane,
+        .tickets_max = TICKETS_MAX,
+        .workers_max = tnd_actor_plan(self)->instance_count,
+    };
+    tnd_peers_free(&joins);
+    reader->machine_memory = calloc(1, tnd_dispatch_bytes(&config));
+    if (reader->machine_memory == NULL)
+        abort();
+    reader->machine = tnd_dispatch_init(reader->machine_memory, &config);
+    return TND_OK;
+}
+
+static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                  tnd_error_t *error)
+{
+    reader_t *reader = state;
+    const tnd_msg_t *msg = &arrival->msg;
+    (void)self;
+    (void)error;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        if (arrival->peer < tnd_actor_plan(self)->instance_count)
+            tnd_dispatch_worker_up(reader->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_LOST:
+        if (arrival->peer < tnd_actor_plan(self)->instance_count)
+            tnd_dispatch_worker_lost(reader->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        if (msg->kind == TND_MSG_REWIND)
+            tnd_dispatch_rewind(reader->machine, msg->generation);
+        else if (msg->kind == TND_MSG_TICKET)
+            tnd_dispatch_ticket(reader->machine, msg);
+        else if (msg->kind == TND_MSG_CREDIT)
+            tnd_dispatch_credit(reader->machine, arrival->peer, msg->credit.blocks,
+                                msg->credit.bytes);
+        break;
+    }
+    return TND_OK;
+}
+
+/*  The shuffle of an epoch; two epochs may be under way, but tickets of one come in runs. */
+static void shuffle_epoch(reader_t *reader, uint32_t epoch)
+{
+    if (reader->shuffled && reader->shuffled_epoch == epoch)
+        return;
+    reader->shuffled = true;
+    reader->shuffled_epoch = epoch;
+    uint32_t key[3];
+    switch ((tnd_shuffle_t)reader->options->shuffle) {
+    case TND_SHUFFLE_NONE:
+        break;
+    case TND_SHUFFLE_GLOBAL:
+        tnd_permute_init(&reader->permutation, reader->stream->count, reader->stream->seed, epoch);
+        break;
+    case TND_SHUFFLE_TENSORFLOW:
+        tnd_index_shuffle_data_key(reader->stream->seed, 0, true, epoch, key);
+        tnd_index_shuffle_init(&reader->index_shuffle, key, reader->stream->count,
+                               TND_INDEX_SHUFFLE_DATA_ROUNDS);
+        break;
+    }
+}
+
+/*  Indices of the samples at positions [first, first + count) of the lane. */
+static void fill_indices(reader_t *reader, uint32_t epoch, uint64_t first, uint32_t count,
+                         uint64_t *indices)
+{
+    uint64_t lanes = reader->stream->lanes;
+    shuffle_epoch(reader, epoch);
+    if (reader->options->shuffle == TND_SHUFFLE_GLOBAL && lanes == 1) {
+        tnd_permute_range(&reader->permutation, first, count, indices);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t position = (first + i) * lanes + reader->lane;
+        switch ((tnd_shuffle_t)reader->options->shuffle) {
+        case TND_SHUFFLE_NONE:
+            indices[i] = position;
+            break;
+        case TND_SHUFFLE_GLOBAL:
+            indices[i] = tnd_permute_at(&reader->permutation, position);
+            break;
+        case TND_SHUFFLE_TENSORFLOW:
+            indices[i] = tnd_index_shuffle_at(&reader->index_shuffle, position);
+            break;
+        }
+    }
+}
+
+static tnd_buffer_t *take_indices(reader_t *reader, uint32_t count)
+{
+    size_t need = count * sizeof(uint64_t);
+    if (need > reader->indices_room) {
+        tnd_pool_destroy(&reader->indices);
+        reader->indices_room = need < 4096 ? 4096 : need;
+        reader->indices = tnd_pool_new(reader->indices_room);
+    }
+    return tnd_pool_take(reader->indices);
+}
+
+static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
+                                tnd_error_t *error)
+{
+    uint64_t began = tnd_actor_now(self);
+    uint32_t count = ticket->ticket.count;
+    tnd_buffer_t *indices = take_indices(reader, count);
+    fill_indices(reader, ticket->ticket.epoch, ticket->ticket.first, count,
+                 tnd_buffer_data(indices));
+    tnd_buffer_seal(indices);
+
+    tnd_block_t *block = tnd_rack_take(reader->rack, &reader->stream->read);
+    tnd_status_t status =
+        reader->opened->source->read(reader->opened->state, indices, count, block, error);
+    tnd_buffer_drop(&indices);
+    if (status != TND_OK) {
+        tnd_block_drop(&block);
+        return status;
+    }
+    size_t bytes = tnd_schema_row_bytes(&reader->stream->read) * count;
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
+                     .generation = ticket->generation,
+                     .from = tnd_actor_id(self),
+                     .to = ticket->to};
+    msg.block = (tnd_block_note_t){
+        .first = ticket->ticket.first,
+        .lane = reader->lane,
+        .epoch = ticket->ticket.epoch,
+        .count = count,
+        .asked = count,
+        .attempt = ticket->ticket.attempt,
+        .rows = count,
+        .bytes = bytes,
+        .work_ns = tnd_actor_now(self) - began,
+        .payload = block,
+    };
+    block->note = msg.block;
+    tnd_block_seal(block);
+    /* A worker that went away just now is LOST in a moment, and the ticket with it. */
+    if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
+        tnd_block_drop(&block);
+    tnd_dispatch_sent(reader->machine, ticket->to, bytes);
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_in, count);
+    tnd_count(&statistics->rows_out, count);
+    tnd_count(&statistics->blocks_out, 1);
+    tnd_count(&statistics->bytes_out, bytes);
+    return TND_OK;
+}
+
+static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
+{
+    reader_t *reader = state;
+    tnd_effect_t effect;
+    while (tnd_dispatch_next(reader->machine, tnd_actor_now(self), &effect)) {
+        if (effect.kind == TND_EFFECT_READ) {
+            *more_p = true;
+            return read_ticket(reader, self, &effect.msg, error);
+        }
+        tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
+    }
+    return TND_OK;
+}
+
+static uint32_t reader_blocked_on(const void *state)
+{
+    return tnd_dispatch_blocked_on(((const reader_t *)state)->machine);
+}
+
+static void reader_fini(void *state)
+{
+    reader_t *reader = state;
+    free(reader->machine_memory);
+    tnd_pool_destroy(&reader->indices);
+    tnd_rack_destroy(&reader->rack);
+}
+
+const tnd_kind_t tnd_kind_reader = {
+    .spec = &tnd_kind_reader_spec,
+    .state_bytes = sizeof(reader_t),
+    .facts = reader_facts,
+    .unshare = reader_unshare,
+    .derive = reader_derive,
+    .init = reader_init,
+    .arrive = reader_arrive,
+    .work = reader_work,
+    .blocked_on = reader_blocked_on,
+    .fini = reader_fini,
+};

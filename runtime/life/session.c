@@ -1,0 +1,136 @@
+/*  runtime/life/session.c - this process's part of a run, as a program holds it. */
+#include "runtime/life/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/graph/graph.h"
+
+struct tnd_session {
+    void *network;
+    tnd_host_t *host;
+};
+
+/*  Which host of the plan is meant: by name, or the only one. */
+static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t *host_p,
+                              tnd_error_t *error)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : plan->host_count == 1) {
+            *host_p = h;
+            return TND_OK;
+        }
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", h > 0 ? ", " : "",
+                                     plan->hosts[h].name);
+    }
+    if (name == NULL)
+        return tnd_fail(error, "this graph has %" PRIu32 " hosts (%s): say which one this is",
+                        plan->host_count, names);
+    return tnd_fail(error, "no host is called '%s'; there are: %s", name, names);
+}
+
+tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
+                                   const tnd_session_wishes_t *wishes)
+{
+    tnd_error_t error;
+    *session_p = NULL;
+    TND_TRY(tnd_graph_check(graph));
+    tnd_host_config_t config = {
+        .plan = tnd_graph_plan(graph),
+        .steps_max = wishes->steps_max,
+        .observer = wishes->observer,
+    };
+    tnd_status_t status = find_host(config.plan, wishes->host, &config.host, &error);
+    if (status == TND_OK) {
+        tnd_session_t *session = calloc(1, sizeof *session);
+        if (session == NULL)
+            abort();
+        session->network = tnd_network.create();
+        config.transport = tnd_network.hub;
+        config.transport_context = session->network;
+        status = tnd_host_new(&session->host, &config, &error);
+        if (status == TND_OK) {
+            *session_p = session;
+        } else {
+            tnd_network.destroy(&session->network);
+            free(session);
+        }
+    }
+    if (status != TND_OK)
+        tnd_graph_note_error(graph, error.text);
+    return status;
+}
+
+tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph, const char *host)
+{
+    tnd_session_wishes_t wishes = {.host = host, .steps_max = TND_UNKNOWN};
+    return tnd_session_open_with(session_p, graph, &wishes);
+}
+
+tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
+{
+    return tnd_host_wait(session->host, 0);
+}
+
+static tnd_status_t status_of(tnd_outcome_t outcome)
+{
+    switch (outcome) {
+    case TND_OUTCOME_NONE:
+        return TND_AGAIN;
+    case TND_OUTCOME_DONE:
+        return TND_OK;
+    case TND_OUTCOME_DRAINED:
+    case TND_OUTCOME_STOPPED:
+        return TND_STOPPED;
+    case TND_OUTCOME_FAILED:
+    case TND_OUTCOME_LOST:
+        return TND_FAILED;
+    }
+    return TND_FAILED;
+}
+
+tnd_status_t tnd_session_wait(tnd_session_t *session)
+{
+    return status_of(tnd_host_wait(session->host, TND_NEVER));
+}
+
+void tnd_session_drain(tnd_session_t *session)
+{
+    tnd_host_drain(session->host);
+}
+
+void tnd_session_stop(tnd_session_t *session)
+{
+    tnd_host_stop(session->host);
+}
+
+const char *tnd_session_error(const tnd_session_t *session)
+{
+    return tnd_host_why(session->host);
+}
+
+tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
+{
+    (void)tnd_host_wait_running(session->host);
+    return tnd_host_handle(session->host, actor);
+}
+
+tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
+{
+    if (*session_p == NULL)
+        return TND_OK;
+    tnd_session_t *session = *session_p;
+    /* Whoever pulled to the end waits until the leader has booked it; whoever left early stops. */
+    if (!tnd_host_over(session->host))
+        tnd_host_stop(session->host);
+    tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
+    tnd_host_destroy(&session->host);
+    tnd_network.destroy(&session->network);
+    free(session);
+    *session_p = NULL;
+    return status;
+}

@@ -1,0 +1,27 @@
+/*  runtime/life/session.h - a session as the command line opens it: with an observer.
+ *
+ *  Programs use the functions of <tundish/tundish.h>, which this implements; only who shows
+ *  progress, writes metrics and reports needs more.
+ *
+ *  Threads: as the public header says.
+ */
+#ifndef TND_RUNTIME_LIFE_SESSION_H
+#define TND_RUNTIME_LIFE_SESSION_H
+
+#include <tundish/tundish.h>
+
+#include "runtime/life/host.h"
+
+typedef struct {
+    const char *host;               /* NULL: the only one */
+    uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
+    const tnd_observer_t *observer; /* kept by the caller; NULL: none */
+} tnd_session_wishes_t;
+
+/*  As tnd_session_open. */
+tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
+                                   const tnd_session_wishes_t *wishes);
+/*  How the run ended; TND_OUTCOME_NONE while it has not. */
+tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
+
+#endif
