@@ -12,8 +12,8 @@
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
  *
- *  Implementations: transport/hub_zmq.c (inproc://, ipc://, tcp://) and the simulated one; one
- *  conformance suite runs on all.
+ *  Implementations: transport/hubs.h (inproc://, ipc://, tcp://, and sim:// on a simulated network);
+ *  one conformance suite runs on all.
  *
  *  Threads: a hub belongs to the thread that opened it; only tnd_hub_wake may be called elsewhere.
  */
@@ -38,6 +38,12 @@ typedef enum {
     TND_CARRY_BUFFER, /* tnd_buffer_t: tensors of reductions, metrics, opaque bytes */
     TND_CARRY_CURSOR  /* none: msg.rewind.cursor, copied */
 } tnd_carry_t;
+
+/*  Where a message keeps its payload; NULL for kinds that have none. */
+void **tnd_msg_payload(tnd_msg_t *msg);
+
+/*  Drops the payload that travels with a message, if it is still there. */
+void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
 
 typedef enum {
     TND_ARRIVAL_UP,

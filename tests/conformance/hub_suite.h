@@ -1,0 +1,881 @@
+/*  tests/conformance/hub_suite.h - what every hub must do: one script, one trace.
+ *
+ *  A test program defines `hub_fixture` and includes this.  Each site (a hub with an actor's
+ * number) writes what arrives into its trace; the expected traces stand in the tests and are the
+ * same for all implementations.  Nothing sleeps: everything waits for an event, with a deadline.
+ */
+#ifndef TND_TESTS_CONFORMANCE_HUB_SUITE_H
+#define TND_TESTS_CONFORMANCE_HUB_SUITE_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "transport/hubs.h"
+
+/*  What differs between the implementations. */
+typedef struct {
+    const tnd_hub_ops_t *ops;
+    void *context;
+    uint64_t (*now)(void *context);
+    void (*destroy)(void *context);
+    char endpoint[200]; /* to bind; the same again after a close */
+} hub_fixture_t;
+
+static hub_fixture_t hub_fixture(void);
+
+enum { JOIN = 1, WORKER = 2, PORT_IN = 0, PORT_OUT = 1 };
+
+static const uint64_t DEADLINE_NS = 10000000000;
+
+/*  Rows of an f32[3] and a u8: every implementation has to keep both apart. */
+typedef struct {
+    hub_fixture_t net;
+    tnd_schema_t schema;
+    tnd_rack_t *rack;
+    tnd_pool_t *pool; /* of all payloads that are sent */
+    tnd_terms_t terms;
+    char actual[256];
+} stage_t;
+
+typedef struct {
+    stage_t *stage;
+    tnd_hub_t *hub;
+    tnd_actor_id_t id;
+    uint32_t ups, losts, refusals, messages;
+    char trace[16384];
+} site_t;
+
+static const tnd_schema_t *stage_schema(void *context, uint32_t port, const tnd_msg_t *msg)
+{
+    (void)port, (void)msg;
+    return &((stage_t *)context)->schema;
+}
+
+static void stage_open(stage_t *self)
+{
+    memset(self, 0, sizeof *self);
+    self->net = hub_fixture();
+    cr_assert_eq(tnd_schema_add(&self->schema, "x", TND_F32, 1, (uint64_t[]){3}, NULL), TND_OK);
+    cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_U8, 0, NULL, NULL), TND_OK);
+    self->rack = tnd_rack_new();
+    self->pool = tnd_pool_new(4096);
+    self->terms = (tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 14, .abi = 1};
+}
+
+/*  The context waits for all that is still on its way; then every payload must be back. */
+static void stage_close(stage_t *self)
+{
+    self->net.destroy(self->net.context);
+    cr_assert_eq(tnd_pool_out(self->pool), 0, "%zu payloads were lost", tnd_pool_out(self->pool));
+    tnd_pool_destroy(&self->pool);
+    tnd_rack_destroy(&self->rack);
+}
+
+static uint64_t stage_now(const stage_t *self)
+{
+    return self->net.now(self->net.context);
+}
+
+static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, tnd_life_t life,
+                              uint64_t link_timeout_ns)
+{
+    *self = (site_t){.stage = stage, .id = id};
+    tnd_hub_config_t config = {.self = id,
+                               .name = id == JOIN ? "join" : "worker",
+                               .life = life,
+                               .link_timeout_ns = link_timeout_ns,
+                               .context = stage,
+                               .schema = stage_schema,
+                               .frame_max = 1 << 20};
+    cr_assert_eq(tnd_hub_open(stage->net.ops, &self->hub, stage->net.context, &config, NULL),
+                 TND_OK);
+}
+
+static void site_open(site_t *self, stage_t *stage, tnd_actor_id_t id, tnd_life_t life)
+{
+    site_open_patient(self, stage, id, life, 1000000000);
+}
+
+static void site_bind(site_t *self, const tnd_terms_t *terms)
+{
+    tnd_error_t error = {.text = ""};
+    cr_assert_eq(tnd_hub_bind(self->hub, PORT_IN, self->stage->net.endpoint, terms,
+                              self->stage->actual, sizeof self->stage->actual, &error),
+                 TND_OK, "%s", error.text);
+    snprintf(self->stage->net.endpoint, sizeof self->stage->net.endpoint, "%.199s",
+             self->stage->actual);
+}
+
+static void site_connect(site_t *self, const tnd_terms_t *terms)
+{
+    cr_assert_eq(tnd_hub_connect(self->hub, PORT_OUT, JOIN, self->stage->net.endpoint, terms, NULL),
+                 TND_OK);
+}
+
+static void note(site_t *self, const char *format, ...)
+{
+    size_t length = strlen(self->trace);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(self->trace + length, sizeof self->trace - length, format, list);
+    va_end(list);
+}
+
+static void note_rows(site_t *self, const tnd_block_t *block, uint32_t first, uint32_t rows)
+{
+    for (uint32_t i = first; i < first + rows; i++) {
+        float x[3];
+        memcpy(x, tnd_block_row(block, 0, i), sizeof x);
+        note(self, " %g,%g,%g/%u", x[0], x[1], x[2], *(const uint8_t *)tnd_block_row(block, 1, i));
+    }
+}
+
+static void note_offsets(site_t *self, const char *name, const uint32_t *offsets, uint32_t count)
+{
+    if (offsets == NULL)
+        return;
+    note(self, " %s", name);
+    for (uint32_t i = 0; i < count; i++)
+        note(self, " %u", offsets[i]);
+}
+
+static void note_message(site_t *self, tnd_arrival_t *arrival)
+{
+    tnd_msg_t *msg = &arrival->msg;
+    note(self, "%u:", msg->kind);
+    switch (arrival->carry) {
+    case TND_CARRY_NOTHING:
+        if (msg->kind == TND_MSG_TICKET)
+            note(self, " ticket %llu", (unsigned long long)msg->ticket.first);
+        break;
+    case TND_CARRY_BLOCK: {
+        const tnd_block_t *block = msg->block.payload;
+        cr_assert(tnd_block_sealed(block));
+        note(self, " block %llu+%u", (unsigned long long)msg->block.first, msg->block.count);
+        note_rows(self, block, 0, msg->block.rows);
+        note_offsets(self, "origin", msg->block.origin, msg->block.rows);
+        note_offsets(self, "bad", msg->block.bad, msg->block.bad_count);
+        break;
+    }
+    case TND_CARRY_SLICE: {
+        const tnd_slice_t *slice = msg->slice.payload;
+        cr_assert(tnd_slice_sealed(slice));
+        note(self, " slice %llu", (unsigned long long)msg->slice.step);
+        for (uint32_t i = 0; i < slice->piece_count; i++)
+            note_rows(self, slice->pieces[i].block, slice->pieces[i].first, slice->pieces[i].rows);
+        break;
+    }
+    case TND_CARRY_BUFFER: {
+        tnd_buffer_t *buffer = *tnd_msg_payload(msg);
+        note(self, " buffer %.*s", (int)tnd_buffer_size(buffer),
+             (const char *)tnd_buffer_data(buffer));
+        break;
+    }
+    case TND_CARRY_CURSOR:
+        note(self, " cursor step %llu lanes %u", (unsigned long long)arrival->cursor->step,
+             arrival->cursor->lanes);
+        cr_assert_eq(msg->rewind.cursor, arrival->cursor);
+        break;
+    }
+    note(self, "\n");
+    tnd_msg_drop(msg, arrival->carry);
+}
+
+/*  Takes one arrival into the trace; false: there was none. */
+static bool site_step(site_t *self)
+{
+    tnd_arrival_t arrival;
+    if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
+        return false;
+    switch (arrival.kind) {
+    case TND_ARRIVAL_UP:
+        self->ups++;
+        note(self, "up %u", arrival.peer);
+        if (self->id == JOIN)
+            note(self, " life %llu", (unsigned long long)arrival.life);
+        note(self, "\n");
+        break;
+    case TND_ARRIVAL_LOST:
+        self->losts++;
+        cr_assert_neq(arrival.why[0], '\0');
+        note(self, "lost %u\n", arrival.peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        self->refusals++;
+        note(self, "refused %u: %s\n", arrival.peer, arrival.why);
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        self->messages++;
+        note_message(self, &arrival);
+        break;
+    }
+    return true;
+}
+
+/*  Lets both sites (the other may be NULL) go on until *count reaches `goal`. */
+static void run_until(site_t *one, site_t *other, const uint32_t *count, uint32_t goal)
+{
+    uint64_t deadline = stage_now(one->stage) + DEADLINE_NS;
+    while (*count < goal) {
+        bool any = site_step(one);
+        if (other != NULL)
+            any = site_step(other) || any;
+        if (any)
+            continue;
+        cr_assert(stage_now(one->stage) < deadline, "nothing more came; one:\n%s\nother:\n%s",
+                  one->trace, other == NULL ? "" : other->trace);
+        tnd_hub_wait(one->hub, stage_now(one->stage) + 1000000);
+        if (other != NULL)
+            tnd_hub_wait(other->hub, stage_now(one->stage));
+    }
+}
+
+/*  Two sites whose link is up. */
+static void meet(stage_t *stage, site_t *join, site_t *worker)
+{
+    stage_open(stage);
+    site_open(join, stage, JOIN, 1);
+    site_open(worker, stage, WORKER, 1);
+    site_bind(join, &stage->terms);
+    site_connect(worker, &stage->terms);
+    run_until(join, worker, &join->ups, 1);
+    run_until(worker, join, &worker->ups, 1);
+    join->trace[0] = worker->trace[0] = '\0';
+}
+
+static void part(stage_t *stage, site_t *join, site_t *worker)
+{
+    if (worker != NULL)
+        tnd_hub_close(&worker->hub, 0);
+    if (join != NULL)
+        tnd_hub_close(&join->hub, 0);
+    stage_close(stage);
+}
+
+/*  A block of `rows` rows from position `first`; row p is (p, p + 0.25, -p) / p mod 256. */
+static tnd_block_t *make_block(stage_t *stage, uint64_t first, uint32_t rows)
+{
+    tnd_block_t *block = tnd_rack_take(stage->rack, &stage->schema);
+    block->note.first = first;
+    block->note.count = block->note.asked = block->note.rows = rows;
+    block->note.bytes = 13 * (uint64_t)rows;
+    block->note.payload = block;
+    for (uint32_t column = 0; column < 2 && rows > 0; column++) {
+        tnd_buffer_t *buffer = tnd_pool_take(stage->pool);
+        for (uint32_t i = 0; i < rows; i++) {
+            float p = (float)(first + i);
+            if (column == 0)
+                memcpy((float *)tnd_buffer_data(buffer) + 3 * i, (float[]){p, p + 0.25f, -p}, 12);
+            else
+                ((uint8_t *)tnd_buffer_data(buffer))[i] = (uint8_t)(first + i);
+        }
+        tnd_buffer_seal(buffer);
+        block->columns[column] = (tnd_block_column_t){
+            .base = tnd_buffer_data(buffer), .stride = column == 0 ? 12 : 1, .buffer = buffer};
+    }
+    return block;
+}
+
+static tnd_msg_t block_message(tnd_block_t *block)
+{
+    tnd_block_seal(block);
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .from = WORKER, .to = JOIN, .block = block->note};
+    msg.block.payload = block;
+    return msg;
+}
+
+static void send_block(site_t *worker, tnd_block_t *block)
+{
+    tnd_msg_t msg = block_message(block);
+    cr_assert_eq(tnd_hub_send(worker->hub, PORT_OUT, JOIN, &msg, TND_CARRY_BLOCK), TND_OK);
+}
+
+static tnd_buffer_t *make_text(stage_t *stage, const char *text)
+{
+    tnd_buffer_t *buffer = tnd_pool_take(stage->pool);
+    memset(tnd_buffer_data(buffer), ' ', tnd_buffer_size(buffer));
+    memcpy(tnd_buffer_data(buffer), text, strlen(text));
+    tnd_buffer_seal(buffer);
+    return buffer;
+}
+
+/* --- the handshake ----------------------------------------------------------------------------
+ */
+
+Test(hub, both_sides_see_the_other_come_up)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 5);
+    site_open(&worker, &stage, WORKER, 7);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &stage.terms);
+
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "up 2 life 7\n");
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_connects_before_the_other_binds_comes_up_too)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    /* An endpoint that can be connected to is known only once it was bound. */
+    site_bind(&join, &stage.terms);
+    tnd_hub_close(&join.hub, 0);
+    site_connect(&worker, &stage.terms);
+    cr_assert_eq(site_step(&worker), false);
+
+    site_open(&join, &stage, JOIN, 2);
+    site_bind(&join, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+/*  Connects with other terms than the binder has and returns the text that both saw. */
+static const char *refused_text(const tnd_terms_t *theirs)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, theirs);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_eq(join.refusals, 1);
+    cr_assert_eq(strncmp(join.trace, "refused 2: ", 11), 0, "%s", join.trace);
+    cr_assert_eq(strncmp(worker.trace, "refused 1: ", 11), 0, "%s", worker.trace);
+    cr_assert_str_eq(join.trace + 11, worker.trace + 11);
+    cr_assert_eq(join.ups + worker.ups, 0);
+    part(&stage, &join, &worker);
+    return join.trace;
+}
+
+Test(hub, another_graph_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 99}, .schema = 13, .numeric = 14, .abi = 1});
+    cr_assert_not_null(strstr(text, "graph"), "%s", text);
+}
+
+Test(hub, another_schema_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 99, .numeric = 14, .abi = 1});
+    cr_assert_not_null(strstr(text, "schema"), "%s", text);
+}
+
+Test(hub, another_arithmetic_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 99, .abi = 1});
+    cr_assert_not_null(strstr(text, "numeric"), "%s", text);
+}
+
+Test(hub, another_version_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 14, .abi = 2});
+    cr_assert_not_null(strstr(text, "version"), "%s", text);
+}
+
+Test(hub, another_arithmetic_is_let_in_where_that_is_allowed)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    tnd_terms_t theirs = stage.terms;
+    theirs.numeric = 99;
+    theirs.tolerant = true;
+    site_connect(&worker, &theirs);
+
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_eq(join.refusals, 0);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_looks_for_another_actor_is_told_who_listens_here)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    cr_assert_eq(tnd_hub_connect(worker.hub, PORT_OUT, 77, stage.net.endpoint, &stage.terms, NULL),
+                 TND_OK);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_not_null(strstr(worker.trace, "not actor 77"), "%s", worker.trace);
+    cr_assert_not_null(strstr(join.trace, "not actor 77"), "%s", join.trace);
+    part(&stage, &join, &worker);
+}
+
+/* --- messages ---------------------------------------------------------------------------------
+ */
+
+Test(hub, messages_of_a_connection_arrive_in_order)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    char expected[4096] = "";
+
+    for (unsigned i = 0; i < 100; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = WORKER, .to = JOIN, .ticket.first = i};
+        cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
+                 TND_MSG_TICKET, i);
+    }
+    run_until(&join, &worker, &join.messages, 100);
+
+    cr_assert_str_eq(join.trace, expected);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, both_sides_may_send)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = 8};
+    cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
+    run_until(&worker, &join, &worker.messages, 1);
+
+    cr_assert_not_null(strstr(worker.trace, "ticket 8"));
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_message_may_name_somebody_behind_the_peer)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_msg_t msg = {.kind = TND_MSG_HELD, .from = 40, .to = 50, .until.step = 6};
+    tnd_arrival_t arrival;
+
+    cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
+    uint64_t deadline = stage_now(&stage) + DEADLINE_NS;
+    while (tnd_hub_receive(join.hub, &arrival) != TND_OK && stage_now(&stage) < deadline)
+        tnd_hub_wait(join.hub, stage_now(&stage) + 1000000);
+
+    cr_assert_eq(arrival.kind, TND_ARRIVAL_MESSAGE);
+    cr_assert_eq(arrival.peer, WORKER);
+    cr_assert_eq(arrival.msg.from, 40);
+    cr_assert_eq(arrival.msg.to, 50);
+    cr_assert_eq(arrival.msg.until.step, 6);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_packed_block_arrives_as_it_was)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    send_block(&worker, make_block(&stage, 5, 3));
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "6: block 5+3 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_gathered_block_arrives_in_the_order_of_its_index)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_block_t *block = make_block(&stage, 0, 4);
+    tnd_buffer_t *index = tnd_pool_take(stage.pool);
+    memcpy(tnd_buffer_data(index), (uint64_t[]){3, 0, 2, 1}, 32);
+    tnd_buffer_seal(index);
+    block->index = index;
+    block->columns[0].index = block->columns[1].index = tnd_buffer_data(index);
+
+    send_block(&worker, block);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "6: block 0+4 3,3.25,-3/3 0,0.25,-0/0 2,2.25,-2/2 1,1.25,-1/1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, origins_and_bad_rows_arrive_with_their_block)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_block_t *block = make_block(&stage, 5, 3);
+    block->marks = tnd_pool_take(stage.pool);
+    uint32_t *marks = tnd_buffer_data(block->marks);
+    memcpy(marks, (uint32_t[]){0, 2, 2, 1, 3}, 20);
+    tnd_buffer_seal(block->marks);
+    block->note.count = 4;
+    block->note.bad_count = 2;
+    block->note.origin = marks;
+    block->note.bad = marks + 3;
+
+    send_block(&worker, block);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace,
+                     "6: block 5+4 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7 origin 0 2 2 bad 1 3\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_block_may_carry_no_rows)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_block_t *block = make_block(&stage, 9, 0);
+    block->note.count = 4;
+
+    send_block(&worker, block);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "6: block 9+4\n");
+    part(&stage, &join, &worker);
+}
+
+static void send_slice(site_t *worker, stage_t *stage, const tnd_piece_t *pieces, uint32_t count)
+{
+    tnd_slice_note_t slice = {.step = 4};
+    for (uint32_t i = 0; i < count; i++)
+        slice.rows += pieces[i].rows;
+    tnd_msg_t msg = {.kind = TND_MSG_SLICE, .from = WORKER, .to = JOIN, .slice = slice};
+    msg.slice.payload = tnd_rack_slice(stage->rack, &stage->schema, &slice, pieces, count);
+    cr_assert_eq(tnd_hub_send(worker->hub, PORT_OUT, JOIN, &msg, TND_CARRY_SLICE), TND_OK);
+}
+
+Test(hub, a_slice_over_several_blocks_arrives_in_one_order)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_block_t *one = make_block(&stage, 0, 4), *two = make_block(&stage, 10, 4);
+    tnd_block_seal(one);
+    tnd_block_seal(two);
+    tnd_piece_t pieces[] = {{one, 3, 1}, {two, 0, 2}};
+
+    send_slice(&worker, &stage, pieces, 2);
+    tnd_block_drop(&one);
+    tnd_block_drop(&two);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "8: slice 4 3,3.25,-3/3 10,10.25,-10/10 11,11.25,-11/11\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_slice_of_one_block_arrives_from_its_middle)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_block_t *one = make_block(&stage, 0, 4);
+    tnd_block_seal(one);
+    tnd_piece_t piece = {one, 1, 2};
+
+    send_slice(&worker, &stage, &piece, 1);
+    tnd_block_drop(&one);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "8: slice 4 1,1.25,-1/1 2,2.25,-2/2\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_slice_may_carry_no_rows)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    send_slice(&worker, &stage, NULL, 0);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, "8: slice 4\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_buffer_arrives_whole)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_buffer_t *text = make_text(&stage, "loss 0.25 and 4096 bytes in all");
+    char expected[5000];
+    snprintf(expected, sizeof expected, "9: buffer %.*s\n", (int)tnd_buffer_size(text),
+             (const char *)tnd_buffer_data(text));
+    tnd_msg_t msg = {.kind = TND_MSG_POST, .from = WORKER, .to = JOIN, .post.payload = text};
+
+    cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_BUFFER), TND_OK);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(join.trace, expected);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_cursor_is_copied_when_it_is_sent)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_cursor_t *cursor = calloc(1, sizeof *cursor);
+    tnd_cursor_start(cursor, 3);
+    cursor->step = 21;
+    tnd_msg_t msg = {.kind = TND_MSG_REWIND, .from = WORKER, .to = JOIN, .rewind.cursor = cursor};
+
+    cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_CURSOR), TND_OK);
+    memset(cursor, 0xff, sizeof *cursor);
+    free(cursor);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_not_null(strstr(join.trace, "cursor step 21 lanes 3"), "%s", join.trace);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, what_cannot_be_sent_stays_with_the_sender)
+{
+    static stage_t stage;
+    static site_t worker;
+    stage_open(&stage);
+    site_open(&worker, &stage, WORKER, 1);
+    tnd_block_t *block = make_block(&stage, 0, 2);
+    tnd_msg_t msg = block_message(block);
+
+    cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_BLOCK), TND_AGAIN);
+
+    cr_assert_eq(tnd_pool_out(stage.pool), 2);
+    tnd_block_drop(&block);
+    part(&stage, NULL, &worker);
+}
+
+Test(hub, what_nobody_reads_is_given_back)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    for (unsigned i = 0; i < 20; i++)
+        send_block(&worker, make_block(&stage, i, 3));
+
+    part(&stage, &join, &worker);
+}
+
+/* --- coming and going -------------------------------------------------------------------------
+ */
+
+Test(hub, a_peer_that_closed_is_lost_and_comes_back_in_a_new_life)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_close(&worker.hub, 0);
+    run_until(&join, NULL, &join.losts, 1);
+    tnd_msg_t msg = {.kind = TND_MSG_HELD, .from = JOIN, .to = WORKER};
+    cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_AGAIN);
+    site_open(&worker, &stage, WORKER, 2);
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, what_a_peer_sent_before_it_closed_comes_before_its_loss)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    char expected[4096] = "";
+
+    for (unsigned i = 0; i < 50; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = WORKER, .to = JOIN, .ticket.first = i};
+        cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
+                 TND_MSG_TICKET, i);
+    }
+    strcat(expected, "lost 2\n");
+    tnd_hub_close(&worker.hub, 5000000000);
+    run_until(&join, NULL, &join.losts, 1);
+
+    cr_assert_str_eq(join.trace, expected);
+    part(&stage, &join, NULL);
+}
+
+Test(hub, a_binder_that_closed_is_lost_and_found_again_at_the_same_endpoint)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_close(&join.hub, 0);
+    run_until(&worker, NULL, &worker.losts, 1);
+    site_open(&join, &stage, JOIN, 2);
+    site_bind(&join, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 2);
+
+    cr_assert_str_eq(worker.trace, "lost 1\nup 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_later_life_replaces_one_that_still_looks_alive)
+{
+    static stage_t stage;
+    static site_t join, worker, second;
+    meet(&stage, &join, &worker);
+    site_open(&second, &stage, WORKER, 2);
+    site_connect(&second, &stage.terms);
+
+    run_until(&second, &join, &second.ups, 1);
+    tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = 1};
+    cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
+    run_until(&second, &join, &second.messages, 1);
+    /* The first life tries again and is not heard. */
+    run_until(&worker, &join, &worker.losts, 1);
+
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n");
+    cr_assert_eq(worker.messages, 0);
+    tnd_hub_close(&second.hub, 0);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_reborn_actor_comes_back_in_its_new_life)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_rebirth(worker.hub, 2);
+    run_until(&worker, &join, &worker.ups, 2);
+
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n");
+    cr_assert_str_eq(worker.trace, "lost 1\nup 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_disconnects_hears_of_no_loss)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_disconnect(worker.hub, PORT_OUT, JOIN);
+    run_until(&join, &worker, &join.losts, 1);
+
+    cr_assert_str_eq(worker.trace, "");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, an_idle_link_stays_up_because_its_ends_ping)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open_patient(&join, &stage, JOIN, 1, 100000000);
+    site_open_patient(&worker, &stage, WORKER, 1, 100000000);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    uint64_t until = stage_now(&stage) + 500000000;
+    while (stage_now(&stage) < until) {
+        while (site_step(&join) || site_step(&worker))
+            continue;
+        tnd_hub_wait(join.hub, stage_now(&stage) + 5000000);
+        tnd_hub_wait(worker.hub, stage_now(&stage));
+    }
+
+    cr_assert_str_eq(join.trace, "up 2 life 1\n");
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_peer_that_says_nothing_any_more_is_lost)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open_patient(&join, &stage, JOIN, 1, 200000000);
+    site_open_patient(&worker, &stage, WORKER, 1, 200000000);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    /* The worker's thread no longer takes its turn. */
+    run_until(&join, NULL, &join.losts, 1);
+
+    cr_assert_str_eq(join.trace, "up 2 life 1\nlost 2\n");
+    part(&stage, &join, &worker);
+}
+
+static void *wake(void *hub)
+{
+    tnd_hub_wake(hub);
+    return NULL;
+}
+
+Test(hub, anybody_may_end_a_wait)
+{
+    static stage_t stage;
+    static site_t join;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    pthread_t thread;
+    uint64_t before = stage_now(&stage);
+
+    pthread_create(&thread, NULL, wake, join.hub);
+    if (stage.net.ops == &tnd_hub_sim)
+        pthread_join(thread, NULL);
+    tnd_hub_wait(join.hub, before + DEADLINE_NS);
+
+    cr_assert(stage_now(&stage) < before + DEADLINE_NS);
+    if (stage.net.ops != &tnd_hub_sim)
+        pthread_join(thread, NULL);
+    part(&stage, &join, NULL);
+}
+
+Test(hub, an_endpoint_belongs_to_one)
+{
+    static stage_t stage;
+    static site_t join, second;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&second, &stage, 3, 1);
+    site_bind(&join, &stage.terms);
+    tnd_error_t error = {.text = ""};
+    char actual[256] = "";
+
+    tnd_status_t status = tnd_hub_bind(second.hub, PORT_IN, stage.actual, &stage.terms, actual,
+                                       sizeof actual, &error);
+
+    cr_assert_eq(status, TND_FAILED);
+    cr_assert_not_null(strstr(error.text, stage.actual), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "in use"), "%s", error.text);
+    tnd_hub_close(&second.hub, 0);
+    part(&stage, &join, NULL);
+}
+
+#endif

@@ -1,0 +1,331 @@
+/*  transport/frames.c - what a message carries, as the frames of a ZeroMQ message and back.  */
+#include "transport/frames.h"
+
+#include <assert.h>
+#include <string.h>
+
+void tnd_frames_init(tnd_frames_t *self)
+{
+    memset(self, 0, sizeof *self);
+    self->rack = tnd_rack_new();
+    self->holders = tnd_pool_new(sizeof(zmq_msg_t));
+}
+
+void tnd_frames_fini(tnd_frames_t *self)
+{
+    tnd_rack_destroy(&self->rack);
+    tnd_pool_destroy(&self->holders);
+    for (size_t i = 0; i < TND_PACK_CLASSES; i++)
+        tnd_pool_destroy(&self->classes[i]);
+}
+
+static void make_empty(zmq_msg_t *part, size_t size)
+{
+    int failed = zmq_msg_init_size(part, size);
+    assert(failed == 0);
+}
+
+/*  Runs on the I/O thread. */
+static void drop_buffer(void *data, void *hint)
+{
+    (void)data;
+    tnd_buffer_t *buffer = hint;
+    tnd_buffer_drop(&buffer);
+}
+
+/*  Takes the caller's hold of `buffer`. */
+static void make_frame(zmq_msg_t *part, tnd_buffer_t *buffer, const void *data, size_t size)
+{
+    int failed = zmq_msg_init_data(part, (void *)(uintptr_t)data, size, drop_buffer, buffer);
+    assert(failed == 0);
+}
+
+static tnd_buffer_t *take_room(tnd_frames_t *self, size_t size)
+{
+    unsigned class = 6;
+    while ((size_t)1 << class < size)
+        class ++;
+    assert(class < TND_PACK_CLASSES);
+    if (self->classes[class] == NULL)
+        self->classes[class] = tnd_pool_new((size_t)1 << class);
+    return tnd_pool_take(self->classes[class]);
+}
+
+/*  Rows of one block that lie together leave as they are. */
+static bool lend_column(const tnd_block_t *block, uint32_t first, uint32_t rows, uint32_t column,
+                        zmq_msg_t *part)
+{
+    size_t row_bytes = tnd_column_bytes(&block->schema->columns[column]);
+    const tnd_block_column_t *from = &block->columns[column];
+    if (from->index != NULL || from->stride != row_bytes)
+        return false;
+    make_frame(part, tnd_buffer_hold(from->buffer), from->base + first * row_bytes,
+               rows * row_bytes);
+    return true;
+}
+
+static void gather_column(tnd_frames_t *self, const tnd_block_t *block, uint32_t rows,
+                          uint32_t column, zmq_msg_t *part)
+{
+    size_t size = rows * tnd_column_bytes(&block->schema->columns[column]);
+    tnd_buffer_t *buffer = take_room(self, size);
+    size_t done = tnd_block_copy(block, column, 0, rows, tnd_buffer_data(buffer));
+    assert(done == size);
+    self->copied += done;
+    tnd_buffer_seal(buffer);
+    make_frame(part, buffer, tnd_buffer_data(buffer), done);
+}
+
+static int pack_block(tnd_frames_t *self, const tnd_msg_t *msg, zmq_msg_t *parts)
+{
+    const tnd_block_note_t *note = &msg->block;
+    bool is_sealed = tnd_block_sealed(note->payload);
+    assert(is_sealed);
+    int count = 0;
+    size_t origin_bytes = note->origin == NULL ? 0 : note->rows * sizeof(uint32_t);
+    size_t bad_bytes = note->bad_count * sizeof(uint32_t);
+    if (note->origin != NULL || bad_bytes > 0) {
+        make_empty(&parts[count], origin_bytes + bad_bytes);
+        uint8_t *at = zmq_msg_data(&parts[count++]);
+        if (origin_bytes > 0)
+            memcpy(at, note->origin, origin_bytes);
+        if (bad_bytes > 0)
+            memcpy(at + origin_bytes, note->bad, bad_bytes);
+    }
+    if (note->rows == 0)
+        return count;
+    const tnd_block_t *block = note->payload;
+    for (uint32_t column = 0; column < block->schema->count; column++, count++)
+        if (!lend_column(block, 0, note->rows, column, &parts[count]))
+            gather_column(self, block, note->rows, column, &parts[count]);
+    return count;
+}
+
+static void pack_slice_column(tnd_frames_t *self, const tnd_slice_t *slice, uint32_t column,
+                              zmq_msg_t *part)
+{
+    uint32_t rows = slice->note.rows;
+    if (slice->piece_count == 1 &&
+        lend_column(slice->pieces[0].block, slice->pieces[0].first, rows, column, part))
+        return;
+    size_t size = rows * tnd_column_bytes(&slice->schema->columns[column]), done = 0;
+    tnd_buffer_t *buffer = take_room(self, size);
+    uint8_t *at = tnd_buffer_data(buffer);
+    for (uint32_t i = 0; i < slice->piece_count; i++)
+        done += tnd_block_copy(slice->pieces[i].block, column, slice->pieces[i].first,
+                               slice->pieces[i].rows, at + done);
+    assert(done == size);
+    self->copied += done;
+    tnd_buffer_seal(buffer);
+    make_frame(part, buffer, at, done);
+}
+
+static int pack_slice(tnd_frames_t *self, const tnd_slice_t *slice, zmq_msg_t *parts)
+{
+    if (slice->note.rows == 0)
+        return 0;
+    for (uint32_t column = 0; column < slice->schema->count; column++)
+        pack_slice_column(self, slice, column, &parts[column]);
+    return (int)slice->schema->count;
+}
+
+static int pack_cursor(const tnd_cursor_t *cursor, zmq_msg_t *part)
+{
+    make_empty(part, TND_CURSOR_FIXED_BYTES + 24 * (size_t)cursor->lanes);
+    uint8_t *bytes = zmq_msg_data(part);
+    size_t room = zmq_msg_size(part);
+    size_t size = tnd_cursor_encode(cursor, bytes, room);
+    assert(size <= room);
+    zmq_msg_t exact;
+    make_empty(&exact, size);
+    memcpy(zmq_msg_data(&exact), bytes, size);
+    zmq_msg_move(part, &exact);
+    zmq_msg_close(&exact);
+    return 1;
+}
+
+int tnd_frames_pack(tnd_frames_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
+                    zmq_msg_t parts[TND_FRAMES_MAX])
+{
+    uint8_t header[TND_WIRE_BYTES_MAX];
+    size_t size = tnd_wire_encode(msg, carry, header);
+    make_empty(&parts[0], size);
+    memcpy(zmq_msg_data(&parts[0]), header, size);
+    switch (carry) {
+    case TND_CARRY_NOTHING:
+        break;
+    case TND_CARRY_BLOCK:
+        return 1 + pack_block(self, msg, parts + 1);
+    case TND_CARRY_SLICE:
+        return 1 + pack_slice(self, msg->slice.payload, parts + 1);
+    case TND_CARRY_BUFFER: {
+        tnd_msg_t copy = *msg;
+        tnd_buffer_t *buffer = *tnd_msg_payload(&copy);
+        make_frame(&parts[1], tnd_buffer_hold(buffer), tnd_buffer_data(buffer),
+                   tnd_buffer_size(buffer));
+        return 2;
+    }
+    case TND_CARRY_CURSOR:
+        return 1 + pack_cursor(msg->rewind.cursor, parts + 1);
+    }
+    return 1;
+}
+
+static void release_part(void *owner)
+{
+    tnd_buffer_t *holder = owner;
+    zmq_msg_close(tnd_buffer_data(holder));
+    tnd_buffer_drop(&holder);
+}
+
+static void release_copy(void *owner)
+{
+    tnd_buffer_t *copy = owner;
+    tnd_buffer_drop(&copy);
+}
+
+/*  Takes the part; its content lies aligned to `align`. */
+static tnd_buffer_t *receive_part(tnd_frames_t *self, zmq_msg_t *part, size_t align)
+{
+    tnd_buffer_t *holder = tnd_pool_take(self->holders);
+    zmq_msg_t *kept = tnd_buffer_data(holder);
+    zmq_msg_init(kept);
+    zmq_msg_move(kept, part);
+    void *data = zmq_msg_data(kept);
+    size_t size = zmq_msg_size(kept);
+    tnd_buffer_seal(holder);
+    if ((uintptr_t)data % align == 0)
+        return tnd_buffer_wrap(TND_BUFFER_RECEIVED, data, size, release_part, holder);
+
+    tnd_buffer_t *copy = take_room(self, size);
+    memcpy(tnd_buffer_data(copy), data, size);
+    self->copied += size;
+    tnd_buffer_seal(copy);
+    release_part(holder);
+    return tnd_buffer_wrap(TND_BUFFER_HEAP, tnd_buffer_data(copy), size, release_copy, copy);
+}
+
+/*  Whether the offsets ascend, each at least one more than the last if `strict`, all below `end`.
+ */
+static bool ascend(const uint32_t *offsets, uint32_t count, uint32_t end, bool strict)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (offsets[i] >= end)
+            return false;
+        if (i > 0 && (strict ? offsets[i] <= offsets[i - 1] : offsets[i] < offsets[i - 1]))
+            return false;
+    }
+    return true;
+}
+
+static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *parts,
+                                  int count, tnd_error_t *error)
+{
+    if (rows == 0)
+        return count == 0 ? TND_OK : tnd_fail(error, "columns came with a message of no rows");
+    if (schema == NULL)
+        return tnd_fail(error, "rows came in where none are expected");
+    if (count != (int)schema->count)
+        return tnd_fail(error, "rows came in with %d columns, the stream has %u", count,
+                        schema->count);
+    for (int i = 0; i < count; i++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[i]), size = 0;
+        if (__builtin_mul_overflow(bytes, (size_t)rows, &size) || zmq_msg_size(&parts[i]) != size)
+            return tnd_fail(error, "%zu bytes came in for %u rows of column %s of %zu bytes each",
+                            zmq_msg_size(&parts[i]), rows, schema->columns[i].name, bytes);
+    }
+    return TND_OK;
+}
+
+static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, uint32_t rows,
+                               zmq_msg_t *parts)
+{
+    tnd_block_t *block = tnd_rack_take(self->rack, schema);
+    for (uint32_t i = 0; rows > 0 && i < schema->count; i++) {
+        tnd_block_column_t *column = &block->columns[i];
+        column->buffer = receive_part(self, &parts[i], tnd_dtype_size(schema->columns[i].dtype));
+        column->base = tnd_buffer_data(column->buffer);
+        column->stride = tnd_column_bytes(&schema->columns[i]);
+    }
+    return block;
+}
+
+static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wire_form_t *form,
+                                 const tnd_schema_t *schema, zmq_msg_t *parts, int count,
+                                 tnd_error_t *error)
+{
+    tnd_block_note_t *note = &msg->block;
+    bool has_marks = form->has_origin || note->bad_count > 0;
+    size_t origins = form->has_origin ? note->rows : 0;
+    if (schema == NULL)
+        return tnd_fail(error, "a block came in where none is expected");
+    if (has_marks &&
+        (count < 1 || zmq_msg_size(&parts[0]) != (origins + note->bad_count) * sizeof(uint32_t)))
+        return tnd_fail(error, "a block of %u rows came in with marks of another size", note->rows);
+    int marks = has_marks ? 1 : 0;
+    TND_TRY(check_columns(schema, note->rows, parts + marks, count - marks, error));
+
+    tnd_buffer_t *buffer = NULL;
+    if (has_marks) {
+        buffer = receive_part(self, &parts[0], sizeof(uint32_t));
+        const uint32_t *offsets = tnd_buffer_data(buffer);
+        if (!ascend(offsets, (uint32_t)origins, note->count, false) ||
+            !ascend(offsets + origins, note->bad_count, note->count, true)) {
+            tnd_buffer_drop(&buffer);
+            return tnd_fail(error, "a block came in with marks outside its %u positions",
+                            note->count);
+        }
+        note->origin = form->has_origin ? offsets : NULL;
+        note->bad = note->bad_count > 0 ? offsets + origins : NULL;
+    }
+    tnd_block_t *block = make_block(self, schema, note->rows, parts + marks);
+    block->marks = buffer;
+    block->note = *note;
+    tnd_block_seal(block);
+    note->payload = block;
+    return TND_OK;
+}
+
+static tnd_status_t unpack_slice(tnd_frames_t *self, tnd_msg_t *msg, const tnd_schema_t *schema,
+                                 zmq_msg_t *parts, int count, tnd_error_t *error)
+{
+    tnd_slice_note_t *note = &msg->slice;
+    if (schema == NULL)
+        return tnd_fail(error, "a slice came in where none is expected");
+    TND_TRY(check_columns(schema, note->rows, parts, count, error));
+    tnd_block_t *block = make_block(self, schema, note->rows, parts);
+    block->note.rows = note->rows;
+    block->note.count = note->rows;
+    tnd_block_seal(block);
+    tnd_piece_t piece = {.payload = block, .first = 0, .rows = note->rows};
+    note->payload = tnd_rack_slice(self->rack, schema, note, &piece, note->rows > 0 ? 1 : 0);
+    tnd_block_drop(&block);
+    return TND_OK;
+}
+
+tnd_status_t tnd_frames_unpack(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wire_form_t *form,
+                               const tnd_schema_t *schema, zmq_msg_t *parts, int count,
+                               tnd_error_t *error)
+{
+    switch (form->carry) {
+    case TND_CARRY_NOTHING:
+        break;
+    case TND_CARRY_BLOCK:
+        return unpack_block(self, msg, form, schema, parts + 1, count - 1, error);
+    case TND_CARRY_SLICE:
+        return unpack_slice(self, msg, schema, parts + 1, count - 1, error);
+    case TND_CARRY_BUFFER:
+        if (count != 2)
+            return tnd_fail(error, "a buffer came in %d frames instead of one", count - 1);
+        *tnd_msg_payload(msg) = receive_part(self, &parts[1], sizeof(uint64_t));
+        return TND_OK;
+    case TND_CARRY_CURSOR:
+        if (count != 2)
+            return tnd_fail(error, "a cursor came in %d frames instead of one", count - 1);
+        TND_TRY(tnd_cursor_decode(&self->cursor, zmq_msg_data(&parts[1]), zmq_msg_size(&parts[1]),
+                                  error));
+        msg->rewind.cursor = &self->cursor;
+        return TND_OK;
+    }
+    return count == 1 ? TND_OK : tnd_fail(error, "%d frames came behind a bare header", count - 1);
+}

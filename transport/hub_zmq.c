@@ -1,0 +1,1051 @@
+/*  transport/hub_zmq.c - a hub over ZeroMQ: inproc, ipc, tcp.
+ *
+ *  A bound port is a ROUTER an endpoint, a connection a DEALER of its own under an identity that is
+ *  never used again.  libzmq never reconnects for us: its reconnect comes back under the same
+ *  identity, and a half-open connection would then stay dead for ever while sends succeed.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+#include <zmq.h>
+
+#include "transport/context.h"
+#include "transport/frames.h"
+#include "transport/hubs.h"
+#include "transport/parcel.h"
+#include "transport/peers.h"
+#include "transport/watch.h"
+
+enum {
+    STRANGERS_MAX = 64,        /* connections that have not said who they are */
+    STRANGER_MS = 2000,        /* how long they may take */
+    RECEIVE_HIGH_WATER = 1024, /* behind it tcp holds the peer back; credit stops it before */
+    FRAME_SLACK = 64 * 1024,
+    BUDGET = 32,         /* messages of one socket before the next has its turn */
+    POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
+    CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
+    ENDPOINT_MAX = 256,
+    IDENTITY_MAX = 128
+};
+
+/*  A socket with what it is polled for. */
+typedef struct {
+    void *data;  /* NULL: closed */
+    void *watch; /* NULL: inproc */
+    bool ready, watch_ready;
+    bool gone; /* some connection of it has ended: once all it brought is read, its peer is lost */
+} line_t;
+
+/*  A connection that was accepted, until it ends. */
+typedef struct {
+    int fd;
+    bool known;
+    uint64_t since_ns;
+} visitor_t;
+
+typedef struct {
+    line_t line;
+    uint32_t port;
+    tnd_terms_t terms;
+    char endpoint[ENDPOINT_MAX];
+    struct route **routes;
+    uint32_t route_count, route_room;
+    visitor_t *visitors;
+    uint32_t visitor_count, visitor_room;
+} binder_t;
+
+/*  Where a peer of a bound port is found. */
+typedef struct route {
+    binder_t *binder;
+    tnd_peer_t *peer;
+    uint64_t hash;
+    int fd;    /* -1: none, or gone */
+    bool gone; /* the connection has ended, what it brought is not read yet */
+    uint32_t size;
+    uint8_t id[256];
+} route_t;
+
+/*  A connection that this hub keeps. */
+typedef struct {
+    line_t line;
+    tnd_peer_t *peer;
+    bool greets; /* messages can be sent */
+    char endpoint[ENDPOINT_MAX];
+} dial_t;
+
+/*  Where messages come from: exactly one of binder and dial. */
+typedef struct {
+    line_t *line;
+    binder_t *binder;
+    dial_t *dial;
+} source_t;
+
+typedef struct {
+    tnd_hub_t base;
+    tnd_context_t *context;
+    tnd_hub_config_t config;
+    tnd_peers_t peers;
+    tnd_frames_t frames;
+    tnd_pool_t *parcels;
+    char name[32];
+    char host[9];
+    int wake_fd;
+    uint64_t now, linger_ns, visitors_ns;
+    binder_t **binders;
+    uint32_t binder_count;
+    source_t *sources;
+    zmq_pollitem_t *items;
+    uint32_t source_count, source_room, turn, budget, since_poll;
+    bool polled; /* a round of receives has begun: its end is TND_AGAIN */
+} hub_t;
+
+static hub_t *hub_of(tnd_hub_t *hub)
+{
+    return (hub_t *)(void *)hub;
+}
+
+static void *grow(void *memory, size_t count, size_t size)
+{
+    memory = realloc(memory, count * size);
+    if (memory == NULL) {
+        fprintf(stderr, "tundish: no memory for the connections of an actor\n");
+        abort();
+    }
+    return memory;
+}
+
+static uint64_t clock_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static bool is_inproc(const char *endpoint)
+{
+    return strncmp(endpoint, "inproc://", 9) == 0;
+}
+
+static void set_int(void *socket, int option, int value)
+{
+    int failed = zmq_setsockopt(socket, option, &value, sizeof value);
+    assert(failed == 0);
+}
+
+static void *open_socket(hub_t *self, int type)
+{
+    void *socket = zmq_socket(tnd_context_zmq(self->context), type);
+    if (socket == NULL)
+        return NULL;
+    set_int(socket, ZMQ_LINGER, 0);
+    set_int(socket, ZMQ_SNDHWM, 0);
+    set_int(socket, ZMQ_RCVHWM, RECEIVE_HIGH_WATER);
+    set_int(socket, ZMQ_RECONNECT_IVL, -1);
+    set_int(socket, ZMQ_HANDSHAKE_IVL, STRANGER_MS);
+    set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
+    int64_t largest = (int64_t)self->config.frame_max + FRAME_SLACK;
+    int failed = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
+    assert(failed == 0);
+    return socket;
+}
+
+static void add_source(hub_t *self, line_t *line, binder_t *binder, dial_t *dial)
+{
+    if (self->source_count == self->source_room) {
+        self->source_room = self->source_room == 0 ? 8 : 2 * self->source_room;
+        self->sources = grow(self->sources, self->source_room, sizeof *self->sources);
+        self->items = grow(self->items, 1 + 2 * (size_t)self->source_room, sizeof *self->items);
+    }
+    self->sources[self->source_count++] = (source_t){line, binder, dial};
+}
+
+static void close_line(hub_t *self, line_t *line)
+{
+    for (uint32_t i = 0; i < self->source_count; i++)
+        if (self->sources[i].line == line) {
+            self->sources[i] = self->sources[--self->source_count];
+            break;
+        }
+    tnd_watch_close(&line->watch, line->data);
+    set_int(line->data, ZMQ_LINGER,
+            self->linger_ns > INT32_MAX * 1000000ull ? -1 : (int)(self->linger_ns / 1000000));
+    zmq_close(line->data);
+    *line = (line_t){0};
+}
+
+/* --- routes -----------------------------------------------------------------------------------
+ */
+
+static route_t *find_route(const binder_t *self, uint64_t hash, zmq_msg_t *id)
+{
+    for (uint32_t i = 0; i < self->route_count; i++) {
+        route_t *route = self->routes[i];
+        if (route->hash == hash && route->size == zmq_msg_size(id) &&
+            memcmp(route->id, zmq_msg_data(id), route->size) == 0)
+            return route;
+    }
+    return NULL;
+}
+
+static route_t *new_route(binder_t *binder, uint64_t hash, zmq_msg_t *id, int fd)
+{
+    route_t *route = grow(NULL, 1, sizeof *route);
+    *route =
+        (route_t){.binder = binder, .hash = hash, .fd = fd, .size = (uint32_t)zmq_msg_size(id)};
+    assert(route->size <= sizeof route->id);
+    memcpy(route->id, zmq_msg_data(id), route->size);
+    return route;
+}
+
+static void keep_route(route_t *route)
+{
+    binder_t *binder = route->binder;
+    if (binder->route_count == binder->route_room) {
+        binder->route_room = binder->route_room == 0 ? 8 : 2 * binder->route_room;
+        binder->routes = grow(binder->routes, binder->route_room, sizeof(route_t *));
+    }
+    binder->routes[binder->route_count++] = route;
+}
+
+static void free_route(route_t *route)
+{
+    binder_t *binder = route->binder;
+    for (uint32_t i = 0; i < binder->route_count; i++)
+        if (binder->routes[i] == route)
+            binder->routes[i] = binder->routes[--binder->route_count];
+    free(route);
+}
+
+static void add_visitor(binder_t *self, int fd, uint64_t now)
+{
+    if (self->visitor_count == self->visitor_room) {
+        self->visitor_room = self->visitor_room == 0 ? 8 : 2 * self->visitor_room;
+        self->visitors = grow(self->visitors, self->visitor_room, sizeof *self->visitors);
+    }
+    self->visitors[self->visitor_count++] = (visitor_t){.fd = fd, .since_ns = now};
+}
+
+/*  In order of coming, so that the first stranger is the oldest. */
+static void remove_visitor(binder_t *self, uint32_t at)
+{
+    self->visitor_count--;
+    memmove(&self->visitors[at], &self->visitors[at + 1],
+            (self->visitor_count - at) * sizeof *self->visitors);
+}
+
+static void set_known(binder_t *self, int fd, bool known, uint64_t now)
+{
+    for (uint32_t i = 0; i < self->visitor_count; i++)
+        if (self->visitors[i].fd == fd) {
+            self->visitors[i].known = known;
+            self->visitors[i].since_ns = now;
+        }
+}
+
+/*  Nobody may stay without saying who he is, nor may many try. */
+static void dismiss_strangers(hub_t *self, binder_t *binder)
+{
+    uint32_t strangers = 0;
+    for (uint32_t i = 0; i < binder->visitor_count; i++)
+        strangers += !binder->visitors[i].known;
+    for (uint32_t i = 0; i < binder->visitor_count && strangers > 0; i++) {
+        visitor_t *visitor = &binder->visitors[i];
+        if (visitor->known)
+            continue;
+        bool is_late = self->now >= visitor->since_ns + STRANGER_MS * 1000000ull;
+        if (strangers > STRANGERS_MAX || is_late) {
+            tnd_watch_cut(visitor->fd);
+            visitor->known = true; /* dealt with: its end will be said */
+            if (strangers > STRANGERS_MAX)
+                self->peers.counts.refused++;
+        } else if (visitor->since_ns + STRANGER_MS * 1000000ull < self->visitors_ns) {
+            self->visitors_ns = visitor->since_ns + STRANGER_MS * 1000000ull;
+        }
+        strangers--;
+    }
+}
+
+static void visitor_left(binder_t *self, int fd)
+{
+    for (uint32_t i = 0; i < self->visitor_count; i++)
+        if (self->visitors[i].fd == fd) {
+            remove_visitor(self, i);
+            break;
+        }
+    for (uint32_t i = 0; i < self->route_count; i++)
+        if (self->routes[i]->fd == fd) {
+            self->routes[i]->fd = -1;
+            self->routes[i]->gone = true;
+            self->line.gone = true;
+            self->line.ready = true;
+        }
+}
+
+static void drain_watch(hub_t *self, const source_t *source)
+{
+    tnd_watch_event_t event;
+    int fd = -1;
+    source->line->watch_ready = false;
+    while (source->line->watch != NULL && tnd_watch_next(source->line->watch, &event, &fd)) {
+        if (source->binder != NULL) {
+            if (event == TND_WATCH_CAME)
+                add_visitor(source->binder, fd, self->now);
+            else if (event == TND_WATCH_LEFT)
+                visitor_left(source->binder, fd);
+        } else if (event == TND_WATCH_READY) {
+            /* Makes libzmq take note of the connection, which it would put off. */
+            int events = 0;
+            size_t size = sizeof events;
+            zmq_getsockopt(source->line->data, ZMQ_EVENTS, &events, &size);
+            source->dial->greets = true;
+            tnd_peers_flush(&self->peers, source->dial->peer, self->now);
+        } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
+            source->line->gone = true;
+            source->line->ready = true;
+        }
+    }
+    if (source->binder != NULL)
+        dismiss_strangers(self, source->binder);
+}
+
+/*  All that the ended connections of this line brought has been read. */
+static void sweep(hub_t *self, const source_t *source)
+{
+    source->line->gone = false;
+    if (source->dial != NULL) {
+        tnd_peers_gone(&self->peers, source->dial->peer, "the connection ended", self->now);
+        return;
+    }
+    binder_t *binder = source->binder;
+    for (uint32_t i = 0; i < binder->route_count;)
+        if (binder->routes[i]->gone) {
+            /* Takes the route out of the list. */
+            tnd_peers_gone(&self->peers, binder->routes[i]->peer, "the connection ended",
+                           self->now);
+        } else {
+            i++;
+        }
+}
+
+/* --- what peers.h asks for --------------------------------------------------------------------
+ */
+
+static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
+{
+    hub_t *self = hub_of(hub);
+    dial_t *dial = peer->wire;
+    bool inproc = is_inproc(dial->endpoint);
+    if (inproc && !tnd_context_bound(self->context, dial->endpoint))
+        return false;
+    void *socket = open_socket(self, ZMQ_DEALER);
+    if (socket == NULL)
+        return false;
+    char identity[IDENTITY_MAX];
+    snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
+             self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
+    zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
+    set_int(socket, ZMQ_IMMEDIATE, 1);
+    dial->line = (line_t){.data = socket};
+    if (!inproc)
+        dial->line.watch = tnd_watch_open(self->context, socket);
+    dial->greets = inproc;
+    add_source(self, &dial->line, NULL, dial);
+    if (zmq_connect(socket, dial->endpoint) == 0)
+        return true;
+    close_line(self, &dial->line);
+    return false;
+}
+
+/*  An empty frame inside a process says what a closed descriptor says between processes. */
+static void say_farewell(binder_t *binder, route_t *route, dial_t *dial)
+{
+    if (route != NULL) {
+        if (zmq_send(binder->line.data, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+            zmq_send(binder->line.data, "", 0, ZMQ_DONTWAIT);
+    } else {
+        zmq_send(dial->line.data, "", 0, ZMQ_DONTWAIT);
+    }
+}
+
+static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
+{
+    hub_t *self = hub_of(hub);
+    if (!peer->end.config.binder) {
+        dial_t *dial = peer->wire;
+        if (dial->line.data == NULL)
+            return;
+        if (dial->line.watch == NULL)
+            say_farewell(NULL, NULL, dial);
+        close_line(self, &dial->line);
+        return;
+    }
+    route_t *route = peer->wire;
+    if (route->binder->line.watch == NULL && !route->gone)
+        say_farewell(route->binder, route, NULL);
+    if (route->binder->line.watch != NULL && self->linger_ns == 0) {
+        source_t source = {&route->binder->line, route->binder, NULL};
+        drain_watch(self, &source);
+        if (route->fd >= 0)
+            tnd_watch_cut(route->fd);
+    }
+    free_route(route);
+}
+
+/*  Sends the frames to the peer.  False: it cannot be reached; the frames are still the caller's.
+ */
+static bool send_parts(tnd_peer_t *peer, zmq_msg_t *parts, int count)
+{
+    void *socket = NULL;
+    if (peer->end.config.binder) {
+        const route_t *route = peer->wire;
+        socket = route->binder->line.data;
+        if (zmq_send(socket, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+            return false;
+    } else {
+        socket = ((const dial_t *)peer->wire)->line.data;
+    }
+    for (int i = 0; i < count; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
+        if (zmq_msg_send(&parts[i], socket, flags) < 0) {
+            /* The connection may go before the first frame; then libzmq takes the rest unsent. */
+            assert(i == 0);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool peer_is_inproc(const tnd_peer_t *peer)
+{
+    return peer->end.config.binder ? ((const route_t *)peer->wire)->binder->line.watch == NULL
+                                   : ((const dial_t *)peer->wire)->line.watch == NULL;
+}
+
+static void close_parts(zmq_msg_t *parts, int count)
+{
+    for (int i = 0; i < count; i++)
+        zmq_msg_close(&parts[i]);
+}
+
+static bool carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    zmq_msg_t parts[TND_FRAMES_MAX];
+    if (peer_is_inproc(peer)) {
+        tnd_parcel_pack(self->parcels, msg, carry, &parts[0]);
+        if (send_parts(peer, parts, 1))
+            return true;
+        tnd_parcel_unpack(&parts[0]);
+        return false;
+    }
+    int count = tnd_frames_pack(&self->frames, msg, carry, parts);
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += zmq_msg_size(&parts[i]);
+    if (!send_parts(peer, parts, count)) {
+        close_parts(parts, count);
+        return false;
+    }
+    self->peers.counts.bytes_out += bytes;
+    tnd_msg_t sent = *msg;
+    tnd_msg_drop(&sent, carry);
+    return true;
+}
+
+static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
+{
+    hub_t *self = hub_of(hub);
+    if (!peer->end.config.binder && !((const dial_t *)peer->wire)->greets)
+        return false;
+    if (peer->end.config.binder && peer->wire == NULL)
+        return false;
+    return carry_over(self, peer, msg, TND_CARRY_NOTHING);
+}
+
+static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
+
+/* --- receiving --------------------------------------------------------------------------------
+ */
+
+/*  Turns away what does not speak as it should: the connection ends, the user is told once. */
+static void turn_away(hub_t *self, binder_t *binder, int fd, tnd_actor_id_t id, zmq_msg_t *from,
+                      const char *why)
+{
+    char text[256];
+    const char *address = zmq_msg_gets(from, "Peer-Address");
+    snprintf(text, sizeof text, "a connection%s%s to %s was turned away: %s",
+             address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
+             why);
+    tnd_peers_turned_away(&self->peers, binder->port, id, text);
+    if (fd < 0)
+        return;
+    for (uint32_t i = 0; i < binder->visitor_count; i++)
+        if (binder->visitors[i].fd == fd) {
+            tnd_watch_cut(fd);
+            binder->visitors[i].known = true;
+            return;
+        }
+}
+
+static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *hello, const char *why)
+{
+    tnd_peer_t nobody = {.port = route->binder->port, .id = hello->from, .wire = route};
+    nobody.end.config.binder = true;
+    tnd_msg_t refuse = {
+        .kind = TND_MSG_REFUSE, .from = self->config.self, .to = hello->from, .refuse.why = why};
+    (void)carry_over(self, &nobody, &refuse, TND_CARRY_NOTHING);
+}
+
+/*  The first message of a connection to a bound port. */
+static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, int fd,
+                  const tnd_msg_t *msg)
+{
+    route_t *route = new_route(binder, hash, id, fd);
+    if (msg->to != self->config.self) {
+        char why[160];
+        snprintf(why, sizeof why,
+                 "%s (actor %u) listens here, not actor %u: the endpoint belongs to another run or "
+                 "another topology file",
+                 self->name, self->config.self, msg->to);
+        say_refuse(self, route, msg, why);
+        tnd_peers_turned_away(&self->peers, binder->port, msg->from, why);
+        free(route);
+        return;
+    }
+    keep_route(route);
+    route->peer =
+        tnd_peers_hello(&self->peers, binder->port, &binder->terms, route, msg, self->now);
+    set_known(binder, fd, route->peer != NULL, self->now);
+    if (route->peer == NULL)
+        free_route(route);
+}
+
+/*  Fills an arrival with a message for the user.  False: it was none. */
+static bool deliver(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
+                    tnd_arrival_t *arrival)
+{
+    if (!tnd_peers_heard(&self->peers, peer, msg, self->now))
+        return false;
+    arrival->kind = TND_ARRIVAL_MESSAGE;
+    arrival->port = peer->port;
+    arrival->peer = peer->id;
+    arrival->life = peer->end.life;
+    arrival->carry = carry;
+    arrival->msg = *msg;
+    arrival->cursor = carry == TND_CARRY_CURSOR ? msg->rewind.cursor : NULL;
+    arrival->why[0] = '\0';
+    self->peers.counts.messages_in++;
+    return true;
+}
+
+static void violate(hub_t *self, tnd_peer_t *peer, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
+    self->peers.counts.refused++;
+    tnd_peers_gone(&self->peers, peer, text, self->now);
+}
+
+static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, uint64_t hash,
+                        zmq_msg_t *id, zmq_msg_t *frame, tnd_arrival_t *arrival)
+{
+    if (zmq_msg_size(frame) == 0) {
+        if (peer != NULL) {
+            if (source->binder != NULL)
+                ((route_t *)peer->wire)->gone = true;
+            tnd_peers_gone(&self->peers, peer, "the peer has closed", self->now);
+        }
+        return false;
+    }
+    tnd_msg_t msg;
+    tnd_carry_t carry = tnd_parcel_open(frame, &msg);
+    bool is_mine = false;
+    if (source->binder != NULL && msg.kind == TND_MSG_HELLO)
+        greet(self, source->binder, hash, id, -1, &msg);
+    else if (peer != NULL)
+        is_mine = deliver(self, peer, &msg, carry, arrival);
+    if (!is_mine) {
+        tnd_parcel_decline(frame);
+    } else if (carry == TND_CARRY_CURSOR) {
+        self->frames.cursor = *msg.rewind.cursor;
+        arrival->cursor = arrival->msg.rewind.cursor = &self->frames.cursor;
+    }
+    return is_mine;
+}
+
+static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, uint64_t hash,
+                       zmq_msg_t *id, zmq_msg_t *parts, int count, tnd_arrival_t *arrival)
+{
+    binder_t *binder = source->binder;
+    tnd_msg_t msg;
+    tnd_wire_form_t form;
+    tnd_error_t error;
+    tnd_status_t status =
+        tnd_wire_decode(&msg, &form, zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]), &error);
+    if (status == TND_OK && count > TND_FRAMES_MAX)
+        status = tnd_fail(&error, "a message of %d frames", count);
+    if (status == TND_OK && binder != NULL && msg.kind == TND_MSG_HELLO && count == 1) {
+        drain_watch(self, source);
+        greet(self, binder, hash, id, zmq_msg_get(&parts[0], ZMQ_SRCFD), &msg);
+        return false;
+    }
+    if (peer == NULL) {
+        if (status != TND_OK && binder != NULL) {
+            drain_watch(self, source);
+            turn_away(self, binder, zmq_msg_get(&parts[0], ZMQ_SRCFD), TND_NOBODY, &parts[0],
+                      error.text);
+        }
+        return false;
+    }
+    if (status == TND_OK && msg.kind > TND_MSG_PONG) {
+        const tnd_schema_t *schema = NULL;
+        if (form.carry == TND_CARRY_BLOCK || form.carry == TND_CARRY_SLICE)
+            schema = self->config.schema == NULL
+                         ? NULL
+                         : self->config.schema(self->config.context, peer->port, &msg);
+        status = tnd_frames_unpack(&self->frames, &msg, &form, schema, parts, count, &error);
+    }
+    if (status != TND_OK) {
+        if (binder == NULL && peer->end.state == TND_END_OPENING) {
+            /* Not even a WELCOME that can be read: as good as a refusal. */
+            tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .refuse.why = error.text};
+            (void)tnd_peers_heard(&self->peers, peer, &refuse, self->now);
+        } else {
+            violate(self, peer, error.text);
+        }
+        return false;
+    }
+    if (deliver(self, peer, &msg, form.carry, arrival))
+        return true;
+    tnd_msg_drop(&msg, form.carry);
+    return false;
+}
+
+typedef enum { TAKEN_EMPTY, TAKEN_INSIDE, TAKEN_MESSAGE } taken_t;
+
+/*  Reads one message of a line. */
+static taken_t take(hub_t *self, const source_t *source, tnd_arrival_t *arrival)
+{
+    void *socket = source->line->data;
+    zmq_msg_t id, parts[TND_FRAMES_MAX];
+    zmq_msg_init(&id);
+    if (source->binder != NULL && zmq_msg_recv(&id, socket, ZMQ_DONTWAIT) < 0) {
+        zmq_msg_close(&id);
+        return TAKEN_EMPTY;
+    }
+    int count = 0;
+    size_t bytes = 0;
+    bool has_more = true;
+    for (; has_more; count++) {
+        zmq_msg_t surplus;
+        zmq_msg_t *part = count < TND_FRAMES_MAX ? &parts[count] : &surplus;
+        zmq_msg_init(part);
+        if (zmq_msg_recv(part, socket, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(part);
+            break;
+        }
+        bytes += zmq_msg_size(part);
+        has_more = zmq_msg_more(part);
+        if (part == &surplus)
+            zmq_msg_close(part);
+    }
+    int kept = count < TND_FRAMES_MAX ? count : TND_FRAMES_MAX;
+    taken_t taken = TAKEN_EMPTY;
+    if (count > 0) {
+        uint64_t hash = 0;
+        tnd_peer_t *peer = NULL;
+        if (source->binder != NULL) {
+            hash = XXH3_64bits(zmq_msg_data(&id), zmq_msg_size(&id));
+            route_t *route = find_route(source->binder, hash, &id);
+            peer = route == NULL ? NULL : route->peer;
+        } else {
+            peer = source->dial->peer;
+        }
+        bool is_mine = source->line->watch == NULL
+                           ? take_parcel(self, source, peer, hash, &id, &parts[0], arrival)
+                           : take_parts(self, source, peer, hash, &id, parts, count, arrival);
+        self->peers.counts.bytes_in += source->line->watch == NULL ? 0 : bytes;
+        taken = is_mine ? TAKEN_MESSAGE : TAKEN_INSIDE;
+    }
+    close_parts(parts, kept);
+    zmq_msg_close(&id);
+    return taken;
+}
+
+/* --- waiting ----------------------------------------------------------------------------------
+ */
+
+/*  Marks the lines that have something; waits for them at most `wait_ms`. */
+static bool look(hub_t *self, long wait_ms)
+{
+    int count = 0;
+    if (self->items == NULL)
+        self->items = grow(NULL, 1, sizeof *self->items);
+    self->items[count++] = (zmq_pollitem_t){.fd = self->wake_fd, .events = ZMQ_POLLIN};
+    for (uint32_t i = 0; i < self->source_count; i++) {
+        line_t *line = self->sources[i].line;
+        self->items[count++] = (zmq_pollitem_t){.socket = line->data, .events = ZMQ_POLLIN};
+        if (line->watch != NULL)
+            self->items[count++] = (zmq_pollitem_t){.socket = line->watch, .events = ZMQ_POLLIN};
+    }
+    self->since_poll = 0;
+    if (zmq_poll(self->items, count, wait_ms) <= 0)
+        return false;
+    bool any = false;
+    count = 1;
+    for (uint32_t i = 0; i < self->source_count; i++) {
+        line_t *line = self->sources[i].line;
+        line->ready = self->items[count++].revents != 0 || line->gone;
+        if (line->watch != NULL)
+            line->watch_ready = self->items[count++].revents != 0;
+        any = any || line->ready || line->watch_ready;
+    }
+    return any;
+}
+
+static const source_t *next_ready(hub_t *self)
+{
+    for (uint32_t i = 0; i < self->source_count; i++) {
+        uint32_t at = (self->turn + i) % self->source_count;
+        const line_t *line = self->sources[at].line;
+        if (!line->ready && !line->watch_ready)
+            continue;
+        if (i > 0 || self->budget == 0) {
+            self->turn = at;
+            self->budget = BUDGET;
+        }
+        if (--self->budget == 0)
+            self->turn = at + 1;
+        return &self->sources[at];
+    }
+    return NULL;
+}
+
+static void mind_the_time(hub_t *self)
+{
+    self->now = clock_now();
+    tnd_peers_tick(&self->peers, self->now);
+    if (self->now < self->visitors_ns)
+        return;
+    self->visitors_ns = TND_NEVER;
+    for (uint32_t i = 0; i < self->binder_count; i++)
+        dismiss_strangers(self, self->binders[i]);
+}
+
+/* --- the interface ----------------------------------------------------------------------------
+ */
+
+static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
+                             tnd_error_t *error)
+{
+    int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_fd < 0)
+        return tnd_fail(error,
+                        "%s: no file descriptor for its connections (%s): raise the limit of open "
+                        "files (ulimit -n)",
+                        config->name, strerror(errno));
+    hub_t *self = grow(NULL, 1, sizeof *self);
+    *self = (hub_t){.base = {&tnd_hub_zmq},
+                    .context = context,
+                    .config = *config,
+                    .wake_fd = wake_fd,
+                    .now = clock_now(),
+                    .visitors_ns = TND_NEVER};
+    snprintf(self->name, sizeof self->name, "%s", config->name);
+    if (gethostname(self->host, sizeof self->host) != 0 || self->host[0] == '\0')
+        strcpy(self->host, "host");
+    self->host[sizeof self->host - 1] = '\0';
+    tnd_peers_init(&self->peers, &self->base, &carrier, config);
+    tnd_frames_init(&self->frames);
+    self->parcels = tnd_pool_new(tnd_parcel_bytes());
+    *self_p = &self->base;
+    return TND_OK;
+}
+
+/*  libzmq removes the file of a listening neighbour without asking. */
+static bool ipc_is_served(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t size = strlen(path);
+    if (size >= sizeof address.sun_path)
+        return false;
+    memcpy(address.sun_path, path, size);
+    if (path[0] == '@')
+        address.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
+    bool is_served = connect(fd, (struct sockaddr *)&address, length) == 0 || errno == EAGAIN;
+    close(fd);
+    return is_served;
+}
+
+static tnd_status_t bind_failed(const hub_t *self, const char *endpoint, int number,
+                                tnd_error_t *error)
+{
+    switch (number) {
+    case EADDRINUSE:
+        return tnd_fail(error,
+                        "%s: %s is in use: end the program that listens there, or choose another "
+                        "port",
+                        self->name, endpoint);
+    case EADDRNOTAVAIL:
+    case ENODEV:
+        return tnd_fail(error,
+                        "%s: %s is not an address of this machine: correct the address of this "
+                        "host in the topology",
+                        self->name, endpoint);
+    case EACCES:
+        return tnd_fail(error, "%s: no permission to listen at %s: choose a port above 1023",
+                        self->name, endpoint);
+    case ENAMETOOLONG:
+        return tnd_fail(error, "%s: %s is too long for a local socket: use a shorter path",
+                        self->name, endpoint);
+    default:
+        return tnd_fail(error, "%s: cannot listen at %s: %s", self->name, endpoint,
+                        zmq_strerror(number));
+    }
+}
+
+static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint,
+                             const tnd_terms_t *terms, char *actual, size_t room,
+                             tnd_error_t *error)
+{
+    hub_t *self = hub_of(hub);
+    bool inproc = is_inproc(endpoint);
+    if (strlen(endpoint) >= ENDPOINT_MAX)
+        return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
+    if (strncmp(endpoint, "ipc://", 6) == 0 && ipc_is_served(endpoint + 6))
+        return bind_failed(self, endpoint, EADDRINUSE, error);
+    void *socket = open_socket(self, ZMQ_ROUTER);
+    if (socket == NULL)
+        return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
+                        self->name, endpoint, zmq_strerror(zmq_errno()));
+    set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
+    set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
+
+    binder_t *binder = grow(NULL, 1, sizeof *binder);
+    *binder = (binder_t){.port = port, .terms = *terms, .line = {.data = socket}};
+    if (!inproc)
+        binder->line.watch = tnd_watch_open(self->context, socket);
+    if (zmq_bind(socket, endpoint) != 0) {
+        int number = zmq_errno();
+        tnd_watch_close(&binder->line.watch, socket);
+        zmq_close(socket);
+        free(binder);
+        return bind_failed(self, endpoint, number, error);
+    }
+    size_t length = sizeof binder->endpoint;
+    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, binder->endpoint, &length);
+    if (inproc && !tnd_context_enter(self->context, binder->endpoint))
+        assert(!"libzmq let two bind the same name");
+    if (actual != NULL)
+        snprintf(actual, room, "%s", binder->endpoint);
+    self->binders = grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
+    self->binders[self->binder_count++] = binder;
+    add_source(self, &binder->line, binder, NULL);
+    return TND_OK;
+}
+
+static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t peer,
+                                const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error)
+{
+    hub_t *self = hub_of(hub);
+    if (strlen(endpoint) >= ENDPOINT_MAX)
+        return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
+    if (!is_inproc(endpoint) && strncmp(endpoint, "ipc://", 6) != 0 &&
+        strncmp(endpoint, "tcp://", 6) != 0)
+        return tnd_fail(error, "%s: %s is no endpoint: it begins with inproc://, ipc:// or tcp://",
+                        self->name, endpoint);
+    assert(tnd_peers_find(&self->peers, port, peer) == NULL);
+    dial_t *dial = grow(NULL, 1, sizeof *dial);
+    *dial = (dial_t){0};
+    snprintf(dial->endpoint, sizeof dial->endpoint, "%s", endpoint);
+    self->now = clock_now();
+    dial->peer = tnd_peers_connect(&self->peers, port, peer, terms, dial, self->now);
+    tnd_peers_tick(&self->peers, self->now);
+    return TND_OK;
+}
+
+static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    hub_t *self = hub_of(hub);
+    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    if (peer == NULL || peer->end.config.binder)
+        return;
+    dial_t *dial = peer->wire;
+    tnd_peers_remove(&self->peers, peer);
+    free(dial);
+}
+
+static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
+{
+    hub_t *self = hub_of(hub);
+    self->config.life = life;
+    self->now = clock_now();
+    tnd_peers_rebirth(&self->peers, life, self->now);
+    tnd_peers_tick(&self->peers, self->now);
+}
+
+static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const tnd_msg_t *msg,
+                             tnd_carry_t carry)
+{
+    hub_t *self = hub_of(hub);
+    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    if (peer == NULL || peer->end.state != TND_END_OPEN)
+        return TND_AGAIN;
+    if (!carry_over(self, peer, msg, carry)) {
+        /* Its end is on the way; what it brought before may still wait to be read. */
+        if (peer->end.config.binder) {
+            route_t *route = peer->wire;
+            route->gone = true;
+            route->binder->line.gone = route->binder->line.ready = true;
+        } else {
+            line_t *line = &((dial_t *)peer->wire)->line;
+            line->gone = line->ready = true;
+        }
+        return TND_AGAIN;
+    }
+    self->peers.counts.messages_out++;
+    tnd_end_said(&peer->end, clock_now());
+    return TND_OK;
+}
+
+static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
+{
+    hub_t *self = hub_of(hub);
+    mind_the_time(self);
+    for (;;) {
+        if (tnd_peers_notice(&self->peers, arrival))
+            return TND_OK;
+        if (self->since_poll++ >= POLL_EVERY)
+            look(self, 0);
+        const source_t *source = next_ready(self);
+        if (source == NULL) {
+            bool is_end = self->polled;
+            self->polled = false;
+            if (is_end || !look(self, 0))
+                return TND_AGAIN;
+            self->polled = true;
+            continue;
+        }
+        self->polled = true;
+        source_t at = *source; /* closing a line moves the others */
+        if (at.line->watch_ready) {
+            drain_watch(self, &at);
+            continue;
+        }
+        switch (take(self, &at, arrival)) {
+        case TAKEN_MESSAGE:
+            return TND_OK;
+        case TAKEN_INSIDE:
+            break;
+        case TAKEN_EMPTY:
+            at.line->ready = false;
+            if (at.line->gone)
+                sweep(self, &at);
+            break;
+        }
+    }
+}
+
+static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
+{
+    hub_t *self = hub_of(hub);
+    mind_the_time(self);
+    if (self->peers.notice_count > 0)
+        return TND_OK;
+    for (uint32_t i = 0; i < self->source_count; i++)
+        if (self->sources[i].line->ready || self->sources[i].line->watch_ready)
+            return TND_OK;
+    uint64_t until = until_ns;
+    if (self->peers.deadline < until)
+        until = self->peers.deadline;
+    if (self->visitors_ns < until)
+        until = self->visitors_ns;
+    long wait_ms = -1;
+    if (until != TND_NEVER)
+        wait_ms = until <= self->now ? 0 : (long)((until - self->now + 999999) / 1000000);
+    self->polled = look(self, wait_ms);
+    uint64_t woken = 0;
+    (void)!read(self->wake_fd, &woken, sizeof woken);
+    return TND_OK;
+}
+
+static void hub_wake(tnd_hub_t *hub)
+{
+    uint64_t one = 1;
+    (void)!write(hub_of(hub)->wake_fd, &one, sizeof one);
+}
+
+static void hub_counts(const tnd_hub_t *hub, tnd_hub_counts_t *counts)
+{
+    const hub_t *self = (const hub_t *)(const void *)hub;
+    *counts = self->peers.counts;
+    counts->bytes_copied = self->frames.copied;
+}
+
+/*  When it returns the endpoint can be bound again. */
+static void close_binder(hub_t *self, binder_t *binder)
+{
+    bool inproc = binder->line.watch == NULL;
+    if (inproc)
+        tnd_context_leave(self->context, binder->endpoint);
+    zmq_unbind(binder->line.data, binder->endpoint);
+    if (!inproc)
+        tnd_watch_await_closed(binder->line.watch, CLOSE_WAIT_MS);
+    close_line(self, &binder->line);
+    assert(binder->route_count == 0);
+    free(binder->routes);
+    free(binder->visitors);
+    free(binder);
+}
+
+static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
+{
+    hub_t *self = hub_of(*self_p);
+    *self_p = NULL;
+    self->linger_ns = linger_ns;
+    dial_t **dials = grow(NULL, self->peers.count + 1u, sizeof *dials);
+    uint32_t dial_count = 0;
+    for (uint32_t i = 0; i < self->peers.count; i++)
+        if (!self->peers.peers[i]->end.config.binder)
+            dials[dial_count++] = self->peers.peers[i]->wire;
+    tnd_peers_fini(&self->peers);
+    for (uint32_t i = 0; i < dial_count; i++)
+        free(dials[i]);
+    free(dials);
+    for (uint32_t i = 0; i < self->binder_count; i++)
+        close_binder(self, self->binders[i]);
+    free(self->binders);
+    free(self->sources);
+    free(self->items);
+    tnd_pool_destroy(&self->parcels);
+    tnd_frames_fini(&self->frames);
+    close(self->wake_fd);
+    free(self);
+}
+
+const tnd_hub_ops_t tnd_hub_zmq = {
+    .name = "zmq",
+    .open = hub_open,
+    .bind = hub_bind,
+    .connect = hub_connect,
+    .disconnect = hub_disconnect,
+    .rebirth = hub_rebirth,
+    .send = hub_send,
+    .receive = hub_receive,
+    .wait = hub_wait,
+    .wake = hub_wake,
+    .counts = hub_counts,
+    .close = hub_close,
+};

@@ -1,0 +1,287 @@
+/*  transport/peers.c - the peers of a hub: one end of a connection each, and what to tell the user.
+ */
+#include "transport/peers.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *grow(void *memory, size_t count, size_t size)
+{
+    memory = realloc(memory, count * size);
+    if (memory == NULL) {
+        fprintf(stderr, "tundish: no memory for the connections of an actor\n");
+        abort();
+    }
+    return memory;
+}
+
+void tnd_peers_init(tnd_peers_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
+                    const tnd_hub_config_t *config)
+{
+    *self = (tnd_peers_t){.hub = hub, .carrier = carrier, .config = *config, .deadline = TND_NEVER};
+}
+
+void tnd_peers_fini(tnd_peers_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (self->peers[i]->wire != NULL)
+            self->carrier->shut(self->hub, self->peers[i]);
+        free(self->peers[i]);
+    }
+    free(self->peers);
+    free(self->notices);
+}
+
+static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
+                       const tnd_terms_t *terms, bool binder, uint64_t now)
+{
+    if (self->count == self->room) {
+        self->room = self->room == 0 ? 8 : 2 * self->room;
+        self->peers = grow(self->peers, self->room, sizeof(tnd_peer_t *));
+    }
+    tnd_peer_t *peer = grow(NULL, 1, sizeof *peer);
+    *peer = (tnd_peer_t){.port = port, .id = id};
+    tnd_end_config_t config = {.self = self->config.self,
+                               .peer = id,
+                               .terms = *terms,
+                               .link_timeout_ns = self->config.link_timeout_ns,
+                               .binder = binder};
+    tnd_end_init(&peer->end, &config, self->config.life, now);
+    self->peers[self->count++] = peer;
+    return peer;
+}
+
+static void forget(tnd_peers_t *self, tnd_peer_t *peer)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->peers[i] == peer) {
+            self->peers[i] = self->peers[--self->count];
+            free(peer);
+            return;
+        }
+    assert(!"a peer of another hub");
+}
+
+/*  The deadline may come too early, never too late; a tick sets it anew. */
+static void hurry(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    uint64_t deadline = tnd_end_deadline(&peer->end);
+    if (deadline < self->deadline)
+        self->deadline = deadline;
+}
+
+static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tnd_actor_id_t id,
+                   tnd_life_t life, const char *why)
+{
+    if (self->notice_count == self->notice_room) {
+        uint32_t room = self->notice_room == 0 ? 8 : 2 * self->notice_room;
+        tnd_arrival_t *notices = grow(NULL, room, sizeof *notices);
+        for (uint32_t i = 0; i < self->notice_count; i++)
+            notices[i] = self->notices[(self->notice_first + i) % self->notice_room];
+        free(self->notices);
+        self->notices = notices;
+        self->notice_room = room;
+        self->notice_first = 0;
+    }
+    tnd_arrival_t *notice =
+        &self->notices[(self->notice_first + self->notice_count++) % self->notice_room];
+    memset(notice, 0, sizeof *notice);
+    notice->kind = kind;
+    notice->port = port;
+    notice->peer = id;
+    notice->life = life;
+    if (why != NULL)
+        snprintf(notice->why, sizeof notice->why, "%s", why);
+}
+
+bool tnd_peers_notice(tnd_peers_t *self, tnd_arrival_t *arrival)
+{
+    if (self->notice_count == 0)
+        return false;
+    *arrival = self->notices[self->notice_first];
+    self->notice_first = (self->notice_first + 1) % self->notice_room;
+    self->notice_count--;
+    return true;
+}
+
+/*  Takes back the notices of a peer that is not wanted any more. */
+static void withdraw(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < self->notice_count; i++) {
+        const tnd_arrival_t *notice = &self->notices[(self->notice_first + i) % self->notice_room];
+        if (notice->port != peer->port || notice->peer != peer->id)
+            self->notices[(self->notice_first + kept++) % self->notice_room] = *notice;
+    }
+    self->notice_count = kept;
+}
+
+void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why)
+{
+    self->counts.refused++;
+    notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
+}
+
+static void shut(tnd_peers_t *self, tnd_peer_t *peer)
+{
+    if (peer->wire == NULL)
+        return;
+    self->carrier->shut(self->hub, peer);
+    if (peer->end.config.binder)
+        peer->wire = NULL;
+}
+
+static void lost(tnd_peers_t *self, tnd_peer_t *peer, const char *why)
+{
+    shut(self, peer);
+    self->counts.lost++;
+    notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, peer->end.life, why);
+}
+
+void tnd_peers_flush(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    tnd_msg_t msg;
+    for (tnd_end_t before = peer->end; tnd_end_next(&peer->end, now, &msg); before = peer->end)
+        if (!self->carrier->say(self->hub, peer, &msg)) {
+            peer->end = before;
+            return;
+        }
+}
+
+tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
+                              const tnd_terms_t *terms, void *wire, uint64_t now)
+{
+    tnd_peer_t *peer = add(self, port, id, terms, false, now);
+    peer->wire = wire;
+    hurry(self, peer);
+    return peer;
+}
+
+void tnd_peers_remove(tnd_peers_t *self, tnd_peer_t *peer)
+{
+    shut(self, peer);
+    withdraw(self, peer);
+    forget(self, peer);
+}
+
+tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->peers[i]->id == id && self->peers[i]->port == port)
+            return self->peers[i];
+    return NULL;
+}
+
+tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms, void *wire,
+                            const tnd_msg_t *msg, uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, msg->from);
+    if (peer == NULL)
+        peer = add(self, port, msg->from, terms, true, now);
+    if (!peer->end.config.binder)
+        return NULL;
+
+    peer->end.config.terms = *terms;
+    tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
+    if (change == TND_END_LOST) {
+        lost(self, peer, "the peer came back by a new connection");
+        change = tnd_end_heard(&peer->end, msg, now);
+    }
+    if (change == TND_END_NOTHING)
+        return NULL;
+    if (peer->wire != wire)
+        shut(self, peer);
+    peer->wire = wire;
+    tnd_peers_flush(self, peer, now);
+    hurry(self, peer);
+    if (change == TND_END_UP) {
+        notify(self, TND_ARRIVAL_UP, port, peer->id, peer->end.life, NULL);
+        return peer;
+    }
+    tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+    forget(self, peer);
+    return NULL;
+}
+
+bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, uint64_t now)
+{
+    tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
+    if (msg->kind > TND_MSG_PONG)
+        return peer->end.state == TND_END_OPEN;
+    if (change == TND_END_UP)
+        notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
+    if (change == TND_END_REFUSAL) {
+        shut(self, peer);
+        tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
+        return false;
+    }
+    tnd_peers_flush(self, peer, now);
+    return false;
+}
+
+void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+{
+    bool was_open = peer->end.state == TND_END_OPEN;
+    if (tnd_end_disconnected(&peer->end, now) != TND_END_LOST)
+        return;
+    if (was_open)
+        lost(self, peer, why);
+    else
+        shut(self, peer);
+    hurry(self, peer);
+}
+
+static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    bool was_open = peer->end.state == TND_END_OPEN;
+    bool is_busy =
+        was_open && self->config.busy != NULL && self->config.busy(self->config.context, peer->id);
+    switch (tnd_end_tick(&peer->end, is_busy, now)) {
+    case TND_END_CONNECT:
+        if (self->carrier->open(self->hub, peer))
+            tnd_end_connected(&peer->end, now);
+        else
+            (void)tnd_end_disconnected(&peer->end, now);
+        break;
+    case TND_END_LOST:
+        if (was_open)
+            lost(self, peer, "the peer has been silent for too long");
+        else
+            shut(self, peer);
+        break;
+    case TND_END_NOTHING:
+    case TND_END_UP:
+    case TND_END_REFUSAL:
+        break;
+    }
+    tnd_peers_flush(self, peer, now);
+}
+
+void tnd_peers_tick(tnd_peers_t *self, uint64_t now)
+{
+    if (now < self->deadline)
+        return;
+    self->deadline = TND_NEVER;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tick(self, self->peers[i], now);
+        hurry(self, self->peers[i]);
+    }
+}
+
+void tnd_peers_rebirth(tnd_peers_t *self, tnd_life_t life, uint64_t now)
+{
+    self->config.life = life;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tnd_peer_t *peer = self->peers[i];
+        if (peer->end.config.binder)
+            continue;
+        bool was_open = peer->end.state == TND_END_OPEN;
+        shut(self, peer);
+        tnd_end_rebirth(&peer->end, life, now);
+        if (was_open)
+            notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, 0, "a new life has begun");
+        hurry(self, peer);
+    }
+}

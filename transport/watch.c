@@ -1,0 +1,101 @@
+/*  transport/watch.c - what libzmq says about the connections of one socket.  */
+#include "transport/watch.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <zmq.h>
+
+enum {
+    EVENTS = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+             ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+             ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+             ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+};
+
+void *tnd_watch_open(tnd_context_t *context, void *socket)
+{
+    char endpoint[64];
+    snprintf(endpoint, sizeof endpoint, "inproc://tundish-watch-%llu",
+             (unsigned long long)tnd_context_number(context));
+    int failed = zmq_socket_monitor(socket, endpoint, EVENTS);
+    void *self = zmq_socket(tnd_context_zmq(context), ZMQ_PAIR);
+    assert(failed == 0 && self != NULL);
+    int none = 0;
+    zmq_setsockopt(self, ZMQ_LINGER, &none, sizeof none);
+    failed = zmq_connect(self, endpoint);
+    assert(failed == 0);
+    return self;
+}
+
+void tnd_watch_close(void **self_p, void *socket)
+{
+    if (*self_p == NULL)
+        return;
+    zmq_socket_monitor(socket, NULL, 0);
+    zmq_close(*self_p);
+    *self_p = NULL;
+}
+
+static tnd_watch_event_t translate(uint16_t event, int value, int *fd)
+{
+    *fd = -1;
+    switch (event) {
+    case ZMQ_EVENT_ACCEPTED:
+        *fd = value;
+        return TND_WATCH_CAME;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+        return TND_WATCH_READY;
+    case ZMQ_EVENT_DISCONNECTED:
+        *fd = value;
+        return TND_WATCH_LEFT;
+    case ZMQ_EVENT_CLOSED:
+        return TND_WATCH_CLOSED;
+    case ZMQ_EVENT_CONNECT_RETRIED:
+        return TND_WATCH_LEFT;
+    default:
+        return TND_WATCH_NOTHING;
+    }
+}
+
+bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd)
+{
+    zmq_msg_t msg;
+    zmq_msg_init(&msg);
+    bool is_there = zmq_msg_recv(&msg, self, ZMQ_DONTWAIT) >= 0;
+    if (is_there) {
+        uint16_t what = 0;
+        int32_t value = 0;
+        assert(zmq_msg_size(&msg) == sizeof what + sizeof value);
+        memcpy(&what, zmq_msg_data(&msg), sizeof what);
+        memcpy(&value, (const char *)zmq_msg_data(&msg) + sizeof what, sizeof value);
+        *event = translate(what, value, fd);
+        while (zmq_msg_more(&msg))
+            if (zmq_msg_recv(&msg, self, ZMQ_DONTWAIT) < 0)
+                break;
+    }
+    zmq_msg_close(&msg);
+    return is_there;
+}
+
+void tnd_watch_await_closed(void *self, int wait_ms)
+{
+    zmq_pollitem_t item = {.socket = self, .events = ZMQ_POLLIN};
+    while (zmq_poll(&item, 1, wait_ms) > 0) {
+        tnd_watch_event_t event;
+        int fd;
+        while (tnd_watch_next(self, &event, &fd))
+            if (event == TND_WATCH_CLOSED)
+                return;
+    }
+}
+
+/*  libzmq closes a descriptor only after it has said so, hence this one is still the connection's:
+ *  the peer and our own I/O thread both see its end.
+ */
+void tnd_watch_cut(int fd)
+{
+    shutdown(fd, SHUT_RDWR);
+}

@@ -1,0 +1,38 @@
+/*  transport/watch.h - what libzmq says about the connections of one socket.
+ *
+ *  A peer whose process died is noticed here within a millisecond, long before its silence tells.
+ *  Connections are named by their file descriptor, the one that zmq_msg_get(ZMQ_SRCFD) gives for
+ *  what came by them.  Descriptors are used again: whoever maps one to a peer must have drained
+ *  the events before it looks at the peer's first message.
+ *
+ *  Threads: the socket's.
+ */
+#ifndef TND_TRANSPORT_WATCH_H
+#define TND_TRANSPORT_WATCH_H
+
+#include "transport/context.h"
+
+typedef enum {
+    TND_WATCH_NOTHING,
+    TND_WATCH_CAME,  /* a connection was accepted */
+    TND_WATCH_READY, /* the ZMTP handshake is done: messages can be sent */
+    TND_WATCH_LEFT,  /* it ended, or could not be made */
+    TND_WATCH_CLOSED /* the endpoint no longer listens */
+} tnd_watch_event_t;
+
+/*  Begins to watch a socket that is neither bound nor connected yet.  Returns a socket to poll and
+ *  to give to the other functions.
+ */
+void *tnd_watch_open(tnd_context_t *context, void *socket);
+void tnd_watch_close(void **self_p, void *socket);
+
+/*  The next event without waiting; false: none. */
+bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd);
+
+/*  Waits at most `wait_ms` for TND_WATCH_CLOSED. */
+void tnd_watch_await_closed(void *self, int wait_ms);
+
+/*  Ends a connection that no event has said to have ended. */
+void tnd_watch_cut(int fd);
+
+#endif
