@@ -55,6 +55,22 @@ tnd_diagnostics_t *tnd_diagnostics_new(tnd_arena_t *arena)
     return self;
 }
 
+tnd_diagnostics_t *tnd_diagnostics_copy(const tnd_diagnostics_t *from)
+{
+    tnd_diagnostics_t *self = tnd_arena_take(from->arena, sizeof *self);
+    *self = *from;
+    self->first = NULL;
+    self->last = NULL;
+    for (const diagnostic_t *at = from->first; at != NULL; at = at->next) {
+        diagnostic_t *copy = tnd_arena_take(from->arena, sizeof *copy);
+        *copy = *at;
+        copy->next = NULL;
+        *(self->last != NULL ? &self->last->next : &self->first) = copy;
+        self->last = copy;
+    }
+    return self;
+}
+
 void tnd_diagnostics_add(tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
                          const char *format, ...)
 {

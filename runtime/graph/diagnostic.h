@@ -58,6 +58,9 @@ typedef struct tnd_diagnostics tnd_diagnostics_t;
 /*  An empty list whose texts live in `arena`, which must outlive it. */
 tnd_diagnostics_t *tnd_diagnostics_new(tnd_arena_t *arena);
 
+/*  A list that begins with what `from` holds; both go on apart. */
+tnd_diagnostics_t *tnd_diagnostics_copy(const tnd_diagnostics_t *from);
+
 /*  Adds one diagnostic; the code says whether it is an error, a warning or a note.  At most 100 are
  *  kept, all are counted.
  */

@@ -180,9 +180,9 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_ENUM:
         return choice_text(arena, option->choices);
     case TND_OPTION_BYTES:
-        return tnd_arena_format(arena, "a size%s such as 64MiB", range);
+        return tnd_arena_format(arena, "a size%s, such as 64MiB", range);
     case TND_OPTION_DURATION:
-        return tnd_arena_format(arena, "a time%s such as 10s or 50ms", range);
+        return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
     case TND_OPTION_EXTENT:
         return "rows or a size, such as `100 rows` or `128KiB`";
     case TND_OPTION_COLUMN:
@@ -633,6 +633,23 @@ static void parse_field(field_t *field, const tnd_value_t *value, void *out)
     }
 }
 
+bool tnd_option_parse(const tnd_options_context_t *context, const tnd_option_t *option,
+                      const tnd_value_t *value, void *out)
+{
+    field_t field = {.context = context, .option = option, .key = option->name};
+    parse_field(&field, value, out);
+    return !field.failed;
+}
+
+const void *tnd_options_field(const tnd_table_t *table, const void *options, const char *name,
+                              tnd_option_type_t type)
+{
+    const tnd_option_t *option = tnd_options_find(table, name);
+    if (option == NULL || option->type != type || options == NULL)
+        return NULL;
+    return (const char *)options + option->offset;
+}
+
 static void parse_pair(field_t *field, const tnd_value_entry_t *entry, tnd_pairs_t *pairs)
 {
     tnd_pair_t *pair = (tnd_pair_t *)&pairs->items[pairs->count++];
@@ -661,13 +678,29 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
         tnd_diagnostics_help(context->diagnostics, "it has no options");
 }
 
-/*  The field of an option that was not given. */
-static bool set_fallback(const tnd_options_context_t *context, const tnd_option_t *option,
-                         void *out, const char *what, tnd_mark_t where)
+/*  Whether a key that the table does not know is likely to mean `option`: one slip, one error. */
+static bool is_misspelt(const tnd_table_t *table, const tnd_value_t *map,
+                        const tnd_option_t *option)
 {
-    if (catches_all(option))
-        return true;
+    for (size_t i = 0; map != NULL && map->type == TND_VALUE_MAP && i < map->count; i++) {
+        tnd_nearest_t nearest = {.word = map->entries[i].key};
+        if (tnd_options_find(table, map->entries[i].key) != NULL)
+            continue;
+        tnd_nearest_offer(&nearest, option->name);
+        if (nearest.best != NULL)
+            return true;
+    }
+    return false;
+}
+
+/*  The field of an option that was not given. */
+static bool set_fallback(const tnd_options_context_t *context, const tnd_table_t *table,
+                         const tnd_value_t *map, const tnd_option_t *option, void *out,
+                         const char *what, tnd_mark_t where)
+{
     if (option->fallback == NULL) {
+        if (is_misspelt(table, map, option))
+            return false;
         tnd_diagnostics_add(context->diagnostics, TND_T013_MISSING_KEY, where, "%s needs `%s`: %s",
                             what, option->name, option->help);
         tnd_diagnostics_help(context->diagnostics, "`%s` expects %s", option->name,
@@ -676,11 +709,10 @@ static bool set_fallback(const tnd_options_context_t *context, const tnd_option_
     }
     if (option->fallback[0] == '\0')
         return true;
-    field_t field = {.context = context, .option = option, .key = option->name};
-    tnd_value_t *value = tnd_value_scalar(context->arena, where, option->fallback);
-    parse_field(&field, value, out);
-    assert(!field.failed);
-    return true;
+    bool parsed = tnd_option_parse(context, option,
+                                   tnd_value_scalar(context->arena, where, option->fallback), out);
+    assert(parsed);
+    return parsed;
 }
 
 void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t *table,
@@ -713,7 +745,7 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
         }
         const tnd_value_t *value = tnd_value_get(map, option->name);
         if (value == NULL || value->type == TND_VALUE_NULL) {
-            if (!set_fallback(context, option, out + option->offset, what,
+            if (!set_fallback(context, table, map, option, out + option->offset, what,
                               value != NULL ? value->mark : where))
                 failed = true;
             continue;

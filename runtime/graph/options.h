@@ -150,6 +150,18 @@ typedef struct {
 void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t *table,
                         const tnd_value_t *map, const char *what, tnd_mark_t where);
 
+/*  Parses one value, which is not null, by one option into `out`, a field of the option's C type.
+ *  False after an error, which is reported.
+ */
+bool tnd_option_parse(const tnd_options_context_t *context, const tnd_option_t *option,
+                      const tnd_value_t *value, void *out);
+
+/*  The field of the option `name` in a parsed struct; NULL if the table has no such option of that
+ *  type or `options` is NULL.
+ */
+const void *tnd_options_field(const tnd_table_t *table, const void *options, const char *name,
+                              tnd_option_type_t type);
+
 /*  The option called `name`; never the one called "*". */
 const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name);
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "runtime/graph/spec.h"
+#include "runtime/graph/topology.h"
 
 typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_transport_t;
 
@@ -58,10 +59,10 @@ typedef struct {
 } tnd_carrier_t;
 
 typedef struct {
-    const char *feeder; /* name of the actor */
+    const char *feeder; /* name of the actor; NULL: the graph ends before one */
     const char *after;  /* the feeder whose chain comes first; NULL: it is the first */
     uint32_t replicas;
-    const tnd_carrier_t *carriers; /* by replica */
+    const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;
 
 typedef struct tnd_plan {
@@ -81,5 +82,22 @@ typedef struct tnd_plan {
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
 } tnd_plan_t;
+
+/*  Places a topology.  `data`: what ${data} stands for on every host, above what the files say;
+ *  `fallback_data`: where neither says anything; `local`: the host of this process, whose paths
+ * must be known, NULL: all.  NULL after an error; all that can be found in one pass are reported.
+ */
+const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
+                                        const tnd_topology_t *topology, const char *data,
+                                        const char *fallback_data, const char *local);
+
+/*  "inproc", "ipc", "tcp" */
+const char *tnd_transport_name(tnd_transport_t transport);
+
+/*  Whether an address is this machine's own: 127.x, ::1, localhost. */
+bool tnd_placement_is_loopback(const char *address);
+
+/*  The table of a host, for help and editors. */
+extern const tnd_table_t tnd_host_table;
 
 #endif

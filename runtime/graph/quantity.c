@@ -137,7 +137,9 @@ static tnd_quantity_t with_unit(const char *text, const unit_t *units, size_t co
     if (*unit == '\0' && strcmp(number, "0") != 0)
         return TND_QUANTITY_NO_UNIT;
     if (factor == 0 && *unit != '\0')
-        return TND_QUANTITY_WRONG_UNIT;
+        return strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(unit)
+                   ? TND_QUANTITY_WRONG_UNIT
+                   : TND_QUANTITY_NOT_A_NUMBER;
     uint64_t whole = 0;
     if (strchr(number, '.') == NULL) {
         tnd_quantity_t outcome = tnd_quantity_u64(number, &whole);

@@ -215,7 +215,13 @@ static void report_alias(reader_t *self, yaml_mark_t at)
                         "`%.*s` without quotes is a YAML %s, which this language does not have",
                         (int)(word.end - word.start), word.start,
                         *word.start == '&' ? "anchor" : "alias");
+    if (*word.start == '&') {
+        tnd_diagnostics_help(self->diagnostics,
+                             "leave it out, and write the value wherever it is needed");
+        return;
+    }
     help_line(self, at.line, word, quoted(self, word));
+    tnd_diagnostics_help(self->diagnostics, "or write the value itself, if another one is meant");
 }
 
 /*  Says what libyaml found, in words about the text instead of its grammar. */
@@ -339,12 +345,16 @@ static void check_comment(reader_t *self, const char *value_start)
     if (value_end == value_start || !one_line)
         value_start = at;
     const char *end = at + 1;
+    while (swallows && end < line.end && is_blank(*end))
+        end++;
     while (end < line.end && !is_blank(*end) && *end != ',' && *end != '}' && *end != ']')
         end++;
     span_t value = {value_start, end};
     help_line(self, self->event.end_mark.line, value, quoted(self, value));
     if (!is_blank(at[1]))
         tnd_diagnostics_help(self->diagnostics, "or begin the comment with `# `");
+    /* Without the bracket that the comment swallowed nothing that follows makes sense. */
+    self->failed = self->failed || swallows;
 }
 
 static tnd_value_t *read_value(reader_t *self, unsigned depth);
