@@ -5,6 +5,19 @@
  *  (split.h) and sends them to the feeders that have a slot for that step.  With each step it sends
  *  the leader its part of the cursor.  It has no other state: any join is rebuilt by a rewind.
  *
+ *  What a step says is a function of the stream, never of timing:
+ *  * A step is released once it is known whether another follows in its epoch.  The cursor of the
+ *    last one is the start of the next epoch, with everything behind its rows booked.
+ *  * `remainder: drop` sends no short batch; its rows are booked as dropped with the step before,
+ *    the epoch's last.  What an epoch without steps read is booked with the next step, or with
+ * LAST.
+ *  * `remainder: pad` fills the batch behind its real rows and then cuts it; the lane that holds
+ *    rank 0 books the padding.
+ *  * last_of_run marks the last step of the last epoch.  If that epoch has no step, none is marked.
+ *  * With span_epochs the run is one epoch, number 0; step_of_epoch counts over the run.
+ *  * An endless run ends with the first epoch that has no rows.
+ *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
+ *
  *  A feeder's connection that is lost or replaced while slices of this generation went over it
  *  makes the join say BROKEN; the leader rewinds.
  */
@@ -18,10 +31,9 @@
 typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
 
 typedef struct {
-    tnd_order_config_t order;
+    tnd_order_config_t order; /* rows_wanted and span_epochs are set by the join */
     uint32_t lanes;
-    const tnd_actor_id_t *joins; /* of all lanes; kept by the caller */
-    uint64_t size;               /* rows of a global batch */
+    uint64_t size; /* rows of a global batch */
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica: who feeds it; kept by the caller */
     tnd_split_t split;
@@ -45,7 +57,8 @@ void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
 
 /*  TICKET (control, to a reader), MARK (control, to TND_NOBODY: every other join), SLICE (link,
  *  with pieces), PART, LAST and BROKEN (control, to the leader), DROP.
- *  LAST is sent once all steps are composed; by lane 0 alone.
+ *  LAST is sent by every lane once all steps went out.  After BROKEN nothing more is sent until
+ *  the rewind.
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_join_blocked_on(const tnd_join_t *self);

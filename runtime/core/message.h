@@ -51,7 +51,8 @@ typedef enum {
     TND_MSG_LOST,   /* reader -> join: that ticket went to a worker that is gone */
     TND_MSG_MARK,   /* join -> joins: watermark of a lane */
     TND_MSG_PART,   /* join -> leader: the lane's part of the cursor after a step */
-    TND_MSG_LAST,   /* join -> leader: the stream ends before step `step` */
+    TND_MSG_LAST,   /* every join -> leader: the stream ends before step `step`; with what its lane
+                       read behind the last step */
     TND_MSG_BROKEN, /* join -> leader: slices of this generation may have been lost */
     TND_MSG_HELD,   /* feeder -> leader: has all its rows of every step below `step` */
     TND_MSG_COMMIT, /* feeder -> leader: step done, with what it reports */
@@ -141,7 +142,7 @@ typedef struct tnd_msg {
         tnd_block_note_t block;
         struct {
             uint64_t step;
-        } until; /* WINDOW, LAST, HELD, BOOKED, DRAIN */
+        } until; /* WINDOW, HELD, BOOKED, DRAIN; LAST of the leader to feeders */
         tnd_slice_note_t slice;
         tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
         struct {
@@ -153,9 +154,9 @@ typedef struct tnd_msg {
             tnd_position_t floor; /* below it nothing is needed any more */
         } ticket;                 /* TICKET, LOST */
         struct {
-            uint64_t rows; /* joined in `epoch` since the cursor of this generation */
-            uint32_t lane, epoch;
-            bool ended; /* no more rows in that epoch */
+            uint64_t rows;        /* joined in `epoch` since the cursor of this generation */
+            uint32_t lane, epoch; /* of the stream: 0 with span_epochs */
+            bool ended;           /* no more rows in that epoch */
         } mark;
         struct {
             uint64_t step;
@@ -165,7 +166,7 @@ typedef struct tnd_msg {
             uint64_t rank;           /* of the cursor after the step */
             tnd_position_t position; /* of the lane, after the step */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
-        } part;
+        } part;                      /* PART; LAST of a join, where `step` is how many there are */
         struct {
             uint64_t step;
             uint64_t digest[2]; /* of the rows this feeder got: low, high */

@@ -8,7 +8,13 @@
  *
  *  At most two epochs are under way, the one being composed and the next: a short lane cannot run
  *  away from the others.  A source of unknown length ends its epoch by a block with `end`; tickets
- *  beyond it are void.
+ *  beyond it are void.  With `span_epochs` the epochs of a lane follow one another as a single one,
+ *  which is called 0 below; positions keep their own.
+ *
+ *  Bookings are functions of the stream: a position without rows is booked with the next row that
+ *  is taken in its epoch, or when the epoch is closed.
+ *
+ *  The driver asks for effects after every event; at most a handful of events may pass without.
  *
  *  Part of a join (join.h); a noun of its own so that it can be tested alone.
  */
@@ -27,16 +33,19 @@ typedef struct {
     uint32_t block_rows;    /* positions a ticket; adapted downwards by time, see block_ns */
     uint64_t block_ns;      /* a block should not take longer in its slowest stage; 0: any */
     uint64_t row_bytes_max; /* of one position after all operations: rows x expansion */
-    uint64_t window_bytes;  /* reservations and held blocks together */
-    uint32_t window_blocks; /* likewise, as a count */
-    uint64_t rows_wanted;   /* hold at least so many rows whatever the blocks: a batch + 1 */
+    uint64_t window_bytes;  /* reservations and held blocks together; never less than rows_wanted
+                               positions and two blocks take */
+    uint32_t
+        window_blocks;    /* tickets not joined yet; joined blocks too once rows_wanted rows wait */
+    uint64_t rows_wanted; /* hold at least so many rows whatever the blocks; set by a join */
+    bool span_epochs;
 } tnd_order_config_t;
 
 typedef struct tnd_order tnd_order_t;
 
 /*  Joined rows that wait at the head: part of one block. */
 typedef struct {
-    uint32_t epoch;
+    uint32_t epoch; /* with span_epochs 0 */
     uint32_t rows;  /* left in this block */
     uint32_t first; /* of them, within the block */
     void *payload;
@@ -47,25 +56,29 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config);
 
 /*  From `from` on; everything held is dropped (as effects). */
 void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t from);
-/*  Takes the payload in any case: it comes back as DROP when it is stale or a duplicate.
- *  TND_FAILED: a second attempt brought other rows than the first (an operation is not
- *  deterministic), or the block breaks its ticket.
+/*  Takes the payload in any case: it comes back as DROP when it is stale, a duplicate or refused.
+ *  TND_FAILED: a second attempt brought other rows than the first, which still waits here (an
+ *  operation is not deterministic), or the block breaks its ticket.
  */
 tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_t *error);
 /*  A reader lost that ticket. */
 void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg);
-/*  The lane may go on into the epoch after `epoch`: batches of `epoch` are being composed. */
-void tnd_order_epoch(tnd_order_t *self, uint32_t epoch);
 
-/*  Rows joined in `epoch` since the rewind, and whether there will be no more. */
+/*  Rows joined in `epoch`, the one not closed yet or the next, since the rewind, and whether there
+ *  will be no more.
+ */
 uint64_t tnd_order_joined(const tnd_order_t *self, uint32_t epoch, bool *ended_p);
+/*  Joined rows that nobody took, of all epochs. */
+uint64_t tnd_order_ready(const tnd_order_t *self);
 /*  The first rows in order that nobody took, or false. */
 bool tnd_order_head(const tnd_order_t *self, tnd_order_head_t *head);
 /*  Takes `rows` of that head; books them in `ledger`. */
 void tnd_order_take(tnd_order_t *self, uint32_t rows, tnd_ledger_t *ledger);
 /*  Drops `rows` of the head by `remainder: drop`; books them. */
 void tnd_order_discard(tnd_order_t *self, uint32_t rows, tnd_ledger_t *ledger);
-/*  All rows of `epoch` were taken: books the positions behind the last of them. */
+/*  The epoch has ended and all its rows were taken: books the positions behind the last of them.
+ *  The next epoch is the one being composed now, and the lane may go on into the one after it.
+ */
 void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger);
 /*  Where the next row to take stands: the lane's part of a cursor. */
 tnd_position_t tnd_order_position(const tnd_order_t *self);
@@ -73,8 +86,11 @@ tnd_position_t tnd_order_position(const tnd_order_t *self);
 /*  TICKET by control, DROP. */
 bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_order_blocked_on(const tnd_order_t *self);
-/*  Bytes and blocks reserved or held; never above the window (for accounts and the simulator). */
+/*  Bytes reserved or held: never above tnd_order_window_bytes while a block takes at most
+ *  row_bytes_max a row.  Blocks: never above window_blocks + rows_wanted.
+ */
 uint64_t tnd_order_used_bytes(const tnd_order_t *self);
+uint64_t tnd_order_window_bytes(const tnd_order_t *self);
 uint32_t tnd_order_used_blocks(const tnd_order_t *self);
 
 #endif

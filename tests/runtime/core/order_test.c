@@ -1,0 +1,480 @@
+/*  Covers runtime/core/order.h: random schedules of answers, duplicates and losses against a walk
+ *  over the positions one by one; bad blocks; bounds; plain sequences for what must be exact.
+ */
+#include "runtime/core/order.h"
+
+#include "tests/runtime/core/lane.h"
+
+#include <criterion/criterion.h>
+
+enum { OUT_MAX = 4096 };
+
+typedef struct {
+    lane_t lane;
+    tnd_order_config_t config;
+    void *memory;
+    tnd_order_t *order;
+    tnd_msg_t out[OUT_MAX]; /* tickets at the readers */
+    uint32_t out_count;
+    uint64_t issued;
+    tnd_ledger_t ledger;
+    tnd_position_t walk; /* of the definition */
+} world_t;
+
+static const tnd_actor_id_t readers[] = {7, 8, 9};
+
+static void world_open(world_t *world, const lane_t *lane, const tnd_order_config_t *config)
+{
+    memset(world, 0, sizeof *world);
+    world->lane = *lane;
+    world->config = *config;
+    world->config.readers = readers;
+    world->config.lane = lane->lane;
+    world->memory = calloc(1, tnd_order_bytes(&world->config));
+    world->order = tnd_order_init(world->memory, &world->config);
+}
+
+static void world_drain(world_t *world)
+{
+    tnd_effect_t effect;
+    while (tnd_order_next(world->order, 0, &effect)) {
+        if (effect.kind == TND_EFFECT_DROP) {
+            lane_drop(effect.payload);
+            continue;
+        }
+        cr_assert(effect.kind == TND_EFFECT_CONTROL && effect.msg.kind == TND_MSG_TICKET);
+        cr_assert_lt(world->out_count, OUT_MAX);
+        tnd_position_t start = {.epoch = effect.msg.ticket.epoch, .index = effect.msg.ticket.first};
+        cr_assert_leq(tnd_position_compare(effect.msg.ticket.floor, start), 0);
+        world->out[world->out_count++] = effect.msg;
+        world->issued++;
+        cr_assert_leq(tnd_order_used_bytes(world->order), tnd_order_window_bytes(world->order));
+    }
+}
+
+static void world_rewind(world_t *world, uint32_t generation, tnd_position_t from)
+{
+    tnd_order_rewind(world->order, generation, from);
+    world->out_count = 0;
+    world->walk = from;
+    world->ledger = lane_ledger(&world->lane, from);
+    world_drain(world);
+}
+
+static void world_close(world_t *world)
+{
+    tnd_order_rewind(world->order, 1000, (tnd_position_t){.epoch = world->config.epochs});
+    world_drain(world);
+    free(world->memory);
+    cr_assert_eq(lane_live, 0);
+}
+
+static tnd_msg_t world_remove(world_t *world, uint32_t at)
+{
+    tnd_msg_t ticket = world->out[at];
+    world->out[at] = world->out[--world->out_count];
+    return ticket;
+}
+
+static void world_answer(world_t *world, const tnd_msg_t *ticket)
+{
+    tnd_error_t error;
+    tnd_msg_t block = lane_answer(&world->lane, ticket);
+    cr_assert_eq(tnd_order_block(world->order, &block, &error), TND_OK, "%s", error.text);
+}
+
+static void world_lose(world_t *world, uint32_t at)
+{
+    tnd_msg_t ticket = world_remove(world, at);
+    ticket.kind = TND_MSG_LOST;
+    tnd_order_lost(world->order, &ticket);
+}
+
+static bool same_position(tnd_position_t a, tnd_position_t b)
+{
+    return tnd_position_compare(a, b) == 0;
+}
+
+/*  Takes `rows` of the head: they must be the next of the definition, and so the books. */
+static void world_take(world_t *world, uint32_t rows)
+{
+    tnd_order_head_t head;
+    cr_assert(tnd_order_head(world->order, &head));
+    const lane_block_t *block = head.payload;
+    for (uint32_t i = 0; i < rows; i++) {
+        lane_row_t row;
+        while (!lane_next(&world->lane, &world->walk, &row)) {
+            cr_assert(world->config.span_epochs);
+            world->walk = (tnd_position_t){.epoch = world->walk.epoch + 1};
+        }
+        cr_assert_eq(memcmp(&row, &block->row[head.first + i], sizeof row), 0);
+    }
+    tnd_order_take(world->order, rows, &world->ledger);
+    cr_assert(same_position(tnd_order_position(world->order), world->walk));
+    tnd_ledger_t expected = lane_ledger(&world->lane, world->walk);
+    cr_assert_eq(memcmp(&world->ledger, &expected, sizeof expected), 0);
+}
+
+/*  One random thing happens; false when the lane is over. */
+static bool world_step(world_t *world, uint64_t *random)
+{
+    uint32_t epoch = world->config.span_epochs ? 0 : world->walk.epoch;
+    uint32_t epochs = world->config.span_epochs ? 1 : world->config.epochs;
+    if (tnd_order_position(world->order).epoch >= world->config.epochs)
+        return false;
+    tnd_order_head_t head;
+    bool ended, any = tnd_order_head(world->order, &head) && head.epoch == epoch;
+    tnd_order_joined(world->order, epoch, &ended);
+    uint64_t roll = lane_random(random, 10);
+    if (ended && !any) {
+        tnd_order_close(world->order, epoch, &world->ledger);
+        world->walk =
+            (tnd_position_t){.epoch = epoch + 1 == epochs ? world->config.epochs : epoch + 1};
+        tnd_ledger_t expected = lane_ledger(&world->lane, world->walk);
+        cr_assert_eq(memcmp(&world->ledger, &expected, sizeof expected), 0);
+    } else if (any && (roll < 3 || world->out_count == 0) &&
+               (ended || tnd_order_ready(world->order) >= world->config.rows_wanted)) {
+        world_take(world, 1 + (uint32_t)lane_random(random, head.rows));
+    } else {
+        cr_assert_gt(world->out_count, 0, "stuck: %u", tnd_order_blocked_on(world->order));
+        uint32_t at = (uint32_t)lane_random(random, world->out_count);
+        if (roll < 4) {
+            world_lose(world, at);
+        } else if (roll < 5) { /* answered, and reported as lost before the answer came */
+            tnd_msg_t ticket = world->out[at];
+            world_lose(world, at);
+            world_drain(world);
+            world_answer(world, &ticket);
+        } else {
+            tnd_msg_t ticket = world_remove(world, at);
+            world_answer(world, &ticket);
+            if (roll < 6) {
+                world_drain(world);
+                world_answer(world, &ticket);
+            }
+        }
+    }
+    world_drain(world);
+    return true;
+}
+
+static void random_lane(uint64_t seed, lane_t *lane, tnd_order_config_t *config)
+{
+    static const uint64_t counts[] = {0, 1, 3, 7, 20, 60};
+    uint64_t random = seed;
+    *lane = (lane_t){.seed = seed,
+                     .count = counts[lane_random(&random, 6)],
+                     .lane = (uint32_t)lane_random(&random, 3),
+                     .kind = (lane_kind_t)lane_random(&random, 4)};
+    *config = (tnd_order_config_t){.self = 3,
+                                   .reader_count = 1 + (uint32_t)lane_random(&random, 3),
+                                   .epochs = 1 + (uint32_t)lane_random(&random, 4),
+                                   .block_rows = 1 + (uint32_t)lane_random(&random, 9),
+                                   .row_bytes_max = LANE_ROWS_MAX * LANE_BYTES_ROW,
+                                   .window_bytes = lane_random(&random, 3000),
+                                   .window_blocks = 1 + (uint32_t)lane_random(&random, 12),
+                                   .rows_wanted = lane_random(&random, 20),
+                                   .span_epochs = lane_random(&random, 4) == 0};
+    config->count = lane_random(&random, 2) == 0 ? lane->count : TND_UNKNOWN;
+}
+
+Test(order, rows_come_in_order_and_are_booked_once_whatever_the_schedule)
+{
+    static world_t world;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        lane_t lane;
+        tnd_order_config_t config;
+        uint64_t random = seed * 77;
+        random_lane(seed, &lane, &config);
+        world_open(&world, &lane, &config);
+        world_rewind(&world, 1, (tnd_position_t){0});
+        uint32_t generation = 1;
+        for (unsigned n = 0; world_step(&world, &random); n++) {
+            cr_assert_lt(n, 100000, "seed %lu never ends", seed);
+            if (generation < 8 && lane_random(&random, 50) == 0)
+                world_rewind(&world, ++generation, tnd_order_position(world.order));
+        }
+        cr_assert(tnd_ledger_balances(&world.ledger));
+        cr_assert_eq(world.ledger.read, config.epochs * lane.count);
+        cr_assert_eq(tnd_order_used_bytes(world.order), 0);
+        cr_assert_eq(tnd_order_used_blocks(world.order), 0);
+        cr_assert_eq(tnd_order_blocked_on(world.order), TND_WAIT_ENDED);
+        world_close(&world);
+    }
+}
+
+static const lane_t plain = {.count = 100};
+static const tnd_order_config_t small = {.self = 3,
+                                         .reader_count = 2,
+                                         .epochs = 1,
+                                         .count = 100,
+                                         .block_rows = 10,
+                                         .row_bytes_max = LANE_BYTES_ROW,
+                                         .window_bytes = 350,
+                                         .window_blocks = 4,
+                                         .rows_wanted = 5};
+
+Test(order, a_ticket_is_issued_only_with_room_for_its_largest_block)
+{
+    static world_t world;
+    world_open(&world, &plain, &small);
+    world_rewind(&world, 1, (tnd_position_t){0});
+
+    cr_assert_eq(world.out_count, 3, "350 bytes hold three blocks of 100");
+    cr_assert_eq(tnd_order_used_bytes(world.order), 300);
+    cr_assert(tnd_order_blocked_on(world.order) & TND_WAIT_MEMORY);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(world.out[i].ticket.first, 10 * i);
+        cr_assert_eq(world.out[i].to, readers[i % 2], "tickets are spread over the readers");
+    }
+    world_close(&world);
+}
+
+Test(order, a_lost_ticket_is_issued_again_with_its_reservation_and_the_first_answer_wins)
+{
+    static world_t world;
+    world_open(&world, &plain, &small);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    tnd_msg_t ticket = world.out[1];
+
+    world_lose(&world, 1);
+    world_drain(&world);
+
+    cr_assert_eq(world.out_count, 3);
+    cr_assert(world.out[2].ticket.first == 10 && world.out[2].ticket.attempt == 1);
+    cr_assert_eq(world.out[2].to, ticket.to);
+    cr_assert_eq(tnd_order_used_bytes(world.order), 300);
+    ticket.kind = TND_MSG_LOST;
+    tnd_order_lost(world.order, &ticket);
+    world_drain(&world);
+    cr_assert_eq(world.out_count, 3, "an attempt is lost once");
+
+    world_answer(&world, &ticket);
+    world_answer(&world, &world.out[2]);
+    world_answer(&world, &world.out[0]);
+    bool ended;
+    cr_assert_eq(tnd_order_joined(world.order, 0, &ended), 20);
+    world_close(&world);
+}
+
+Test(order, the_floor_waits_for_the_missing_block)
+{
+    static world_t world;
+    world_open(&world, &plain, &small);
+    world_rewind(&world, 1, (tnd_position_t){0});
+
+    world_answer(&world, &world.out[1]);
+    world_answer(&world, &world.out[2]);
+    cr_assert_eq(tnd_order_ready(world.order), 0);
+    cr_assert(tnd_order_blocked_on(world.order) & TND_WAIT_ORDER);
+    world_lose(&world, 0);
+    world_drain(&world);
+    cr_assert_eq(world.out[world.out_count - 1].ticket.floor.index, 0);
+    tnd_msg_t floor = world_remove(&world, world.out_count - 1);
+    world_answer(&world, &floor);
+    cr_assert_eq(tnd_order_ready(world.order), 30);
+    world_take(&world, 10);
+    world_drain(&world);
+    cr_assert_eq(world.out[world.out_count - 1].ticket.first, 30);
+    cr_assert_eq(world.out[world.out_count - 1].ticket.floor.index, 30);
+    world_close(&world);
+}
+
+Test(order, stale_generations_are_dropped)
+{
+    static world_t world;
+    world_open(&world, &plain, &small);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    tnd_msg_t old = world.out[0];
+    world_rewind(&world, 2, (tnd_position_t){.index = 5});
+
+    world_answer(&world, &old);
+    world_drain(&world);
+
+    cr_assert_eq(tnd_order_ready(world.order), 0);
+    cr_assert_eq(lane_live, 0);
+    cr_assert_eq(world.out[0].ticket.first, 5);
+    world_close(&world);
+}
+
+Test(order, tickets_behind_the_end_of_a_source_are_void)
+{
+    static world_t world;
+    lane_t lane = {.count = 12};
+    tnd_order_config_t config = small;
+    config.count = TND_UNKNOWN;
+    config.epochs = 2;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 3);
+
+    tnd_msg_t beyond = world.out[2], last = world.out[1];
+    world.out_count = 1;
+    world_answer(&world, &last);
+    world_drain(&world);
+    cr_assert_eq(world.out[1].ticket.epoch, 1, "the next epoch takes the place of the void");
+    world_answer(&world, &beyond);
+    world_drain(&world);
+    cr_assert_eq(lane_live, 1);
+    tnd_msg_t first = world_remove(&world, 0);
+    world_answer(&world, &first);
+    bool ended;
+    cr_assert_eq(tnd_order_joined(world.order, 0, &ended), 12);
+    cr_assert(ended);
+    world_close(&world);
+}
+
+Test(order, a_short_lane_does_not_run_away_from_the_epoch_being_composed)
+{
+    static world_t world;
+    lane_t lane = {.count = 1};
+    tnd_order_config_t config = small;
+    config.count = 1;
+    config.epochs = TND_ENDLESS;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 2, "this epoch and the next");
+
+    world_answer(&world, &world.out[0]);
+    world_drain(&world);
+    cr_assert_eq(world.out_count, 2);
+    world_take(&world, 1);
+    tnd_order_close(world.order, 0, &world.ledger);
+    world_drain(&world);
+    cr_assert_eq(world.out_count, 3);
+    cr_assert_eq(world.out[2].ticket.epoch, 2);
+    world_close(&world);
+}
+
+Test(order, blocks_shrink_when_their_slowest_stage_takes_too_long)
+{
+    static world_t world;
+    tnd_order_config_t config = small;
+    config.block_ns = 20000;
+    world_open(&world, &plain, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+
+    tnd_msg_t block = lane_answer(&plain, &world.out[0]);
+    block.block.work_ns = 50000; /* 5000 a position: 4 fit */
+    cr_assert_eq(tnd_order_block(world.order, &block, NULL), TND_OK);
+    world_take(&world, 10);
+    world_drain(&world);
+
+    cr_assert_eq(world.out[3].ticket.count, 4);
+    world_close(&world);
+}
+
+static void spoil_rows(tnd_block_note_t *block)
+{
+    block->rows--;
+}
+static void spoil_lane(tnd_block_note_t *block)
+{
+    block->lane++;
+}
+static void spoil_first(tnd_block_note_t *block)
+{
+    block->first++;
+}
+static void spoil_far(tnd_block_note_t *block)
+{
+    block->first = 90;
+}
+static void spoil_asked(tnd_block_note_t *block)
+{
+    block->asked++;
+}
+static void spoil_count(tnd_block_note_t *block)
+{
+    block->count--, block->rows--;
+}
+static void spoil_more(tnd_block_note_t *block)
+{
+    block->count++, block->rows++;
+}
+static void spoil_end(tnd_block_note_t *block)
+{
+    block->end = true;
+}
+static void spoil_bytes(tnd_block_note_t *block)
+{
+    block->bytes = 101;
+}
+static void spoil_origin(tnd_block_note_t *block)
+{
+    static const uint32_t origin[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10};
+    block->origin = origin;
+}
+static void spoil_order(tnd_block_note_t *block)
+{
+    static const uint32_t origin[10] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 8};
+    block->origin = origin;
+}
+static void spoil_bad(tnd_block_note_t *block)
+{
+    static const uint32_t origin[8] = {0}, bad[2] = {3, 3};
+    block->origin = origin;
+    block->rows = 8;
+    block->bad = bad;
+    block->bad_count = 2;
+}
+
+Test(order, a_block_that_breaks_its_ticket_is_refused_with_its_place)
+{
+    static void (*const spoils[])(tnd_block_note_t *) = {
+        spoil_rows, spoil_lane, spoil_first, spoil_far,    spoil_asked, spoil_count,
+        spoil_more, spoil_end,  spoil_bytes, spoil_origin, spoil_order, spoil_bad};
+    static world_t world;
+    for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        world_open(&world, &plain, &small);
+        world_rewind(&world, 1, (tnd_position_t){0});
+        tnd_msg_t block = lane_answer(&plain, &world.out[0]);
+        spoils[i](&block.block);
+        tnd_error_t error = {""};
+        cr_assert_eq(tnd_order_block(world.order, &block, &error), TND_FAILED, "%zu", i);
+        cr_assert_not_null(strstr(error.text, ", epoch 0, positions "), "%s", error.text);
+        world_close(&world);
+    }
+}
+
+Test(order, an_operation_that_is_not_deterministic_is_named)
+{
+    static world_t world;
+    tnd_error_t error = {""};
+    lane_t lane = {.count = 100, .kind = LANE_EXPANDED, .seed = 1}, other = lane;
+    other.seed = 2;
+    tnd_order_config_t config = small;
+    config.row_bytes_max *= LANE_ROWS_MAX;
+    config.window_bytes *= LANE_ROWS_MAX;
+    for (uint32_t at = 0; at < 2; at++) { /* joined already, or waiting for the floor */
+        world_open(&world, &lane, &config);
+        world_rewind(&world, 1, (tnd_position_t){0});
+        world_answer(&world, &world.out[at]);
+        tnd_msg_t second = lane_answer(&other, &world.out[at]);
+        cr_assert_eq(tnd_order_block(world.order, &second, &error), TND_FAILED);
+        cr_assert_not_null(strstr(error.text, "not deterministic"), "%s", error.text);
+        world_close(&world);
+    }
+}
+
+Test(order, a_batch_of_rows_fits_whatever_the_window)
+{
+    static world_t world;
+    lane_t lane = {.count = 10000, .kind = LANE_EMPTYING};
+    tnd_order_config_t config = small;
+    config.count = lane.count;
+    config.window_blocks = 2;
+    config.window_bytes = 0;
+    config.rows_wanted = 200;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+
+    while (world.out_count > 0) {
+        tnd_msg_t ticket = world_remove(&world, 0);
+        world_answer(&world, &ticket);
+        world_drain(&world);
+    }
+
+    cr_assert_geq(tnd_order_ready(world.order), 200);
+    world_close(&world);
+}
