@@ -6,6 +6,14 @@
  *  input; when all have it the reducer says CLOSED and both sides forget the round.  So a reducer
  *  that dies is rebuilt by its feeders posting again what is not closed, and the same bits come
  *  out.  Posting twice is harmless.
+ *
+ *  A replica posts in ascending order of (round, reducer_slot), and a feeder that has a new
+ *  connection posts all its unclosed rounds again in that order before any other.  Hence a replica
+ *  that goes on without posting to an open round has seen it closed by a reducer that is gone: all
+ *  have its result, and the round is closed for those who posted.  A feeder that hears CLOSED of a
+ *  round without ever having got its root has found a replica that left out a reduction.
+ *
+ *  A feeder keeps at most `rounds_max` rounds that are not closed.
  */
 #ifndef TND_RUNTIME_CORE_ROUND_H
 #define TND_RUNTIME_CORE_ROUND_H
@@ -24,11 +32,17 @@ typedef struct tnd_rounds tnd_rounds_t;
 size_t tnd_rounds_bytes(const tnd_round_config_t *config);
 tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config);
 
-/*  Takes the payload of a POST: it is kept until FORGET, or comes back as DROP (a duplicate). */
+/*  Takes the payload of a POST, whatever it returns: it is kept until FORGET, or comes back as DROP
+ *  (a duplicate, or a round that is closed: the feeder is told so again).  TND_FAILED: no node of
+ * the tree, another feeder's replicas, a node that overlaps another, or too many rounds.
+ */
 tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
-/*  The root of a round asked for by REDUCE; kept until FORGET. */
+/*  The root of a round asked for by REDUCE, a payload of its own: kept until FORGET, or comes back
+ *  as DROP if nobody waits for it.
+ */
 void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root);
 void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg);
+/*  A feeder that is back gets the results again that it has not said it has. */
 void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t feeder);
 void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t feeder);
 
@@ -36,7 +50,9 @@ void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t feeder);
 uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t round, uint32_t reducer_slot,
                           tnd_post_note_t *posts, uint32_t room);
 
-/*  REDUCE, RESULT and CLOSED to feeders, FORGET, DROP. */
+/*  REDUCE, RESULT and CLOSED to feeders, FORGET (of each node of a closed round, and of its root as
+ *  msg.kind RESULT; also in `payload`), DROP.  To be drained before the next event.
+ */
 bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self);
 /*  The replicas that the oldest open round misses: fills `ids`, returns how many there are. */
