@@ -7,11 +7,17 @@
 
 #include "runtime/graph/options.h"
 
+/*  `step: {plugin: mlp, hidden: 128}`: all but the name is the plugin's own. */
+typedef struct {
+    const char *plugin;
+    tnd_pairs_t options; /* of type VALUE; tnd_pairs_print gives them as text */
+} tnd_step_options_t;
+
 typedef struct {
     uint64_t depth;
-    tnd_strings_t devices;   /* empty: cpu:0 */
-    const tnd_value_t *step; /* NULL: none */
-    const char *after;       /* NULL: none */
+    tnd_strings_t devices;          /* as the actor says; those of a host are in the plan */
+    const tnd_step_options_t *step; /* NULL: none */
+    const char *after;              /* NULL: none */
     bool digest;
 } tnd_feeder_options_t;
 

@@ -3,6 +3,31 @@
 
 #include "runtime/registry.h"
 
+static const tnd_option_t step_options[] = {
+    {.name = "plugin",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_step_options_t, plugin),
+     .help = "the step's name; it is in NAME.so"},
+    {.name = "*",
+     .type = TND_OPTION_VALUE,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_step_options_t, options),
+     .help = "the plugin's own options"},
+};
+
+static const tnd_table_t step_table = {
+    .name = "step",
+    .help = "what computes on a batch",
+    TND_OPTIONS(step_options),
+    .size = sizeof(tnd_step_options_t),
+};
+
+static const tnd_table_t *step_at(size_t index)
+{
+    return index == 0 ? &step_table : NULL;
+}
+
 static const tnd_option_t options[] = {
     {.name = "depth",
      .type = TND_OPTION_U64,
@@ -19,9 +44,10 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_feeder_options_t, devices),
      .help = "the devices of each host that feeds, such as [cuda:0, cuda:1]; by default cpu:0"},
     {.name = "step",
-     .type = TND_OPTION_MAP,
+     .type = TND_OPTION_TABLE,
      .role = TND_ROLE_GRAPH,
      .fallback = "",
+     .parts = step_at,
      .offset = offsetof(tnd_feeder_options_t, step),
      .help =
          "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},

@@ -6,13 +6,21 @@
 
 #include "runtime/graph/yaml.h"
 
+/*  One `batch.size=64`: maps around a value, as many as the path has names. */
+typedef struct setting {
+    struct setting *next;
+    tnd_value_t *tree;
+    unsigned depth;
+} setting_t;
+
 struct tnd_graph {
     tnd_arena_t *arena;
     tnd_diagnostics_t *reading; /* found while texts were read */
     tnd_diagnostics_t *checked; /* and those of the last check */
     tnd_value_t *base;          /* the graph's own file and calls */
     tnd_value_t *overlays;      /* a list */
-    tnd_value_t *settings;      /* a list of maps: what was set, in order */
+    setting_t *first_setting;   /* what was set, in order */
+    setting_t *last_setting;
     uint32_t origins;
     bool broken; /* a text could not be read to its end */
     const char *directory;
@@ -57,7 +65,6 @@ static tnd_graph_t *graph_new(void)
     self->arena = arena;
     self->reading = tnd_diagnostics_new(arena);
     self->overlays = tnd_value_list(arena, (tnd_mark_t){0});
-    self->settings = tnd_value_list(arena, (tnd_mark_t){0});
     self->directory = ".";
     return self;
 }
@@ -181,15 +188,20 @@ void tnd_graph_set(tnd_graph_t *self, const char *key, const char *value)
     }
     /* From the last name of the path to the first, each a map around what is there so far. */
     char *path = tnd_arena_text(self->arena, key, strlen(key));
+    setting_t *setting = tnd_arena_take(self->arena, sizeof *setting);
     for (char *dot = strrchr(path, '.'); dot != NULL; dot = strrchr(path, '.')) {
         tnd_value_t *map = tnd_value_map(self->arena, mark);
         tnd_value_put(self->arena, map, dot + 1, mark, tree);
         tree = map;
         *dot = '\0';
+        setting->depth++;
     }
     tnd_value_t *map = tnd_value_map(self->arena, mark);
     tnd_value_put(self->arena, map, path, mark, tree);
-    tnd_value_append(self->arena, self->settings, map);
+    setting->tree = map;
+    setting->depth++;
+    *(self->last_setting != NULL ? &self->last_setting->next : &self->first_setting) = setting;
+    self->last_setting = setting;
 }
 
 void tnd_graph_place(tnd_graph_t *self, const char *overlay_yaml)
@@ -211,23 +223,37 @@ void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose)
                                           .open_ended = purpose->open_ended};
 }
 
+/*  `base` with the value at the path of `tree`, which has `depth` names, replaced as a whole. */
+static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_value_t *tree,
+                             unsigned depth)
+{
+    if (depth == 0)
+        return (tnd_value_t *)tree;
+    const tnd_value_entry_t *entry = &tree->entries[0];
+    bool map = base != NULL && base->type == TND_VALUE_MAP;
+    tnd_value_t *copy =
+        map ? tnd_value_merge(self->arena, base, tnd_value_map(self->arena, base->mark))
+            : tnd_value_map(self->arena, tree->mark);
+    tnd_value_put(self->arena, copy, entry->key, entry->mark,
+                  replaced(self, tnd_value_get(base, entry->key), entry->value, depth - 1));
+    return copy;
+}
+
 /*  Lays what was set on the tree.  A path that begins with an actor's name is one of `actors:`. */
 static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
                                    tnd_diagnostics_t *diagnostics)
 {
-    for (size_t i = 0; i < self->settings->count; i++) {
-        tnd_value_t *set = self->settings->items[i];
-        const tnd_value_entry_t *entry = &set->entries[0];
+    for (const setting_t *at = self->first_setting; at != NULL; at = at->next) {
+        const tnd_value_entry_t *entry = &at->tree->entries[0];
         const tnd_value_t *actors = tnd_value_get(root, "actors");
-        bool top = tnd_options_find(&tnd_settings_table, entry->key) != NULL;
-        if (tnd_value_entry(actors, entry->key) != NULL && entry->value->type == TND_VALUE_MAP) {
-            tnd_value_t *under = tnd_value_map(self->arena, set->mark);
-            tnd_value_put(self->arena, under, "actors", entry->mark, set);
-            root = tnd_value_merge(self->arena, root, under);
+        if (tnd_value_entry(actors, entry->key) != NULL && at->depth > 1) {
+            tnd_value_t *under = tnd_value_map(self->arena, at->tree->mark);
+            tnd_value_put(self->arena, under, "actors", entry->mark, at->tree);
+            root = replaced(self, root, under, at->depth + 1);
             continue;
         }
-        if (top) {
-            root = tnd_value_merge(self->arena, root, set);
+        if (tnd_options_find(&tnd_settings_table, entry->key) != NULL) {
+            root = replaced(self, root, at->tree, at->depth);
             continue;
         }
         tnd_nearest_t nearest = {.word = entry->key};

@@ -610,8 +610,9 @@ static void parse_field(field_t *field, const tnd_value_t *value, void *out)
         parse_extent(field, value, out);
         return;
     case TND_OPTION_TABLE:
-        *(const void **)out = tnd_options_parse(field->context, field->option->parts(0), value,
-                                                field->key, value->mark);
+        *(const void **)out = tnd_options_parse(
+            field->context, field->option->parts(0), value,
+            tnd_arena_format(field->context->arena, "`%s`", field->key), value->mark);
         field->failed = field->failed || *(const void **)out == NULL;
         return;
     case TND_OPTION_PART:
@@ -682,9 +683,11 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
 static bool is_misspelt(const tnd_table_t *table, const tnd_value_t *map,
                         const tnd_option_t *option)
 {
+    bool takes_all =
+        table->option_count > 0 && catches_all(&table->options[table->option_count - 1]);
     for (size_t i = 0; map != NULL && map->type == TND_VALUE_MAP && i < map->count; i++) {
         tnd_nearest_t nearest = {.word = map->entries[i].key};
-        if (tnd_options_find(table, map->entries[i].key) != NULL)
+        if (takes_all || tnd_options_find(table, map->entries[i].key) != NULL)
             continue;
         tnd_nearest_offer(&nearest, option->name);
         if (nearest.best != NULL)
@@ -858,7 +861,7 @@ static void print_part(const tnd_part_t *part, unsigned roles, FILE *out)
     fputc('}', out);
 }
 
-static void print_pairs(const tnd_pairs_t *pairs, FILE *out)
+void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
 {
     /* Columns keep the order in which they are written: it is the order of the schema. */
     fputc('{', out);
@@ -986,7 +989,7 @@ void tnd_options_print(const tnd_table_t *table, const void *options, unsigned r
         fprintf(out, "%s%s: ", separator, option->name);
         separator = ", ";
         if (catches_all(option))
-            print_pairs((const tnd_pairs_t *)(const void *)field, out);
+            tnd_pairs_print((const tnd_pairs_t *)(const void *)field, out);
         else
             print_field(option, field, roles, out);
     }

@@ -176,6 +176,9 @@ void tnd_options_check_overlay(const tnd_options_context_t *context, const tnd_t
  */
 void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out);
 
+/*  Writes pairs as a map on one line, in the order written. */
+void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
+
 /*  "a number of rows from 1", "bytes such as 64MiB": what an option expects, for errors and help.
  *  The text lives in `arena`.
  */

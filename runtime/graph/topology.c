@@ -684,9 +684,9 @@ static void check_after(resolver_t *self, uint32_t index)
         tnd_diagnostics_help(diagnostics, "write `after: %s`", after_of(&self->actors[first]));
         return;
     }
-    const tnd_value_t *const *step = field_of(feeder, "step", TND_OPTION_MAP);
+    const void *const *step = field_of(feeder, "step", TND_OPTION_TABLE);
     if (step != NULL && *step != NULL) {
-        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, (*step)->mark,
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, option_mark(feeder, "step"),
                             "`%s` comes after `%s` and evaluates its models: it has no step of "
                             "its own",
                             feeder->name, after);

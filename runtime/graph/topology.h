@@ -4,7 +4,7 @@
  *
  *  The graph itself understands some options of kinds by their names, wherever a kind has them:
  *  `workers` (U64), `devices` (STRINGS), `replicas` and `size` (U64), `after` (STRING), `step`
- *  (MAP), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
+ *  (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
  *
  *  Ownership: everything lives in the arena it was resolved with.  Threads: const; any.
  */

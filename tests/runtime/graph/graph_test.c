@@ -115,6 +115,29 @@ Test(graph, a_value_is_set_by_its_path)
     tnd_graph_destroy(&graph);
 }
 
+Test(graph, what_is_set_replaces_the_whole_value)
+{
+    tnd_graph_t *graph = compose();
+    tnd_graph_set(graph, "read.source", "pipe");
+    tnd_graph_set(graph, "read.shuffle", "none");
+    tnd_graph_set(graph, "read.epochs", "1");
+    tnd_graph_set(graph, "read.source", "{idx: {}}");
+    tnd_graph_set(graph, "read.source.idx.label", "c.gz");
+    tnd_graph_set(graph, "name", "first");
+    tnd_graph_set(graph, "name", "second");
+
+    const tnd_plan_t *plan = plan_of(graph);
+
+    const tnd_instance_t *read = find(plan, "read.0");
+    const tnd_part_t *source =
+        tnd_options_field(&read->kind->table, read->options, "source", TND_OPTION_PART);
+    const tnd_pairs_t *columns = source->options;
+    cr_expect_eq(columns->count, 1);
+    cr_expect_str_eq(columns->items[0].text, "c.gz");
+    cr_expect_str_eq(plan->name, "second");
+    tnd_graph_destroy(&graph);
+}
+
 Test(graph, a_bad_override_is_shown_where_it_was_written)
 {
     tnd_graph_t *graph = compose();
