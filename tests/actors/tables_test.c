@@ -1,0 +1,106 @@
+/*  Covers every option table of kinds, sources and operations: what a table says of itself holds,
+ *  so that a mistake in one is found here and not by the first user of the option.
+ */
+#include "runtime/registry.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/graph/topology.h"
+
+static void check_table(const tnd_table_t *table);
+
+static void check_fallback(const tnd_table_t *table, const tnd_option_t *option)
+{
+    uint64_t field[16] = {0};
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
+    tnd_options_context_t context = {.arena = arena, .diagnostics = diagnostics};
+    if (option->fallback != NULL && option->fallback[0] != '\0')
+        cr_expect(tnd_option_parse(&context, option,
+                                   tnd_value_scalar(arena, (tnd_mark_t){0}, option->fallback),
+                                   field),
+                  "the default of %s.%s is no value of it", table->name, option->name);
+    cr_expect(strlen(tnd_option_expects(arena, option)) > 0);
+    tnd_arena_destroy(&arena);
+}
+
+static void check_option(const tnd_table_t *table, size_t index)
+{
+    const tnd_option_t *option = &table->options[index];
+    bool rest = strcmp(option->name, "*") == 0;
+    cr_expect(rest ? index + 1 == table->option_count : tnd_options_is_name(option->name), "%s.%s",
+              table->name, option->name);
+    cr_expect(option->help != NULL && strlen(option->help) > 5, "%s.%s has no help", table->name,
+              option->name);
+    cr_expect(option->role == TND_ROLE_GRAPH || option->role == TND_ROLE_PLACE ||
+                  option->role == TND_ROLE_SECURE || option->role == TND_ROLE_TUNE,
+              "%s.%s has no role", table->name, option->name);
+    cr_expect_lt(option->offset, table->size, "%s.%s lies outside its struct", table->name,
+                 option->name);
+    cr_expect(option->type != TND_OPTION_ENUM || option->choices != NULL, "%s.%s has no choices",
+              table->name, option->name);
+    for (size_t i = 0; i < index; i++)
+        cr_expect_str_neq(table->options[i].name, option->name, "%s.%s is there twice", table->name,
+                          option->name);
+    if (!rest)
+        check_fallback(table, option);
+    if (option->type == TND_OPTION_TABLE) {
+        cr_assert(option->parts != NULL && option->parts(0) != NULL);
+        check_table(option->parts(0));
+    }
+    if (option->type == TND_OPTION_PART || option->type == TND_OPTION_PARTS)
+        cr_expect(option->parts != NULL, "%s.%s names no parts", table->name, option->name);
+}
+
+static void check_table(const tnd_table_t *table)
+{
+    cr_expect(tnd_options_is_name(table->name), "%s", table->name);
+    cr_expect(table->help != NULL && strlen(table->help) > 5, "%s has no help", table->name);
+    for (size_t i = 0; i < table->option_count; i++)
+        check_option(table, i);
+}
+
+Test(tables, those_of_kinds_hold_what_they_say)
+{
+    size_t count = 0;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+
+    cr_expect_geq(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        check_table(&kinds[i]->table);
+        cr_expect(kinds[i]->inlet_count + kinds[i]->outlet_count > 0);
+        if (i > 0)
+            cr_expect_lt(strcmp(kinds[i - 1]->table.name, kinds[i]->table.name), 0);
+    }
+    check_table(&tnd_settings_table);
+}
+
+Test(tables, those_of_sources_hold_what_they_say)
+{
+    size_t count = 0;
+    const tnd_source_spec_t *const *sources = tnd_registry_sources(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        check_table(&sources[i]->table);
+        cr_expect_eq(tnd_registry_source_table(i), &sources[i]->table);
+        if (i > 0)
+            cr_expect_lt(strcmp(sources[i - 1]->table.name, sources[i]->table.name), 0);
+    }
+    cr_expect_null(tnd_registry_source_table(count));
+}
+
+Test(tables, those_of_operations_hold_what_they_say)
+{
+    size_t count = 0;
+    const tnd_op_spec_t *const *ops = tnd_registry_ops(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        check_table(&ops[i]->table);
+        cr_expect_eq(tnd_registry_op_table(i), &ops[i]->table);
+        if (i > 0)
+            cr_expect_lt(strcmp(ops[i - 1]->table.name, ops[i]->table.name), 0);
+    }
+    cr_expect_null(tnd_registry_op_table(count));
+}
