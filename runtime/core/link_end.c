@@ -51,6 +51,14 @@ static bool differ(uint64_t a, uint64_t b)
     return a != 0 && b != 0 && a != b;
 }
 
+/*  Keeps a text, cut at its end if it is too long. */
+static void keep_why(tnd_end_t *self, const char *why)
+{
+    size_t length = strnlen(why, sizeof self->why - 1);
+    memcpy(self->why, why, length);
+    self->why[length] = '\0';
+}
+
 /*  Whether the peer's terms fit ours; `why` names the first that does not. */
 static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
 {
@@ -82,8 +90,7 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
                  (unsigned long long)ours->numeric);
     else
         return true;
-    strncpy(self->why, error.text, sizeof self->why - 1);
-    self->why[sizeof self->why - 1] = '\0';
+    keep_why(self, error.text);
     return false;
 }
 
@@ -169,8 +176,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (msg->kind == TND_MSG_REFUSE) {
         self->state = TND_END_REFUSED;
         clear_dues(self);
-        strncpy(self->why, msg->refuse.why, sizeof self->why - 1);
-        self->why[sizeof self->why - 1] = '\0';
+        keep_why(self, msg->refuse.why);
         return TND_END_REFUSAL;
     }
     return TND_END_NOTHING;
