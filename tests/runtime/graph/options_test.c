@@ -100,11 +100,19 @@ static parsed_t parse(const char *text)
     return parsed;
 }
 
+static void release(parsed_t *parsed)
+{
+    free(parsed->errors);
+    free(parsed->print);
+    tnd_arena_destroy(&parsed->context.arena);
+}
+
 static void expect_error(const char *text, const char *part)
 {
     parsed_t parsed = parse(text);
     cr_expect_null(parsed.options, "`%s` passed", text);
     cr_expect(strstr(parsed.errors, part) != NULL, "`%s` gave\n%s", text, parsed.errors);
+    release(&parsed);
 }
 
 Test(options, a_table_fills_a_struct)
@@ -133,6 +141,7 @@ Test(options, a_table_fills_a_struct)
     cr_expect_eq(options->ops.count, 2);
     cr_expect_str_eq(((const flip_t *)options->ops.items[0].options)->column, "image");
     cr_expect_str_eq(((const flip_t *)options->ops.items[1].options)->column, "x");
+    release(&parsed);
 }
 
 Test(options, what_is_not_given_is_the_default)
@@ -147,6 +156,7 @@ Test(options, what_is_not_given_is_the_default)
     cr_expect_eq(parsed.options->wait, UINT64_C(10000000000));
     cr_expect_null(parsed.options->file);
     cr_expect_eq(parsed.options->devices.count, 0);
+    release(&parsed);
 }
 
 Test(options, every_error_of_a_map_is_reported)
@@ -161,6 +171,7 @@ Test(options, every_error_of_a_map_is_reported)
     cr_expect(strstr(parsed.errors, "64 lacks a unit") != NULL);
     cr_expect(strstr(parsed.errors, "another kind") != NULL);
     cr_expect(strstr(parsed.errors, "5 errors") != NULL);
+    release(&parsed);
 }
 
 Test(options, numbers_that_could_be_misread_are_refused)
@@ -208,6 +219,9 @@ Test(options, equal_meanings_print_equally)
 
     cr_expect_str_eq(spelt.print, silent.print);
     cr_expect_str_neq(other.print, silent.print);
+    release(&spelt);
+    release(&silent);
+    release(&other);
 }
 
 Test(options, an_overlay_may_change_all_but_the_graph)
@@ -231,6 +245,9 @@ Test(options, an_overlay_may_change_all_but_the_graph)
 
     cr_expect_eq(tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR), 1);
     cr_expect(tnd_diagnostics_has(diagnostics, TND_T032_OVERLAY));
+    release(&base);
+    release(&over);
+    tnd_arena_destroy(&arena);
 }
 
 Test(options, maps_merge_lists_are_replaced_and_null_restores_the_default)
@@ -251,6 +268,7 @@ Test(options, maps_merge_lists_are_replaced_and_null_restores_the_default)
     cr_expect(tnd_value_equal(merged, values[2]));
     cr_expect_not(tnd_value_equal(merged, values[0]));
     cr_expect_eq(tnd_value_get(tnd_value_get(values[0], "a"), "y")->text[0], '2');
+    tnd_arena_destroy(&arena);
 }
 
 Test(options, quantities_are_exact)
