@@ -30,6 +30,8 @@ static void drop_buffer(void *data, void *hint)
 {
     (void)data;
     tnd_buffer_t *buffer = hint;
+    bool is_sealed = tnd_buffer_sealed(buffer);
+    assert(is_sealed);
     tnd_buffer_drop(&buffer);
 }
 

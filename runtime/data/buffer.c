@@ -81,6 +81,11 @@ void tnd_buffer_seal(tnd_buffer_t *self)
     atomic_store_explicit(&self->sealed, true, memory_order_release);
 }
 
+bool tnd_buffer_sealed(const tnd_buffer_t *self)
+{
+    return atomic_load_explicit(&self->sealed, memory_order_acquire);
+}
+
 tnd_buffer_t *tnd_buffer_hold(tnd_buffer_t *self)
 {
     assert(atomic_load_explicit(&self->sealed, memory_order_acquire));

@@ -37,6 +37,10 @@ tnd_buffer_t *tnd_buffer_wrap(tnd_buffer_kind_t kind, void *data, size_t size_by
 
 /*  From here on the content never changes. */
 void tnd_buffer_seal(tnd_buffer_t *self);
+/*  Whether it is; who gets a buffer from another thread by a way that tools cannot follow asks this
+ *  before anything else.
+ */
+bool tnd_buffer_sealed(const tnd_buffer_t *self);
 tnd_buffer_t *tnd_buffer_hold(tnd_buffer_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_buffer_drop(tnd_buffer_t **self_p);
