@@ -61,6 +61,8 @@ typedef struct {
     uint32_t route_count, route_room;
     visitor_t *visitors;
     uint32_t visitor_count, visitor_room;
+    uint64_t turned_away[STRANGERS_MAX]; /* a ring of hashes of identities */
+    uint32_t turned_away_count;
 } binder_t;
 
 /*  Where a peer of a bound port is found. */
@@ -475,24 +477,38 @@ static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
 /* --- receiving --------------------------------------------------------------------------------
  */
 
-/*  Turns away what does not speak as it should: the connection ends, the user is told once. */
-static void turn_away(hub_t *self, binder_t *binder, int fd, tnd_actor_id_t id, zmq_msg_t *from,
+static bool is_turned_away(const binder_t *self, uint64_t hash)
+{
+    for (uint32_t i = 0; i < STRANGERS_MAX && i < self->turned_away_count; i++)
+        if (self->turned_away[i] == hash)
+            return true;
+    return false;
+}
+
+/*  Turns away what does not speak as it should: the connection ends, the user is told once, however
+ *  much of it was read already.  Peers of the first ZMTP do not say by which descriptor they came:
+ *  then all who have not said who they are have to go; those who mean well come again.
+ */
+static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *from,
                       const char *why)
 {
-    char text[256];
+    if (is_turned_away(binder, hash))
+        return;
+    binder->turned_away[binder->turned_away_count++ % STRANGERS_MAX] = hash;
+    int fd = zmq_msg_get(from, ZMQ_SRCFD);
     const char *address = zmq_msg_gets(from, "Peer-Address");
+    char text[256];
     snprintf(text, sizeof text, "a connection%s%s to %s was turned away: %s",
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
-    tnd_peers_turned_away(&self->peers, binder->port, id, text);
-    if (fd < 0)
-        return;
-    for (uint32_t i = 0; i < binder->visitor_count; i++)
-        if (binder->visitors[i].fd == fd) {
-            tnd_watch_cut(fd);
-            binder->visitors[i].known = true;
-            return;
+    tnd_peers_turned_away(&self->peers, binder->port, TND_NOBODY, text);
+    for (uint32_t i = 0; i < binder->visitor_count; i++) {
+        visitor_t *visitor = &binder->visitors[i];
+        if (!visitor->known && (fd < 0 || visitor->fd == fd)) {
+            tnd_watch_cut(visitor->fd);
+            visitor->known = true; /* dealt with: its end will be said */
         }
+    }
 }
 
 static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *hello, const char *why)
@@ -600,8 +616,7 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
     if (peer == NULL) {
         if (status != TND_OK && binder != NULL) {
             drain_watch(self, source);
-            turn_away(self, binder, zmq_msg_get(&parts[0], ZMQ_SRCFD), TND_NOBODY, &parts[0],
-                      error.text);
+            turn_away(self, binder, hash, &parts[0], error.text);
         }
         return false;
     }
