@@ -1,18 +1,78 @@
 /*  actors/op/ops.c - the list of operations, as the runtime asks for it. */
+#include "actors/op/ops.h"
+
+#include <assert.h>
+
 #include "runtime/registry.h"
 
-#define OP(name) extern const tnd_op_spec_t tnd_op_##name##_spec;
+static const tnd_op_spec_t *const specs[] = {
+#define OP(name) &tnd_op_##name##_spec,
 #include "actors/op/ops.def"
 #undef OP
+    NULL};
 
-static const tnd_op_spec_t *const ops[] = {
-#define OP(name) &tnd_op_##name##_spec,
+static const tnd_op_t *const ops[] = {
+#define OP(name) &tnd_op_##name,
 #include "actors/op/ops.def"
 #undef OP
     NULL};
 
 const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p)
 {
-    *count_p = sizeof ops / sizeof ops[0] - 1;
-    return ops;
+    *count_p = sizeof specs / sizeof specs[0] - 1;
+    return specs;
+}
+
+const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
+{
+    for (const tnd_op_t *const *op = ops; *op != NULL; op++)
+        if ((*op)->spec == spec)
+            return *op;
+    return NULL;
+}
+
+tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
+                         tnd_error_t *error)
+{
+    char text[256];
+    int index = tnd_schema_find(in, column);
+    if (index < 0)
+        return tnd_fail(error, "there is no column `%s` here; there are: %s", column,
+                        tnd_schema_text(in, text, sizeof text));
+    *index_p = (uint32_t)index;
+    return TND_OK;
+}
+
+tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error)
+{
+    if (tnd_dtype_parse(name, dtype_p))
+        return TND_OK;
+    return tnd_fail(error,
+                    "there is no type `%s`; there are u8, i8, u16, i16, u32, i32, u64, i64, f16, "
+                    "bf16, f32, f64 and bool",
+                    name);
+}
+
+tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint32_t index,
+                            tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
+                            tnd_error_t *error)
+{
+    *facts = (tnd_op_facts_t){.rows_max = 1, .reads = UINT32_C(1) << index};
+    for (uint32_t i = 0; i < in->count; i++) {
+        const tnd_column_t *column = &in->columns[i];
+        if (i == index)
+            TND_TRY(tnd_schema_add(&facts->schema, column->name, dtype, rank, shape, error));
+        else
+            TND_TRY(tnd_schema_add(&facts->schema, column->name, column->dtype, column->rank,
+                                   column->shape, error));
+    }
+    return TND_OK;
+}
+
+void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but)
+{
+    out->rows = in->rows;
+    for (uint32_t i = 0; i < columns; i++)
+        if (i != but)
+            out->columns[i] = in->columns[i];
 }

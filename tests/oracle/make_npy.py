@@ -4,8 +4,9 @@
 
 FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE stands
 FILE.rows: rows (5 * i + 3) mod n for i = 0 ... n - 1 as they must be read, little-endian.
-FOLDER/ops.txt has a line a chain: name, columns that go in, columns that come out, operations; each
-column is a file FOLDER/NAME.in.COLUMN.npy or NAME.out.COLUMN.npy.
+FOLDER/ops.txt has a line a chain: name, whether the rows are read in reverse, columns, operations,
+separated by `|`; a column is read from FOLDER/NAME.in.COLUMN.npy, and FOLDER/NAME.out.COLUMN.npy (or
+NAME.rev.COLUMN.npy) is what the chain must make of it.
 """
 import gzip
 import io
@@ -101,8 +102,118 @@ def make_refused():
         file.write(whole.getvalue() + b"x")
 
 
+def make_ops():
+    lines = []
+
+    def case(name, ops, columns, expected):
+        for column, array in columns.items():
+            np.save(path("%s.in.%s.npy" % (name, column)), array)
+        for reverse in (0, 1):
+            rows = {c: np.ascontiguousarray(a[::-1] if reverse else a) for c, a in columns.items()}
+            for column, array in expected(rows).items():
+                np.save(path("%s.%s.%s.npy" % (name, "rev" if reverse else "out", column)), array)
+            lines.append("%s|%d|%s|%s" % (name, reverse, ",".join(columns), ops))
+
+    f32, f64, f16 = np.float32, np.float64, np.float16
+    label = numbers("uint8", (300,))
+    pixels = np.arange(300 * 28 * 28, dtype=np.uint32).astype(np.uint8).reshape(300, 28, 28)
+    case("u8", "{scale: {column: x}}", {"x": pixels, "label": label},
+         lambda r: {"x": r["x"].astype(f32) / f32(255), "label": r["label"]})
+    case("u8_span", "{scale: {column: x, range: [-1, 1]}}", {"x": pixels[:40]},
+         lambda r: {"x": r["x"].astype(f32) / f32(255) * f32(2) + f32(-1)})
+    case("u8_f64", "{scale: {column: x, to: f64}}", {"x": pixels[:40]},
+         lambda r: {"x": r["x"].astype(f64) / 255.0})
+    case("u8_f16", "{scale: {column: x, to: f16}}", {"x": pixels[:40]},
+         lambda r: {"x": (r["x"].astype(f32) / f32(255)).astype(f16)})
+    case("bools", "{scale: {column: x, range: [-0.5, 3]}}", {"x": numbers("bool", (50, 3))},
+         lambda r: {"x": r["x"].astype(f32) / f32(1) * f32(3.5) + f32(-0.5)})
+    for dtype, least, span in (("int8", -2**7, 2**8 - 1), ("int16", -2**15, 2**16 - 1),
+                               ("uint16", 0, 2**16 - 1)):
+        case("scale_" + dtype, "{scale: {column: x}}", {"x": numbers(dtype, (700, 5))},
+             lambda r, least=least, span=span:
+             {"x": (r["x"].astype(np.int64) - least).astype(f32) / f32(span)})
+    for dtype, least, span in (("int32", -2**31, 2**32 - 1), ("uint32", 0, 2**32 - 1)):
+        case("scale_" + dtype, "{scale: {column: x, range: [0, 10]}}",
+             {"x": numbers(dtype, (70, 5))},
+             lambda r, least=least, span=span:
+             {"x": ((r["x"].astype(np.int64) - least).astype(f64) / span * 10.0 + 0.0).astype(f32)})
+    case("scale_uint64", "{scale: {column: x, to: f64}}", {"x": numbers("uint64", (70, 5))},
+         lambda r: {"x": r["x"].astype(f64) / 18446744073709551615.0})
+    case("scale_int64", "{scale: {column: x, to: f64}}", {"x": numbers("int64", (70, 5))},
+         lambda r: {"x": (r["x"].view(np.uint64) ^ np.uint64(2**63)).astype(f64)
+                         / 18446744073709551615.0})
+    with np.errstate(all="ignore"):
+        normal = RNG.standard_normal((90, 7))
+        case("linear_f32", "{scale: {column: x, factor: 0.1, offset: -3}}",
+             {"x": normal.astype(f32)}, lambda r: {"x": r["x"] * f32(0.1) + f32(-3)})
+        case("linear_u8", "{scale: {column: x, offset: -127.5}}", {"x": pixels[:20]},
+             lambda r: {"x": r["x"].astype(f32) + f32(-127.5)})
+        case("linear_f64", "{scale: {column: x, factor: 1e-300, to: f64}}", {"x": normal * 1e-15},
+             lambda r: {"x": r["x"] * 1e-300})
+        case("linear_f16", "{scale: {column: x, factor: 3, to: f16}}", {"x": normal.astype(f16)},
+             lambda r: {"x": (r["x"].astype(f32) * f32(3)).astype(f16)})
+        case("cast_f16", "{cast: {column: x, to: f16}}", {"x": numbers("float32", (200, 3))},
+             lambda r: {"x": r["x"].astype(f16)})
+        case("cast_i32", "{cast: {column: x, to: i32}}", {"x": normal.astype(f32) * f32(1000)},
+             lambda r: {"x": r["x"].astype(np.int32)})
+        case("cast_low", "{cast: {column: x, to: u8}}", {"x": numbers("int32", (200, 3))},
+             lambda r: {"x": r["x"].astype(np.uint8)})
+        case("cast_saturate", "{cast: {column: x, to: u8, saturate: true}}",
+             {"x": numbers("int16", (200, 3))},
+             lambda r: {"x": np.clip(r["x"], 0, 255).astype(np.uint8)})
+    classes = RNG.integers(-2, 12, (200, 2)).astype(np.int16)
+    case("one_hot", "{one_hot: {column: x, depth: 10}}", {"x": classes},
+         lambda r: {"x": (r["x"][..., None] == np.arange(10)).astype(f32)})
+    case("one_hot_on", "{one_hot: {column: x, depth: 3, to: i64, on: 7, off: -1}}", {"x": classes},
+         lambda r: {"x": np.where(r["x"][..., None] == np.arange(3), 7, -1).astype(np.int64)})
+
+    def kept(mask, rows):
+        return {c: a[mask] for c, a in rows.items()}
+
+    for op, same in (("eq", np.equal), ("ne", np.not_equal), ("lt", np.less), ("le", np.less_equal),
+                     ("gt", np.greater), ("ge", np.greater_equal)):
+        case("filter_" + op, "{filter: {column: label, op: %s, value: 5}}" % op,
+             {"x": pixels[:300, :3], "label": (label % 10).astype(np.uint8)},
+             lambda r, same=same: kept(same(r["label"], 5), r))
+        case("filter_float_" + op, "{filter: {column: y, op: %s, value: 0.1}}" % op,
+             {"y": np.array([0.1, -0.1, np.inf, 0.2, np.nan, 0.1, 0], f32)},
+             lambda r, same=same: kept(same(r["y"], f32(0.1)), r))
+    case("filter_negative", "{filter: {column: y, op: gt, value: -3}}",
+         {"y": np.arange(-5, 5, dtype=np.int8)}, lambda r: kept(r["y"] > -3, r))
+    case("filter_unsigned", "{filter: {column: y, op: gt, value: -3}}",
+         {"y": numbers("uint64", (40,))}, lambda r: r)
+    case("filter_none", "{filter: {column: y, op: lt, value: 0}}", {"y": numbers("uint8", (40,))},
+         lambda r: kept(np.zeros(40, bool), r))
+    case("repeat", "{repeat_rows: {times: 3}}", {"x": pixels[:50], "label": label[:50]},
+         lambda r: {c: np.repeat(a, 3, axis=0) for c, a in r.items()})
+    counts = (np.arange(250) % 5).astype(np.int64)
+    case("repeat_column", "{repeat_rows: {column: n, max: 4}}", {"n": counts, "x": pixels[:250]},
+         lambda r: {c: np.repeat(a, r["n"], axis=0) for c, a in r.items()})
+
+    def several(r):
+        r = kept(r["label"] < 200, r)
+        r = {c: np.repeat(a, 2, axis=0) for c, a in r.items()}
+        x = r["x"].astype(f32) / f32(255) * f32(0.5)
+        return {"x": x.astype(f64), "label": (r["label"][..., None] == np.arange(4)).astype(f32),
+                "id": r["id"]}
+
+    case("several", "{filter: {column: label, op: lt, value: 200}}, {repeat_rows: {times: 2}}, "
+         "{scale: {column: x}}, {scale: {column: x, factor: 0.5}}, {cast: {column: x, to: f64}}, "
+         "{one_hot: {column: label, depth: 4}}",
+         {"x": pixels, "label": label, "id": numbers("int64", (300, 2))}, several)
+    case("always_flipped", "{random_flip: {column: x, probability: 1}}", {"x": pixels[:70]},
+         lambda r: {"x": r["x"][:, :, ::-1]})
+    case("never_flipped", "{random_flip: {column: x, probability: 0, axis: vertical}}",
+         {"x": pixels[:70]}, lambda r: r)
+    case("upside_down", "{random_flip: {column: x, probability: 1, axis: vertical}}",
+         {"x": numbers("float32", (20, 4, 6, 3))}, lambda r: {"x": r["x"][:, ::-1]})
+    with open(path("ops.txt"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
 def main():
     sources = []
+    make_ops()
     make_npy(sources)
     make_idx(sources)
     make_refused()

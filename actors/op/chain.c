@@ -1,0 +1,573 @@
+/*  actors/op/chain.c - the operations of a preprocessor, one after the other on rows in the cache.
+ */
+#include "actors/op/chain.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "actors/op/ops.h"
+
+enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536, PROBE_ROWS = 64 };
+
+/*  One operation and where the rows between it and the next one lie. */
+typedef struct {
+    const tnd_op_t *op;
+    void *state;
+    tnd_schema_t schema; /* of what comes out */
+    uint32_t rows_max;   /* that one row of the chain's input may have become here */
+    uint8_t *columns[TND_COLUMNS_MAX];
+    uint64_t *sample;
+    uint32_t *origin;
+} stage_t;
+
+struct tnd_chain {
+    tnd_schema_t in;
+    size_t in_bytes[TND_COLUMNS_MAX], out_bytes[TND_COLUMNS_MAX]; /* of a row, by column */
+    stage_t *stages;
+    size_t count;
+    uint32_t caps;
+    bool skip_bad;
+    uint32_t tile_rows;
+    /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
+     *  For each that comes in: whether its rows are needed in a tile.
+     */
+    int passed[TND_COLUMNS_MAX];
+    bool needed[TND_COLUMNS_MAX];
+    uint8_t *gathered[TND_COLUMNS_MAX];
+    uint64_t *sample;
+    uint32_t *origin;
+    uint8_t *scratch;
+    uint64_t copied;
+};
+
+/*  A block while it is made. */
+typedef struct {
+    tnd_block_t *in;
+    const tnd_chain_key_t *key;
+    uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
+    uint32_t *origin;                  /* NULL: row i is made from row i */
+    uint32_t *bad;
+    uint32_t rows, bad_count;
+} made_t;
+
+static size_t aligned(size_t size)
+{
+    return (size + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN;
+}
+
+static void *take_memory(size_t size)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, TND_BUFFER_ALIGN, aligned(size + 1)) != 0) {
+        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
+        abort();
+    }
+    memset(memory, 0, aligned(size + 1));
+    return memory;
+}
+
+static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t *part,
+                               tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    stage_t *stage = &self->stages[index];
+    const stage_t *before = index > 0 ? stage - 1 : NULL;
+    tnd_error_t why;
+    stage->op = tnd_op_of(tnd_op_spec_of(part->table));
+    assert(stage->op != NULL);
+    stage->state = take_memory(stage->op->state_bytes);
+    *facts = (tnd_op_facts_t){.rows_max = 1};
+    const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
+    if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
+        free(stage->state);
+        return tnd_fail(error, "operation %zu, `%s`: %s", index + 1, part->table->name, why.text);
+    }
+    self->count++;
+    self->caps |= stage->op->spec->caps;
+    stage->schema = facts->schema;
+    uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
+    if (rows_max > EXPANSION_MAX)
+        return tnd_fail(error, "operation %zu, `%s`: one row may become %llu; at most %d",
+                        index + 1, part->table->name, (unsigned long long)rows_max, EXPANSION_MAX);
+    stage->rows_max = (uint32_t)rows_max;
+    return TND_OK;
+}
+
+/*  Follows columns that come in through one operation: those it changes or looks at are needed; the
+ *  others keep their place.
+ */
+static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts, uint32_t columns)
+{
+    for (uint32_t i = 0; i < columns; i++)
+        if ((facts->reads >> i & 1) != 0 && self->passed[i] >= 0) {
+            self->needed[self->passed[i]] = true;
+            self->passed[i] = -1;
+        }
+}
+
+/*  All operations of today keep the number and order of columns; one that does not is told by it.
+ */
+static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->in.count; i++)
+        self->passed[i] = (int)i;
+    for (size_t i = 0; i < ops->count; i++) {
+        tnd_op_facts_t facts;
+        uint32_t columns = i > 0 ? self->stages[i - 1].schema.count : self->in.count;
+        TND_TRY(open_stage(self, i, &ops->items[i], &facts, error));
+        assert(facts.schema.count == columns);
+        follow(self, &facts, columns);
+    }
+    /* Where rows are left out, no column can be passed on whole. */
+    if (self->skip_bad && (self->caps & TND_OP_FAILS) != 0)
+        self->caps |= TND_OP_DROPS;
+    if ((self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+        follow(self, &(tnd_op_facts_t){.reads = UINT32_MAX}, self->in.count);
+    return TND_OK;
+}
+
+/*  Takes `size` bytes of the scratch memory, or only counts them. */
+static uint8_t *carve(uint8_t *base, size_t *used, size_t size)
+{
+    uint8_t *at = base == NULL ? NULL : base + *used;
+    *used += aligned(size);
+    return at;
+}
+
+/*  Lays out the memory of tiles of so many rows; with `base` NULL only adds it up. */
+static size_t lay_out(tnd_chain_t *self, uint8_t *base, size_t rows)
+{
+    size_t used = 0;
+    self->sample = (uint64_t *)(void *)carve(base, &used, rows * sizeof(uint64_t));
+    self->origin = (uint32_t *)(void *)carve(base, &used, rows * sizeof(uint32_t));
+    for (uint32_t i = 0; i < self->in.count; i++)
+        if (self->needed[i])
+            self->gathered[i] = carve(base, &used, rows * self->in_bytes[i]);
+    for (size_t s = 0; s < self->count; s++) {
+        stage_t *stage = &self->stages[s];
+        size_t most = rows * stage->rows_max;
+        stage->sample = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
+        stage->origin = (uint32_t *)(void *)carve(base, &used, most * sizeof(uint32_t));
+        for (uint32_t i = 0; i < stage->schema.count; i++)
+            if (s + 1 < self->count && self->passed[i] < 0)
+                stage->columns[i] =
+                    carve(base, &used, most * tnd_column_bytes(&stage->schema.columns[i]));
+    }
+    return used;
+}
+
+static void prepare(tnd_chain_t *self)
+{
+    const tnd_schema_t *out = tnd_chain_schema(self);
+    for (uint32_t i = 0; i < self->in.count; i++)
+        self->in_bytes[i] = tnd_column_bytes(&self->in.columns[i]);
+    for (uint32_t i = 0; i < out->count; i++)
+        self->out_bytes[i] = tnd_column_bytes(&out->columns[i]);
+    size_t one = 0;
+    for (uint32_t i = 0; i < self->in.count; i++)
+        one += self->needed[i] ? self->in_bytes[i] : 0;
+    for (size_t s = 0; s + 1 < self->count; s++)
+        one += self->stages[s].rows_max * tnd_schema_row_bytes(&self->stages[s].schema);
+    size_t rows = one == 0 ? TILE_ROWS_MAX : TILE_BYTES / one;
+    self->tile_rows = rows < 1 ? 1 : rows > TILE_ROWS_MAX ? TILE_ROWS_MAX : (uint32_t)rows;
+    self->scratch = take_memory(lay_out(self, NULL, self->tile_rows));
+    lay_out(self, self->scratch, self->tile_rows);
+}
+
+tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
+                            const tnd_schema_t *in, tnd_error_t *error)
+{
+    tnd_chain_t *self = take_memory(sizeof *self);
+    self->in = *in;
+    self->skip_bad = skip_bad;
+    self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
+    tnd_status_t status = open_stages(self, ops, error);
+    if (status != TND_OK) {
+        tnd_chain_close(&self);
+        return status;
+    }
+    prepare(self);
+    *self_p = self;
+    return TND_OK;
+}
+
+void tnd_chain_close(tnd_chain_t **self_p)
+{
+    tnd_chain_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    for (size_t i = 0; i < self->count; i++) {
+        self->stages[i].op->close(self->stages[i].state);
+        free(self->stages[i].state);
+    }
+    free(self->scratch);
+    free(self->stages);
+    free(self);
+}
+
+const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self)
+{
+    return self->count > 0 ? &self->stages[self->count - 1].schema : &self->in;
+}
+
+uint32_t tnd_chain_rows_max(const tnd_chain_t *self)
+{
+    return self->count > 0 ? self->stages[self->count - 1].rows_max : 1;
+}
+
+uint32_t tnd_chain_caps(const tnd_chain_t *self)
+{
+    return self->caps;
+}
+
+uint64_t tnd_chain_copied(const tnd_chain_t *self)
+{
+    return self->copied;
+}
+
+/*  Rows, then their origins, then bad positions, of which there are at most as many as rows came.
+ */
+size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows)
+{
+    size_t most = (size_t)rows * tnd_chain_rows_max(self), bytes = 0;
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
+        if (self->passed[i] < 0)
+            bytes += aligned(most * self->out_bytes[i]);
+    return bytes + aligned(most * sizeof(uint32_t)) + aligned(rows * sizeof(uint32_t));
+}
+
+static uint32_t offset_of(const tnd_block_note_t *note, uint32_t row)
+{
+    return note->origin != NULL ? note->origin[row] : row;
+}
+
+static uint64_t sample_of(const tnd_chain_key_t *key, const tnd_block_note_t *note, uint32_t row)
+{
+    return (note->first + offset_of(note, row)) * key->lanes + note->lane;
+}
+
+/*  Shows rows [first, first + rows) of the block as a tile: where they lie, if they lie in a run
+ * and aligned, else gathered.
+ */
+static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uint32_t rows,
+                      tnd_tile_t *tile)
+{
+    const tnd_block_t *in = made->in;
+    *tile = (tnd_tile_t){.rows = rows, .sample = self->sample, .origin = self->origin};
+    for (uint32_t i = 0; i < rows; i++) {
+        self->sample[i] = sample_of(made->key, &in->note, first + i);
+        self->origin[i] = first + i;
+    }
+    for (uint32_t i = 0; i < self->in.count; i++) {
+        if (!self->needed[i])
+            continue;
+        const tnd_block_column_t *from = &in->columns[i];
+        size_t size = tnd_dtype_size(self->in.columns[i].dtype);
+        const uint8_t *base = from->base + first * from->stride;
+        tile->columns[i].stride = from->stride;
+        tile->columns[i].base = (uint8_t *)(uintptr_t)base;
+        if (from->index == NULL && (uintptr_t)base % size == 0 && from->stride % size == 0)
+            continue;
+        tile->columns[i].base = self->gathered[i];
+        tile->columns[i].stride = self->in_bytes[i];
+        self->copied += tnd_block_copy(in, i, first, rows, self->gathered[i]);
+    }
+}
+
+/*  Points the columns of a stage's output at where it may write. */
+static void offer(const tnd_chain_t *self, const made_t *made, size_t s, tnd_tile_t *out)
+{
+    const stage_t *stage = &self->stages[s];
+    *out = (tnd_tile_t){.sample = stage->sample, .origin = stage->origin};
+    for (uint32_t i = 0; i < stage->schema.count; i++) {
+        size_t bytes = tnd_column_bytes(&stage->schema.columns[i]);
+        out->columns[i].stride = bytes;
+        if (s + 1 < self->count)
+            out->columns[i].base = stage->columns[i];
+        else if (made->columns[i] != NULL)
+            out->columns[i].base = made->columns[i] + made->rows * bytes;
+    }
+}
+
+/*  Puts one tile through all operations; *tile_p becomes what comes out of the last. */
+static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t *tile,
+                              size_t *failed_p, tnd_error_t *error)
+{
+    for (size_t s = 0; s < self->count; s++) {
+        const stage_t *stage = &self->stages[s];
+        tnd_tile_t out;
+        const tnd_op_key_t key = {made->key->seed, made->in->note.epoch,
+                                  made->key->operation + (uint32_t)s};
+        *failed_p = s;
+        offer(self, made, s, &out);
+        TND_TRY(stage->op->apply(stage->state, &key, tile, &out, error));
+        if ((stage->op->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
+            assert(out.rows == tile->rows);
+            out.sample = tile->sample;
+            out.origin = tile->origin;
+        }
+        *tile = out;
+    }
+    return TND_OK;
+}
+
+/*  Moves what the last operation only passed on, and books the origins. */
+static void finish_tile(tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
+{
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
+        size_t bytes = self->out_bytes[i];
+        uint8_t *to = made->columns[i] != NULL ? made->columns[i] + made->rows * bytes : NULL;
+        if (to == NULL || tile->columns[i].base == to)
+            continue;
+        for (uint32_t row = 0; row < tile->rows; row++)
+            memcpy(to + row * bytes, tnd_tile_row(tile, i, row), bytes);
+        self->copied += tile->rows * bytes;
+    }
+    if (made->origin != NULL)
+        for (uint32_t row = 0; row < tile->rows; row++)
+            made->origin[made->rows + row] = offset_of(&made->in->note, tile->origin[row]);
+    made->rows += tile->rows;
+}
+
+static tnd_status_t run_tile(tnd_chain_t *self, made_t *made, uint32_t first, uint32_t rows,
+                             size_t *failed_p, tnd_error_t *error)
+{
+    tnd_tile_t tile;
+    fill_tile(self, made, first, rows, &tile);
+    TND_TRY(apply_all(self, made, &tile, failed_p, error));
+    finish_tile(self, made, &tile);
+    return TND_OK;
+}
+
+/*  A tile that failed is run again row by row, to know which row it was. */
+static tnd_status_t run_rows(tnd_chain_t *self, made_t *made, uint32_t first, uint32_t rows,
+                             tnd_error_t *error)
+{
+    for (uint32_t row = first; row < first + rows; row++) {
+        size_t failed = 0;
+        tnd_error_t why;
+        if (run_tile(self, made, row, 1, &failed, &why) == TND_OK)
+            continue;
+        uint32_t offset = offset_of(&made->in->note, row);
+        if (!self->skip_bad)
+            return tnd_fail(error, "operation %zu, `%s`, sample %llu: %s", failed + 1,
+                            self->stages[failed].op->spec->table.name,
+                            (unsigned long long)sample_of(made->key, &made->in->note, row),
+                            why.text);
+        if (made->bad_count == 0 || made->bad[made->bad_count - 1] != offset)
+            made->bad[made->bad_count++] = offset;
+    }
+    return TND_OK;
+}
+
+static tnd_status_t run_all(tnd_chain_t *self, made_t *made, tnd_error_t *error)
+{
+    uint32_t total = made->in->note.rows;
+    for (uint32_t first = 0; first < total; first += self->tile_rows) {
+        uint32_t rows = total - first < self->tile_rows ? total - first : self->tile_rows;
+        size_t failed = 0;
+        tnd_error_t why;
+        if (run_tile(self, made, first, rows, &failed, &why) != TND_OK)
+            TND_TRY(run_rows(self, made, first, rows, error));
+    }
+    return TND_OK;
+}
+
+/*  Puts the bad positions of the input, which are others, between those of this chain. */
+static void merge_bad(made_t *made)
+{
+    const tnd_block_note_t *note = &made->in->note;
+    uint32_t own = made->bad_count, theirs = note->bad_count, at = own + theirs;
+    made->bad_count = at;
+    while (theirs > 0)
+        if (own > 0 && made->bad[own - 1] > note->bad[theirs - 1])
+            made->bad[--at] = made->bad[--own];
+        else
+            made->bad[--at] = note->bad[--theirs];
+}
+
+/*  Where the block's columns and marks lie in its buffer. */
+static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, bool marked)
+{
+    size_t most = (size_t)made->in->note.rows * tnd_chain_rows_max(self), used = 0;
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
+        if (self->passed[i] < 0)
+            made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
+    uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
+    made->origin = marked ? (uint32_t *)(void *)origin : NULL;
+    made->bad = (uint32_t *)(void *)carve(base, &used, 0);
+}
+
+static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t *buffer,
+                       tnd_block_t *out)
+{
+    out->note = made->in->note;
+    out->note.payload = NULL;
+    out->note.rows = made->rows;
+    out->note.origin = made->origin;
+    out->note.bad_count = made->bad_count;
+    out->note.bad = made->bad_count > 0 ? made->bad : NULL;
+    out->note.bytes = made->rows * tnd_schema_row_bytes(tnd_chain_schema(self));
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
+        if (self->passed[i] >= 0) {
+            out->columns[i] = made->in->columns[self->passed[i]];
+            if (out->columns[i].buffer != NULL)
+                tnd_buffer_hold(out->columns[i].buffer);
+            if (out->columns[i].index != NULL && out->index == NULL)
+                out->index = tnd_buffer_hold(made->in->index);
+        } else {
+            out->columns[i] = (tnd_block_column_t){.base = made->columns[i],
+                                                   .stride = self->out_bytes[i],
+                                                   .buffer = tnd_buffer_hold(buffer)};
+        }
+    }
+    if (made->origin != NULL || made->bad_count > 0)
+        out->marks = tnd_buffer_hold(buffer);
+}
+
+tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
+                           tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
+                           tnd_error_t *error)
+{
+    self->copied = 0;
+    if (self->count == 0) {
+        *out_p = tnd_block_hold(in);
+        return TND_OK;
+    }
+    made_t made = {.in = in, .key = key};
+    bool marked = (self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;
+    size_t bytes =
+        tnd_chain_bytes(self, in->note.rows) + aligned(in->note.bad_count * sizeof(uint32_t));
+    tnd_buffer_t *buffer = tnd_pool_take(pool);
+    if (tnd_buffer_size(buffer) < bytes) {
+        tnd_buffer_drop(&buffer);
+        buffer = tnd_buffer_new(bytes);
+    }
+    place(self, &made, tnd_buffer_data(buffer), marked);
+    tnd_status_t status = run_all(self, &made, error);
+    if (status != TND_OK) {
+        tnd_buffer_drop(&buffer);
+        return status;
+    }
+    if (in->note.bad_count > 0)
+        merge_bad(&made);
+    tnd_buffer_seal(buffer);
+    tnd_block_t *out = tnd_rack_take(rack, tnd_chain_schema(self));
+    fill_block(self, &made, buffer, out);
+    tnd_buffer_drop(&buffer);
+    tnd_block_seal(out);
+    *out_p = out;
+    return TND_OK;
+}
+
+/*  Any bits, but for floats no infinity and no NaN; every eighth is a denormal. */
+static uint64_t probe_float(uint64_t bits, uint64_t exponent)
+{
+    if (bits >> 61 == 0)
+        return bits & ~exponent;
+    return (bits & exponent) == exponent ? bits & ~(exponent & (~exponent + 1)) : bits;
+}
+
+static uint64_t probe_integer(uint64_t bits, tnd_dtype_t dtype)
+{
+    switch (bits >> 61) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return UINT64_C(1) << (8 * tnd_dtype_size(dtype) - 1);
+    case 3:
+    case 4:
+        return bits % 16;
+    default:
+        return bits;
+    }
+}
+
+static uint64_t probe_bits(uint64_t number, tnd_dtype_t dtype)
+{
+    uint64_t bits = XXH3_64bits(&number, sizeof number);
+    switch (dtype) {
+    case TND_F16:
+        return probe_float(bits, 0x7c00);
+    case TND_BF16:
+        return probe_float(bits, 0x7f80);
+    case TND_F32:
+        return probe_float(bits, 0x7f800000);
+    case TND_F64:
+        return probe_float(bits, UINT64_C(0x7ff) << 52);
+    case TND_BOOL:
+        return bits & 1;
+    case TND_U8:
+    case TND_I8:
+    case TND_U16:
+    case TND_I16:
+    case TND_U32:
+    case TND_I32:
+    case TND_U64:
+    case TND_I64:
+        return probe_integer(bits, dtype);
+    }
+    return bits;
+}
+
+/*  Row `row` of the built-in rows, as a block of its own. */
+static tnd_block_t *probe_block(const tnd_chain_t *self, tnd_rack_t *rack, uint32_t row)
+{
+    tnd_block_t *block = tnd_rack_take(rack, &self->in);
+    block->note.first = row;
+    block->note.count = block->note.asked = block->note.rows = 1;
+    for (uint32_t i = 0; i < self->in.count; i++) {
+        tnd_dtype_t dtype = self->in.columns[i].dtype;
+        size_t size = tnd_dtype_size(dtype), bytes = self->in_bytes[i];
+        tnd_buffer_t *buffer = tnd_buffer_new(bytes);
+        uint8_t *data = tnd_buffer_data(buffer);
+        for (size_t at = 0; at < bytes; at += size) {
+            uint64_t bits = probe_bits(((uint64_t)i * PROBE_ROWS + row) << 40 | at, dtype);
+            memcpy(data + at, &bits, size);
+        }
+        tnd_buffer_seal(buffer);
+        block->columns[i] = (tnd_block_column_t){.base = data, .stride = bytes, .buffer = buffer};
+    }
+    tnd_block_seal(block);
+    return block;
+}
+
+static uint64_t hash_block(const tnd_block_t *block, uint64_t hash)
+{
+    for (uint32_t row = 0; row < block->note.rows; row++)
+        for (uint32_t i = 0; i < block->schema->count; i++)
+            hash = XXH3_64bits_withSeed(tnd_block_row(block, i, row),
+                                        tnd_column_bytes(&block->schema->columns[i]), hash);
+    return hash;
+}
+
+uint64_t tnd_chain_probe(tnd_chain_t *self)
+{
+    if (self->count == 0)
+        return 0;
+    const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
+    tnd_rack_t *rack = tnd_rack_new();
+    tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
+    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self));
+    for (uint32_t row = 0; row < PROBE_ROWS; row++) {
+        tnd_error_t error;
+        tnd_block_t *in = probe_block(self, rack, row), *out = NULL;
+        uint64_t rows = UINT64_MAX; /* of a row that is refused */
+        if (tnd_chain_run(self, &key, in, rack, pool, &out, &error) == TND_OK)
+            rows = out->note.rows;
+        hash = XXH3_64bits_withSeed(&rows, sizeof rows, hash);
+        if (out != NULL)
+            hash = hash_block(out, hash);
+        tnd_block_drop(&in);
+        tnd_block_drop(&out);
+    }
+    tnd_pool_destroy(&pool);
+    tnd_rack_destroy(&rack);
+    return hash != 0 ? hash : 1;
+}

@@ -1,0 +1,65 @@
+/*  actors/op/chain.h - the operations of a preprocessor, one after the other on rows in the cache.
+ *
+ *  A chain takes a block and makes another.  It cuts the rows into tiles of about 16 KiB and puts
+ *  each through all operations before the next; the last operation writes straight into the block
+ *  that goes out, packed.  A column that no operation looks at is passed by reference, as it is, if
+ *  no operation drops or repeats rows; a chain of no operations passes the block itself.
+ *
+ *  Lifecycle: open; any number of runs; close.  Blocks outlive the chain that made them only as
+ *  far as their schema does, which is the chain's.
+ *
+ *  Threads: one at a time.
+ */
+#ifndef TND_ACTORS_OP_CHAIN_H
+#define TND_ACTORS_OP_CHAIN_H
+
+#include "runtime/data/block.h"
+#include "runtime/graph/options.h"
+
+typedef struct tnd_chain tnd_chain_t;
+
+/*  Opens the operations for rows of this schema.  Options must stay valid until close; the schema
+ *  is copied.  With `skip_bad`, rows that an operation fails on are left out and counted, else they
+ *  fail the run.  TND_FAILED: an operation does not fit; the text names it and its place.
+ */
+tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
+                            const tnd_schema_t *in, tnd_error_t *error) TND_CHECKED;
+void tnd_chain_close(tnd_chain_t **self_p);
+
+/*  Of the rows that come out. */
+const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
+/*  How many rows one may become, and what the chain does: a set of TND_OP_*, DROPS also if it skips
+ *  bad rows.
+ */
+uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
+uint32_t tnd_chain_caps(const tnd_chain_t *self);
+/*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. */
+size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
+
+/*  What random operations draw from, besides the sample. */
+typedef struct {
+    uint64_t seed;
+    uint32_t lanes;     /* sample = position * lanes + lane */
+    uint32_t operation; /* number of the first operation: those of preprocessors before it */
+} tnd_chain_key_t;
+
+/*  Runs the chain over a sealed block, which the caller keeps, and gives a sealed block, which the
+ *  caller holds.  Its note is that of `in` with rows, origin, bad and bytes of its own.  Where the
+ *  pool's buffers are too small, the block gets one of its own.  TND_FAILED names the operation and
+ *  the sample that it failed on.
+ */
+tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
+                           tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
+                           tnd_error_t *error) TND_CHECKED;
+
+/*  Bytes that the run before copied without changing them: rows gathered for an operation, columns
+ *  moved into the block.
+ */
+uint64_t tnd_chain_copied(const tnd_chain_t *self);
+
+/*  A hash of what the chain makes of 64 built-in rows: equal on machines that compute alike.  0
+ *  only for a chain of no operations.
+ */
+uint64_t tnd_chain_probe(tnd_chain_t *self);
+
+#endif

@@ -1,0 +1,137 @@
+/*  actors/op/one_hot.c - numbers of classes as vectors: one_hot, with TensorFlow's meaning: the new
+ *  axis is the last, and a number outside 0 ... depth - 1 gives a vector that is off everywhere.
+ */
+#include <string.h>
+
+#include "actors/op/ops.h"
+#include "runtime/core/numeric.h"
+
+typedef struct {
+    const char *column;
+    uint64_t depth;
+    const char *to;
+    double on, off;
+} one_hot_options_t;
+
+typedef struct {
+    uint32_t columns, column;
+    tnd_dtype_t from;
+    size_t elements; /* of a row that comes in */
+    size_t depth;
+    size_t size; /* of an element that goes out */
+    uint8_t on[8], off[8];
+    bool off_is_zero;
+} one_hot_t;
+
+static const tnd_option_t options[] = {
+    {.name = "column",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(one_hot_options_t, column),
+     .help = "the column of class numbers"},
+    {.name = "depth",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .range = "1..",
+     .offset = offsetof(one_hot_options_t, depth),
+     .help = "how many classes there are"},
+    {.name = "to",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "f32",
+     .offset = offsetof(one_hot_options_t, to),
+     .help = "the type of the vectors"},
+    {.name = "on",
+     .type = TND_OPTION_F64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "1",
+     .offset = offsetof(one_hot_options_t, on),
+     .help = "what stands at the place of the class"},
+    {.name = "off",
+     .type = TND_OPTION_F64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "0",
+     .offset = offsetof(one_hot_options_t, off),
+     .help = "what stands everywhere else"},
+};
+
+const tnd_op_spec_t tnd_op_one_hot_spec = {
+    .table = {.name = "one_hot",
+              .help = "Turns class numbers into vectors with one place set.",
+              TND_OPTIONS(options),
+              .size = sizeof(one_hot_options_t)},
+};
+
+static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schema_t *in,
+                                 tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    static const uint8_t zero[8];
+    one_hot_t *self = state;
+    const one_hot_options_t *chosen = given;
+    tnd_dtype_t to;
+    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
+    TND_TRY(tnd_op_dtype(chosen->to, &to, error));
+    const tnd_column_t *column = &in->columns[self->column];
+    if (tnd_dtype_is_float(column->dtype) || column->dtype == TND_BOOL)
+        return tnd_fail(error, "column `%s` is %s; class numbers are integers: `cast` it first",
+                        column->name, tnd_dtype_name(column->dtype));
+    if (column->rank == TND_RANK_MAX)
+        return tnd_fail(error, "column `%s` has %d dimensions already", column->name, TND_RANK_MAX);
+    uint64_t shape[TND_RANK_MAX];
+    memcpy(shape, column->shape, sizeof shape);
+    shape[column->rank] = chosen->depth;
+    self->columns = in->count;
+    self->from = column->dtype;
+    self->elements = tnd_column_elements(column);
+    self->depth = chosen->depth;
+    self->size = tnd_dtype_size(to);
+    tnd_cast(to, TND_F64, 1, self->on, &chosen->on);
+    tnd_cast(to, TND_F64, 1, self->off, &chosen->off);
+    self->off_is_zero = memcmp(self->off, zero, self->size) == 0;
+    return tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error);
+}
+
+static void fill_off(const one_hot_t *self, uint8_t *out, size_t count)
+{
+    if (self->off_is_zero) {
+        memset(out, 0, count * self->size);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * self->size, self->off, self->size);
+}
+
+static tnd_status_t one_hot_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                  tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const one_hot_t *self = state;
+    size_t row_elements = self->elements * self->depth;
+    tnd_op_pass(in, out, self->columns, self->column);
+    uint8_t *to = out->columns[self->column].base;
+    fill_off(self, to, in->rows * row_elements);
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const uint8_t *from = tnd_tile_row(in, self->column, row);
+        for (size_t i = 0; i < self->elements; i++, to += self->depth * self->size) {
+            /* A negative number becomes one that is larger than any depth. */
+            uint64_t place;
+            tnd_cast(TND_U64, self->from, 1, &place, from + i * tnd_dtype_size(self->from));
+            if (place < self->depth)
+                memcpy(to + place * self->size, self->on, self->size);
+        }
+    }
+    return TND_OK;
+}
+
+static void one_hot_close(void *state)
+{
+    (void)state;
+}
+
+const tnd_op_t tnd_op_one_hot = {
+    .spec = &tnd_op_one_hot_spec,
+    .state_bytes = sizeof(one_hot_t),
+    .open = one_hot_open,
+    .apply = one_hot_apply,
+    .close = one_hot_close,
+};

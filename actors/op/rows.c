@@ -1,0 +1,305 @@
+/*  actors/op/rows.c - fewer rows, or more: filter, repeat_rows. */
+#include <string.h>
+
+#include "actors/op/ops.h"
+#include "runtime/core/numeric.h"
+#include "runtime/graph/quantity.h"
+
+/*  The n-th copy of a sample draws its own random numbers; the first draws as the sample itself.
+ *  The mixing is the finaliser of SplitMix64, a bijection.
+ */
+static uint64_t sample_of_copy(uint64_t sample, uint64_t copy)
+{
+    if (copy == 0)
+        return sample;
+    uint64_t bits = sample + copy * UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ bits >> 31;
+}
+
+/*  Appends row `row` of one tile, `copy`-th time, to another. */
+static void append_row(const tnd_schema_t *schema, const tnd_tile_t *in, uint32_t row,
+                       tnd_tile_t *out, uint64_t copy)
+{
+    for (uint32_t i = 0; i < schema->count; i++)
+        memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
+               tnd_column_bytes(&schema->columns[i]));
+    out->sample[out->rows] = sample_of_copy(in->sample[row], copy);
+    out->origin[out->rows] = in->origin[row];
+    out->rows++;
+}
+
+/*  A column of one number a row. */
+static tnd_status_t find_scalar(const tnd_schema_t *in, const char *name, uint32_t *column_p,
+                                tnd_error_t *error)
+{
+    TND_TRY(tnd_op_find(in, name, column_p, error));
+    const tnd_column_t *column = &in->columns[*column_p];
+    if (tnd_column_elements(column) != 1)
+        return tnd_fail(error, "column `%s` has %llu numbers a row; one is needed", name,
+                        (unsigned long long)tnd_column_elements(column));
+    return TND_OK;
+}
+
+static uint32_t all_columns(const tnd_schema_t *schema)
+{
+    return (uint32_t)((UINT64_C(1) << schema->count) - 1);
+}
+
+enum { EQ, NE, LT, LE, GT, GE };
+
+typedef struct {
+    const char *column;
+    int op;
+    const char *value;
+} filter_options_t;
+
+/*  An integer of any type, ordered by sign and then by bits. */
+typedef struct {
+    bool negative;
+    uint64_t bits;
+} integer_t;
+
+typedef struct {
+    tnd_schema_t schema;
+    uint32_t column;
+    tnd_dtype_t dtype;
+    int op;
+    integer_t integer; /* unless the column is of floats */
+    double number;
+} filter_t;
+
+static const tnd_option_t filter_options[] = {
+    {.name = "column",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(filter_options_t, column),
+     .help = "the column to compare: one number a row"},
+    {.name = "op",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_GRAPH,
+     .choices = "eq|ne|lt|le|gt|ge",
+     .offset = offsetof(filter_options_t, op),
+     .help = "rows of which this is true are kept"},
+    {.name = "value",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(filter_options_t, value),
+     .help = "what it is compared with, as a number of the column's type"},
+};
+
+const tnd_op_spec_t tnd_op_filter_spec = {
+    .table = {.name = "filter",
+              .help = "Keeps the rows whose column compares so.",
+              TND_OPTIONS(filter_options),
+              .size = sizeof(filter_options_t)},
+    .caps = TND_OP_DROPS,
+};
+
+static tnd_status_t parse_value(filter_t *self, const char *text, tnd_error_t *error)
+{
+    const char *name = self->schema.columns[self->column].name;
+    if (tnd_dtype_is_float(self->dtype)) {
+        uint64_t bits;
+        if (tnd_quantity_f64(text, &self->number) != TND_QUANTITY_OK)
+            return tnd_fail(error, "`%s` is no number to compare column `%s` with", text, name);
+        tnd_cast(self->dtype, TND_F64, 1, &bits, &self->number);
+        tnd_cast(TND_F64, self->dtype, 1, &self->number, &bits);
+        return TND_OK;
+    }
+    int64_t low;
+    if (tnd_quantity_u64(text, &self->integer.bits) == TND_QUANTITY_OK)
+        return TND_OK;
+    if (tnd_quantity_i64(text, &low) != TND_QUANTITY_OK)
+        return tnd_fail(error, "`%s` is no integer to compare column `%s` (%s) with", text, name,
+                        tnd_dtype_name(self->dtype));
+    self->integer = (integer_t){low < 0, (uint64_t)low};
+    return TND_OK;
+}
+
+static tnd_status_t filter_open(void *state, const void *given, const tnd_schema_t *in,
+                                tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    filter_t *self = state;
+    const filter_options_t *chosen = given;
+    TND_TRY(find_scalar(in, chosen->column, &self->column, error));
+    self->schema = *in;
+    self->dtype = in->columns[self->column].dtype;
+    self->op = chosen->op;
+    TND_TRY(parse_value(self, chosen->value, error));
+    *facts = (tnd_op_facts_t){.schema = *in, .rows_max = 1, .reads = all_columns(in)};
+    return TND_OK;
+}
+
+/*  Less, equal, greater as -1, 0, 1; 2: not comparable. */
+static int compare(const filter_t *self, const uint8_t *row)
+{
+    if (tnd_dtype_is_float(self->dtype)) {
+        double number;
+        tnd_cast(TND_F64, self->dtype, 1, &number, row);
+        return number < self->number    ? -1
+               : number > self->number  ? 1
+               : number == self->number ? 0
+                                        : 2;
+    }
+    int64_t value;
+    tnd_cast(TND_I64, self->dtype, 1, &value, row);
+    integer_t integer = {tnd_dtype_is_signed(self->dtype) && value < 0, (uint64_t)value};
+    if (integer.negative != self->integer.negative)
+        return integer.negative ? -1 : 1;
+    return integer.bits < self->integer.bits ? -1 : integer.bits > self->integer.bits;
+}
+
+static bool holds(int op, int order)
+{
+    switch (op) {
+    case EQ:
+        return order == 0;
+    case NE:
+        return order != 0;
+    case LT:
+        return order == -1;
+    case LE:
+        return order == -1 || order == 0;
+    case GT:
+        return order == 1;
+    default:
+        return order == 1 || order == 0;
+    }
+}
+
+static tnd_status_t filter_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                 tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const filter_t *self = state;
+    out->rows = 0;
+    for (uint32_t row = 0; row < in->rows; row++)
+        if (holds(self->op, compare(self, tnd_tile_row(in, self->column, row))))
+            append_row(&self->schema, in, row, out, 0);
+    return TND_OK;
+}
+
+typedef struct {
+    uint64_t times;
+    const char *column;
+    uint64_t max;
+} repeat_options_t;
+
+typedef struct {
+    tnd_schema_t schema;
+    uint64_t times; /* 0: by column */
+    uint32_t column;
+    uint64_t max;
+} repeat_t;
+
+static const tnd_option_t repeat_options[] = {
+    {.name = "times",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .range = "1..65536",
+     .offset = offsetof(repeat_options_t, times),
+     .help = "how often each row comes; or say `column`"},
+    {.name = "column",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(repeat_options_t, column),
+     .help = "an integer of each row says how often it comes; 0 leaves it out"},
+    {.name = "max",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .range = "1..65536",
+     .offset = offsetof(repeat_options_t, max),
+     .help = "the most that `column` says; memory is kept for it, and more is a bad row"},
+};
+
+const tnd_op_spec_t tnd_op_repeat_rows_spec = {
+    .table = {.name = "repeat_rows",
+              .help = "Repeats each row, all copies together.",
+              TND_OPTIONS(repeat_options),
+              .size = sizeof(repeat_options_t)},
+    .caps = TND_OP_DROPS | TND_OP_EXPANDS | TND_OP_FAILS,
+};
+
+static tnd_status_t repeat_open(void *state, const void *given, const tnd_schema_t *in,
+                                tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    repeat_t *self = state;
+    const repeat_options_t *chosen = given;
+    if ((chosen->times == 0) == (chosen->column == NULL))
+        return tnd_fail(error, "say either `times` or `column`, and one of them");
+    if ((chosen->max == 0) != (chosen->column == NULL))
+        return tnd_fail(error, "`max` belongs to `column`: the most that it says");
+    self->schema = *in;
+    self->times = chosen->times;
+    self->max = chosen->times != 0 ? chosen->times : chosen->max;
+    if (chosen->column != NULL) {
+        TND_TRY(find_scalar(in, chosen->column, &self->column, error));
+        tnd_dtype_t dtype = in->columns[self->column].dtype;
+        if (tnd_dtype_is_float(dtype))
+            return tnd_fail(error, "column `%s` is %s; how often a row comes is an integer",
+                            chosen->column, tnd_dtype_name(dtype));
+    }
+    *facts =
+        (tnd_op_facts_t){.schema = *in, .rows_max = (uint32_t)self->max, .reads = all_columns(in)};
+    return TND_OK;
+}
+
+static tnd_status_t times_of(const repeat_t *self, const tnd_tile_t *in, uint32_t row,
+                             uint64_t *times_p, tnd_error_t *error)
+{
+    *times_p = self->times;
+    if (self->times != 0)
+        return TND_OK;
+    const tnd_column_t *column = &self->schema.columns[self->column];
+    int64_t value;
+    tnd_cast(TND_I64, column->dtype, 1, &value, tnd_tile_row(in, self->column, row));
+    *times_p = (uint64_t)value;
+    if (*times_p <= self->max)
+        return TND_OK;
+    if (tnd_dtype_is_signed(column->dtype) && value < 0)
+        return tnd_fail(error, "column `%s` says %lld times; 0 to %llu are possible", column->name,
+                        (long long)value, (unsigned long long)self->max);
+    return tnd_fail(error, "column `%s` says %llu times, more than `max` (%llu)", column->name,
+                    (unsigned long long)*times_p, (unsigned long long)self->max);
+}
+
+static tnd_status_t repeat_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                 tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key;
+    const repeat_t *self = state;
+    out->rows = 0;
+    for (uint32_t row = 0; row < in->rows; row++) {
+        uint64_t times = 0;
+        TND_TRY(times_of(self, in, row, &times, error));
+        for (uint64_t copy = 0; copy < times; copy++)
+            append_row(&self->schema, in, row, out, copy);
+    }
+    return TND_OK;
+}
+
+static void rows_close(void *state)
+{
+    (void)state;
+}
+
+const tnd_op_t tnd_op_filter = {
+    .spec = &tnd_op_filter_spec,
+    .state_bytes = sizeof(filter_t),
+    .open = filter_open,
+    .apply = filter_apply,
+    .close = rows_close,
+};
+
+const tnd_op_t tnd_op_repeat_rows = {
+    .spec = &tnd_op_repeat_rows_spec,
+    .state_bytes = sizeof(repeat_t),
+    .open = repeat_open,
+    .apply = repeat_apply,
+    .close = rows_close,
+};

@@ -1,0 +1,335 @@
+/*  actors/op/scale.c - integers as fractions of their range, floats times a factor: scale.
+ *
+ *  What comes out, step by step; a step that is not asked for is left out, none is contracted.
+ *  C is f32 where both types have at most 16 bits or are f32, else f64.
+ *
+ *      range: [low, high], for integers, [0, 1] by default
+ *          y = C(x - least of the type) / C(greatest - least)
+ *          y = y * C(high - low) + C(low)                           unless it is [0, 1]
+ *      factor, offset, for all types
+ *          y = C(x) * C(factor)
+ *          y = y + C(offset)
+ *
+ *  and y is rounded to `to`.  So u8 to f32 is x.astype(f32) / f32(255) of NumPy, bit for bit.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "actors/op/ops.h"
+#include "runtime/core/numeric.h"
+
+enum { CHUNK = 256, BYTES = 256 };
+
+typedef struct {
+    const char *column;
+    const char *to;
+    tnd_numbers_t range, factor, offset;
+} scale_options_t;
+
+typedef struct scale scale_t;
+typedef void scale_fn(const scale_t *self, size_t count, void *out, const void *in);
+
+struct scale {
+    uint32_t columns, column;
+    tnd_dtype_t from, to;
+    size_t elements;
+    bool wide;             /* C is f64 */
+    bool ranged, has_span; /* by range; which is not [0, 1] */
+    bool has_factor, has_offset;
+    double divisor, span, low, factor, offset;
+    scale_fn *run;
+    /*  u8 to f32: x / 255 is exactly x * part_high + x * part_low, rounded once. */
+    float part_high, part_low;
+    uint8_t table[BYTES][8]; /* of 8-bit types: what each byte becomes */
+};
+
+static const tnd_option_t options[] = {
+    {.name = "column",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(scale_options_t, column),
+     .help = "the column to scale"},
+    {.name = "to",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "f32",
+     .offset = offsetof(scale_options_t, to),
+     .help = "the new type: f32, f64, f16 or bf16"},
+    {.name = "range",
+     .type = TND_OPTION_F64S,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(scale_options_t, range),
+     .help =
+         "what the least and the greatest integer of the type become; [0, 1] if nothing is said"},
+    {.name = "factor",
+     .type = TND_OPTION_F64S,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(scale_options_t, factor),
+     .help = "instead of a range: each number times this"},
+    {.name = "offset",
+     .type = TND_OPTION_F64S,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(scale_options_t, offset),
+     .help = "instead of a range: this is added, after the factor"},
+};
+
+const tnd_op_spec_t tnd_op_scale_spec = {
+    .table = {.name = "scale",
+              .help = "Turns numbers into floats of another range.",
+              TND_OPTIONS(options),
+              .size = sizeof(scale_options_t)},
+};
+
+/*  Greatest less least of an integer type. */
+static double divisor_of(tnd_dtype_t dtype)
+{
+    size_t bits = 8 * tnd_dtype_size(dtype);
+    return dtype == TND_BOOL ? 1.0
+           : bits == 64      ? 18446744073709551615.0
+                             : (double)((UINT64_C(1) << bits) - 1);
+}
+
+/*  x less the least of its type, as the unsigned type of the same size: the sign bit turns over. */
+static tnd_dtype_t make_unsigned(tnd_dtype_t dtype, size_t count, void *out, const void *in)
+{
+    static const tnd_dtype_t types[9] = {[1] = TND_U8, [2] = TND_U16, [4] = TND_U32, [8] = TND_U64};
+    size_t size = tnd_dtype_size(dtype);
+    memcpy(out, in, count * size);
+    if (!tnd_dtype_is_signed(dtype))
+        return dtype;
+    uint8_t *top = (uint8_t *)out + size - 1;
+    for (size_t i = 0; i < count; i++)
+        top[i * size] ^= 0x80;
+    return types[size];
+}
+
+#define STEPS(type, name)                                                                          \
+    static void steps_##name(const scale_t *self, size_t count, type *y)                           \
+    {                                                                                              \
+        type divisor = (type)self->divisor, span = (type)self->span, low = (type)self->low;        \
+        type factor = (type)self->factor, offset = (type)self->offset;                             \
+        if (self->ranged)                                                                          \
+            for (size_t i = 0; i < count; i++)                                                     \
+                y[i] = y[i] / divisor;                                                             \
+        if (self->has_span)                                                                        \
+            for (size_t i = 0; i < count; i++)                                                     \
+                y[i] = y[i] * span + low;                                                          \
+        if (self->has_factor)                                                                      \
+            for (size_t i = 0; i < count; i++)                                                     \
+                y[i] = y[i] * factor;                                                              \
+        if (self->has_offset)                                                                      \
+            for (size_t i = 0; i < count; i++)                                                     \
+                y[i] = y[i] + offset;                                                              \
+    }
+
+STEPS(float, f32)
+STEPS(double, f64)
+
+/*  The definition itself, a chunk at a time; what is faster is measured against it. */
+static void run_any(const scale_t *self, size_t count, void *out, const void *in)
+{
+    _Alignas(64) uint8_t bits[CHUNK * 8];
+    _Alignas(64) union {
+        float narrow[CHUNK];
+        double wide[CHUNK];
+    } y;
+    size_t from_size = tnd_dtype_size(self->from), to_size = tnd_dtype_size(self->to);
+    for (size_t done = 0; done < count; done += CHUNK) {
+        size_t now = count - done < CHUNK ? count - done : CHUNK;
+        const void *x = (const uint8_t *)in + done * from_size;
+        tnd_dtype_t from = self->from;
+        if (self->ranged) {
+            from = make_unsigned(from, now, bits, x);
+            x = bits;
+        }
+        tnd_cast(self->wide ? TND_F64 : TND_F32, from, now, &y, x);
+        if (self->wide)
+            steps_f64(self, now, y.wide);
+        else
+            steps_f32(self, now, y.narrow);
+        tnd_cast(self->to, self->wide ? TND_F64 : TND_F32, now, (uint8_t *)out + done * to_size,
+                 &y);
+    }
+}
+
+#define RUN_TABLE(bits)                                                                            \
+    static void run_table_##bits(const scale_t *self, size_t count, void *out, const void *in)     \
+    {                                                                                              \
+        const uint8_t *x = in;                                                                     \
+        for (size_t i = 0; i < count; i++)                                                         \
+            memcpy((uint8_t *)out + i * ((bits) / 8), self->table[x[i]], (bits) / 8);              \
+    }
+
+RUN_TABLE(16)
+RUN_TABLE(32)
+RUN_TABLE(64)
+
+/*  The same few operations on any width of vector: no path has other bits than another. */
+static inline __attribute__((always_inline)) void
+unit_kernel(const scale_t *self, size_t count, float *restrict out, const uint8_t *restrict in)
+{
+    float high = self->part_high, low = self->part_low;
+    for (size_t i = 0; i < count; i++) {
+        float x = (float)in[i];
+        out[i] = x * high + x * low;
+    }
+}
+
+static void run_unit(const scale_t *self, size_t count, void *out, const void *in)
+{
+    unit_kernel(self, count, out, in);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void run_unit_avx2(const scale_t *self, size_t count,
+                                                          void *out, const void *in)
+{
+    unit_kernel(self, count, out, in);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))) static void
+run_unit_avx512(const scale_t *self, size_t count, void *out, const void *in)
+{
+    unit_kernel(self, count, out, in);
+}
+
+static scale_fn *best_unit(void)
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return run_unit_avx512;
+    return __builtin_cpu_supports("avx2") ? run_unit_avx2 : run_unit;
+}
+#else
+static scale_fn *best_unit(void)
+{
+    return run_unit;
+}
+#endif
+
+/*  Division by 255 as two products: 1 / 255 cut after 16 bits, and the rest.  x has 8 bits, so the
+ *  first product is exact.  Taken only if all 256 numbers agree with the division.
+ */
+static bool unit_is_exact(scale_t *self, scale_fn *unit)
+{
+    uint8_t bytes[BYTES];
+    float got[BYTES];
+    uint32_t bits;
+    float inverse = (float)(1.0 / self->divisor);
+    memcpy(&bits, &inverse, sizeof bits);
+    bits &= 0xffffff00;
+    memcpy(&self->part_high, &bits, sizeof bits);
+    self->part_low = (float)(1.0 / self->divisor - (double)self->part_high);
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)i;
+    unit(self, BYTES, got, bytes);
+    for (size_t i = 0; i < BYTES; i++)
+        if (memcmp(&got[i], self->table[i], sizeof got[i]) != 0)
+            return false;
+    return true;
+}
+
+static void choose_run(scale_t *self)
+{
+    self->run = run_any;
+    if (tnd_dtype_size(self->from) != 1)
+        return;
+    size_t size = tnd_dtype_size(self->to);
+    for (size_t i = 0; i < BYTES; i++) {
+        uint8_t byte = (uint8_t)i;
+        run_any(self, 1, self->table[i], &byte);
+    }
+    self->run = size == 2 ? run_table_16 : size == 4 ? run_table_32 : run_table_64;
+    scale_fn *unit = best_unit();
+    bool plain = self->from == TND_U8 && self->to == TND_F32 && self->ranged && !self->has_span;
+    if (plain && unit_is_exact(self, unit))
+        self->run = unit;
+}
+
+static tnd_status_t one_number(const tnd_numbers_t *numbers, const char *name, double *number_p,
+                               bool *given_p, tnd_error_t *error)
+{
+    *given_p = numbers->count != 0;
+    if (numbers->count > 1)
+        return tnd_fail(error, "`%s` is one number", name);
+    if (numbers->count == 1)
+        *number_p = numbers->items[0];
+    return TND_OK;
+}
+
+static tnd_status_t read_options(scale_t *self, const scale_options_t *chosen,
+                                 const tnd_column_t *column, tnd_error_t *error)
+{
+    bool is_float = tnd_dtype_is_float(self->from);
+    TND_TRY(tnd_op_dtype(chosen->to, &self->to, error));
+    if (!tnd_dtype_is_float(self->to))
+        return tnd_fail(error, "`to` is %s; scale makes floats: f32, f64, f16 or bf16", chosen->to);
+    TND_TRY(one_number(&chosen->factor, "factor", &self->factor, &self->has_factor, error));
+    TND_TRY(one_number(&chosen->offset, "offset", &self->offset, &self->has_offset, error));
+    self->ranged = !self->has_factor && !self->has_offset;
+    if (chosen->range.count != 0 && !self->ranged)
+        return tnd_fail(error, "say either `range`, or `factor` and `offset`");
+    if (self->ranged && is_float)
+        return tnd_fail(
+            error, "column `%s` is %s, which has no range of its own; say `factor` or `offset`",
+            column->name, tnd_dtype_name(self->from));
+    if (chosen->range.count != 0 && chosen->range.count != 2)
+        return tnd_fail(error, "`range` is two numbers, such as [0, 1]");
+    double low = chosen->range.count != 0 ? chosen->range.items[0] : 0.0;
+    double high = chosen->range.count != 0 ? chosen->range.items[1] : 1.0;
+    self->has_span = self->ranged && (low != 0.0 || high != 1.0);
+    self->low = low;
+    self->span = high - low;
+    self->divisor = self->ranged ? divisor_of(self->from) : 1.0;
+    self->wide = self->to == TND_F64 || tnd_dtype_size(self->from) == 8 ||
+                 (tnd_dtype_size(self->from) == 4 && !is_float);
+    return TND_OK;
+}
+
+static tnd_status_t scale_open(void *state, const void *given, const tnd_schema_t *in,
+                               tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    scale_t *self = state;
+    const scale_options_t *chosen = given;
+    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
+    const tnd_column_t *column = &in->columns[self->column];
+    self->columns = in->count;
+    self->from = column->dtype;
+    self->elements = tnd_column_elements(column);
+    TND_TRY(read_options(self, chosen, column, error));
+    choose_run(self);
+    return tnd_op_replace(facts, in, self->column, self->to, column->rank, column->shape, error);
+}
+
+static tnd_status_t scale_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const scale_t *self = state;
+    tnd_op_pass(in, out, self->columns, self->column);
+    if (in->columns[self->column].stride == self->elements * tnd_dtype_size(self->from)) {
+        self->run(self, in->rows * self->elements, out->columns[self->column].base,
+                  in->columns[self->column].base);
+        return TND_OK;
+    }
+    for (uint32_t row = 0; row < in->rows; row++)
+        self->run(self, self->elements, tnd_tile_row(out, self->column, row),
+                  tnd_tile_row(in, self->column, row));
+    return TND_OK;
+}
+
+static void scale_close(void *state)
+{
+    (void)state;
+}
+
+const tnd_op_t tnd_op_scale = {
+    .spec = &tnd_op_scale_spec,
+    .state_bytes = sizeof(scale_t),
+    .open = scale_open,
+    .apply = scale_apply,
+    .close = scale_close,
+};

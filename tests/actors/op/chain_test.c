@@ -1,0 +1,411 @@
+/*  Covers actors/op/: chains over rows that NumPy wrote give, bit for bit, what NumPy computes, for
+ *  packed and gathered blocks of any size; accounts, references and random draws are as promised.
+ */
+#include "actors/op/chain.h"
+
+#include <math.h>
+
+#include "actors/op/ops.h"
+#include "tests/actors/source/opened.h"
+
+typedef struct {
+    tnd_chain_t *chain;
+    tnd_arena_t *arena;
+    tnd_rack_t *rack;
+    tnd_pool_t *pool;
+} run_t;
+
+static tnd_status_t open_chain(run_t *self, const char *ops, bool skip_bad,
+                               const tnd_schema_t *schema, tnd_error_t *error)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "ops: [%s]", ops);
+    *self = (run_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    const parsed_parts_t *parts = parse_parts(self->arena, text);
+    tnd_status_t status = tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, error);
+    if (status == TND_OK)
+        self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, 1024));
+    return status;
+}
+
+static void close_chain(run_t *self)
+{
+    tnd_chain_close(&self->chain);
+    tnd_pool_destroy(&self->pool);
+    tnd_rack_destroy(&self->rack);
+    tnd_arena_destroy(&self->arena);
+}
+
+static const tnd_chain_key_t plain_key = {.seed = 7, .lanes = 1};
+
+/*  Compares rows [first, ...) of the expected columns with a block that the chain made. */
+static void compare_block(const char *name, opened_t *expected, const tnd_block_t *block,
+                          uint64_t first)
+{
+    for (uint32_t i = 0; i < block->schema->count; i++) {
+        const tnd_column_t *column = &block->schema->columns[i];
+        int at = tnd_schema_find(&expected->facts.schema, column->name);
+        cr_assert(at >= 0);
+        size_t bytes = tnd_column_bytes(column);
+        cr_assert_eq(column->dtype, expected->facts.schema.columns[at].dtype, "%s", name);
+        cr_assert_eq(bytes, tnd_column_bytes(&expected->facts.schema.columns[at]), "%s", name);
+        for (uint32_t row = 0; row < block->note.rows; row++) {
+            uint64_t index = first + row;
+            tnd_error_t error;
+            tnd_block_t *wanted = read_rows(expected, &index, 1, &error);
+            cr_assert_not_null(wanted, "%s: %s", name, error.text);
+            cr_assert_eq(memcmp(tnd_block_row(block, i, row), tnd_block_row(wanted, at, 0), bytes),
+                         0, "%s: row %u of column %s", name, (unsigned)index, column->name);
+            tnd_block_drop(&wanted);
+        }
+    }
+}
+
+static void source_text(char *text, size_t room, const char *folder, const char *name,
+                        const char *what, char *columns)
+{
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", columns);
+    size_t used = (size_t)snprintf(text, room, "source: {npy: {");
+    for (char *column = strtok(copy, ","); column != NULL; column = strtok(NULL, ","))
+        used += (size_t)snprintf(text + used, room - used, "%s: \"%s/%s.%s.%s.npy\",", column,
+                                 folder, name, what, column);
+    snprintf(text + used - 1, room - used + 1, "}}");
+}
+
+/*  Runs one line of ops.txt in blocks of `size` rows; an empty outcome has no file to compare with
+ *  that a source would open.
+ */
+static void run_case(const char *folder, char *line, uint32_t size)
+{
+    char text[2048];
+    char *name = strtok(line, "|"), *reverse = strtok(NULL, "|"), *columns = strtok(NULL, "|");
+    char *ops = strtok(NULL, "\n");
+    char column_copy[128];
+    snprintf(column_copy, sizeof column_copy, "%s", columns);
+    bool reversed = reverse[0] == '1';
+    opened_t in, expected;
+    run_t run;
+    tnd_error_t error;
+    source_text(text, sizeof text, folder, name, "in", column_copy);
+    cr_assert_eq(open_source(&in, text, &error), TND_OK, "%s", error.text);
+    source_text(text, sizeof text, folder, name, reversed ? "rev" : "out", column_copy);
+    bool empty = open_source(&expected, text, &error) != TND_OK;
+    if (empty)
+        cr_assert_not_null(strstr(error.text, "no elements"), "%s", error.text);
+    cr_assert_eq(open_chain(&run, ops, false, &in.facts.schema, &error), TND_OK, "%s: %s", name,
+                 error.text);
+    uint64_t made = 0, total = in.facts.count;
+    for (uint64_t first = 0; first < total; first += size) {
+        uint64_t index[1024];
+        uint32_t rows = total - first < size ? (uint32_t)(total - first) : size;
+        for (uint32_t i = 0; i < rows; i++)
+            index[i] = reversed ? total - 1 - first - i : first + i;
+        tnd_block_t *block = read_rows(&in, index, rows, &error), *out = NULL;
+        cr_assert_not_null(block);
+        cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                     TND_OK, "%s: %s", name, error.text);
+        if (!empty)
+            compare_block(name, &expected, out, made);
+        made += out->note.rows;
+        cr_assert_eq(out->note.bytes, out->note.rows * tnd_schema_row_bytes(out->schema));
+        tnd_block_drop(&block);
+        tnd_block_drop(&out);
+    }
+    cr_assert_eq(made, empty ? 0 : expected.facts.count, "%s", name);
+    close_chain(&run);
+    close_source(&in);
+    if (empty)
+        leave_source(&expected);
+    else
+        close_source(&expected);
+}
+
+Test(chain, gives_what_numpy_computes_in_blocks_of_any_size)
+{
+    static const uint32_t sizes[] = {1000, 7};
+    char folder[64], list[128], line[1024];
+    unsigned compared = 0;
+    numpy_folder(folder);
+    snprintf(list, sizeof list, "%s/ops.txt", folder);
+    for (size_t i = 0; i < 2; i++) {
+        FILE *file = fopen(list, "r");
+        cr_assert_not_null(file);
+        while (fgets(line, sizeof line, file) != NULL) {
+            run_case(folder, line, sizes[i]);
+            compared++;
+        }
+        fclose(file);
+    }
+    cr_assert(compared >= 150, "%u", compared);
+    remove_folder(folder);
+}
+
+/*  Blocks of one column of u8 or i64 numbers in memory. */
+static tnd_block_t *numbers(tnd_rack_t *rack, const tnd_schema_t *schema, const void *data,
+                            uint32_t rows)
+{
+    tnd_block_t *block = tnd_rack_take(rack, schema);
+    size_t bytes = tnd_schema_row_bytes(schema);
+    tnd_buffer_t *buffer = tnd_buffer_new(rows * bytes);
+    memcpy(tnd_buffer_data(buffer), data, rows * bytes);
+    tnd_buffer_seal(buffer);
+    block->note = (tnd_block_note_t){.first = 1000, .count = rows, .asked = rows, .rows = rows};
+    block->columns[0] =
+        (tnd_block_column_t){.base = tnd_buffer_data(buffer), .stride = bytes, .buffer = buffer};
+    tnd_block_seal(block);
+    return block;
+}
+
+static tnd_schema_t schema_of(tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape)
+{
+    tnd_schema_t schema = {0};
+    tnd_error_t error;
+    cr_assert_eq(tnd_schema_add(&schema, "x", dtype, rank, shape, &error), TND_OK);
+    return schema;
+}
+
+Test(chain, of_no_operations_passes_the_block_itself)
+{
+    static const int64_t values[] = {1, 2};
+    tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    cr_assert_eq(open_chain(&run, "", false, &schema, &error), TND_OK);
+    tnd_block_t *block = numbers(run.rack, &schema, values, 2), *out = NULL;
+
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+
+    cr_assert_eq(out, block);
+    cr_assert_eq(tnd_chain_copied(run.chain), 0);
+    cr_assert_eq(tnd_chain_probe(run.chain), 0);
+    tnd_block_drop(&block);
+    tnd_block_drop(&out);
+    close_chain(&run);
+}
+
+Test(chain, a_column_that_nobody_looks_at_is_passed_by_reference)
+{
+    static const uint64_t index[] = {1, 0};
+    opened_t in;
+    run_t run;
+    tnd_error_t error;
+    cr_assert_eq(open_source(&in,
+                             "source: {memory: {x: {dtype: u8, data: [1, 2]}, y: {dtype: i64, "
+                             "data: [3, 4]}}}",
+                             &error),
+                 TND_OK);
+    cr_assert_eq(open_chain(&run, "{scale: {column: x}}", false, &in.facts.schema, &error), TND_OK);
+    tnd_block_t *block = read_rows(&in, index, 2, &error), *out = NULL;
+
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+
+    cr_assert_eq(tnd_block_row(out, 1, 0), tnd_block_row(block, 1, 0));
+    cr_assert_eq(out->columns[1].buffer, block->columns[1].buffer);
+    cr_assert_eq(tnd_chain_copied(run.chain), 2, "the two gathered bytes of x");
+    tnd_block_drop(&block);
+    close_source(&in);
+    cr_assert_eq(*(const int64_t *)tnd_block_row(out, 1, 0), 4);
+    tnd_block_drop(&out);
+    close_chain(&run);
+}
+
+Test(chain, rows_say_from_which_position_they_were_made)
+{
+    static const int64_t values[] = {5, 1, 0, 2, 9};
+    static const uint32_t expected[] = {1, 3, 3}, again[] = {21, 23, 23};
+    tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    cr_assert_eq(open_chain(&run,
+                            "{filter: {column: x, op: lt, value: 5}}, {repeat_rows: {column: x, "
+                            "max: 4}}",
+                            false, &schema, &error),
+                 TND_OK);
+    cr_assert_eq(tnd_chain_rows_max(run.chain), 4);
+    cr_assert(tnd_chain_caps(run.chain) & TND_OP_EXPANDS);
+    tnd_block_t *block = numbers(run.rack, &schema, values, 5), *out = NULL;
+
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+    cr_assert_eq(out->note.rows, 3);
+    cr_assert_eq(out->note.first, 1000);
+    cr_assert_eq(out->note.count, 5);
+    cr_assert_arr_eq(out->note.origin, expected, sizeof expected);
+    tnd_block_drop(&out);
+    tnd_block_drop(&block);
+
+    static const uint32_t origin[] = {20, 21, 22, 23, 24};
+    block = tnd_rack_take(run.rack, &schema);
+    tnd_block_t *data = numbers(run.rack, &schema, values, 5);
+    block->note = data->note;
+    block->note.origin = origin;
+    block->columns[0] = data->columns[0];
+    tnd_buffer_hold(block->columns[0].buffer);
+    tnd_block_seal(block);
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+    cr_assert_arr_eq(out->note.origin, again, sizeof again);
+    tnd_block_drop(&out);
+    tnd_block_drop(&block);
+    tnd_block_drop(&data);
+    close_chain(&run);
+}
+
+Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
+{
+    static const int64_t values[] = {1, -1, 2, 7, 1};
+    tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    const char *ops = "{repeat_rows: {column: x, max: 4}}";
+    cr_assert_eq(open_chain(&run, ops, false, &schema, &error), TND_OK);
+    tnd_block_t *block = numbers(run.rack, &schema, values, 5), *out = NULL;
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_FAILED);
+    cr_assert_str_eq(error.text, "operation 1, `repeat_rows`, sample 1001: column `x` says -1 "
+                                 "times; 0 to 4 are possible");
+    tnd_block_drop(&block);
+    close_chain(&run);
+
+    cr_assert_eq(open_chain(&run, ops, true, &schema, &error), TND_OK);
+    block = numbers(run.rack, &schema, values, 5);
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+    cr_assert_eq(out->note.rows, 4);
+    cr_assert_eq(out->note.bad_count, 2);
+    cr_assert_eq(out->note.bad[0], 1);
+    cr_assert_eq(out->note.bad[1], 3);
+    cr_assert_arr_eq(out->note.origin, ((const uint32_t[]){0, 2, 2, 4}), 16);
+    tnd_block_drop(&block);
+    tnd_block_drop(&out);
+    close_chain(&run);
+}
+
+enum { PICTURES = 400 };
+
+/*  Which pictures (of two pixels) a chain flipped, as one text of 0 and 1. */
+static void flips_of(const tnd_chain_key_t *key, uint32_t epoch, uint32_t lane, uint64_t first,
+                     uint32_t size, char flips[PICTURES + 1])
+{
+    static const uint64_t shape[] = {1, 2};
+    tnd_schema_t schema = schema_of(TND_U8, 2, shape);
+    uint8_t data[2 * PICTURES];
+    run_t run;
+    tnd_error_t error;
+    for (int i = 0; i < 2 * PICTURES; i++)
+        data[i] = (uint8_t)(i % 2);
+    cr_assert_eq(open_chain(&run, "{random_flip: {column: x}}", false, &schema, &error), TND_OK);
+    for (uint32_t at = 0; at < PICTURES; at += size) {
+        tnd_block_t *made = numbers(run.rack, &schema, data, size), *out = NULL;
+        tnd_block_t *block = tnd_rack_take(run.rack, &schema);
+        block->note = made->note;
+        block->note.first = first + at;
+        block->note.epoch = epoch;
+        block->note.lane = lane;
+        block->columns[0] = made->columns[0];
+        tnd_buffer_hold(block->columns[0].buffer);
+        tnd_block_seal(block);
+        cr_assert_eq(tnd_chain_run(run.chain, key, block, run.rack, run.pool, &out, &error),
+                     TND_OK);
+        for (uint32_t i = 0; i < size; i++)
+            flips[at + i] = (char)('0' + *(const uint8_t *)tnd_block_row(out, 0, i));
+        tnd_block_drop(&made);
+        tnd_block_drop(&block);
+        tnd_block_drop(&out);
+    }
+    flips[PICTURES] = '\0';
+    close_chain(&run);
+}
+
+Test(random_flip, depends_on_seed_epoch_sample_and_operation_alone)
+{
+    char base[PICTURES + 1], other[PICTURES + 1];
+    const tnd_chain_key_t seed = {.seed = 8, .lanes = 1}, lanes = {.seed = 7, .lanes = 2};
+    const tnd_chain_key_t later = {.seed = 7, .lanes = 1, .operation = 1};
+    flips_of(&plain_key, 0, 0, 0, PICTURES, base);
+
+    flips_of(&plain_key, 0, 0, 0, 8, other);
+    cr_assert_str_eq(base, other, "blocks must not show");
+    flips_of(&plain_key, 0, 0, 100, 100, other);
+    cr_assert_arr_eq(base + 100, other, 300);
+    flips_of(&lanes, 0, 1, 0, 100, other);
+    for (int i = 0; i < PICTURES / 2; i++)
+        cr_assert_eq(other[i], base[2 * i + 1], "row %d of lane 1 is sample %d", i, 2 * i + 1);
+    flips_of(&seed, 0, 0, 0, PICTURES, other);
+    cr_assert_str_neq(base, other);
+    flips_of(&plain_key, 1, 0, 0, PICTURES, other);
+    cr_assert_str_neq(base, other);
+    flips_of(&later, 0, 0, 0, PICTURES, other);
+    cr_assert_str_neq(base, other);
+}
+
+Test(random_flip, flips_as_often_as_it_says)
+{
+    char flips[PICTURES + 1];
+    int flipped = 0;
+    flips_of(&plain_key, 0, 0, 0, PICTURES, flips);
+    for (int i = 0; i < PICTURES; i++)
+        flipped += flips[i] == '1';
+    /* Within four standard deviations of a fair coin. */
+    cr_assert(abs(2 * flipped - PICTURES) < 8 * (int)sqrt(PICTURES / 4.0) + 8, "%d", flipped);
+}
+
+Test(chain, what_does_not_fit_is_refused_with_the_place)
+{
+    static const uint64_t shape[] = {3};
+    static const char *const cases[][2] = {
+        {"{cast: {column: y, to: f32}}", "operation 1, `cast`: there is no column `y`|x f32[3]"},
+        {"{cast: {column: x, to: float}}", "no type `float`"},
+        {"{cast: {column: x, to: u8}}, {scale: {column: z}}", "operation 2, `scale`"},
+        {"{scale: {column: x}}", "no range of its own"},
+        {"{scale: {column: x, factor: 1, to: i8}}", "scale makes floats"},
+        {"{scale: {column: x, factor: 1, range: [0, 1]}}", "either `range`"},
+        {"{cast: {column: x, to: u8}}, {scale: {column: x, range: [1]}}", "two numbers"},
+        {"{one_hot: {column: x, depth: 3}}", "integers"},
+        {"{filter: {column: x, op: eq, value: 1}}", "3 numbers a row"},
+        {"{random_flip: {column: x}}", "1 dimensions"},
+        {"{repeat_rows: {}}", "either `times` or `column`"},
+        {"{repeat_rows: {times: 2, max: 2}}", "`max` belongs to `column`"},
+        {"{repeat_rows: {times: 65536}}, {repeat_rows: {times: 2}}", "at most 65536"},
+    };
+    tnd_schema_t schema = schema_of(TND_F32, 1, shape);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run_t run;
+        tnd_error_t error = {""};
+        char words[256];
+        cr_assert_eq(open_chain(&run, cases[i][0], false, &schema, &error), TND_FAILED, "%s",
+                     cases[i][0]);
+        snprintf(words, sizeof words, "%s", cases[i][1]);
+        for (char *word = strtok(words, "|"); word != NULL; word = strtok(NULL, "|"))
+            cr_assert_not_null(strstr(error.text, word), "no `%s` in: %s", word, error.text);
+        cr_assert_null(run.chain);
+        close_chain(&run);
+    }
+}
+
+Test(chain, the_probe_tells_chains_apart_and_does_not_change)
+{
+    static const uint64_t shape[] = {3, 5};
+    static const char *const ops[] = {
+        "{scale: {column: x}}",         "{scale: {column: x, range: [0, 2]}}",
+        "{cast: {column: x, to: f32}}", "{random_flip: {column: x}}",
+        "{repeat_rows: {times: 2}}",
+    };
+    enum { COUNT = sizeof ops / sizeof ops[0] };
+    uint64_t probes[COUNT];
+    tnd_schema_t schema = schema_of(TND_U8, 2, shape);
+    for (size_t i = 0; i < COUNT; i++) {
+        run_t run;
+        tnd_error_t error;
+        cr_assert_eq(open_chain(&run, ops[i], false, &schema, &error), TND_OK, "%s", error.text);
+        probes[i] = tnd_chain_probe(run.chain);
+        cr_assert_eq(probes[i], tnd_chain_probe(run.chain));
+        cr_assert_neq(probes[i], 0);
+        for (size_t k = 0; k < i; k++)
+            cr_assert_neq(probes[i], probes[k], "%s, %s", ops[i], ops[k]);
+        close_chain(&run);
+    }
+}
