@@ -143,7 +143,7 @@ static void set_int(void *socket, int option, int value)
     assert(failed == 0);
 }
 
-static void *open_socket(hub_t *self, int type)
+static void *open_socket(hub_t *self, int type, const char *endpoint)
 {
     void *socket = zmq_socket(tnd_context_zmq(self->context), type);
     if (socket == NULL)
@@ -154,6 +154,7 @@ static void *open_socket(hub_t *self, int type)
     set_int(socket, ZMQ_RECONNECT_IVL, -1);
     set_int(socket, ZMQ_HANDSHAKE_IVL, STRANGER_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
+    set_int(socket, ZMQ_IPV6, strncmp(endpoint, "tcp://[", 7) == 0);
     int64_t largest = (int64_t)self->config.frame_max + FRAME_SLACK;
     int failed = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
     assert(failed == 0);
@@ -348,7 +349,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     bool inproc = is_inproc(dial->endpoint);
     if (inproc && !tnd_context_bound(self->context, dial->endpoint))
         return false;
-    void *socket = open_socket(self, ZMQ_DEALER);
+    void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint);
     if (socket == NULL)
         return false;
     char identity[IDENTITY_MAX];
@@ -841,7 +842,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
         return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
     if (strncmp(endpoint, "ipc://", 6) == 0 && ipc_is_served(endpoint + 6))
         return bind_failed(self, endpoint, EADDRINUSE, error);
-    void *socket = open_socket(self, ZMQ_ROUTER);
+    void *socket = open_socket(self, ZMQ_ROUTER, endpoint);
     if (socket == NULL)
         return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
                         self->name, endpoint, zmq_strerror(zmq_errno()));

@@ -1,0 +1,202 @@
+/*  tools/bench/links.c - blocks over a link of two hubs, and frames over bare libzmq.  */
+#include "tools/bench/links.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <zmq.h>
+
+#include "tools/bench/bench.h"
+#include "transport/context.h"
+#include "transport/hubs.h"
+
+enum { PRODUCER = 1, CONSUMER = 2 };
+
+typedef struct {
+    const bench_link_t *link;
+    tnd_context_t *context;
+    tnd_schema_t schema;
+    tnd_terms_t terms;
+    char actual[256];
+    uint64_t copied;
+} side_t;
+
+static const tnd_schema_t *schema_of(void *context, uint32_t port, const tnd_msg_t *msg)
+{
+    (void)port, (void)msg;
+    return &((side_t *)context)->schema;
+}
+
+static tnd_hub_t *open_hub(side_t *self, tnd_actor_id_t id)
+{
+    tnd_hub_config_t config = {.self = id,
+                               .name = id == PRODUCER ? "producer" : "consumer",
+                               .life = 1,
+                               .link_timeout_ns = 10000000000,
+                               .context = self,
+                               .schema = schema_of,
+                               .frame_max = 64 << 20};
+    tnd_hub_t *hub = NULL;
+    tnd_status_t status = tnd_hub_open(&tnd_hub_zmq, &hub, self->context, &config, NULL);
+    assert(status == TND_OK);
+    return hub;
+}
+
+static void next_arrival(tnd_hub_t *hub, tnd_arrival_t *arrival)
+{
+    while (tnd_hub_receive(hub, arrival) != TND_OK)
+        tnd_hub_wait(hub, TND_NEVER);
+}
+
+static void *produce(void *argument)
+{
+    side_t *self = argument;
+    tnd_hub_t *hub = open_hub(self, PRODUCER);
+    tnd_status_t status = tnd_hub_connect(hub, 0, CONSUMER, self->actual, &self->terms, NULL);
+    assert(status == TND_OK);
+    tnd_rack_t *rack = tnd_rack_new();
+    tnd_pool_t *pool = tnd_pool_new(self->link->block_bytes);
+    tnd_arrival_t arrival;
+    uint64_t credit = 0, sent = 0;
+    while (sent < self->link->blocks) {
+        while (sent == credit) {
+            next_arrival(hub, &arrival);
+            if (arrival.kind == TND_ARRIVAL_MESSAGE)
+                credit = arrival.msg.credit.blocks;
+        }
+        tnd_buffer_t *buffer = tnd_pool_take(pool);
+        tnd_buffer_seal(buffer);
+        tnd_block_t *block = tnd_rack_take(rack, &self->schema);
+        block->columns[0] =
+            (tnd_block_column_t){.base = tnd_buffer_data(buffer), .stride = 1, .buffer = buffer};
+        uint32_t rows = (uint32_t)self->link->block_bytes;
+        tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .from = PRODUCER, .to = CONSUMER};
+        msg.block = (tnd_block_note_t){
+            .first = sent * rows, .count = rows, .asked = rows, .rows = rows, .bytes = rows};
+        block->note = msg.block;
+        tnd_block_seal(block);
+        msg.block.payload = block;
+        status = tnd_hub_send(hub, 0, CONSUMER, &msg, TND_CARRY_BLOCK);
+        assert(status == TND_OK);
+        sent++;
+    }
+    do
+        next_arrival(hub, &arrival);
+    while (arrival.kind != TND_ARRIVAL_LOST);
+    tnd_hub_counts_t counts;
+    tnd_hub_counts(hub, &counts);
+    self->copied = counts.bytes_copied;
+    tnd_hub_close(&hub, 0);
+    tnd_pool_destroy(&pool);
+    tnd_rack_destroy(&rack);
+    return NULL;
+}
+
+static void grant(tnd_hub_t *hub, uint64_t blocks)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_CREDIT, .from = CONSUMER, .to = PRODUCER};
+    msg.credit.blocks = blocks;
+    tnd_status_t status = tnd_hub_send(hub, 0, PRODUCER, &msg, TND_CARRY_NOTHING);
+    assert(status == TND_OK);
+}
+
+double bench_hubs(const bench_link_t *link, uint64_t *copied_p)
+{
+    side_t self = {.link = link, .context = tnd_context_new(1), .terms = {.abi = 1}};
+    tnd_status_t status = tnd_schema_add(&self.schema, "x", TND_U8, 0, NULL, NULL);
+    assert(status == TND_OK);
+    tnd_hub_t *hub = open_hub(&self, CONSUMER);
+    status =
+        tnd_hub_bind(hub, 0, link->endpoint, &self.terms, self.actual, sizeof self.actual, NULL);
+    assert(status == TND_OK);
+    pthread_t thread;
+    pthread_create(&thread, NULL, produce, &self);
+    tnd_arrival_t arrival;
+    next_arrival(hub, &arrival);
+    assert(arrival.kind == TND_ARRIVAL_UP);
+    grant(hub, link->window);
+    uint64_t begun = 0;
+    for (uint32_t i = 0; i < link->blocks; i++) {
+        next_arrival(hub, &arrival);
+        assert(arrival.kind == TND_ARRIVAL_MESSAGE);
+        tnd_msg_drop(&arrival.msg, arrival.carry);
+        if (i == 0)
+            begun = bench_now_ns();
+        if ((i + 1) % (link->window / 4) == 0)
+            grant(hub, i + 1 + link->window);
+    }
+    uint64_t took = bench_now_ns() - begun;
+    tnd_hub_counts_t counts;
+    tnd_hub_counts(hub, &counts);
+    tnd_hub_close(&hub, 0);
+    pthread_join(thread, NULL);
+    *copied_p = self.copied + counts.bytes_copied;
+    tnd_context_destroy(&self.context);
+    return (double)took / (link->blocks - 1);
+}
+
+typedef struct {
+    const bench_link_t *link;
+    void *context;
+    char actual[256];
+} bare_t;
+
+static void drop_buffer(void *data, void *hint)
+{
+    (void)data;
+    tnd_buffer_t *buffer = hint;
+    tnd_buffer_drop(&buffer);
+}
+
+static void *push(void *argument)
+{
+    bare_t *self = argument;
+    void *socket = zmq_socket(self->context, ZMQ_PUSH);
+    int high_water = (int)self->link->window / 2;
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water, sizeof high_water);
+    int failed = zmq_connect(socket, self->actual);
+    assert(failed == 0);
+    tnd_pool_t *pool = tnd_pool_new(self->link->block_bytes);
+    char header[64] = {0};
+    for (uint32_t i = 0; i < self->link->blocks; i++) {
+        tnd_buffer_t *buffer = tnd_pool_take(pool);
+        zmq_msg_t msg;
+        zmq_msg_init_data(&msg, tnd_buffer_data(buffer), self->link->block_bytes, drop_buffer,
+                          buffer);
+        zmq_send(socket, header, sizeof header, ZMQ_SNDMORE);
+        zmq_msg_send(&msg, socket, 0);
+    }
+    zmq_close(socket);
+    tnd_pool_destroy(&pool);
+    return NULL;
+}
+
+double bench_bare(const bench_link_t *link)
+{
+    bare_t self = {.link = link, .context = zmq_ctx_new()};
+    void *socket = zmq_socket(self.context, ZMQ_PULL);
+    int high_water = (int)link->window / 2;
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &high_water, sizeof high_water);
+    int failed = zmq_bind(socket, link->endpoint);
+    assert(failed == 0);
+    size_t size = sizeof self.actual;
+    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, self.actual, &size);
+    pthread_t thread;
+    pthread_create(&thread, NULL, push, &self);
+    uint64_t begun = 0;
+    zmq_msg_t msg;
+    zmq_msg_init(&msg);
+    for (uint32_t i = 0; i < 2 * link->blocks; i++) {
+        zmq_msg_recv(&msg, socket, 0);
+        if (i == 1)
+            begun = bench_now_ns();
+    }
+    uint64_t took = bench_now_ns() - begun;
+    zmq_msg_close(&msg);
+    pthread_join(thread, NULL);
+    zmq_close(socket);
+    zmq_ctx_term(self.context);
+    return (double)took / (link->blocks - 1);
+}
