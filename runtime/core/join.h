@@ -15,7 +15,7 @@
  *    rank 0 books the padding.
  *  * last_of_run marks the last step of the last epoch.  If that epoch has no step, none is marked.
  *  * With span_epochs the run is one epoch, number 0; step_of_epoch counts over the run.
- *  * An endless run ends with the first epoch that has no rows.
+ *  * An endless run ends with the first epoch that has no step.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
  *
  *  A feeder's connection that is lost or replaced while slices of this generation went over it
@@ -57,7 +57,7 @@ void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
 
 /*  TICKET (control, to a reader), MARK (control, to TND_NOBODY: every other join), SLICE (link,
  *  with pieces), PART, LAST and BROKEN (control, to the leader), DROP.
- *  LAST is sent by every lane once all steps went out.  After BROKEN nothing more is sent until
+ *  LAST is sent by every lane once all steps went out.  After BROKEN only tickets and drops until
  *  the rewind.
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
