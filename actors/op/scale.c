@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "actors/op/fraction.h"
 #include "actors/op/ops.h"
 #include "runtime/core/numeric.h"
 
@@ -38,9 +39,8 @@ struct scale {
     bool has_factor, has_offset;
     double divisor, span, low, factor, offset;
     scale_fn *run;
-    /*  u8 to f32: x / 255 is exactly x * part_high + x * part_low, rounded once. */
-    float part_high, part_low;
-    uint8_t table[BYTES][8]; /* of 8-bit types: what each byte becomes */
+    tnd_fraction_fn *fraction; /* of u8 to f32 */
+    uint8_t table[BYTES][8];   /* of 8-bit types: what each byte becomes */
 };
 
 static const tnd_option_t options[] = {
@@ -167,69 +167,10 @@ RUN_TABLE(16)
 RUN_TABLE(32)
 RUN_TABLE(64)
 
-/*  The same few operations on any width of vector: no path has other bits than another. */
-static inline __attribute__((always_inline)) void
-unit_kernel(const scale_t *self, size_t count, float *restrict out, const uint8_t *restrict in)
+static void run_fraction(const scale_t *self, size_t count, void *out, const void *in)
 {
-    float high = self->part_high, low = self->part_low;
-    for (size_t i = 0; i < count; i++) {
-        float x = (float)in[i];
-        out[i] = x * high + x * low;
-    }
-}
-
-static void run_unit(const scale_t *self, size_t count, void *out, const void *in)
-{
-    unit_kernel(self, count, out, in);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void run_unit_avx2(const scale_t *self, size_t count,
-                                                          void *out, const void *in)
-{
-    unit_kernel(self, count, out, in);
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))) static void
-run_unit_avx512(const scale_t *self, size_t count, void *out, const void *in)
-{
-    unit_kernel(self, count, out, in);
-}
-
-static scale_fn *best_unit(void)
-{
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        return run_unit_avx512;
-    return __builtin_cpu_supports("avx2") ? run_unit_avx2 : run_unit;
-}
-#else
-static scale_fn *best_unit(void)
-{
-    return run_unit;
-}
-#endif
-
-/*  Division by 255 as two products: 1 / 255 cut after 16 bits, and the rest.  x has 8 bits, so the
- *  first product is exact.  Taken only if all 256 numbers agree with the division.
- */
-static bool unit_is_exact(scale_t *self, scale_fn *unit)
-{
-    uint8_t bytes[BYTES];
-    float got[BYTES];
-    uint32_t bits;
-    float inverse = (float)(1.0 / self->divisor);
-    memcpy(&bits, &inverse, sizeof bits);
-    bits &= 0xffffff00;
-    memcpy(&self->part_high, &bits, sizeof bits);
-    self->part_low = (float)(1.0 / self->divisor - (double)self->part_high);
-    for (size_t i = 0; i < BYTES; i++)
-        bytes[i] = (uint8_t)i;
-    unit(self, BYTES, got, bytes);
-    for (size_t i = 0; i < BYTES; i++)
-        if (memcmp(&got[i], self->table[i], sizeof got[i]) != 0)
-            return false;
-    return true;
+    const tnd_fraction_t fraction = {self->has_span, (float)self->span, (float)self->low};
+    self->fraction(&fraction, count, out, in);
 }
 
 static void choose_run(scale_t *self)
@@ -243,10 +184,11 @@ static void choose_run(scale_t *self)
         run_any(self, 1, self->table[i], &byte);
     }
     self->run = size == 2 ? run_table_16 : size == 4 ? run_table_32 : run_table_64;
-    scale_fn *unit = best_unit();
-    bool plain = self->from == TND_U8 && self->to == TND_F32 && self->ranged && !self->has_span;
-    if (plain && unit_is_exact(self, unit))
-        self->run = unit;
+    if (self->from == TND_U8 && self->to == TND_F32 && self->ranged) {
+        tnd_fraction_fn *paths[TND_FRACTION_PATHS];
+        self->fraction = paths[tnd_fraction_paths(paths) - 1];
+        self->run = run_fraction;
+    }
 }
 
 static tnd_status_t one_number(const tnd_numbers_t *numbers, const char *name, double *number_p,

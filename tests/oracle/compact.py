@@ -91,6 +91,22 @@ def numeric(cases):
     return lines
 
 
+def one_hot(cases):
+    """IN OUT DEPTH ON OFF | index ... | result ...
+    Left out are other axes than the last, and depth 0, which makes rows of nothing."""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] != "one_hot" or args["axis"] != -1 or args["depth"] == 0:
+            continue
+        indices = case["inputs"]["indices"]
+        lines.append("%s %s %d %r %r | %s | %s" % (
+            DTYPES[indices["dtype"]], DTYPES[args["dtype"]], args["depth"], args["on_value"],
+            args["off_value"], " ".join(map(str, indices["data"])),
+            " ".join(map(repr, expect["data"]))))
+    return lines
+
+
 def reduce(cases):
     """sum|mean DTYPE REPLICAS WIDTH | ROWS value ... | ... = result ...
     A replica's tensor is ROWS by WIDTH and reduced over its rows too (over all axes: WIDTH is 1;
@@ -121,13 +137,15 @@ def reduce(cases):
 
 
 TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
-          "reduce": reduce}
+          "one_hot": one_hot, "reduce": reduce}
+FOLDERS = {"one_hot": "numeric"}
 
 
 def main():
     topics = sys.argv[2:] or TOPICS
     for topic in topics:
-        with open(os.path.join(sys.argv[1], topic, "cases.json"), encoding="utf-8") as file:
+        folder = FOLDERS.get(topic, topic)
+        with open(os.path.join(sys.argv[1], folder, "cases.json"), encoding="utf-8") as file:
             cases = json.load(file)
         name = os.path.join(os.path.dirname(os.path.abspath(__file__)), topic + ".txt")
         with open(name, "w", encoding="utf-8") as file:

@@ -353,6 +353,55 @@ Test(random_flip, flips_as_often_as_it_says)
     cr_assert(abs(2 * flipped - PICTURES) < 8 * (int)sqrt(PICTURES / 4.0) + 8, "%d", flipped);
 }
 
+Test(one_hot, gives_what_tensorflow_gives)
+{
+    FILE *file = fopen("tests/oracle/one_hot.txt", "r");
+    static const uint64_t first = 0;
+    char line[4096], text[4096], ops[512], in[8], out[8], on[32], off[32];
+    unsigned depth, compared = 0;
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (line[0] == '#')
+            continue;
+        cr_assert_eq(sscanf(line, "%7s %7s %u %31s %31s", in, out, &depth, on, off), 5, "%s", line);
+        char *indices = strchr(line, '|') + 1, *results = strchr(indices, '|') + 1;
+        results[-1] = '\0';
+        unsigned count = 0;
+        for (char *c = indices; *c != '\0'; c++)
+            if (*c == ' ' && c[1] != '\0') {
+                *c = count++ > 0 ? ',' : ' ';
+            }
+        snprintf(text, sizeof text, "source: {memory: {x: {dtype: %s, shape: [%u], data: [%s]}}}",
+                 in, count, indices);
+        snprintf(ops, sizeof ops, "{one_hot: {column: x, depth: %u, to: %s, on: %s, off: %s}}",
+                 depth, out, on, off);
+        opened_t source;
+        run_t run;
+        tnd_error_t error;
+        cr_assert_eq(open_source(&source, text, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(open_chain(&run, ops, false, &source.facts.schema, &error), TND_OK, "%s",
+                     error.text);
+        tnd_block_t *block = read_rows(&source, &first, 1, &error), *made = NULL;
+        cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &made, &error),
+                     TND_OK);
+        cr_assert_eq(made->schema->columns[0].rank, 2);
+        for (unsigned i = 0; i < count * depth; i++) {
+            double wanted = strtod(results, &results);
+            const void *row = tnd_block_row(made, 0, 0);
+            double got = strcmp(out, "f32") == 0 ? (double)((const float *)row)[i]
+                                                 : (double)((const int32_t *)row)[i];
+            cr_assert_eq(got, wanted, "element %u of: %s", i, line);
+        }
+        tnd_block_drop(&block);
+        tnd_block_drop(&made);
+        close_chain(&run);
+        close_source(&source);
+        compared++;
+    }
+    fclose(file);
+    cr_assert(compared >= 6);
+}
+
 Test(chain, what_does_not_fit_is_refused_with_the_place)
 {
     static const uint64_t shape[] = {3};
