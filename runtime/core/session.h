@@ -48,8 +48,10 @@ typedef struct {
     uint32_t member_count;
     const char *const *hosts; /* names; kept by the caller */
     uint32_t host_count, lanes;
-    uint64_t start_timeout_ns, dead_after_ns;
-    uint32_t steps_open_max; /* cursors kept: window of steps between booked and composed */
+    uint64_t start_timeout_ns; /* all must have come by then */
+    uint64_t dead_after_ns;    /* a lost host that the stream needs must be back by then */
+    uint32_t steps_open_max;   /* cursors kept: window of steps between booked and composed */
+    uint64_t steps_max;        /* the run ends before this step; TND_UNKNOWN */
     tnd_limits_t restarts;   /* of one soft actor; restart.max 0: any death ends the run */
 } tnd_session_config_t;
 
@@ -64,10 +66,11 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
  */
 void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now);
 void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+/*  A life of an actor has begun / ended.  A life that nobody saw end is ended first. */
 void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
                             uint64_t now);
-/*  Begins the stream as soon as everybody is there. */
+/*  Begins the stream as soon as everybody, hosts and actors, is there. */
 void tnd_session_go(tnd_session_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors. */
 void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now);
@@ -76,15 +79,18 @@ void tnd_session_ask_drain(tnd_session_core_t *self);
 /*  Something final: the run has failed, for this reason.  The first one counts. */
 void tnd_session_fail(tnd_session_core_t *self, const char *why);
 
-/*  REWIND (to TND_NOBODY: all actors of the chain), LAST and BOOKED and DRAIN to feeders, BOOK once
- *  a step in step order (with the cursor after it, digest and ledger included), RESTART, OUTCOME
- *  once.
+/*  REWIND (to TND_NOBODY: all actors of the chain; its cursor says where, its digest and ledger are
+ *  those of the last booked step), BOOKED, DRAIN (which step did you start last?) and LAST (the end,
+ *  of the stream or of a drain) to feeders, BOOK once a step in step order (with the cursor after it, digest and
+ *  ledger included), RESTART, OUTCOME once.
  */
 bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_session_deadline(const tnd_session_core_t *self);
 
 tnd_session_state_t tnd_session_state(const tnd_session_core_t *self);
-/*  Of the last booked step. */
+/*  Of the last booked step; once the run is DONE at the end of the stream, with all that was read
+ *  behind it.
+ */
 const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self);
 uint32_t tnd_session_generation(const tnd_session_core_t *self);
 /*  The sentence that says why a run failed; "" otherwise. */

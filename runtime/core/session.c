@@ -1,0 +1,832 @@
+/*  runtime/core/session.c - the leader's decisions: start, rewind, book, drain, end. */
+#include "runtime/core/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/core/plant.h"
+
+enum { LANE_WORDS = TND_LANES_MAX / 64 };
+
+/*  Between two rewinds that brought nothing forward, doubled each time. */
+static const uint64_t pause_first_ns = 10 * 1000 * 1000;
+static const uint64_t pause_most_ns = 1000 * 1000 * 1000;
+
+typedef struct {
+    tnd_supervise_t supervise;
+    bool up, restart_due, restart_sent;
+    uint64_t restart_ns;
+    /* of feeders */
+    uint64_t held, committed, started, booked_told;
+    bool end_told, drain_told, drain_answered;
+} actor_t;
+
+typedef struct {
+    bool up, came, soft, needed; /* soft: no feeder; needed: reader, join or feeder */
+    bool lost;
+    uint64_t lost_ns;
+} host_t;
+
+/*  What is known of one step and of the cursor after it. */
+typedef struct {
+    uint64_t step, step_of_epoch, rank, rows;
+    uint64_t digest[2];
+    tnd_ledger_t ledger;
+    uint32_t epoch, parts, commits;
+    uint64_t have[LANE_WORDS];
+} entry_t;
+
+struct tnd_session_core {
+    tnd_session_config_t config;
+    tnd_session_state_t state;
+    actor_t *actors;
+    host_t *hosts;
+    entry_t *ring;
+    tnd_position_t *positions; /* lanes of them an entry */
+    tnd_ledger_t *ledgers;     /* likewise: what each lane said it adds */
+    entry_t final;             /* what lies behind the last step; its place is behind the ring */
+    tnd_cursor_t cursor;       /* of the last booked step */
+    tnd_cursor_t anchor;       /* of the last rewind */
+    uint64_t start_ns;
+    uint64_t assembled;              /* first step whose cursor is not whole */
+    uint64_t last, drain_end;        /* the stream ends before it; TND_UNKNOWN */
+    uint64_t rewind_ns, pause_ns;    /* not before; since nothing came forward */
+    uint64_t progress;               /* at the last rewind */
+    uint32_t generation, feeders;
+    uint32_t restarts_due;
+    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
+    tnd_error_t why;
+};
+
+static size_t piece(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+size_t tnd_session_bytes(const tnd_session_config_t *config)
+{
+    return piece(sizeof(tnd_session_core_t)) + piece(config->member_count * sizeof(actor_t)) +
+           piece(config->host_count * sizeof(host_t)) +
+           piece(config->steps_open_max * sizeof(entry_t)) +
+           piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_position_t)) +
+           piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_ledger_t));
+}
+
+tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *config,
+                                     const tnd_cursor_t *from, uint64_t now)
+{
+    assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && from->lanes == config->lanes);
+    assert(config->steps_open_max > 0 && config->host_count > 0);
+    tnd_session_core_t *self = memory;
+    char *at = (char *)memory + piece(sizeof *self);
+    self->actors = (actor_t *)at;
+    at += piece(config->member_count * sizeof(actor_t));
+    self->hosts = (host_t *)at;
+    at += piece(config->host_count * sizeof(host_t));
+    self->ring = (entry_t *)at;
+    at += piece(config->steps_open_max * sizeof(entry_t));
+    self->positions = (tnd_position_t *)at;
+    at += piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_position_t));
+    self->ledgers = (tnd_ledger_t *)at;
+
+    self->config = *config;
+    self->cursor = *from;
+    self->start_ns = now;
+    self->assembled = from->step;
+    self->last = self->drain_end = TND_UNKNOWN;
+    for (uint32_t i = 0; i < config->steps_open_max; i++)
+        self->ring[i].step = TND_UNKNOWN;
+    for (uint32_t i = 0; i < config->host_count; i++)
+        self->hosts[i].soft = true;
+    for (uint32_t i = 0; i < config->member_count; i++) {
+        const tnd_member_t *member = &config->members[i];
+        host_t *host = &self->hosts[member->host];
+        self->actors[i].held = self->actors[i].committed = from->step;
+        self->actors[i].booked_told = from->step;
+        if (member->role == TND_ROLE_FEEDER) {
+            self->feeders++;
+            host->soft = false;
+        }
+        if (member->role != TND_ROLE_WORKER && member->role != TND_ROLE_REDUCER)
+            host->needed = true;
+    }
+    assert(self->feeders > 0);
+    return self;
+}
+
+static bool over(const tnd_session_core_t *self)
+{
+    return self->state == TND_SESSION_DONE || self->state == TND_SESSION_FAILED;
+}
+
+static uint64_t end_of(const tnd_session_core_t *self)
+{
+    uint64_t end = self->config.steps_max;
+    end = self->last < end ? self->last : end;
+    return self->drain_end < end ? self->drain_end : end;
+}
+
+/*  The end of every sentence about a failure: what is left to the user. */
+#define TND_KEPT "; the last committed cursor is the one before step %llu"
+
+static unsigned long long kept(const tnd_session_core_t *self)
+{
+    return self->cursor.step;
+}
+
+void tnd_session_fail(tnd_session_core_t *self, const char *why)
+{
+    if (over(self))
+        return;
+    self->state = TND_SESSION_FAILED;
+    (void)tnd_fail(&self->why, "%s", why);
+}
+
+static actor_t *find(tnd_session_core_t *self, tnd_actor_id_t id, const tnd_member_t **member_p)
+{
+    const tnd_member_t *members = self->config.members;
+    uint32_t count = self->config.member_count;
+    uint32_t i = 0;
+    if (id < count && members[id].id == id)
+        i = id;
+    else
+        while (i < count && members[i].id != id)
+            i++;
+    assert(i < count);
+    *member_p = &members[i];
+    return &self->actors[i];
+}
+
+static const char *host_name(const tnd_session_core_t *self, uint32_t host)
+{
+    return self->config.hosts[host];
+}
+
+static bool is_soft(tnd_role_t role)
+{
+    return role != TND_ROLE_FEEDER;
+}
+
+/*  Whether losing it loses messages that only a rewind brings back. */
+static bool is_ordered(tnd_role_t role)
+{
+    return role == TND_ROLE_READER || role == TND_ROLE_JOIN;
+}
+
+void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now)
+{
+    assert(host < self->config.host_count);
+    host_t *it = &self->hosts[host];
+    if (it->came && it->needed)
+        self->want_rewind = true;
+    it->up = it->came = true;
+    it->lost = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        actor_t *actor = &self->actors[i];
+        if (self->config.members[i].host != host || !actor->restart_sent)
+            continue;
+        actor->restart_sent = false;
+        actor->restart_due = true;
+        actor->restart_ns = now;
+        self->restarts_due++;
+    }
+}
+
+void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+{
+    assert(host < self->config.host_count);
+    host_t *it = &self->hosts[host];
+    if (over(self) || !it->came)
+        return;
+    if (self->started && (!it->soft || self->config.restarts.max == 0)) {
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why, "host %s was lost: %s" TND_KEPT, host_name(self, host), why,
+                       kept(self));
+        return;
+    }
+    it->up = false;
+    it->lost = true;
+    it->lost_ns = now;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        actor_t *actor = &self->actors[i];
+        if (self->config.members[i].host != host)
+            continue;
+        self->restarts_due -= actor->restart_due;
+        actor->up = actor->restart_due = actor->restart_sent = false;
+    }
+    self->want_rewind = self->want_rewind || it->needed;
+}
+
+void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const char *why,
+                            uint64_t now)
+{
+    const tnd_member_t *member;
+    actor_t *actor = find(self, id, &member);
+    if (over(self) || !actor->up)
+        return;
+    actor->up = false;
+    if (!is_soft(member->role) || self->config.restarts.max == 0) {
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why, "%s on host %s died: %s" TND_KEPT, member->name,
+                       host_name(self, member->host), why, kept(self));
+        return;
+    }
+    self->want_rewind = self->want_rewind || is_ordered(member->role);
+    uint64_t again_ns = now;
+    if (!tnd_supervise_died(&actor->supervise, &self->config.restarts, now, &again_ns)) {
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why,
+                       "%s on host %s died %u times in a short time, last because: %s" TND_KEPT,
+                       member->name, host_name(self, member->host), actor->supervise.deaths, why,
+                       kept(self));
+        return;
+    }
+    actor->restart_due = true;
+    actor->restart_ns = again_ns;
+    self->restarts_due++;
+}
+
+void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t id, uint64_t now)
+{
+    const tnd_member_t *member;
+    actor_t *actor = find(self, id, &member);
+    self->restarts_due -= actor->restart_due;
+    actor->restart_due = actor->restart_sent = false;
+    actor->up = true;
+    tnd_supervise_born(&actor->supervise, now);
+    if (is_ordered(member->role))
+        self->want_rewind = true;
+}
+
+void tnd_session_go(tnd_session_core_t *self)
+{
+    self->asked_to_go = true;
+}
+
+void tnd_session_ask_drain(tnd_session_core_t *self)
+{
+    if (over(self))
+        return;
+    if (!self->started)
+        self->drain_end = self->cursor.step;
+    self->want_drain = true;
+    self->tell = true;
+    self->state = TND_SESSION_DRAINING;
+}
+
+static entry_t *entry_of(tnd_session_core_t *self, uint64_t step)
+{
+    return &self->ring[step % self->config.steps_open_max];
+}
+
+static entry_t *open_entry(tnd_session_core_t *self, uint64_t step)
+{
+    entry_t *entry = entry_of(self, step);
+    if (entry->step != step) {
+        memset(entry, 0, sizeof *entry);
+        entry->step = step;
+    }
+    return entry;
+}
+
+static bool beyond(tnd_session_core_t *self, uint64_t step)
+{
+    if (step - self->cursor.step < self->config.steps_open_max)
+        return false;
+    self->state = TND_SESSION_FAILED;
+    (void)tnd_fail(&self->why,
+                   "step %llu was reported while only steps before %llu may be open: two hosts do "
+                   "not agree on the plan of the run" TND_KEPT,
+                   (unsigned long long)step,
+                   (unsigned long long)(self->cursor.step + self->config.steps_open_max),
+                   kept(self));
+    return true;
+}
+
+static bool same_ledger(const tnd_ledger_t *a, const tnd_ledger_t *b)
+{
+    return a->read == b->read && a->added == b->added && a->fed == b->fed &&
+           a->filtered == b->filtered && a->quarantined == b->quarantined &&
+           a->dropped == b->dropped && a->padded == b->padded;
+}
+
+static void differs(tnd_session_core_t *self, const tnd_msg_t *msg, const char *what)
+{
+    self->state = TND_SESSION_FAILED;
+    (void)tnd_fail(&self->why,
+                   "lane %u reported %s of step %llu: its rows are not the same each time they are "
+                   "made" TND_KEPT,
+                   msg->part.lane, what, (unsigned long long)msg->part.step, kept(self));
+}
+
+/*  Takes what one lane says of one cursor; `place` is that cursor's. */
+static void enter(tnd_session_core_t *self, entry_t *entry, size_t place, const tnd_msg_t *msg)
+{
+    uint32_t lane = msg->part.lane;
+    size_t at = place * self->config.lanes + lane;
+    uint64_t *have = &entry->have[lane / 64];
+    uint64_t bit = 1ull << (lane % 64);
+    if (entry->parts > 0 &&
+        (entry->epoch != msg->part.epoch || entry->step_of_epoch != msg->part.step_of_epoch ||
+         entry->rank != msg->part.rank)) {
+        differs(self, msg, "another composition than the other lanes");
+        return;
+    }
+    if (*have & bit) {
+        if (tnd_position_compare(self->positions[at], msg->part.position) != 0 ||
+            !same_ledger(&self->ledgers[at], &msg->part.ledger))
+            differs(self, msg, "other rows than before the last rewind");
+        return;
+    }
+    entry->epoch = msg->part.epoch;
+    entry->step_of_epoch = msg->part.step_of_epoch;
+    entry->rank = msg->part.rank;
+    *have |= bit;
+    entry->parts++;
+    self->positions[at] = msg->part.position;
+    self->ledgers[at] = msg->part.ledger;
+    tnd_ledger_add(&entry->ledger, &msg->part.ledger);
+}
+
+static bool is_of_now(const tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    return msg->generation == self->generation && msg->part.lane < self->config.lanes;
+}
+
+static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    uint64_t step = msg->part.step;
+    if (!is_of_now(self, msg) || (step < self->cursor.step && entry_of(self, step)->step != step))
+        return;
+    if (step >= self->cursor.step && beyond(self, step))
+        return;
+    enter(self, open_entry(self, step), step % self->config.steps_open_max, msg);
+    while (self->assembled - self->cursor.step < self->config.steps_open_max &&
+           entry_of(self, self->assembled)->step == self->assembled &&
+           entry_of(self, self->assembled)->parts == self->config.lanes)
+        self->assembled++;
+}
+
+static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    uint64_t step = msg->part.step;
+    if (!is_of_now(self, msg))
+        return;
+    if ((self->last != TND_UNKNOWN && self->last != step) || step < self->cursor.step) {
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why,
+                       "lane %u says that the stream ends before step %llu, but it was known to go "
+                       "to step %llu" TND_KEPT,
+                       msg->part.lane, (unsigned long long)step,
+                       (unsigned long long)(self->last != TND_UNKNOWN ? self->last
+                                                                      : self->cursor.step),
+                       kept(self));
+        return;
+    }
+    enter(self, &self->final, self->config.steps_open_max, msg);
+    self->tell = self->tell || self->last == TND_UNKNOWN;
+    self->last = step;
+}
+
+static void take_commit(tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    const tnd_member_t *member;
+    actor_t *feeder = find(self, msg->from, &member);
+    uint64_t step = msg->commit.step;
+    if (step != feeder->committed || beyond(self, step))
+        return;
+    entry_t *entry = open_entry(self, step);
+    entry->commits++;
+    entry->rows += msg->commit.rows;
+    entry->digest[0] += msg->commit.digest[0];
+    entry->digest[1] += msg->commit.digest[1] + (entry->digest[0] < msg->commit.digest[0]);
+    feeder->committed++;
+    if (feeder->held < feeder->committed)
+        feeder->held = feeder->committed;
+}
+
+static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    const tnd_member_t *member;
+    actor_t *feeder = find(self, msg->from, &member);
+    if (!self->want_drain || self->drain_end != TND_UNKNOWN)
+        return;
+    feeder->started = msg->until.step;
+    feeder->drain_answered = true;
+    uint64_t most = self->cursor.step;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        if (self->config.members[i].role != TND_ROLE_FEEDER)
+            continue;
+        if (!self->actors[i].drain_answered)
+            return;
+        most = self->actors[i].started > most ? self->actors[i].started : most;
+    }
+    self->drain_end = most;
+    self->tell = true;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->actors[i].end_told = false;
+}
+
+void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now)
+{
+    (void)now;
+    const tnd_member_t *member;
+    if (over(self))
+        return;
+    switch (msg->kind) {
+    case TND_MSG_PART:
+        take_part(self, msg);
+        break;
+    case TND_MSG_COMMIT:
+        take_commit(self, msg);
+        break;
+    case TND_MSG_HELD: {
+        actor_t *feeder = find(self, msg->from, &member);
+        if (msg->until.step > feeder->held)
+            feeder->held = msg->until.step;
+        break;
+    }
+    case TND_MSG_LAST:
+        take_last(self, msg);
+        break;
+    case TND_MSG_BROKEN:
+        if (msg->generation == self->generation)
+            self->want_rewind = true;
+        break;
+    case TND_MSG_DRAIN:
+        take_drain(self, msg);
+        break;
+    default:
+        break; /* not for a leader: another version's, and harmless */
+    }
+}
+
+/*  Whether all are there that a stream needs: to begin, simply all. */
+static bool everybody(const tnd_session_core_t *self)
+{
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (!self->hosts[i].up && (!self->started || self->hosts[i].needed))
+            return false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_role_t role = self->config.members[i].role;
+        if (!self->actors[i].up &&
+            (!self->started || is_ordered(role) || role == TND_ROLE_FEEDER))
+            return false;
+    }
+    return true;
+}
+
+/*  A worker beside readers serves the lanes of its host, any other serves all. */
+static bool serves(const tnd_session_core_t *self, uint32_t host, uint32_t lane)
+{
+    bool beside = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        if (member->host != host || member->role != TND_ROLE_READER)
+            continue;
+        if (member->lane == lane)
+            return true;
+        beside = true;
+    }
+    return !beside;
+}
+
+static bool all_lanes_served(const tnd_session_core_t *self)
+{
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++) {
+        bool planned = false, there = false;
+        for (uint32_t i = 0; i < self->config.member_count && !there; i++) {
+            const tnd_member_t *member = &self->config.members[i];
+            if (member->role != TND_ROLE_WORKER || !serves(self, member->host, lane))
+                continue;
+            planned = true;
+            there = self->hosts[member->host].up;
+        }
+        if (planned && !there)
+            return false;
+    }
+    return true;
+}
+
+/*  Whether the stream stands still without that lost host. */
+static bool missed(const tnd_session_core_t *self, uint32_t host)
+{
+    const host_t *it = &self->hosts[host];
+    if (!it->lost)
+        return false;
+    if (it->needed)
+        return true;
+    bool reducer = false, worker = false;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        reducer = reducer || (member->host == host && member->role == TND_ROLE_REDUCER);
+        worker = worker || (member->host == host && member->role == TND_ROLE_WORKER);
+    }
+    return reducer || (worker && !all_lanes_served(self));
+}
+
+static void append(char *text, size_t room, const char *more)
+{
+    size_t at = strlen(text), length = strlen(more);
+    if (at + length < room)
+        memcpy(text + at, more, length + 1);
+}
+
+static void check_time(tnd_session_core_t *self, uint64_t now)
+{
+    if (!self->started) {
+        if (now - self->start_ns < self->config.start_timeout_ns || everybody(self))
+            return;
+        char names[256] = "";
+        for (uint32_t i = 0; i < self->config.host_count; i++)
+            if (!self->hosts[i].up) {
+                append(names, sizeof names, names[0] ? ", " : "");
+                append(names, sizeof names, host_name(self, i));
+            }
+        for (uint32_t i = 0; i < self->config.member_count && names[0] == 0; i++)
+            if (!self->actors[i].up)
+                append(names, sizeof names, self->config.members[i].name);
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why,
+                       "%s did not come within %llu s: start it, or see whether it reaches host %s",
+                       names, (unsigned long long)(self->config.start_timeout_ns / 1000000000u),
+                       host_name(self, 0));
+        return;
+    }
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (self->hosts[i].lost && now - self->hosts[i].lost_ns >= self->config.dead_after_ns &&
+            missed(self, i)) {
+            self->state = TND_SESSION_FAILED;
+            (void)tnd_fail(&self->why, "host %s was lost and did not come back" TND_KEPT,
+                           host_name(self, i), kept(self));
+            return;
+        }
+}
+
+static void control(const tnd_session_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
+                    tnd_actor_id_t to)
+{
+    effect->kind = TND_EFFECT_CONTROL;
+    effect->msg.kind = kind;
+    effect->msg.from = TND_LEADER;
+    effect->msg.to = to;
+    effect->msg.generation = self->generation;
+}
+
+static void place_cursor(const tnd_session_core_t *self, const entry_t *entry, tnd_cursor_t *cursor)
+{
+    const tnd_position_t *positions =
+        &self->positions[(entry->step % self->config.steps_open_max) * self->config.lanes];
+    cursor->step = entry->step + 1;
+    cursor->step_of_epoch = entry->step_of_epoch;
+    cursor->epoch = entry->epoch;
+    cursor->rank = entry->rank;
+    memcpy(cursor->part, positions, self->config.lanes * sizeof *positions);
+}
+
+static uint64_t progress_of(const tnd_session_core_t *self)
+{
+    uint64_t sum = self->assembled + self->cursor.step;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        sum += self->actors[i].held;
+    return sum;
+}
+
+static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    uint64_t anchor = self->assembled;
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        actor_t *actor = &self->actors[i];
+        if (self->config.members[i].role != TND_ROLE_FEEDER)
+            continue;
+        anchor = actor->held < anchor ? actor->held : anchor;
+        actor->booked_told = 0;
+        actor->end_told = actor->drain_told = false;
+    }
+    assert(anchor >= self->cursor.step);
+    self->anchor = self->cursor;
+    if (anchor > self->cursor.step)
+        place_cursor(self, entry_of(self, anchor - 1), &self->anchor);
+
+    uint64_t progress = progress_of(self);
+    if (!self->started || progress != self->progress)
+        self->pause_ns = pause_first_ns / 2;
+    self->progress = progress;
+    self->pause_ns = 2 * self->pause_ns < pause_most_ns ? 2 * self->pause_ns : pause_most_ns;
+    self->rewind_ns = now + self->pause_ns;
+
+    self->want_rewind = false;
+    self->started = self->tell = true;
+    if (self->state != TND_SESSION_DRAINING)
+        self->state = TND_SESSION_RUNNING;
+    self->generation++;
+    control(self, effect, TND_MSG_REWIND, TND_NOBODY);
+    effect->msg.rewind.cursor = &self->anchor;
+    effect->cursor = &self->anchor;
+}
+
+static void unbalanced(tnd_session_core_t *self, const tnd_ledger_t *ledger)
+{
+    self->state = TND_SESSION_FAILED;
+    (void)tnd_fail(&self->why,
+                   "the account of rows does not balance after step %llu: read %llu + added %llu, "
+                   "but fed %llu + filtered %llu + quarantined %llu + dropped %llu" TND_KEPT,
+                   kept(self), (unsigned long long)ledger->read, (unsigned long long)ledger->added,
+                   (unsigned long long)ledger->fed, (unsigned long long)ledger->filtered,
+                   (unsigned long long)ledger->quarantined, (unsigned long long)ledger->dropped,
+                   kept(self));
+}
+
+/*  Whether all is done, the account of what lies behind the last step included. */
+static bool finished(tnd_session_core_t *self)
+{
+    if (!(self->started || self->want_drain) || self->cursor.step < end_of(self))
+        return false;
+    if (self->last >= self->config.steps_max || self->last > self->drain_end)
+        return true;
+    if (self->final.parts < self->config.lanes)
+        return false;
+    tnd_ledger_t ledger = self->cursor.ledger;
+    tnd_ledger_add(&ledger, &self->final.ledger);
+    if (!tnd_ledger_balances(&ledger)) {
+        unbalanced(self, &ledger);
+        return false;
+    }
+    self->cursor.ledger = ledger;
+    self->cursor.epoch = self->final.epoch;
+    self->cursor.step_of_epoch = self->final.step_of_epoch;
+    memcpy(self->cursor.part, &self->positions[(size_t)self->config.steps_open_max * self->config.lanes],
+           self->config.lanes * sizeof(tnd_position_t));
+    return true;
+}
+
+/*  Every feeder has committed the step and its cursor is whole. */
+static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
+{
+    uint64_t step = self->cursor.step;
+    entry_t *entry = entry_of(self, step);
+    if (entry->step != step || entry->commits < self->feeders || step >= self->assembled ||
+        step >= end_of(self))
+        return false;
+    uint64_t rows = entry->rank - self->cursor.rank;
+    if (rows != entry->rows) {
+        self->state = TND_SESSION_FAILED;
+        (void)tnd_fail(&self->why,
+                       "step %llu has %llu rows, but its feeders report %llu" TND_KEPT,
+                       (unsigned long long)step, (unsigned long long)rows,
+                       (unsigned long long)entry->rows, kept(self));
+        return false;
+    }
+    tnd_ledger_t ledger = self->cursor.ledger;
+    tnd_ledger_add(&ledger, &entry->ledger);
+    if (!tnd_ledger_balances(&ledger)) {
+        unbalanced(self, &ledger);
+        return false;
+    }
+    self->cursor.ledger = ledger;
+    uint64_t low = self->cursor.digest[0] + entry->digest[0];
+    self->cursor.digest[1] += entry->digest[1] + (low < entry->digest[0]);
+    self->cursor.digest[0] = low;
+    if (TND_PLANT(CURSOR_ONE_LATE)) {
+        self->cursor.step = step + 1;
+        self->cursor.rank = entry->rank;
+        if (step > 0 && entry_of(self, step - 1)->step == step - 1)
+            memcpy(self->cursor.part,
+                   &self->positions[((step - 1) % self->config.steps_open_max) *
+                                    self->config.lanes],
+                   self->config.lanes * sizeof(tnd_position_t));
+    } else
+        place_cursor(self, entry, &self->cursor);
+    self->tell = true;
+    effect->kind = TND_EFFECT_BOOK;
+    effect->cursor = &self->cursor;
+    return true;
+}
+
+/*  What one feeder does not know yet. */
+static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
+{
+    actor_t *feeder = &self->actors[i];
+    tnd_actor_id_t id = self->config.members[i].id;
+    if (feeder->booked_told < self->cursor.step) {
+        feeder->booked_told = self->cursor.step;
+        control(self, effect, TND_MSG_BOOKED, id);
+        effect->msg.until.step = self->cursor.step;
+        return true;
+    }
+    if (self->want_drain && !feeder->drain_told && self->drain_end == TND_UNKNOWN) {
+        feeder->drain_told = true;
+        control(self, effect, TND_MSG_DRAIN, id);
+        return true;
+    }
+    if (!feeder->end_told && (self->last != TND_UNKNOWN || self->drain_end != TND_UNKNOWN)) {
+        feeder->end_told = true;
+        control(self, effect, TND_MSG_LAST, id);
+        effect->msg.until.step = self->drain_end < self->last ? self->drain_end : self->last;
+        return true;
+    }
+    return false;
+}
+
+static bool restart(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        actor_t *actor = &self->actors[i];
+        if (!actor->restart_due || actor->restart_ns > now ||
+            !self->hosts[self->config.members[i].host].up)
+            continue;
+        actor->restart_due = false;
+        actor->restart_sent = true;
+        self->restarts_due--;
+        effect->kind = TND_EFFECT_RESTART;
+        effect->msg.to = self->config.members[i].id;
+        return true;
+    }
+    return false;
+}
+
+bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    memset(effect, 0, sizeof *effect);
+    if (!over(self))
+        check_time(self, now);
+    if (self->state == TND_SESSION_JOINING && everybody(self))
+        self->state = TND_SESSION_READY;
+    if (!over(self)) {
+        if (self->restarts_due > 0 && restart(self, now, effect))
+            return true;
+        bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
+                                    : self->asked_to_go && !self->want_drain;
+        if (wanted && everybody(self)) {
+            rewind_stream(self, now, effect);
+            return true;
+        }
+        if (book(self, effect))
+            return true;
+    }
+    if (self->tell && self->state != TND_SESSION_FAILED && self->started) {
+        for (uint32_t i = 0; i < self->config.member_count; i++)
+            if (self->config.members[i].role == TND_ROLE_FEEDER && tell(self, i, effect))
+                return true;
+        self->tell = false;
+    }
+    if (!over(self) && finished(self))
+        self->state = TND_SESSION_DONE;
+    if (over(self) && !self->outcome_said) {
+        self->outcome_said = true;
+        effect->kind = TND_EFFECT_OUTCOME;
+        return true;
+    }
+    return false;
+}
+
+uint64_t tnd_session_deadline(const tnd_session_core_t *self)
+{
+    if (over(self))
+        return self->outcome_said ? TND_NEVER : 0;
+    uint64_t least = self->started ? TND_NEVER : self->start_ns + self->config.start_timeout_ns;
+    if (self->started && self->want_rewind && self->rewind_ns < least && everybody(self))
+        least = self->rewind_ns;
+    if (self->restarts_due > 0)
+        for (uint32_t i = 0; i < self->config.member_count; i++)
+            if (self->actors[i].restart_due && self->actors[i].restart_ns < least &&
+                self->hosts[self->config.members[i].host].up)
+                least = self->actors[i].restart_ns;
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (self->hosts[i].lost && missed(self, i) &&
+            self->hosts[i].lost_ns + self->config.dead_after_ns < least)
+            least = self->hosts[i].lost_ns + self->config.dead_after_ns;
+    return least;
+}
+
+tnd_session_state_t tnd_session_state(const tnd_session_core_t *self)
+{
+    return self->state;
+}
+
+const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self)
+{
+    return &self->cursor;
+}
+
+uint32_t tnd_session_generation(const tnd_session_core_t *self)
+{
+    return self->generation;
+}
+
+const char *tnd_session_why(const tnd_session_core_t *self)
+{
+    return self->why.text;
+}
+
+uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, uint32_t room)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (!self->hosts[i].up) {
+            if (count < room)
+                hosts[count] = i;
+            count++;
+        }
+    return count;
+}
