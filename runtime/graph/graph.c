@@ -299,6 +299,13 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     return TND_OK;
 }
 
+void tnd_graph_fail(tnd_graph_t *self, const char *text)
+{
+    if (self->checked == NULL)
+        self->checked = tnd_diagnostics_copy(self->reading);
+    tnd_diagnostics_add(self->checked, TND_T060_SESSION, (tnd_mark_t){0}, "%s", text);
+}
+
 const tnd_diagnostics_t *tnd_graph_diagnostics(const tnd_graph_t *self)
 {
     return self->checked != NULL ? self->checked : self->reading;

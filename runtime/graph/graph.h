@@ -61,6 +61,9 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self);
 /*  The errors (with warnings and notes) as text; "" when there are no errors. */
 const char *tnd_graph_errors(const tnd_graph_t *self);
 
+/*  Adds an error that has no place in a file: why a session could not be opened. */
+void tnd_graph_fail(tnd_graph_t *self, const char *text);
+
 /*  All that was found, also warnings. */
 const tnd_diagnostics_t *tnd_graph_diagnostics(const tnd_graph_t *self);
 

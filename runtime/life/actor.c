@@ -112,15 +112,6 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
     return tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
 }
 
-/*  What a message that could not be sent carried. */
-static void drop_payload(const tnd_msg_t *msg, tnd_carry_t carry)
-{
-    if (carry != TND_CARRY_BUFFER)
-        return;
-    tnd_buffer_t *buffer = msg->kind == TND_MSG_COMMIT ? msg->commit.payload : msg->note.payload;
-    tnd_buffer_drop(&buffer);
-}
-
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     tnd_msg_t stamped = *msg;
@@ -128,7 +119,7 @@ void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carr
     /* The host's end is in this process: it is away only while the host is ending. */
     if (tnd_hub_send(self->hub, PORT_CONTROL, tnd_host_id(self->config.instance->host), &stamped,
                      carry) != TND_OK)
-        drop_payload(&stamped, carry);
+        tnd_msg_drop(&stamped, carry);
 }
 
 void tnd_actor_rebirth(tnd_actor_t *self)

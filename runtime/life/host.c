@@ -129,26 +129,18 @@ static bool settled(tnd_host_t *self)
 /* --- routing -----------------------------------------------------------------------------------
  */
 
-static void drop_payload(const tnd_msg_t *msg, tnd_carry_t carry)
-{
-    if (carry != TND_CARRY_BUFFER)
-        return;
-    tnd_buffer_t *buffer = msg->kind == TND_MSG_COMMIT ? msg->commit.payload : msg->note.payload;
-    tnd_buffer_drop(&buffer);
-}
-
 static void own_message(tnd_host_t *self, const tnd_msg_t *msg);
 
-static void send_to(tnd_host_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
+static void send_to(tnd_host_t *self, uint32_t port, tnd_actor_id_t peer, tnd_msg_t *msg,
                     tnd_carry_t carry)
 {
     /* A peer that is not up loses the message; a rewind, or its return, heals that. */
     if (tnd_hub_send(self->hub, port, peer, msg, carry) != TND_OK)
-        drop_payload(msg, carry);
+        tnd_msg_drop(msg, carry);
 }
 
 /*  Sends a control message on towards msg->to; takes the payload. */
-static void route(tnd_host_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
+static void route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
     if (msg->to == TND_LEADER) {
         if (leads(self))
@@ -162,7 +154,7 @@ static void route(tnd_host_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
         host = msg->to - tnd_host_id(0);
         if (host == self->config.host) {
             own_message(self, msg);
-            drop_payload(msg, carry);
+            tnd_msg_drop(msg, carry);
             return;
         }
     } else if (msg->to < self->plan->instance_count) {
@@ -172,7 +164,7 @@ static void route(tnd_host_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
             return;
         }
     } else {
-        drop_payload(msg, carry);
+        tnd_msg_drop(msg, carry);
         return;
     }
     send_to(self, PORT_HOSTS, tnd_host_id(leads(self) ? host : 0), msg, carry);
@@ -180,7 +172,8 @@ static void route(tnd_host_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 
 static void leader_send(void *context, const tnd_msg_t *msg, tnd_carry_t carry)
 {
-    route(context, msg, carry);
+    tnd_msg_t copy = *msg;
+    route(context, &copy, carry);
 }
 
 static void leader_end(void *context, tnd_outcome_t outcome, const char *why)
@@ -552,7 +545,7 @@ static void take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
     tnd_msg_t *msg = &arrival->msg;
     if (msg->kind == TND_MSG_WORDS && leads(self)) {
         take_words(self, msg->note.payload);
-        drop_payload(msg, arrival->carry);
+        tnd_msg_drop(msg, arrival->carry);
     } else if (msg->kind == TND_MSG_MARK && msg->to == TND_NOBODY &&
                msg->from < self->plan->instance_count) {
         spread(self, msg);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/tree.h"
 #include "runtime/life/note.h"
 
 /*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth. */
@@ -28,6 +29,7 @@ typedef struct {
     bool facts_known, model_known, over;
     tnd_stream_t facts;
     uint32_t facts_host; /* who said them first */
+    uint64_t rank;       /* rows booked so far */
     report_t *reports;   /* ring by step */
     double *numbers;     /* of all reports */
 } chain_t;
@@ -114,6 +116,7 @@ static void make_chain(tnd_leader_t *self, uint32_t index, uint64_t now)
         .start_timeout_ns = plan->start_timeout_ns,
         .dead_after_ns = plan->dead_after_ns,
         .steps_open_max = STEPS_OPEN,
+        .steps_max = index == 0 ? self->config.steps_max : TND_UNKNOWN,
         .restarts = {.max = 0},
     };
     tnd_cursor_t start;
@@ -277,21 +280,29 @@ static void publish_table(tnd_leader_t *self)
     tell_all(self, TND_MSG_TABLE, self->table_note);
 }
 
+/*  Host and actors of a host are there, as far as the running chain is concerned. */
+static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    chain_t *chain = &self->chains[self->chain];
+    tnd_session_host_up(chain->session, host, now);
+    for (uint32_t m = 0; m < chain->member_count; m++)
+        if (chain->members[m].host == host)
+            tnd_session_actor_up(chain->session, chain->members[m].id, now);
+    tnd_session_go(chain->session);
+}
+
 static void begin_chain(tnd_leader_t *self, uint64_t now)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (self->hosts[h].ready && self->hosts[h].up)
-            tnd_session_host_up(self->chains[self->chain].session, h, now);
-    tnd_session_go(self->chains[self->chain].session);
-    if (self->drain)
-        tnd_session_ask_drain(self->chains[self->chain].session);
+            enter_host(self, h, now);
 }
 
 static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
+    if (!self->hosts[host].ready)
+        enter_host(self, host, now);
     self->hosts[host].ready = true;
-    tnd_session_host_up(self->chains[self->chain].session, host, now);
-    tnd_session_go(self->chains[self->chain].session);
 }
 
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -317,6 +328,8 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, ui
     member->up = false;
     member->away_ns = now + grace;
     snprintf(member->why, sizeof member->why, "%s", why);
+    if (member->ready)
+        tnd_session_host_lost(self->chains[self->chain].session, host, why, now);
 }
 
 /* --- steps: what they reported -----------------------------------------------------------------
@@ -374,7 +387,7 @@ static double tree_sum(const double *values, uint32_t count)
 {
     if (count == 1)
         return values[0];
-    uint32_t left = (count + 1) / 2;
+    uint32_t left = tnd_tree_left(count);
     return tree_sum(values, left) + tree_sum(values + left, count - left);
 }
 
@@ -386,6 +399,8 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect)
     const tnd_cursor_t *cursor = effect->cursor;
     uint64_t step = cursor->step - 1;
     report_t *report = report_of(chain, step);
+    uint64_t rows = cursor->rank - chain->rank;
+    chain->rank = cursor->rank;
     if (observer == NULL || observer->step == NULL)
         return;
     tnd_metric_t metrics[TND_METRICS_MAX];
@@ -399,7 +414,7 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect)
         .chain = self->chain,
         .step = step,
         .epoch = last ? cursor->epoch - 1 : cursor->epoch,
-        .rows = effect->msg.commit.rows,
+        .rows = (uint32_t)rows,
         .last_of_epoch = last,
         .metric_count = report->metric_count,
         .metrics = metrics,
@@ -585,6 +600,9 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     /* The hash of the model is the last thing that a chain's first feeder says. */
     if (!chain->model_known)
         return;
+    const tnd_observer_t *observer = self->config.observer;
+    if (observer != NULL && observer->end != NULL)
+        observer->end(observer->context, self->chain, tnd_session_cursor(chain->session));
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {
         self->chain++;
         begin_chain(self, now);

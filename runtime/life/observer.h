@@ -40,6 +40,8 @@ typedef struct tnd_observer {
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
     void (*step)(void *context, const tnd_step_record_t *record);
+    /*  The chain has ended: the cursor behind its last step, with everything that was read. */
+    void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
     /*  The hash of what the model's `save` wrote: 32 hex digits. */
     void (*model)(void *context, uint32_t chain, const char *digest);
     /*  What an actor counted, once, at the end: words "NAME VALUE" between spaces. */

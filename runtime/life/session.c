@@ -38,7 +38,8 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
 {
     tnd_error_t error;
     *session_p = NULL;
-    TND_TRY(tnd_graph_check(graph));
+    if (tnd_graph_plan(graph) == NULL)
+        TND_TRY(tnd_graph_check(graph));
     tnd_host_config_t config = {
         .plan = tnd_graph_plan(graph),
         .steps_max = wishes->steps_max,
@@ -61,7 +62,7 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
         }
     }
     if (status != TND_OK)
-        tnd_graph_note_error(graph, error.text);
+        tnd_graph_fail(graph, error.text);
     return status;
 }
 

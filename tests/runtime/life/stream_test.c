@@ -1,0 +1,96 @@
+/*  Covers runtime/life/stream.h: facts survive the way over control, lanes share the positions,
+ *  hosts that read other data are told how it differs.
+ */
+#include "runtime/life/stream.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/life/note.h"
+
+static tnd_stream_t images(void)
+{
+    tnd_stream_t stream = {.chain = 1, .count = 60000, .data = 0x123456789abcdef0u};
+    tnd_error_t error;
+    cr_assert_eq(tnd_schema_add(&stream.read, "image", TND_U8, 2, (uint64_t[]){28, 28}, &error),
+                 TND_OK);
+    cr_assert_eq(tnd_schema_add(&stream.read, "a label", TND_I64, 0, NULL, &error), TND_OK);
+    return stream;
+}
+
+Test(stream, facts_survive_the_way_over_control)
+{
+    tnd_stream_t sent = images(), got = {0};
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    tnd_stream_write(&sent, writer.stream);
+    tnd_buffer_t *note = tnd_note_end(&writer);
+
+    tnd_error_t error;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+        cr_assert_eq(tnd_stream_read(&got, line, &error), TND_OK);
+
+    cr_assert_eq(got.chain, 1);
+    cr_assert_eq(got.count, 60000);
+    cr_assert_eq(got.data, sent.data);
+    cr_assert_eq(tnd_schema_compare(&got.read, &sent.read, &error), TND_OK);
+    tnd_buffer_drop(&note);
+}
+
+Test(stream, lines_that_are_no_facts_are_refused)
+{
+    static const char *const lines[] = {"",
+                                        "stream",
+                                        "stream x 1 2",
+                                        "column u8",
+                                        "column u9 0 a",
+                                        "column u8 9 1 1 a",
+                                        "column u8 2 28 a",
+                                        "column u8 0",
+                                        "column u8 0 "};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        tnd_stream_t stream = {0};
+        tnd_error_t error;
+        cr_assert_eq(tnd_stream_read(&stream, lines[i], &error), TND_FAILED, "'%s'", lines[i]);
+    }
+}
+
+Test(stream, lanes_share_all_positions)
+{
+    for (uint64_t count = 0; count < 40; count++)
+        for (uint32_t lanes = 1; lanes < 9; lanes++) {
+            tnd_stream_t stream = {.count = count, .lanes = lanes};
+            uint64_t sum = 0;
+            for (uint32_t lane = 0; lane < lanes; lane++) {
+                uint64_t expected = 0;
+                for (uint64_t p = lane; p < count; p += lanes)
+                    expected++;
+                cr_assert_eq(tnd_stream_lane_count(&stream, lane), expected);
+                sum += expected;
+            }
+            cr_assert_eq(sum, count);
+        }
+}
+
+Test(stream, hosts_with_other_data_are_told_how_it_differs)
+{
+    tnd_stream_t a = images(), b = images();
+    tnd_error_t error;
+    cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_OK);
+
+    b.count = 59999;
+    cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "60000 rows and 59999 rows"), "%s", error.text);
+
+    b.count = a.count;
+    b.data++;
+    cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "other content"), "%s", error.text);
+
+    b.read.columns[0].shape[1] = 32;
+    cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "image"), "%s", error.text);
+}
