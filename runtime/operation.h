@@ -17,7 +17,9 @@
 #include "runtime/data/schema.h"
 #include "runtime/graph/spec.h"
 
-/*  A tile: rows of some columns, each packed or strided; never aliasing between in and out. */
+/*  A tile: rows of some columns, each packed or strided, aligned to their elements; never aliasing
+ *  between in and out.
+ */
 typedef struct {
     uint32_t rows;
     struct {
@@ -34,6 +36,10 @@ typedef struct {
 typedef struct {
     tnd_schema_t schema; /* of the rows that come out */
     uint32_t rows_max;   /* that one row may become; 1 unless EXPANDS */
+    /*  A bit for each column of `in` whose content `apply` looks at.  The others it passes on by
+     *  their place alone, so that rows nobody looks at are never fetched.
+     */
+    uint32_t reads;
 } tnd_op_facts_t;
 
 typedef struct {
@@ -51,9 +57,9 @@ typedef struct tnd_op {
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
     /*  Columns that pass unchanged may be shared: out->columns[i] = in->columns[j].  Others are
-     *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed,
-     *  64-byte aligned).  Sets out->rows; fills sample and origin of each row unless neither DROPS
-     *  nor EXPANDS is declared (then they are the input's).  A failure names the row: it is bad.
+     *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed).  Sets out->rows; fills sample and origin of each row unless neither DROPS
+     *  nor EXPANDS is declared (then they are the input's).  A failure, which FAILS declares, says what is
+     *  wrong with a row: it is bad.
      */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);

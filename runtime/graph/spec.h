@@ -64,7 +64,8 @@ typedef struct {
 enum {
     TND_OP_DROPS = 1,   /* may leave rows out */
     TND_OP_EXPANDS = 2, /* may make several of one */
-    TND_OP_RANDOM = 4   /* draws */
+    TND_OP_RANDOM = 4,  /* draws */
+    TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
 };
 
 typedef struct {

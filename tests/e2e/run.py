@@ -1,0 +1,59 @@
+"""What end-to-end tests share: the real command, its report and its metrics, in a folder of its own."""
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
+TUNDISH = BUILD / "tundish"
+FASHION = ROOT / "examples" / "fashion"
+DATA = pathlib.Path(os.environ.get("TUNDISH_DATA", "/usr/share/datasets/fashion-mnist"))
+SKIP = 77  # ctest: SKIP_RETURN_CODE
+
+
+def need_data():
+    """Ends the test as skipped where Fashion-MNIST is not installed."""
+    if not (DATA / "train-images-idx3-ubyte.gz").exists():
+        print(f"skipped: no Fashion-MNIST in {DATA}")
+        raise SystemExit(SKIP)
+
+
+def free_port():
+    """A tcp port of loopback that nobody listens at now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Outcome:
+    """How one run ended: exit code, output, report and metrics."""
+
+    def __init__(self, code, output, report, metrics):
+        self.code, self.output, self.report, self.metrics = code, output, report, metrics
+
+    @property
+    def losses(self):
+        """The loss of every step, as the text that was written: equal text is equal bits."""
+        return [line["loss"] for line in self.metrics]
+
+
+def tundish(command, *arguments, report=True, timeout=300, expect=0, env=None):
+    """Runs `tundish COMMAND ARGUMENTS...`; report and metrics are read when asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = [str(TUNDISH), command, *map(str, arguments)]
+        files = (pathlib.Path(folder) / "report.json", pathlib.Path(folder) / "metrics.jsonl")
+        if report:
+            line += ["--report", str(files[0]), "--metrics", str(files[1]), "--quiet"]
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=timeout, cwd=ROOT, env={**os.environ, **(env or {})})
+        if expect is not None and done.returncode != expect:
+            raise AssertionError(f"{' '.join(line)}\nexit code {done.returncode}, "
+                                 f"expected {expect}\n{done.stdout[-4000:]}")
+        told = json.loads(files[0].read_text()) if report and files[0].exists() else None
+        steps = []
+        if report and files[1].exists():
+            steps = [json.loads(text, parse_float=str) for text in files[1].read_text().splitlines()]
+        return Outcome(done.returncode, done.stdout, told, steps)
