@@ -51,7 +51,7 @@ typedef struct {
     uint32_t lasts;
 } world_t;
 
-static const tnd_actor_id_t first_feeder = 50, first_reader = 20;
+static const tnd_actor_id_t first_feeder = 50, readers[LANES] = {20, 21, 22};
 
 static uint32_t quota(uint32_t size, uint32_t lanes, uint32_t lane, uint64_t step)
 {
@@ -268,6 +268,7 @@ static void world_effect(world_t *world, uint32_t lane, const tnd_effect_t *effe
     }
     switch (effect->msg.kind) {
     case TND_MSG_TICKET:
+        cr_assert_eq(effect->msg.to, readers[lane]);
         world_mail(world, lane, &effect->msg);
         return;
     case TND_MSG_MARK:
@@ -304,10 +305,9 @@ static void world_open(world_t *world, const stream_t *stream)
     world->depth = 2;
     for (uint32_t lane = 0; lane < stream->config.lanes; lane++) {
         tnd_join_config_t config = stream->config;
-        tnd_actor_id_t reader = first_reader + lane;
         config.order.lane = lane;
         config.order.self = lane;
-        config.order.readers = &reader;
+        config.order.readers = &readers[lane];
         if (config.order.count != TND_UNKNOWN)
             config.order.count = stream->lane[lane].count;
         world->memory[lane] = calloc(1, tnd_join_bytes(&config));
@@ -483,6 +483,123 @@ Test(join, rewinds_in_the_middle_of_anything_change_nothing)
             world_rewind(&world, to == 0 ? &start : &stream.step[to - 1].after);
         }
         world_run(&world, &random);
+        world_close(&world);
+    }
+}
+
+/*  One lane, 20 rows, batches of 4 for two replicas at two feeders. */
+static void two_replicas(void)
+{
+    stream = (stream_t){.step = steps, .epochs = 1, .feeder_of = {50, 51}};
+    stream.lane[0].count = 20;
+    stream.config = (tnd_join_config_t){.order = {.reader_count = 1,
+                                                  .epochs = 1,
+                                                  .block_rows = 10,
+                                                  .row_bytes_max = LANE_BYTES_ROW,
+                                                  .window_blocks = 4},
+                                        .lanes = 1,
+                                        .size = 4,
+                                        .replicas = 2,
+                                        .feeders = stream.feeder_of};
+    stream_define(&stream);
+}
+
+/*  All tickets are answered; nothing else happens. */
+static void answer_all(void)
+{
+    tnd_error_t error;
+    for (uint32_t i = 0; i < world.mail_count; i++)
+        if (world.mail[i].kind == TND_MSG_TICKET) {
+            tnd_msg_t block = lane_answer(&stream.lane[0], &world.mail[i]);
+            cr_assert_eq(tnd_join_block(world.join[0], &block, &error), TND_OK);
+        }
+    world.mail_count = 0;
+    world_drain(&world, 0);
+}
+
+static void give_window(tnd_actor_id_t feeder, uint64_t until)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .from = feeder};
+    msg.until.step = until;
+    world.until[feeder - first_feeder] = until;
+    tnd_join_window(world.join[0], &msg);
+}
+
+static void open_two_replicas(void)
+{
+    tnd_cursor_t start;
+    two_replicas();
+    tnd_cursor_start(&start, 1);
+    world_open(&world, &stream);
+    world.depth = 0;
+    world_rewind(&world, &start);
+    answer_all();
+}
+
+Test(join, a_step_goes_out_when_all_its_feeders_have_a_slot)
+{
+    open_two_replicas();
+    cr_assert_eq(world.cursor.step, 0);
+    cr_assert(tnd_join_blocked_on(world.join[0]) & TND_WAIT_WINDOW);
+
+    give_window(50, 3);
+    world_drain(&world, 0);
+    cr_assert_eq(world.slices[0][0], 0, "the other feeder has no slot yet");
+    give_window(51, 2);
+    world_drain(&world, 0);
+
+    cr_assert_eq(world.cursor.step, 2);
+    cr_assert(world.got[1][0] == 2 && world.got[1][1] == 2);
+    cr_assert_eq(world.slices[2][0], 0);
+    world_close(&world);
+}
+
+Test(join, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
+{
+    tnd_effect_t effect;
+    open_two_replicas();
+    tnd_join_feeder_lost(world.join[0], 50);
+    tnd_join_feeder_up(world.join[0], 50);
+    cr_assert_not(tnd_join_next(world.join[0], 0, &effect), "nothing was sent to it");
+    give_window(50, 1);
+    give_window(51, 1);
+    world_drain(&world, 0);
+    cr_assert_eq(world.cursor.step, 1);
+
+    tnd_join_feeder_up(world.join[0], 51); /* a new connection took the place of the old one */
+    give_window(51, 9);
+    give_window(50, 9);
+    cr_assert(tnd_join_next(world.join[0], 0, &effect));
+    cr_assert(effect.msg.kind == TND_MSG_BROKEN && effect.msg.to == TND_LEADER);
+    cr_assert_not(tnd_join_next(world.join[0], 0, &effect), "said once, and no slice after it");
+    cr_assert_eq(tnd_join_blocked_on(world.join[0]), TND_WAIT_LEADER);
+
+    tnd_cursor_t after = stream.step[0].after;
+    world_rewind(&world, &after);
+    answer_all();
+    cr_assert_eq(world.cursor.step, 5);
+    world_close(&world);
+}
+
+Test(join, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
+{
+    for (uint32_t lanes = 1; lanes <= LANES; lanes++) {
+        uint64_t random = lanes;
+        tnd_cursor_t start;
+        two_replicas();
+        stream.config.lanes = lanes;
+        stream.config.size = 12;
+        stream.config.order.block_rows = 1;
+        stream.config.order.window_blocks = 64;
+        for (uint32_t lane = 0; lane < lanes; lane++)
+            stream.lane[lane] = (lane_t){.count = 400, .lane = lane};
+        stream_define(&stream);
+        tnd_cursor_start(&start, lanes);
+        world_open(&world, &stream);
+        world_rewind(&world, &start);
+        world_run(&world, &random);
+        cr_assert(lanes == 1 ? world.marks == 0 : world.marks < lanes * 3 * stream.step_count,
+                  "%u marks of %u lanes for %u steps", world.marks, lanes, stream.step_count);
         world_close(&world);
     }
 }
