@@ -1,0 +1,244 @@
+/*  actors/preprocessor.c - runs a chain of operations over blocks; stateless, hence any number.
+ *
+ *  What is worked on next, and when everything is dropped, the queue machine decides.
+ */
+#include "actors/preprocessor.h"
+
+#include <stdlib.h>
+
+#include "actors/op/chain.h"
+#include "actors/peers.h"
+#include "runtime/core/queue.h"
+#include "runtime/kind.h"
+#include "runtime/life/actor.h"
+
+extern const tnd_kind_spec_t tnd_kind_preprocessor_spec;
+
+/*  Credit a reader: enough that a worker never waits for the next block, few enough that they are
+ *  spread over all workers.
+ */
+enum { WINDOW_BLOCKS = 8 };
+
+typedef struct {
+    const tnd_stream_t *stream;
+    tnd_chain_t *chain;
+    tnd_pool_t *pool;
+    size_t pool_room;
+    tnd_rack_t *rack;
+    tnd_peers_t readers, joins;
+    uint32_t *reader_lanes, *join_lanes;
+    void *machine_memory;
+    tnd_queue_t *machine;
+} preprocessor_t;
+
+static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
+                                        tnd_error_t *error)
+{
+    const tnd_preprocessor_options_t *options = instance->options;
+    tnd_chain_t *chain = NULL;
+    TND_TRY(tnd_chain_open(&chain, &options->ops, false, &stream->fed, error));
+    stream->fed = *tnd_chain_schema(chain);
+    stream->rows_max *= tnd_chain_rows_max(chain);
+    stream->numeric ^= tnd_chain_probe(chain);
+    tnd_chain_close(&chain);
+    return TND_OK;
+}
+
+/*  The peers of `kind` that serve, or are served in, this worker's lanes. */
+static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uint32_t **lanes_p)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_instance_t *own = tnd_actor_instance(self);
+    tnd_peers_t all = tnd_peers_of(self, kind, UINT32_MAX);
+    uint32_t *lanes = calloc(all.count + 1, sizeof *lanes), kept = 0;
+    if (lanes == NULL)
+        abort();
+    for (uint32_t i = 0; i < all.count; i++) {
+        uint32_t lane = plan->instances[all.ids[i]].lane;
+        if (lane - own->lane_first >= own->lane_count)
+            continue;
+        lanes[kept] = lane;
+        all.ids[kept++] = all.ids[i];
+    }
+    all.count = kept;
+    *lanes_p = lanes;
+    return all;
+}
+
+static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    preprocessor_t *worker = state;
+    const tnd_preprocessor_options_t *options = tnd_actor_options(self);
+    worker->stream = tnd_actor_stream(self);
+    worker->rack = tnd_rack_new();
+    worker->readers = peers_in_lanes(self, "reader", &worker->reader_lanes);
+    worker->joins = peers_in_lanes(self, "batcher", &worker->join_lanes);
+    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, false, &worker->stream->read, error));
+    tnd_queue_config_t config = {
+        .self = tnd_actor_id(self),
+        .lanes = worker->joins.count,
+        .readers = worker->readers.ids,
+        .reader_lane = worker->reader_lanes,
+        .reader_count = worker->readers.count,
+        .joins = worker->joins.ids,
+        .lane_number = worker->join_lanes,
+        .window_blocks = WINDOW_BLOCKS,
+        .window_bytes = UINT64_MAX / 4, /* a ticket is bounded in bytes by the join */
+    };
+    worker->machine_memory = calloc(1, tnd_queue_bytes(&config));
+    if (worker->machine_memory == NULL)
+        abort();
+    worker->machine = tnd_queue_init(worker->machine_memory, &config);
+    return TND_OK;
+}
+
+static bool is_peer(const preprocessor_t *worker, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < worker->readers.count; i++)
+        if (worker->readers.ids[i] == peer)
+            return true;
+    for (uint32_t i = 0; i < worker->joins.count; i++)
+        if (worker->joins.ids[i] == peer)
+            return true;
+    return false;
+}
+
+static tnd_status_t preprocessor_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                        tnd_error_t *error)
+{
+    preprocessor_t *worker = state;
+    tnd_msg_t *msg = &arrival->msg;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    (void)error;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        if (is_peer(worker, arrival->peer))
+            tnd_queue_peer_up(worker->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_LOST:
+        if (is_peer(worker, arrival->peer))
+            tnd_queue_peer_lost(worker->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        if (msg->kind == TND_MSG_REWIND) {
+            tnd_queue_rewind(worker->machine, msg->generation);
+        } else if (msg->kind == TND_MSG_BLOCK) {
+            tnd_count(&statistics->rows_in, msg->block.rows);
+            tnd_count(&statistics->blocks_in, 1);
+            tnd_count(&statistics->bytes_in, msg->block.bytes);
+            arrival->carry = TND_CARRY_NOTHING;
+            tnd_queue_block(worker->machine, msg);
+        }
+        break;
+    }
+    return TND_OK;
+}
+
+/*  Output buffers have room for the largest block seen so far. */
+static void fit_pool(preprocessor_t *worker, uint32_t rows)
+{
+    size_t need = tnd_chain_bytes(worker->chain, rows);
+    if (need <= worker->pool_room)
+        return;
+    tnd_pool_destroy(&worker->pool);
+    worker->pool_room = need;
+    worker->pool = tnd_pool_new(need);
+}
+
+static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_effect_t *effect,
+                          tnd_error_t *error)
+{
+    uint64_t began = tnd_actor_now(self);
+    tnd_block_t *in = effect->msg.block.payload, *out = NULL;
+    tnd_chain_key_t key = {.seed = worker->stream->seed, .lanes = worker->stream->lanes};
+    fit_pool(worker, in->note.rows);
+    tnd_status_t status =
+        tnd_chain_run(worker->chain, &key, in, worker->rack, worker->pool, &out, error);
+    tnd_block_drop(&in);
+    if (status != TND_OK)
+        return status;
+    tnd_msg_t msg = effect->msg;
+    uint64_t before_ns = msg.block.work_ns, spent_ns = tnd_actor_now(self) - began;
+    msg.kind = TND_MSG_BLOCK;
+    msg.from = tnd_actor_id(self);
+    msg.block = out->note;
+    msg.block.work_ns = before_ns > spent_ns ? before_ns : spent_ns;
+    msg.block.payload = out;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_out, msg.block.rows);
+    tnd_count(&statistics->blocks_out, 1);
+    tnd_count(&statistics->bytes_out, msg.block.bytes);
+    tnd_count(&statistics->bytes_copied, tnd_chain_copied(worker->chain));
+    /* A join that went away just now is LOST in a moment, and this worker begins a new life. */
+    if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
+        tnd_block_drop(&out);
+    return TND_OK;
+}
+
+static tnd_status_t preprocessor_work(void *state, tnd_actor_t *self, bool *more_p,
+                                      tnd_error_t *error)
+{
+    preprocessor_t *worker = state;
+    tnd_effect_t effect;
+    while (tnd_queue_next(worker->machine, tnd_actor_now(self), &effect)) {
+        tnd_block_t *block = effect.payload;
+        switch (effect.kind) {
+        case TND_EFFECT_APPLY:
+            *more_p = true;
+            return apply(worker, self, &effect, error);
+        case TND_EFFECT_LINK:
+            (void)tnd_actor_send(self, &effect.msg, TND_CARRY_NOTHING);
+            break;
+        case TND_EFFECT_DROP:
+            tnd_block_drop(&block);
+            break;
+        case TND_EFFECT_RESET:
+            tnd_actor_rebirth(self);
+            break;
+        default:
+            abort(); /* the machine has no other effects */
+        }
+    }
+    return TND_OK;
+}
+
+static uint32_t preprocessor_blocked_on(const void *state)
+{
+    return tnd_queue_blocked_on(((const preprocessor_t *)state)->machine);
+}
+
+static void preprocessor_fini(void *state)
+{
+    preprocessor_t *worker = state;
+    if (worker->machine != NULL) {
+        /* A rewind past everything gives back what waits. */
+        tnd_effect_t effect;
+        tnd_queue_rewind(worker->machine, UINT32_MAX);
+        while (tnd_queue_next(worker->machine, 0, &effect)) {
+            tnd_block_t *block = effect.payload;
+            if (effect.kind == TND_EFFECT_DROP)
+                tnd_block_drop(&block);
+        }
+    }
+    free(worker->machine_memory);
+    free(worker->reader_lanes);
+    free(worker->join_lanes);
+    tnd_peers_free(&worker->readers);
+    tnd_peers_free(&worker->joins);
+    tnd_chain_close(&worker->chain);
+    tnd_pool_destroy(&worker->pool);
+    tnd_rack_destroy(&worker->rack);
+}
+
+const tnd_kind_t tnd_kind_preprocessor = {
+    .spec = &tnd_kind_preprocessor_spec,
+    .state_bytes = sizeof(preprocessor_t),
+    .derive = preprocessor_derive,
+    .init = preprocessor_init,
+    .arrive = preprocessor_arrive,
+    .work = preprocessor_work,
+    .blocked_on = preprocessor_blocked_on,
+    .fini = preprocessor_fini,
+};
