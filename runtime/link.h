@@ -12,10 +12,11 @@
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
  *
- *  Implementations: transport/hubs.h (inproc://, ipc://, tcp://, and sim:// on a simulated network);
- *  one conformance suite runs on all.
+ *  Implementations: transport/hubs.h (inproc://, ipc://, tcp://, and sim:// on a simulated
+ * network); one conformance suite runs on all.
  *
- *  Threads: a hub belongs to the thread that opened it; only tnd_hub_wake may be called elsewhere.
+ *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
+ *  tnd_hub_wake may be called elsewhere.
  */
 #ifndef TND_RUNTIME_LINK_H
 #define TND_RUNTIME_LINK_H
@@ -135,7 +136,9 @@ static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const ch
     return self->ops->bind(self, port, endpoint, terms, actual, room, error);
 }
 
-/*  Keeps a connection of `port` to `peer` from now on: opens it, and another when it is lost. */
+/*  Keeps a connection of `port` to `peer` from now on: opens it, and another when it is lost.  One
+ * a port and peer: disconnect before another.
+ */
 static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                            const char *endpoint, const tnd_terms_t *terms,
                                            tnd_error_t *error)
