@@ -359,9 +359,9 @@ static bool next_handed(tnd_feed_core_t *self, tnd_effect_t *effect)
     self->handed_count--;
     effect->kind = handed->place ? TND_EFFECT_PLACE : TND_EFFECT_DROP;
     effect->payload = handed->note.payload;
+    effect->msg.kind = TND_MSG_SLICE;
     if (handed->place) {
         effect->slot = slot_of(self, handed->note.step);
-        effect->msg.kind = TND_MSG_SLICE;
         effect->msg.slice = handed->note;
     }
     return true;
@@ -375,6 +375,7 @@ static bool next_report(tnd_feed_core_t *self, tnd_effect_t *effect)
         if (commit->payload == NULL)
             continue;
         effect->kind = TND_EFFECT_DROP;
+        effect->msg.kind = TND_MSG_COMMIT;
         effect->payload = commit->payload;
         commit->payload = NULL;
         return true;

@@ -58,8 +58,8 @@ void tnd_feed_drain(tnd_feed_core_t *self);
 
 /*  PLACE (rows of a step that need not be whole yet, in the slot of that step), READY (with what is
  *  true of the whole step in `msg.slice`, in step order, after its last PLACE), FREE (of step
- *  `msg.slice.step`), WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP.  To be drained
- * before the next event.
+ *  `msg.slice.step`), WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP
+ *  (`msg.kind` says of what: SLICE, or COMMIT for a report).  To be drained before the next event.
  */
 bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end was committed. */
