@@ -235,7 +235,9 @@ static void batcher_fini(void *state)
     if (batcher->machine != NULL) {
         /* A rewind past everything gives back what the join still holds. */
         tnd_effect_t effect;
-        tnd_join_rewind(batcher->machine, UINT32_MAX, NULL);
+        tnd_cursor_t start;
+        tnd_cursor_start(&start, batcher->stream->lanes);
+        tnd_join_rewind(batcher->machine, UINT32_MAX, &start);
         while (tnd_join_next(batcher->machine, 0, &effect)) {
             tnd_block_t *block = effect.payload;
             if (effect.kind == TND_EFFECT_DROP)
