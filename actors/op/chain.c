@@ -29,6 +29,7 @@ struct tnd_chain {
     size_t in_bytes[TND_COLUMNS_MAX], out_bytes[TND_COLUMNS_MAX]; /* of a row, by column */
     stage_t *stages;
     size_t count;
+    tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     uint32_t caps;
     bool skip_bad;
     uint32_t tile_rows;
@@ -162,6 +163,9 @@ static size_t lay_out(tnd_chain_t *self, uint8_t *base, size_t rows)
 static void prepare(tnd_chain_t *self)
 {
     const tnd_schema_t *out = tnd_chain_schema(self);
+    self->out = tnd_buffer_new(sizeof *out);
+    memcpy(tnd_buffer_data(self->out), out, sizeof *out);
+    tnd_buffer_seal(self->out);
     for (uint32_t i = 0; i < self->in.count; i++)
         self->in_bytes[i] = tnd_column_bytes(&self->in.columns[i]);
     for (uint32_t i = 0; i < out->count; i++)
@@ -204,6 +208,7 @@ void tnd_chain_close(tnd_chain_t **self_p)
         self->stages[i].op->close(self->stages[i].state);
         free(self->stages[i].state);
     }
+    tnd_buffer_drop(&self->out);
     free(self->scratch);
     free(self->stages);
     free(self);
@@ -456,7 +461,8 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     if (in->note.bad_count > 0)
         merge_bad(&made);
     tnd_buffer_seal(buffer);
-    tnd_block_t *out = tnd_rack_take(rack, tnd_chain_schema(self));
+    tnd_block_t *out = tnd_rack_take(rack, tnd_buffer_data(self->out));
+    out->about = tnd_buffer_hold(self->out);
     fill_block(self, &made, buffer, out);
     tnd_buffer_drop(&buffer);
     tnd_block_seal(out);

@@ -5,8 +5,7 @@
  *  that goes out, packed.  A column that no operation looks at is passed by reference, as it is, if
  *  no operation drops or repeats rows; a chain of no operations passes the block itself.
  *
- *  Lifecycle: open; any number of runs; close.  Blocks outlive the chain that made them only as
- *  far as their schema does, which is the chain's.
+ *  Lifecycle: open; any number of runs; close.  Blocks may outlive the chain that made them.
  *
  *  Threads: one at a time.
  */

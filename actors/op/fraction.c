@@ -36,21 +36,12 @@ __attribute__((target("avx2"))) static void run_avx2(const tnd_fraction_t *self,
     run(self, count, out, in);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))) static void
-run_avx512(const tnd_fraction_t *self, size_t count, float *out, const uint8_t *in)
-{
-    run(self, count, out, in);
-}
-
 size_t tnd_fraction_paths(tnd_fraction_fn *paths[TND_FRACTION_PATHS])
 {
     size_t count = 0;
     paths[count++] = run_plain;
     if (__builtin_cpu_supports("avx2"))
         paths[count++] = run_avx2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        paths[count++] = run_avx512;
     return count;
 }
 #else

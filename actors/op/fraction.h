@@ -21,7 +21,7 @@ typedef void tnd_fraction_fn(const tnd_fraction_t *self, size_t count, float *ou
                              const uint8_t *in);
 
 /*  The paths that this machine can run, narrowest first; returns how many, at least 1. */
-enum { TND_FRACTION_PATHS = 3 };
+enum { TND_FRACTION_PATHS = 2 };
 size_t tnd_fraction_paths(tnd_fraction_fn *paths[TND_FRACTION_PATHS]);
 
 #endif

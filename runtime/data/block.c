@@ -146,6 +146,7 @@ void tnd_block_drop(tnd_block_t **self_p)
         tnd_buffer_drop(&self->columns[i].buffer);
     tnd_buffer_drop(&self->index);
     tnd_buffer_drop(&self->marks);
+    tnd_buffer_drop(&self->about);
     put_back(header_of(self));
 }
 

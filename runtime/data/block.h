@@ -29,10 +29,12 @@ typedef struct {
 
 typedef struct tnd_block {
     tnd_block_note_t note;      /* note.origin and note.bad point into `marks` */
-    const tnd_schema_t *schema; /* outlives the block: the stream's */
+    const tnd_schema_t *schema; /* outlives the block: the stream's, or held by `about` */
     tnd_block_column_t columns[TND_COLUMNS_MAX];
     tnd_buffer_t *index; /* holds the index list of a gathered block, else NULL */
     tnd_buffer_t *marks; /* holds origin and bad, else NULL */
+    tnd_buffer_t
+        *about; /* holds the schema of a producer that may go before its blocks, else NULL */
 } tnd_block_t;
 
 typedef struct tnd_rack tnd_rack_t;
