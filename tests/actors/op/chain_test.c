@@ -185,6 +185,38 @@ Test(chain, of_no_operations_passes_the_block_itself)
     close_chain(&run);
 }
 
+Test(chain, takes_rows_at_any_address_and_a_pool_of_any_size)
+{
+    static const float values[] = {1.5f, -2.25f, 1e30f};
+    _Alignas(4) uint8_t data[sizeof values + 1];
+    tnd_schema_t schema = schema_of(TND_F32, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    memcpy(data + 1, values, sizeof values);
+    cr_assert_eq(open_chain(&run, "{scale: {column: x, factor: 2}}", false, &schema, &error),
+                 TND_OK);
+    tnd_pool_t *small = tnd_pool_new(1);
+    tnd_block_t *whole = numbers(run.rack, &schema, values, 3), *out = NULL;
+    tnd_block_t *block = tnd_rack_take(run.rack, &schema);
+    block->note = whole->note;
+    block->columns[0] = whole->columns[0];
+    tnd_buffer_hold(block->columns[0].buffer);
+    block->columns[0].base = data + 1;
+    tnd_block_seal(block);
+
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, small, &out, &error),
+                 TND_OK);
+
+    for (uint32_t i = 0; i < 3; i++)
+        cr_assert_eq(*(const float *)tnd_block_row(out, 0, i), 2 * values[i]);
+    cr_assert_eq(tnd_chain_copied(run.chain), sizeof values);
+    tnd_block_drop(&whole);
+    tnd_block_drop(&block);
+    tnd_block_drop(&out);
+    tnd_pool_destroy(&small);
+    close_chain(&run);
+}
+
 Test(chain, a_column_that_nobody_looks_at_is_passed_by_reference)
 {
     static const uint64_t index[] = {1, 0};
