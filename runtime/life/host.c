@@ -18,6 +18,9 @@ enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 /*  How often the words of actors inside work hooks are told to other hosts. */
 static const uint64_t words_every_ns = 250000000;
 
+/*  How long the leader waits for what other hosts counted, once the run has ended. */
+static const uint64_t last_words_ns = 2000000000;
+
 /*  How long an actor may take to leave its hook once it was asked to stop. */
 static const uint64_t stop_wait_ns = 10000000000;
 
@@ -200,7 +203,7 @@ static void tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number, 
     tnd_msg_t msg = {.kind = kind, .from = tnd_host_id(self->config.host), .to = TND_LEADER};
     msg.note.number = number;
     msg.note.payload = note;
-    route(self, &msg, TND_CARRY_BUFFER);
+    route(self, &msg, note != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
 }
 
 /* --- the start ---------------------------------------------------------------------------------
@@ -628,24 +631,33 @@ static void say_statistics(tnd_host_t *self)
 /*  The leader waits for the last words of the other hosts, but not long. */
 static void hear_statistics(tnd_host_t *self)
 {
-    uint64_t until = tnd_clock_now() + (leads(self) ? 2000000000u : 0);
-    uint32_t awaited = 0;
-    for (uint32_t h = 1; h < self->plan->host_count; h++)
-        awaited++;
+    if (!leads(self))
+        return;
+    uint64_t until = tnd_clock_now() + last_words_ns;
+    uint32_t awaited = self->plan->host_count - 1;
+    bool *heard = calloc(self->plan->host_count, sizeof *heard);
+    if (heard == NULL)
+        abort();
     while (awaited > 0 && tnd_clock_now() < until) {
         tnd_arrival_t arrival;
-        if (tnd_hub_receive(self->hub, &arrival) == TND_OK) {
-            bool said =
-                arrival.kind == TND_ARRIVAL_MESSAGE && arrival.msg.kind == TND_MSG_STATISTICS;
-            bool left = arrival.kind == TND_ARRIVAL_LOST && arrival.port == PORT_HOSTS;
-            awaited -= said || left;
-            if (arrival.kind == TND_ARRIVAL_MESSAGE)
-                take_arrival(self, &arrival, tnd_clock_now());
+        if (tnd_hub_receive(self->hub, &arrival) != TND_OK) {
+            if (tnd_hub_wait(self->hub, until) != TND_OK)
+                break;
             continue;
         }
-        if (tnd_hub_wait(self->hub, until) != TND_OK)
-            return;
+        bool message = arrival.kind == TND_ARRIVAL_MESSAGE;
+        tnd_actor_id_t from = message ? arrival.msg.from : arrival.peer;
+        uint32_t host = from - tnd_host_id(0);
+        bool last =
+            message ? arrival.msg.kind == TND_MSG_STATISTICS : arrival.kind == TND_ARRIVAL_LOST;
+        if (last && host < self->plan->host_count && !heard[host]) {
+            heard[host] = true;
+            awaited--;
+        }
+        if (message)
+            take_arrival(self, &arrival, tnd_clock_now());
     }
+    free(heard);
 }
 
 static void *host_main(void *context)

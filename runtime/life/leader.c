@@ -321,7 +321,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now)
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    bool closed = strstr(why, "closed") != NULL;
+    bool closed = strstr(why, "ended") != NULL;
     uint64_t grace = closed && closed_grace_ns < self->plan->dead_after_ns
                          ? closed_grace_ns
                          : self->plan->dead_after_ns;

@@ -63,6 +63,7 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
         msg.mark.ended = true;
         break;
     case TND_MSG_PART:
+    case TND_MSG_LAST:
         msg.part.step = 1;
         msg.part.lane = 2;
         msg.part.epoch = 3;
@@ -78,7 +79,6 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
         msg.commit.rows = 3;
         break;
     case TND_MSG_WINDOW:
-    case TND_MSG_LAST:
     case TND_MSG_HELD:
     case TND_MSG_BOOKED:
     case TND_MSG_DRAIN:
