@@ -52,6 +52,10 @@ typedef struct tnd_kind {
     void *(*handle)(void *state);
     /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */
     void (*fini)(void *state);
+    /*  Frees what `handle` gave out, which programs may use until the session is destroyed; on
+     *  whatever thread that is.  NULL: nothing.
+     */
+    void (*release)(void *state);
 } tnd_kind_t;
 
 /*  The kind that a spec belongs to; never NULL for a spec of the registry.  Defined with the list

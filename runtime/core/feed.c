@@ -43,7 +43,7 @@ typedef struct {
 } handed_t;
 
 /*  booked <= committed <= started <= held: counts of steps from the start of the run. */
-struct tnd_feed {
+struct tnd_feed_core {
     tnd_feed_config_t config;
     uint32_t generation, ring; /* ring: steps kept, one more than slots, see slot_of */
     bool begun;

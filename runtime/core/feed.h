@@ -24,7 +24,7 @@ typedef struct {
     uint64_t steps_max;    /* stop after so many steps of the run; TND_UNKNOWN */
 } tnd_feed_config_t;
 
-typedef struct tnd_feed tnd_feed_core_t;
+typedef struct tnd_feed_core tnd_feed_core_t;
 
 size_t tnd_feed_bytes(const tnd_feed_config_t *config);
 tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config);

@@ -295,7 +295,10 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     if (plan == NULL || tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0)
         return TND_FAILED;
     self->topology = topology;
-    self->plan = plan;
+    tnd_plan_t *whole = tnd_arena_take(self->arena, sizeof *whole);
+    *whole = *plan;
+    whole->directory = self->directory;
+    self->plan = whole;
     return TND_OK;
 }
 

@@ -66,7 +66,8 @@ typedef struct {
 } tnd_chain_plan_t;
 
 typedef struct tnd_plan {
-    const char *name; /* of the graph */
+    const char *name;      /* of the graph */
+    const char *directory; /* of its first file, where plugins are looked for; NULL: not known */
     uint64_t seed;
     uint32_t lanes;
     uint64_t fingerprint[2];

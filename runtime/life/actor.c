@@ -33,7 +33,7 @@ struct tnd_actor {
     void *state;
     uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
     pthread_t thread;
-    _Atomic bool stopping;
+    _Atomic bool stopping, over;
     uint64_t cpu_read_ns;
 
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
@@ -99,6 +99,16 @@ void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor)
 bool tnd_actor_stopping(const tnd_actor_t *self)
 {
     return atomic_load_explicit(&self->stopping, memory_order_relaxed);
+}
+
+void tnd_actor_over(tnd_actor_t *self)
+{
+    atomic_store(&self->over, true);
+}
+
+bool tnd_actor_is_over(const tnd_actor_t *self)
+{
+    return atomic_load(&self->over);
 }
 
 void tnd_actor_wake(tnd_actor_t *self)
@@ -495,6 +505,8 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     tnd_actor_t *self = *self_p;
     if (self == NULL)
         return;
+    if (self->config.kind->release != NULL)
+        self->config.kind->release(self->state);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->ports);

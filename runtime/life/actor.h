@@ -40,6 +40,8 @@ void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carr
 void tnd_actor_rebirth(tnd_actor_t *self);
 /*  Whether the actor was asked to stop: long work looks at it between rows. */
 bool tnd_actor_stopping(const tnd_actor_t *self);
+/*  This feeder has done its last step: programs may destroy the session without breaking it off. */
+void tnd_actor_over(tnd_actor_t *self);
 /*  Ends the wait of the actor's thread; any thread. */
 void tnd_actor_wake(tnd_actor_t *self);
 /*  What the kind's `facts` opened on this host for all instances of the actor; NULL: nothing. */
@@ -94,6 +96,8 @@ void tnd_actor_stop(tnd_actor_t *self);
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
 /*  Of a failed actor: why; "" otherwise. */
 const char *tnd_actor_error(const tnd_actor_t *self);
+/*  Whether the kind said tnd_actor_over. */
+bool tnd_actor_is_over(const tnd_actor_t *self);
 /*  See tnd_kind_t.handle. */
 void *tnd_actor_handle(tnd_actor_t *self);
 /*  The actor's thread must have ended. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/feed/feed.h"
 #include "runtime/life/clock.h"
 #include "runtime/life/leader.h"
 #include "runtime/life/note.h"
@@ -798,8 +799,7 @@ bool tnd_host_over(const tnd_host_t *self)
         const tnd_instance_t *instance = &self->plan->instances[i];
         if (instance->host != self->config.host || instance->kind->instances != TND_INSTANCE_HOST)
             continue;
-        uint64_t word = atomic_load(&tnd_pages_at(self->pages, i)->state);
-        if ((word >> 8) != TND_WAIT_ENDED)
+        if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))
             return false;
     }
     return true;
@@ -811,6 +811,17 @@ void *tnd_host_handle(tnd_host_t *self, const char *actor)
         if (self->actors[i] != NULL && strcmp(self->plan->instances[i].actor, actor) == 0)
             return tnd_actor_handle(self->actors[i]);
     return NULL;
+}
+
+void tnd_host_discard(tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        bool feeds = self->plan->instances[i].kind->instances == TND_INSTANCE_HOST;
+        tnd_feed_t *feed =
+            feeds && self->actors[i] != NULL ? tnd_actor_handle(self->actors[i]) : NULL;
+        if (feed != NULL)
+            tnd_feed_discard(feed);
+    }
 }
 
 void tnd_host_destroy(tnd_host_t **self_p)

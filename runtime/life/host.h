@@ -50,6 +50,8 @@ const char *tnd_host_why(const tnd_host_t *self);
 bool tnd_host_over(const tnd_host_t *self);
 /*  What the actor called `actor` (as in the file) of this host hands to programs, or NULL. */
 void *tnd_host_handle(tnd_host_t *self, const char *actor);
+/*  Once running: no program will pull from the feeders of this host. */
+void tnd_host_discard(tnd_host_t *self);
 /*  Stops what still runs and frees everything. */
 void tnd_host_destroy(tnd_host_t **self_p);
 

@@ -96,6 +96,9 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
 
 tnd_status_t tnd_session_wait(tnd_session_t *session)
 {
+    /* Nobody will pull: feeders without a step feed and discard. */
+    (void)tnd_host_wait_running(session->host);
+    tnd_host_discard(session->host);
     return status_of(tnd_host_wait(session->host, TND_NEVER));
 }
 

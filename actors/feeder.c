@@ -1,0 +1,628 @@
+/*  actors/feeder.c - takes slices, gathers their rows into slots, lets the device threads run.
+ *
+ *  When a step is whole, handed out and committed the machine decides; what runs on it, and on
+ *  which thread, is the crew's matter.  Rows are copied once, from the blocks they came in to the
+ *  memory that the device reads, and hashed on the way while they are in the cache.
+ */
+#include "actors/feeder.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/batcher.h"
+#include "actors/peers.h"
+#include "actors/postings.h"
+#include "actors/preprocessor.h"
+#include "runtime/core/digest.h"
+#include "runtime/core/feed.h"
+#include "runtime/feed/feed.h"
+#include "runtime/kind.h"
+#include "runtime/life/actor.h"
+#include "runtime/life/note.h"
+
+extern const tnd_kind_spec_t tnd_kind_feeder_spec;
+
+/*  Steps that may be committed here before the leader has booked the first of them. */
+enum { UNBOOKED_MAX = 128 };
+
+/*  Bytes copied before they are hashed: they are still in the nearest cache then. */
+enum { HOT_BYTES = 8192 };
+
+/*  The characters of one line of a report, at most. */
+enum { REPORT_LINE = 96 };
+
+/*  What has been gathered into a slot. */
+typedef struct {
+    uint64_t step;
+    uint32_t generation;
+    bool any;
+    tnd_digest_t digest;
+} filled_t;
+
+typedef struct {
+    const tnd_feeder_options_t *options;
+    const tnd_stream_t *stream;
+    const tnd_instance_t *own;
+    const char *name;
+    tnd_statistics_t *statistics;
+    tnd_peers_t joins;
+    tnd_peers_t reducers;
+    const char **reducer_names, **devices;
+    void *machine_memory;
+    tnd_feed_core_t *machine;
+    tnd_models_t *models;
+    tnd_crew_t *crew;
+    tnd_feed_t *feed;
+    filled_t *filled; /* by slot */
+    tnd_postings_t postings;
+    tnd_pool_t *reports;
+    size_t report_room;
+    uint64_t rows_max;
+    bool begun, drained, over;
+} feeder_t;
+
+/* --- making it ready ---------------------------------------------------------------------------
+ */
+
+static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    tnd_peers_t batchers = tnd_peers_of(self, "batcher", plan->lanes);
+    const tnd_batcher_options_t *options = plan->instances[batchers.ids[0]].options;
+    tnd_peers_free(&batchers);
+    return options;
+}
+
+/*  Whether the operations of the chain leave the number of rows as it is. */
+static bool keeps_rows(const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    tnd_peers_t workers = tnd_peers_of(self, "preprocessor", plan->lanes);
+    bool keeps = true;
+    for (uint32_t w = 0; w < workers.count; w++) {
+        const tnd_preprocessor_options_t *options = plan->instances[workers.ids[w]].options;
+        for (size_t i = 0; i < options->ops.count; i++)
+            keeps = keeps && (tnd_op_spec_of(options->ops.items[i].table)->caps &
+                              (TND_OP_DROPS | TND_OP_EXPANDS)) == 0;
+    }
+    tnd_peers_free(&workers);
+    return keeps;
+}
+
+static uint64_t steps_of_epoch(const tnd_actor_t *self)
+{
+    const tnd_batcher_options_t *options = batcher_options(self);
+    uint64_t count = tnd_actor_stream(self)->count;
+    if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(self))
+        return TND_UNKNOWN;
+    bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
+    return count / options->size + short_one;
+}
+
+static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    feeder->reducers.ids = calloc(plan->edge_count + 1, sizeof *feeder->reducers.ids);
+    feeder->reducer_names = calloc(plan->edge_count + 1, sizeof *feeder->reducer_names);
+    if (feeder->reducers.ids == NULL || feeder->reducer_names == NULL)
+        abort();
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        if (edge->from != tnd_actor_id(self))
+            continue;
+        feeder->reducers.ids[feeder->reducers.count] = edge->to;
+        feeder->reducer_names[feeder->reducers.count++] = plan->instances[edge->to].actor;
+    }
+}
+
+/*  The plugin's own options as text; "" if there are none. */
+static char *step_options(const tnd_step_options_t *step)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    if (step->options.count > 0)
+        tnd_pairs_print(&step->options, out);
+    fclose(out);
+    return text;
+}
+
+static tnd_status_t open_plugin(feeder_t *feeder, const tnd_plan_t *plan, tnd_error_t *error)
+{
+    char *options = step_options(feeder->options->step);
+    tnd_models_config_t config = {
+        .plugin = feeder->options->step->plugin,
+        .options = options,
+        .folder = plan->directory,
+        .first = feeder->own->replica_first,
+        .count = feeder->own->replica_count,
+    };
+    tnd_status_t status = tnd_models_new(&feeder->models, &config, error);
+    free(options);
+    return status;
+}
+
+static void wake(void *context);
+
+static void make_machine(feeder_t *feeder, tnd_actor_t *self)
+{
+    tnd_feed_config_t config = {
+        .self = tnd_actor_id(self),
+        .joins = feeder->joins.ids,
+        .join_count = feeder->joins.count,
+        .first_replica = feeder->own->replica_first,
+        .replicas = feeder->own->replica_count,
+        .depth = (uint32_t)feeder->options->depth,
+        .unbooked_max = UNBOOKED_MAX,
+        .steps_max = TND_UNKNOWN,
+    };
+    feeder->machine_memory = calloc(1, tnd_feed_bytes(&config));
+    feeder->filled = calloc(config.depth, sizeof *feeder->filled);
+    if (feeder->machine_memory == NULL || feeder->filled == NULL)
+        abort();
+    feeder->machine = tnd_feed_init(feeder->machine_memory, &config);
+}
+
+static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
+    const tnd_batcher_options_t *batcher = batcher_options(self);
+    feeder->devices = calloc(feeder->own->replica_count, sizeof *feeder->devices);
+    if (feeder->devices == NULL)
+        abort();
+    for (uint32_t i = 0; i < feeder->own->replica_count; i++)
+        feeder->devices[i] = plan->hosts[feeder->own->host]
+                                 .devices[chain->carriers[feeder->own->replica_first + i].device];
+    feeder->rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
+                                      chain->replicas, 0);
+    tnd_crew_config_t config = {
+        .name = feeder->name,
+        .schema = &feeder->stream->fed,
+        .replicas = chain->replicas,
+        .first = feeder->own->replica_first,
+        .count = feeder->own->replica_count,
+        .devices = feeder->devices,
+        .depth = (uint32_t)feeder->options->depth,
+        .rows_max = feeder->rows_max,
+        .reducers = feeder->reducer_names,
+        .reducer_count = feeder->reducers.count,
+        .wake = wake,
+        .context = self,
+    };
+    return tnd_crew_new(&feeder->crew, &config, error);
+}
+
+static void wake(void *context)
+{
+    tnd_actor_wake(context);
+}
+
+static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    feeder_t *feeder = state;
+    feeder->options = tnd_actor_options(self);
+    feeder->stream = tnd_actor_stream(self);
+    feeder->own = tnd_actor_instance(self);
+    feeder->name = tnd_actor_name(self);
+    feeder->statistics = tnd_actor_statistics(self);
+    feeder->joins = tnd_peers_of(self, "batcher", tnd_actor_plan(self)->lanes);
+    list_reducers(feeder, self);
+    make_machine(feeder, self);
+    if (feeder->options->step != NULL)
+        TND_TRY(open_plugin(feeder, tnd_actor_plan(self), error));
+    TND_TRY(make_crew(feeder, self, error));
+    if (feeder->models != NULL) {
+        TND_TRY(tnd_crew_call(feeder->crew, tnd_models_open_task(feeder->models), error));
+        tnd_crew_run_all(feeder->crew, tnd_models_step_task(feeder->models));
+    }
+    tnd_feed_facts_t facts = {
+        .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
+        .first = feeder->own->replica_first,
+        .count = feeder->own->replica_count,
+        .steps = steps_of_epoch(self),
+        .models = feeder->models,
+    };
+    feeder->feed = tnd_feed_new(feeder->crew, &facts);
+    return TND_OK;
+}
+
+/*  A feeder `after:` another evaluates the models of that one, once all actors are there. */
+static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    const char *after = feeder->options->after;
+    tnd_feed_t *first = after != NULL ? tnd_actor_sibling(self, after) : NULL;
+    tnd_models_t *models = first != NULL ? tnd_feed_models(first) : NULL;
+    if (models == NULL)
+        return TND_OK;
+    if (!tnd_models_cover(models, feeder->own->replica_first, feeder->own->replica_count))
+        return tnd_fail(error,
+                        "%s carries replicas %" PRIu32 " to %" PRIu32 ", for which %s has no "
+                        "models on this host: give both the same replicas and devices",
+                        feeder->name, feeder->own->replica_first,
+                        feeder->own->replica_first + feeder->own->replica_count - 1, after);
+    if (tnd_models_evaluate_task(models) == NULL)
+        return tnd_fail(error, "%s: step plugin %s of %s has no `evaluate`", feeder->name,
+                        tnd_models_plugin(models), after);
+    feeder->models = tnd_models_hold(models);
+    tnd_crew_run_all(feeder->crew, tnd_models_evaluate_task(models));
+    return TND_OK;
+}
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
+/*  Copies some rows of a block to where they are wanted, and adds them to the digest. */
+static void gather(feeder_t *feeder, const tnd_block_t *block, uint32_t first, uint32_t rows,
+                   uint32_t slot, uint32_t local, uint64_t at, uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = &feeder->stream->fed;
+    size_t row_bytes = tnd_schema_row_bytes(schema);
+    uint32_t hot = row_bytes < HOT_BYTES ? (uint32_t)(HOT_BYTES / row_bytes) : 1;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    for (uint32_t done = 0, some; done < rows; done += some) {
+        some = rows - done < hot ? rows - done : hot;
+        for (uint32_t c = 0; c < schema->count; c++) {
+            void *to = tnd_crew_row(feeder->crew, slot, local, c, at + done);
+            size_t bytes = tnd_column_bytes(&schema->columns[c]);
+            tnd_block_copy(block, c, first + done, some, to);
+            stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
+        }
+        if (feeder->options->digest)
+            tnd_digest_rows(digest, rank + done, some, stripes, schema->count);
+    }
+}
+
+static tnd_status_t check_slice(const feeder_t *feeder, const tnd_slice_t *slice,
+                                const tnd_slice_note_t *note, tnd_error_t *error)
+{
+    uint64_t rows = 0;
+    for (uint32_t p = 0; p < slice->piece_count; p++)
+        rows += slice->pieces[p].rows;
+    if (rows != note->rows)
+        return tnd_fail(error,
+                        "%s: a slice of step %" PRIu64 " for replica %" PRIu32 " has %" PRIu64
+                        " rows where its note says %" PRIu32,
+                        feeder->name, note->step, note->replica, rows, note->rows);
+    if ((uint64_t)note->total + note->padded > feeder->rows_max)
+        return tnd_fail(error,
+                        "%s: replica %" PRIu32 " gets %" PRIu32 " rows and %" PRIu32
+                        " padded ones in step %" PRIu64 "; it has room for %" PRIu64,
+                        feeder->name, note->replica, note->total, note->padded, note->step,
+                        feeder->rows_max);
+    return TND_OK;
+}
+
+static tnd_status_t place(feeder_t *feeder, const tnd_effect_t *effect, tnd_error_t *error)
+{
+    const tnd_slice_note_t *note = &effect->msg.slice;
+    tnd_slice_t *slice = effect->payload;
+    tnd_status_t status = check_slice(feeder, slice, note, error);
+    if (status != TND_OK) {
+        tnd_slice_drop(&slice);
+        return status;
+    }
+    filled_t *filled = &feeder->filled[effect->slot];
+    /* A step that comes again in another generation was dropped half-way. */
+    if (!filled->any || filled->step != note->step || filled->generation != effect->msg.generation)
+        *filled = (filled_t){.step = note->step, .generation = effect->msg.generation, .any = true};
+    uint32_t local = note->replica - feeder->own->replica_first, done = 0;
+    tnd_crew_share(feeder->crew, effect->slot, local, note->total, note->padded);
+    for (uint32_t p = 0; p < slice->piece_count; p++) {
+        gather(feeder, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
+               effect->slot, local, note->offset + done, note->rank + done, &filled->digest);
+        done += slice->pieces[p].rows;
+    }
+    size_t bytes = done * tnd_schema_row_bytes(&feeder->stream->fed);
+    tnd_count(&feeder->statistics->rows_in, done);
+    tnd_count(&feeder->statistics->blocks_in, 1);
+    tnd_count(&feeder->statistics->bytes_in, bytes);
+    tnd_count(&feeder->statistics->bytes_copied, bytes);
+    tnd_slice_drop(&slice);
+    return TND_OK;
+}
+
+/* --- steps -------------------------------------------------------------------------------------
+ */
+
+static void tell(tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_COMMIT && msg->commit.payload != NULL) {
+        tnd_buffer_hold(msg->commit.payload); /* it may have to be said again */
+        tnd_actor_control(self, msg, TND_CARRY_BUFFER);
+    } else {
+        tnd_actor_control(self, msg, TND_CARRY_NOTHING);
+    }
+}
+
+static void drop(const tnd_effect_t *effect)
+{
+    tnd_slice_t *slice = effect->payload;
+    tnd_buffer_t *report = effect->payload;
+    if (effect->msg.kind == TND_MSG_SLICE)
+        tnd_slice_drop(&slice);
+    else
+        tnd_buffer_drop(&report);
+}
+
+/*  Does what the machine wants; after every event, before the next. */
+static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_effect_t effect;
+    while (tnd_feed_next_effect(feeder->machine, tnd_actor_now(self), &effect)) {
+        switch (effect.kind) {
+        case TND_EFFECT_PLACE:
+            TND_TRY(place(feeder, &effect, error));
+            break;
+        case TND_EFFECT_READY:
+            tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice);
+            break;
+        case TND_EFFECT_FREE:
+            feeder->filled[effect.slot].any = false;
+            break;
+        case TND_EFFECT_LINK:
+            /* A join that went away just now is LOST in a moment. */
+            (void)tnd_actor_send(self, &effect.msg, TND_CARRY_NOTHING);
+            break;
+        case TND_EFFECT_CONTROL:
+            tell(self, &effect.msg);
+            break;
+        case TND_EFFECT_DROP:
+            drop(&effect);
+            break;
+        default:
+            abort(); /* the machine has no other effects */
+        }
+    }
+    return TND_OK;
+}
+
+/*  What the replicas reported, as a note; NULL: nothing. */
+static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
+{
+    size_t lines = 0, used = 0;
+    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
+        lines += done->reports[r].count;
+    if (lines == 0)
+        return NULL;
+    if (lines * REPORT_LINE > feeder->report_room) {
+        tnd_pool_destroy(&feeder->reports);
+        feeder->report_room = lines * REPORT_LINE;
+        feeder->reports = tnd_pool_new(feeder->report_room);
+    }
+    tnd_buffer_t *note = tnd_pool_take(feeder->reports);
+    char *text = tnd_buffer_data(note);
+    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
+        for (uint32_t m = 0; m < done->reports[r].count; m++) {
+            const tnd_metric_t *metric = &done->reports[r].metrics[m];
+            used += (size_t)snprintf(text + used, feeder->report_room - used,
+                                     "%" PRIu32 " %a %a %s\n", feeder->own->replica_first + r,
+                                     metric->sum, metric->weight, metric->name);
+        }
+    assert(used < feeder->report_room);
+    memset(text + used, ' ', feeder->report_room - used); /* a line that says nothing */
+    tnd_buffer_seal(note);
+    return note;
+}
+
+static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_done_t done;
+    while (tnd_crew_done(feeder->crew, &done)) {
+        const filled_t *filled = &feeder->filled[done.slot];
+        assert(filled->step == done.step);
+        uint64_t digest[2] = {filled->digest.low, filled->digest.high};
+        tnd_count(&feeder->statistics->rows_out, done.rows);
+        tnd_count(&feeder->statistics->blocks_out, 1);
+        atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
+        tnd_feed_done(feeder->machine, done.step, digest, done.rows, report_of(feeder, &done));
+        TND_TRY(perform(feeder, self, error));
+    }
+    return TND_OK;
+}
+
+static void post(feeder_t *feeder, tnd_actor_t *self)
+{
+    tnd_outgoing_t outgoing;
+    while (tnd_crew_outgoing(feeder->crew, &outgoing))
+        tnd_postings_add(&feeder->postings, self, feeder->reducers.ids[outgoing.reducer],
+                         &outgoing.post);
+}
+
+/*  The last words of a feeder: of the first one also what its model has become. */
+static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+{
+    if (feeder->own->replica_first == 0) {
+        char digest[TND_DIGEST_TEXT_SIZE] = "-";
+        if (feeder->models != NULL && feeder->options->after == NULL)
+            TND_TRY(tnd_models_digest(feeder->models, digest, error));
+        tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
+        msg.note.number = feeder->own->chain;
+        msg.note.payload = tnd_note_of("%s", digest);
+        tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+    }
+    feeder->over = true;
+    tnd_actor_over(self);
+    tnd_crew_over(feeder->crew, feeder->drained ? TND_STOPPED : TND_END);
+    return TND_OK;
+}
+
+static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
+{
+    feeder_t *feeder = state;
+    (void)more_p;
+    if (!feeder->begun) {
+        feeder->begun = true;
+        TND_TRY(find_models(feeder, self, error));
+    }
+    if (tnd_crew_error(feeder->crew) != NULL)
+        return tnd_fail(error, "%s", tnd_crew_error(feeder->crew));
+    post(feeder, self);
+    TND_TRY(perform(feeder, self, error));
+    TND_TRY(take_done(feeder, self, error));
+    if (tnd_feed_over(feeder->machine) && !feeder->over)
+        return end(feeder, self, error);
+    return TND_OK;
+}
+
+/* --- arrivals ----------------------------------------------------------------------------------
+ */
+
+static bool is_join(const feeder_t *feeder, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < feeder->joins.count; i++)
+        if (feeder->joins.ids[i] == peer)
+            return true;
+    return false;
+}
+
+static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_msg_t *msg,
+                                tnd_error_t *error)
+{
+    tnd_msg_t got = {.kind = TND_MSG_GOT, .from = tnd_actor_id(self), .to = msg->from};
+    got.post = msg->post;
+    got.post.payload = NULL;
+    TND_TRY(tnd_crew_incoming(feeder->crew, msg->post.round, msg->post.reducer_slot,
+                              msg->post.payload, error));
+    (void)tnd_actor_send(self, &got, TND_CARRY_NOTHING);
+    return TND_OK;
+}
+
+static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                 tnd_error_t *error)
+{
+    const tnd_msg_t *msg = &arrival->msg;
+    switch (msg->kind) {
+    case TND_MSG_SLICE: {
+        const tnd_slice_t *slice = msg->slice.payload;
+        if (slice == NULL || !tnd_slice_sealed(slice))
+            return tnd_fail(error, "%s: a slice came without its rows", feeder->name);
+        arrival->carry = TND_CARRY_NOTHING;
+        tnd_status_t status = tnd_feed_slice(feeder->machine, msg, error);
+        if (status != TND_OK)
+            return status;
+        break;
+    }
+    case TND_MSG_REWIND:
+        tnd_feed_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
+        break;
+    case TND_MSG_BOOKED:
+        tnd_feed_booked(feeder->machine, msg->until.step);
+        break;
+    case TND_MSG_LAST:
+        tnd_feed_end(feeder->machine, msg->until.step);
+        break;
+    case TND_MSG_DRAIN:
+        feeder->drained = true;
+        tnd_feed_drain(feeder->machine);
+        break;
+    case TND_MSG_RESULT:
+        arrival->carry = TND_CARRY_NOTHING;
+        return take_result(feeder, self, msg, error);
+    case TND_MSG_CLOSED:
+        tnd_postings_close(&feeder->postings, msg->from, &msg->post);
+        return TND_OK;
+    default:
+        break;
+    }
+    return perform(feeder, self, error);
+}
+
+static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                  tnd_error_t *error)
+{
+    feeder_t *feeder = state;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        if (is_join(feeder, arrival->peer)) {
+            tnd_feed_join_up(feeder->machine, arrival->peer);
+            return perform(feeder, self, error);
+        }
+        tnd_postings_again(&feeder->postings, self, arrival->peer);
+        break;
+    case TND_ARRIVAL_LOST:
+        if (is_join(feeder, arrival->peer)) {
+            tnd_feed_join_lost(feeder->machine, arrival->peer);
+            return perform(feeder, self, error);
+        }
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        return take_message(feeder, self, arrival, error);
+    }
+    return TND_OK;
+}
+
+static uint32_t feeder_blocked_on(const void *state)
+{
+    const feeder_t *feeder = state;
+    if (feeder->over)
+        return TND_WAIT_ENDED;
+    uint32_t waits = tnd_feed_blocked_on(feeder->machine) & ~(uint32_t)TND_WAIT_ENDED;
+    return tnd_crew_waits(feeder->crew) ? waits | TND_WAIT_REDUCE : waits;
+}
+
+static void *feeder_handle(void *state)
+{
+    return ((feeder_t *)state)->feed;
+}
+
+/* --- the end -----------------------------------------------------------------------------------
+ */
+
+/*  Gives back what the machine still has: a report of each step that was not booked. */
+static void drop_reports(feeder_t *feeder)
+{
+    tnd_effect_t effect;
+    tnd_feed_booked(feeder->machine, TND_UNKNOWN);
+    while (tnd_feed_next_effect(feeder->machine, 0, &effect))
+        if (effect.kind == TND_EFFECT_DROP || effect.kind == TND_EFFECT_PLACE) {
+            effect.msg.kind = effect.kind == TND_EFFECT_PLACE ? TND_MSG_SLICE : effect.msg.kind;
+            drop(&effect);
+        }
+}
+
+static void feeder_fini(void *state)
+{
+    feeder_t *feeder = state;
+    if (feeder->crew != NULL) {
+        tnd_count(&feeder->statistics->cpu_ns, tnd_crew_cpu_ns(feeder->crew));
+        tnd_crew_stop(feeder->crew);
+    }
+    if (feeder->machine != NULL)
+        drop_reports(feeder);
+    tnd_postings_free(&feeder->postings);
+    tnd_pool_destroy(&feeder->reports);
+}
+
+static void feeder_release(void *state)
+{
+    feeder_t *feeder = state;
+    tnd_feed_destroy(&feeder->feed);
+    tnd_crew_destroy(&feeder->crew);
+    tnd_models_drop(&feeder->models);
+    tnd_peers_free(&feeder->joins);
+    tnd_peers_free(&feeder->reducers);
+    free(feeder->reducer_names);
+    free(feeder->devices);
+    free(feeder->filled);
+    free(feeder->machine_memory);
+}
+
+const tnd_kind_t tnd_kind_feeder = {
+    .spec = &tnd_kind_feeder_spec,
+    .state_bytes = sizeof(feeder_t),
+    .init = feeder_init,
+    .arrive = feeder_arrive,
+    .work = feeder_work,
+    .blocked_on = feeder_blocked_on,
+    .handle = feeder_handle,
+    .fini = feeder_fini,
+    .release = feeder_release,
+};

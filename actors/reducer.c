@@ -1,0 +1,250 @@
+/*  actors/reducer.c - brings together what several feeders post, along the fixed tree.
+ *
+ *  When a round is complete the machine decides; here its root is computed, on the actor's thread,
+ *  from nodes that the feeders have already reduced among themselves.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/feeder.h"
+#include "actors/peers.h"
+#include "runtime/collective.h"
+#include "runtime/core/round.h"
+#include "runtime/kind.h"
+#include "runtime/life/actor.h"
+
+extern const tnd_kind_spec_t tnd_kind_reducer_spec;
+
+typedef struct {
+    const char *name;
+    tnd_peers_t carriers;
+    void *machine_memory;
+    tnd_rounds_t *machine;
+    tnd_post_note_t *posts;   /* scratch: by replica */
+    tnd_tree_input_t *inputs; /* likewise */
+    void **aligned;           /* by replica: copies of values that lay askew */
+    size_t *aligned_room;
+    tnd_pool_t *roots;
+    size_t root_bytes;
+} reducer_t;
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/*  Rounds that its feeders may have open at the same time. */
+static uint32_t rounds_max(const reducer_t *reducer, const tnd_plan_t *plan)
+{
+    const tnd_feeder_options_t *options = plan->instances[reducer->carriers.ids[0]].options;
+    uint64_t rounds = (options->depth + 1) * TND_POSTINGS_MAX;
+    return rounds < 4096 ? (uint32_t)rounds : 4096;
+}
+
+static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    reducer_t *reducer = state;
+    (void)error;
+    reducer->name = tnd_actor_name(self);
+    reducer->carriers = tnd_peers_carriers(self);
+    uint32_t replicas = reducer->carriers.count;
+    tnd_round_config_t config = {
+        .self = tnd_actor_id(self),
+        .replicas = replicas,
+        .feeders = reducer->carriers.ids,
+        .rounds_max = rounds_max(reducer, tnd_actor_plan(self)),
+    };
+    reducer->machine_memory = zeroed(1, tnd_rounds_bytes(&config));
+    reducer->machine = tnd_rounds_init(reducer->machine_memory, &config);
+    reducer->posts = zeroed(replicas, sizeof *reducer->posts);
+    reducer->inputs = zeroed(replicas, sizeof *reducer->inputs);
+    reducer->aligned = zeroed(replicas, sizeof *reducer->aligned);
+    reducer->aligned_room = zeroed(replicas, sizeof *reducer->aligned_room);
+    return TND_OK;
+}
+
+static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                   tnd_error_t *error)
+{
+    reducer_t *reducer = state;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    const tnd_msg_t *msg = &arrival->msg;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        tnd_rounds_feeder_up(reducer->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_LOST:
+        tnd_rounds_feeder_lost(reducer->machine, arrival->peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        if (msg->kind == TND_MSG_POST) {
+            arrival->carry = TND_CARRY_NOTHING;
+            if (msg->post.payload == NULL)
+                return tnd_fail(error, "%s: a post of round %" PRIu64 " came without its value",
+                                reducer->name, msg->post.round);
+            tnd_count(&statistics->blocks_in, 1);
+            tnd_count(&statistics->bytes_in, tnd_buffer_size(msg->post.payload));
+            return tnd_rounds_post(reducer->machine, msg, error);
+        }
+        if (msg->kind == TND_MSG_GOT)
+            tnd_rounds_got(reducer->machine, msg);
+        break;
+    }
+    return TND_OK;
+}
+
+/*  Values of a node where the tree can read them: received memory may lie askew. */
+static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *values,
+                                  const tnd_tensor_head_t *head)
+{
+    tnd_dtype_t dtype = tnd_tree_partial_dtype((tnd_dtype_t)head->dtype);
+    size_t bytes = (size_t)head->count * tnd_dtype_size(dtype);
+    if ((uintptr_t)values % tnd_dtype_size(dtype) == 0)
+        return values;
+    if (bytes > reducer->aligned_room[at]) {
+        free(reducer->aligned[at]);
+        reducer->aligned[at] = zeroed(1, bytes);
+        reducer->aligned_room[at] = bytes;
+    }
+    return memcpy(reducer->aligned[at], values, bytes);
+}
+
+static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
+{
+    if (bytes != reducer->root_bytes) {
+        tnd_pool_destroy(&reducer->roots);
+        reducer->roots = tnd_pool_new(bytes);
+        reducer->root_bytes = bytes;
+    }
+    return tnd_pool_take(reducer->roots);
+}
+
+/*  Reads the nodes of a round into `inputs`; all must be of one shape, which `head` gets. */
+static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_head_t *head,
+                               tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const tnd_post_note_t *post = &reducer->posts[i];
+        tnd_tensor_head_t own;
+        const void *values = NULL;
+        TND_TRY(tnd_tensor_read(post->payload, post->weight == 0, &own, &values, error));
+        if (i == 0)
+            *head = own;
+        if (own.reduce != head->reduce || own.dtype != head->dtype || own.count != head->count ||
+            own.partial != 1)
+            return tnd_fail(error,
+                            "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
+                            " elements of %s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64
+                            " of %s: all replicas post the same reductions in the "
+                            "same order",
+                            reducer->name, post->round, post->first, own.count,
+                            tnd_dtype_name((tnd_dtype_t)own.dtype), post->reducer_slot,
+                            reducer->posts[0].first, head->count,
+                            tnd_dtype_name((tnd_dtype_t)head->dtype));
+        reducer->inputs[i] = (tnd_tree_input_t){
+            .node = {post->first, post->count},
+            .data = post->weight == 0 ? NULL : aligned_values(reducer, i, values, &own),
+            .rows = post->weight,
+            .partial = true,
+        };
+    }
+    return TND_OK;
+}
+
+static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error_t *error)
+{
+    uint32_t count = tnd_rounds_nodes(reducer->machine, round->post.round, round->post.reducer_slot,
+                                      reducer->posts, reducer->carriers.count);
+    assert(count > 0 && count <= reducer->carriers.count);
+    tnd_tensor_head_t head = {0};
+    TND_TRY(read_nodes(reducer, count, &head, error));
+    tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
+    tnd_buffer_t *root = take_root(reducer, tnd_tensor_bytes(dtype, false, (size_t)head.count));
+    tnd_tree_job_t job = {
+        .reduce = (tnd_reduce_t)head.reduce,
+        .dtype = dtype,
+        .node = {0, reducer->carriers.count},
+        .inputs = reducer->inputs,
+        .input_count = count,
+    };
+    tnd_tree_root(&job, 0, (size_t)head.count,
+                  tnd_tensor_begin(root, job.reduce, dtype, false, (size_t)head.count));
+    tnd_buffer_seal(root);
+    tnd_rounds_reduced(reducer->machine, round, root);
+    return TND_OK;
+}
+
+static void answer(tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_buffer_t *root = msg->kind == TND_MSG_RESULT ? msg->post.payload : NULL;
+    if (root != NULL) {
+        tnd_buffer_hold(root);
+        tnd_count(&statistics->blocks_out, 1);
+        tnd_count(&statistics->bytes_out, tnd_buffer_size(root));
+    }
+    atomic_store_explicit(&statistics->step, msg->post.round, memory_order_relaxed);
+    /* A feeder that went away just now is LOST in a moment, and gets it when it is back. */
+    if (tnd_actor_send(self, msg, root != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING) != TND_OK)
+        tnd_buffer_drop(&root);
+}
+
+static tnd_status_t reducer_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
+{
+    reducer_t *reducer = state;
+    tnd_effect_t effect;
+    while (tnd_rounds_next(reducer->machine, tnd_actor_now(self), &effect)) {
+        tnd_buffer_t *buffer = effect.payload;
+        switch (effect.kind) {
+        case TND_EFFECT_REDUCE:
+            *more_p = true;
+            return reduce(reducer, &effect.msg, error);
+        case TND_EFFECT_LINK:
+            answer(self, &effect.msg);
+            break;
+        case TND_EFFECT_FORGET:
+        case TND_EFFECT_DROP:
+            tnd_buffer_drop(&buffer);
+            break;
+        default:
+            abort(); /* the machine has no other effects */
+        }
+    }
+    return TND_OK;
+}
+
+static uint32_t reducer_blocked_on(const void *state)
+{
+    return tnd_rounds_blocked_on(((const reducer_t *)state)->machine);
+}
+
+static void reducer_fini(void *state)
+{
+    reducer_t *reducer = state;
+    for (uint32_t i = 0; i < reducer->carriers.count; i++)
+        free(reducer->aligned[i]);
+    free(reducer->aligned);
+    free(reducer->aligned_room);
+    free(reducer->posts);
+    free(reducer->inputs);
+    free(reducer->machine_memory);
+    tnd_pool_destroy(&reducer->roots);
+    tnd_peers_free(&reducer->carriers);
+}
+
+const tnd_kind_t tnd_kind_reducer = {
+    .spec = &tnd_kind_reducer_spec,
+    .state_bytes = sizeof(reducer_t),
+    .init = reducer_init,
+    .arrive = reducer_arrive,
+    .work = reducer_work,
+    .blocked_on = reducer_blocked_on,
+    .fini = reducer_fini,
+};

@@ -1,0 +1,86 @@
+/*  runtime/collective.c - reductions over replicas: what is posted, how parts of it are computed.
+ */
+#include "runtime/collective.h"
+
+#include <string.h>
+
+/*  Elements reduced before they are copied to the other replicas: still in the nearest cache. */
+enum { PIECE = 2048 };
+
+static const uint32_t tensor_magic = 0x31444e54; /* "TND1" */
+
+_Static_assert(sizeof(tnd_tensor_head_t) == 64, "values begin on a cache line");
+
+bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other)
+{
+    return self->reducer == other->reducer && self->reduce == other->reduce &&
+           self->dtype == other->dtype && self->count == other->count;
+}
+
+void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
+                          size_t *end_p)
+{
+    size_t line = 64 / size, lines = (count + line - 1) / line;
+    size_t begin = lines * part / parts * line, end = lines * (part + 1) / parts * line;
+    *begin_p = begin < count ? begin : count;
+    *end_p = end < count ? end : count;
+}
+
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t *inputs,
+                           uint32_t replicas, void *const *outs, size_t begin, size_t end)
+{
+    size_t size = tnd_dtype_size(posting->dtype);
+    tnd_tree_job_t job = {
+        .reduce = posting->reduce,
+        .dtype = posting->dtype,
+        .node = {0, replicas},
+        .inputs = inputs,
+        .input_count = replicas,
+    };
+    for (size_t at = begin; at < end; at += PIECE) {
+        size_t until = end - at < PIECE ? end : at + PIECE;
+        tnd_tree_root(&job, at, until, outs[0]);
+        for (uint32_t r = 1; r < replicas; r++)
+            memcpy((char *)outs[r] + at * size, (const char *)outs[0] + at * size,
+                   (until - at) * size);
+    }
+}
+
+size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count)
+{
+    return sizeof(tnd_tensor_head_t) +
+           count * tnd_dtype_size(partial ? tnd_tree_partial_dtype(dtype) : dtype);
+}
+
+void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
+                       size_t count)
+{
+    tnd_tensor_head_t head = {
+        .magic = tensor_magic,
+        .reduce = (uint8_t)reduce,
+        .dtype = (uint8_t)dtype,
+        .partial = partial,
+        .count = count,
+    };
+    memcpy(tnd_buffer_data(tensor), &head, sizeof head);
+    return (char *)tnd_buffer_data(tensor) + sizeof head;
+}
+
+tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
+                             const void **values_p, tnd_error_t *error)
+{
+    if (tensor == NULL || tnd_buffer_size(tensor) < sizeof *head)
+        return tnd_fail(error, "a value to be reduced lacks its head");
+    memcpy(head, tnd_buffer_data(tensor), sizeof *head);
+    if (head->magic != tensor_magic || head->reduce > TND_MAX || head->dtype >= TND_DTYPE_COUNT ||
+        !tnd_tree_reduces((tnd_reduce_t)head->reduce, (tnd_dtype_t)head->dtype) ||
+        head->count > TND_TENSOR_BYTES)
+        return tnd_fail(error, "a value to be reduced has a head that is not understood");
+    size_t bytes = tnd_tensor_bytes((tnd_dtype_t)head->dtype, head->partial != 0,
+                                    empty ? 0 : (size_t)head->count);
+    if (tnd_buffer_size(tensor) != bytes)
+        return tnd_fail(error, "a value to be reduced has %zu bytes where its head says %zu",
+                        tnd_buffer_size(tensor), bytes);
+    *values_p = (const char *)tnd_buffer_data(tensor) + sizeof *head;
+    return TND_OK;
+}

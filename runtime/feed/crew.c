@@ -1,0 +1,590 @@
+/*  runtime/feed/crew.c - the device threads of one feeder, and the memory of its slots. */
+#include "runtime/feed/crew_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/life/clock.h"
+
+enum { NO_SLOT = UINT32_MAX };
+
+/*  How long threads look for each other, and for the next step, before they sleep: the others are
+ *  a fraction of a step apart, and what brings the next step may need this processor.
+ */
+static const uint64_t meet_spin_ns = 50000, work_spin_ns = 5000;
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- failure -----------------------------------------------------------------------------------
+ */
+
+bool tnd_crew_dead(const tnd_crew_t *self)
+{
+    return atomic_load_explicit(&self->failed, memory_order_acquire) ||
+           atomic_load_explicit(&self->stopped, memory_order_acquire);
+}
+
+static void open_all(tnd_crew_t *self)
+{
+    tnd_gate_open(&self->work);
+    tnd_gate_open(&self->meet);
+    tnd_gate_open(&self->program);
+}
+
+void tnd_crew_wake(tnd_crew_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!self->deaf)
+        self->config.wake(self->config.context);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!atomic_load(&self->failed)) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(self->error, sizeof self->error, format, arguments);
+        va_end(arguments);
+        atomic_store(&self->failed, true);
+    }
+    pthread_mutex_unlock(&self->lock);
+    open_all(self);
+    tnd_crew_wake(self);
+    return false;
+}
+
+const char *tnd_crew_error(const tnd_crew_t *self)
+{
+    return atomic_load_explicit(&self->failed, memory_order_acquire) ? self->error : NULL;
+}
+
+/* --- workers -----------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const tnd_crew_t *crew;
+    uint64_t number;
+} awaited_t;
+
+static bool all_arrived(const void *context)
+{
+    const awaited_t *awaited = context;
+    const tnd_crew_t *crew = awaited->crew;
+    if (tnd_crew_dead(crew))
+        return true;
+    for (uint32_t w = 0; w < crew->worker_count; w++)
+        if (atomic_load_explicit(&crew->workers[w].word, memory_order_acquire) < awaited->number)
+            return false;
+    return true;
+}
+
+bool tnd_crew_meet(worker_t *worker, job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    uint32_t meeting = ++worker->meeting;
+    if (crew->worker_count == 1)
+        return !tnd_crew_dead(crew);
+    uint64_t word = worker->seq << MEETING_BITS | meeting;
+    atomic_store_explicit(&job->met[worker->number], meeting, memory_order_relaxed);
+    atomic_store_explicit(&worker->word, word, memory_order_release);
+    tnd_gate_open(&crew->meet);
+    awaited_t awaited = {crew, word};
+    tnd_gate_wait(&crew->meet, all_arrived, &awaited, meet_spin_ns);
+    if (tnd_crew_dead(crew))
+        return false;
+    for (uint32_t w = 0; w < crew->worker_count; w++)
+        if (atomic_load_explicit(&job->met[w], memory_order_relaxed) < meeting)
+            return tnd_crew_fail(
+                crew,
+                "%s: in step %" PRIu64 " replica %" PRIu32 " on %s posted to a "
+                "reduction and replica %" PRIu32 " on %s did not: all replicas "
+                "post the same reductions in the same order",
+                crew->config.name, job->note.step, crew->config.first + worker->first, worker->name,
+                crew->config.first + crew->workers[w].first, crew->workers[w].name);
+    return true;
+}
+
+/*  Points the replicas of a worker at their rows. */
+static bool begin(worker_t *worker, job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    tnd_error_t error;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        tnd_replica_t *replica = &crew->replicas[i];
+        replica->note = &job->note;
+        replica->report = &job->reports[i];
+        replica->report->count = 0;
+        replica->post_count = 0;
+        replica->error[0] = '\0';
+        replica->rows_at = NULL;
+        replica->rows = replica->padded = 0;
+        if (job->slot == NO_SLOT)
+            continue;
+        size_t at = (size_t)job->slot * crew->config.count + i;
+        replica->rows_at = crew->stages[at].device;
+        replica->rows = crew->shares[at].rows;
+        replica->padded = crew->shares[at].padded;
+        if (worker->device->ops->upload(worker->device, &crew->stages[at], crew->stage_bytes,
+                                        &error) != TND_OK)
+            return tnd_crew_fail(crew, "%s", error.text);
+    }
+    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
+        return tnd_crew_fail(crew, "%s", error.text);
+    return true;
+}
+
+static bool each(worker_t *worker, const job_t *job,
+                 tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what)
+{
+    tnd_crew_t *crew = worker->crew;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        tnd_replica_t *replica = &crew->replicas[i];
+        if (tnd_crew_dead(crew))
+            return false;
+        if (call(job->task->context, replica) == TND_OK)
+            continue;
+        const char *why = replica->error[0] != '\0'
+                              ? replica->error
+                              : "it failed without a text; tnd_replica_error gives it one";
+        if (job->slot == NO_SLOT)
+            return tnd_crew_fail(crew, "%s: replica %" PRIu32 " on %s: %s", crew->config.name,
+                                 replica->id, worker->name, why);
+        return tnd_crew_fail(crew, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s",
+                             crew->config.name, what, replica->id, worker->name, job->note.step,
+                             why);
+    }
+    return true;
+}
+
+/*  Whether this worker's replicas have posted, the same things. */
+static bool posted(worker_t *worker, const job_t *job, bool *any_p)
+{
+    tnd_crew_t *crew = worker->crew;
+    const tnd_replica_t *one = &crew->replicas[worker->first];
+    *any_p = false;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        const tnd_replica_t *other = &crew->replicas[i];
+        bool fits = one->post_count == other->post_count;
+        for (uint32_t p = 0; fits && p < one->post_count; p++)
+            fits = tnd_posting_fits(&one->posts[p], &other->posts[p]);
+        if (!fits)
+            return tnd_crew_fail(crew,
+                                 "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+                                 " posted different reductions: all replicas post the same ones "
+                                 "in the same order",
+                                 crew->config.name, job->note.step, one->id, other->id);
+        *any_p = *any_p || other->post_count > 0;
+    }
+    return true;
+}
+
+static bool run_job(worker_t *worker, job_t *job)
+{
+    const tnd_task_t *task = job->task;
+    bool any = false;
+    worker->meeting = 0;
+    if (task == NULL)
+        return true;
+    if (!begin(worker, job) || !each(worker, job, task->step, "the step"))
+        return false;
+    do {
+        if (!posted(worker, job, &any))
+            return false;
+        if (any && !tnd_crew_reduce(worker, job))
+            return false;
+        for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
+            worker->crew->replicas[i].post_count = 0;
+        if (task->apply == NULL)
+            break;
+        if (!each(worker, job, task->apply, "what follows the reduction"))
+            return false;
+        any = worker->crew->replicas[worker->first].post_count > 0;
+    } while (any);
+    tnd_error_t error;
+    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
+        return tnd_crew_fail(worker->crew, "%s", error.text);
+    return true;
+}
+
+static bool has_work(const void *context)
+{
+    const awaited_t *awaited = context;
+    return tnd_crew_dead(awaited->crew) ||
+           atomic_load_explicit(&awaited->crew->published, memory_order_acquire) > awaited->number;
+}
+
+static void finish(tnd_crew_t *self)
+{
+    atomic_fetch_add_explicit(&self->finished, 1, memory_order_release);
+    if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
+        tnd_crew_wake(self);
+    else
+        tnd_gate_open(&self->program);
+}
+
+static void *worker_main(void *context)
+{
+    worker_t *worker = context;
+    tnd_crew_t *crew = worker->crew;
+    char name[16];
+    snprintf(name, sizeof name, "%.15s", worker->name);
+    pthread_setname_np(pthread_self(), name);
+    for (;;) {
+        awaited_t awaited = {crew, worker->seq};
+        tnd_gate_wait(&crew->work, has_work, &awaited, work_spin_ns);
+        if (tnd_crew_dead(crew))
+            return NULL;
+        job_t *job = &crew->jobs[worker->seq % crew->config.depth];
+        if (!run_job(worker, job))
+            return NULL;
+        worker->seq++;
+        if (crew->worker_count > 1) {
+            atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
+            tnd_gate_open(&crew->meet);
+        }
+        if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
+            finish(crew);
+    }
+}
+
+/* --- birth and death ---------------------------------------------------------------------------
+ */
+
+static size_t lay_out(tnd_crew_t *self)
+{
+    size_t at = 0;
+    const tnd_schema_t *schema = self->config.schema;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        self->offsets[c] = at;
+        at += self->config.rows_max * tnd_column_bytes(&schema->columns[c]);
+        at = (at + TND_STAGE_ALIGN - 1) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
+    }
+    return at;
+}
+
+static void make_workers(tnd_crew_t *self)
+{
+    const tnd_crew_config_t *config = &self->config;
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, config->count * sizeof *self->workers) != 0)
+        abort();
+    memset(memory, 0, config->count * sizeof *self->workers);
+    self->workers = memory;
+    for (uint32_t i = 0; i < config->count; i++) {
+        worker_t *last = self->worker_count > 0 ? &self->workers[self->worker_count - 1] : NULL;
+        if (last != NULL && strcmp(last->name, config->devices[i]) == 0) {
+            last->count++;
+            continue;
+        }
+        self->workers[self->worker_count] = (worker_t){
+            .crew = self,
+            .number = self->worker_count,
+            .first = i,
+            .count = 1,
+            .name = config->devices[i],
+            .inputs = zeroed(config->count, sizeof(tnd_tree_input_t)),
+            .outs = zeroed(config->count, sizeof(void *)),
+        };
+        self->worker_count++;
+    }
+}
+
+static void make_replicas(tnd_crew_t *self)
+{
+    self->replicas = zeroed(self->config.count, sizeof *self->replicas);
+    for (uint32_t i = 0; i < self->config.count; i++) {
+        tnd_replica_t *replica = &self->replicas[i];
+        replica->id = self->config.first + i;
+        replica->schema = self->config.schema;
+        replica->offsets = self->offsets;
+        replica->reducers = self->config.reducers;
+        replica->reducer_count = self->config.reducer_count;
+    }
+}
+
+static void make_jobs(tnd_crew_t *self)
+{
+    self->jobs = zeroed(self->config.depth, sizeof *self->jobs);
+    for (uint32_t j = 0; j < self->config.depth; j++) {
+        self->jobs[j].reports = zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].met = zeroed(self->worker_count, sizeof *self->jobs[j].met);
+    }
+}
+
+static tnd_status_t open_devices(tnd_crew_t *self, tnd_error_t *error)
+{
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        worker_t *worker = &self->workers[w];
+        TND_TRY(tnd_device_open(&worker->device, worker->name, error));
+        for (uint32_t s = 0; s < self->config.depth; s++)
+            for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
+                TND_TRY(worker->device->ops->stage(
+                    worker->device, self->stage_bytes,
+                    &self->stages[(size_t)s * self->config.count + i], error));
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, tnd_error_t *error)
+{
+    assert(config->count > 0 && config->depth > 0);
+    tnd_crew_t *self = zeroed(1, sizeof *self);
+    self->config = *config;
+    self->stage_bytes = lay_out(self);
+    self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
+    self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    pthread_mutex_init(&self->lock, NULL);
+    make_workers(self);
+    make_replicas(self);
+    make_jobs(self);
+    tnd_status_t status = open_devices(self, error);
+    if (status != TND_OK) {
+        tnd_crew_destroy(&self);
+        return status;
+    }
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        if (pthread_create(&self->workers[w].thread, NULL, worker_main, &self->workers[w]) != 0)
+            abort();
+        self->workers[w].started = true;
+    }
+    *self_p = self;
+    return TND_OK;
+}
+
+void tnd_crew_stop(tnd_crew_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->deaf = true;
+    pthread_mutex_unlock(&self->lock);
+    atomic_store(&self->stopped, true);
+    open_all(self);
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        if (self->workers[w].started) {
+            pthread_join(self->workers[w].thread, NULL);
+            self->workers[w].started = false;
+        }
+    tnd_crew_forget_exchange(self);
+}
+
+void tnd_crew_destroy(tnd_crew_t **self_p)
+{
+    tnd_crew_t *self = *self_p;
+    if (self == NULL)
+        return;
+    tnd_crew_stop(self);
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        worker_t *worker = &self->workers[w];
+        for (uint32_t s = 0; worker->device != NULL && s < self->config.depth; s++)
+            for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
+                worker->device->ops->unstage(worker->device,
+                                             &self->stages[(size_t)s * self->config.count + i]);
+        tnd_device_close(&worker->device);
+        free(worker->inputs);
+        free(worker->outs);
+    }
+    for (uint32_t j = 0; j < self->config.depth; j++) {
+        free(self->jobs[j].reports);
+        free(self->jobs[j].met);
+    }
+    pthread_mutex_destroy(&self->lock);
+    free(self->jobs);
+    free(self->replicas);
+    free(self->workers);
+    free(self->stages);
+    free(self->shares);
+    free(self);
+    *self_p = NULL;
+}
+
+uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)
+{
+    uint64_t sum = 0;
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        clockid_t clock;
+        if (self->workers[w].started && pthread_getcpuclockid(self->workers[w].thread, &clock) == 0)
+            sum += tnd_clock_read(clock);
+    }
+    return sum;
+}
+
+/* --- actor -------------------------------------------------------------------------------------
+ */
+
+/*  Appends a job; returns how many there are then. */
+static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                        const tnd_task_t *task)
+{
+    uint64_t seq = atomic_load_explicit(&self->ready, memory_order_relaxed);
+    job_t *job = &self->jobs[seq % self->config.depth];
+    assert(seq - self->consumed < self->config.depth);
+    job->slot = slot;
+    job->note = *note;
+    job->note.payload = NULL;
+    job->task = task;
+    job->tensors = 0;
+    for (uint32_t i = 0; i < self->config.count; i++)
+        job->reports[i].count = 0;
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        atomic_store_explicit(&job->met[w], 0, memory_order_relaxed);
+    atomic_store_explicit(&job->left, self->worker_count, memory_order_relaxed);
+    atomic_store_explicit(&self->ready, seq + 1, memory_order_release);
+    return seq + 1;
+}
+
+static void publish(tnd_crew_t *self, uint64_t jobs)
+{
+    atomic_store_explicit(&self->published, jobs, memory_order_release);
+    tnd_gate_open(&self->work);
+}
+
+static bool has_finished(const void *context)
+{
+    const awaited_t *awaited = context;
+    return tnd_crew_dead(awaited->crew) ||
+           atomic_load_explicit(&awaited->crew->finished, memory_order_acquire) >= awaited->number;
+}
+
+tnd_status_t tnd_crew_call(tnd_crew_t *self, const tnd_task_t *task, tnd_error_t *error)
+{
+    const tnd_slice_note_t nothing = {0};
+    uint64_t jobs = add_job(self, NO_SLOT, &nothing, task);
+    publish(self, jobs);
+    awaited_t awaited = {self, jobs};
+    tnd_gate_wait(&self->program, has_finished, &awaited, 0);
+    if (tnd_crew_dead(self))
+        return tnd_fail(error, "%s", self->error);
+    self->consumed = self->taken = self->ran = jobs;
+    atomic_store(&self->retired, jobs);
+    return TND_OK;
+}
+
+void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task)
+{
+    self->task = task;
+    atomic_store(&self->mode, MODE_TASK);
+}
+
+void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row)
+{
+    const tnd_stage_t *stage = &self->stages[(size_t)slot * self->config.count + local];
+    assert(row <= self->config.rows_max);
+    return (uint8_t *)stage->host + self->offsets[column] +
+           row * tnd_column_bytes(&self->config.schema->columns[column]);
+}
+
+void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows, uint32_t padded)
+{
+    share_t *share = &self->shares[(size_t)slot * self->config.count + local];
+    *share = (share_t){rows, padded};
+    assert((uint64_t)rows + padded <= self->config.rows_max);
+    for (uint32_t c = 0; padded > 0 && c < self->config.schema->count; c++)
+        memset(tnd_crew_row(self, slot, local, c, rows), 0,
+               padded * tnd_column_bytes(&self->config.schema->columns[c]));
+}
+
+void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note)
+{
+    uint64_t jobs = add_job(self, slot, note, self->task);
+    if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
+        publish(self, jobs);
+    else
+        tnd_gate_open(&self->program);
+}
+
+bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)
+{
+    uint64_t limit = 0;
+    switch ((crew_mode_t)atomic_load_explicit(&self->mode, memory_order_acquire)) {
+    case MODE_KEEP:
+        return false;
+    case MODE_TASK:
+        limit = atomic_load_explicit(&self->finished, memory_order_acquire);
+        break;
+    case MODE_PULL:
+        limit = atomic_load_explicit(&self->retired, memory_order_acquire);
+        break;
+    case MODE_DISCARD:
+        limit = atomic_load_explicit(&self->ready, memory_order_relaxed);
+        break;
+    }
+    if (self->consumed >= limit)
+        return false;
+    const job_t *job = &self->jobs[self->consumed++ % self->config.depth];
+    *done = (tnd_done_t){.step = job->note.step, .slot = job->slot, .reports = job->reports};
+    for (uint32_t i = 0; i < self->config.count; i++)
+        done->rows += self->shares[(size_t)job->slot * self->config.count + i].rows;
+    return true;
+}
+
+void tnd_crew_over(tnd_crew_t *self, tnd_status_t how)
+{
+    atomic_store_explicit(&self->over, (int)how, memory_order_release);
+    tnd_gate_open(&self->program);
+}
+
+/* --- program -----------------------------------------------------------------------------------
+ */
+
+void tnd_crew_discard(tnd_crew_t *self)
+{
+    int keep = MODE_KEEP;
+    if (atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
+        tnd_crew_wake(self);
+}
+
+static bool has_step(const void *context)
+{
+    const awaited_t *awaited = context;
+    const tnd_crew_t *crew = awaited->crew;
+    return tnd_crew_dead(crew) ||
+           atomic_load_explicit(&crew->ready, memory_order_acquire) > awaited->number ||
+           atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
+}
+
+tnd_status_t tnd_crew_next(tnd_crew_t *self)
+{
+    int mode = MODE_KEEP;
+    if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
+        return TND_FAILED;
+    if (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)
+        return TND_FAILED;
+    if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
+        atomic_store_explicit(&self->retired, self->taken, memory_order_release);
+        tnd_crew_wake(self);
+    }
+    awaited_t awaited = {self, self->taken};
+    tnd_gate_wait(&self->program, has_step, &awaited, 0);
+    if (tnd_crew_dead(self)) {
+        int over = atomic_load_explicit(&self->over, memory_order_acquire);
+        return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
+    }
+    if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
+        self->taken++;
+        return TND_OK;
+    }
+    return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
+}
+
+tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
+{
+    if (self->taken == self->ran || tnd_crew_dead(self))
+        return TND_FAILED;
+    self->jobs[(self->taken - 1) % self->config.depth].task = task;
+    self->ran = self->taken;
+    publish(self, self->taken);
+    awaited_t awaited = {self, self->taken};
+    tnd_gate_wait(&self->program, has_finished, &awaited, 0);
+    return tnd_crew_dead(self) ? TND_FAILED : TND_OK;
+}

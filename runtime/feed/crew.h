@@ -1,0 +1,120 @@
+/*  runtime/feed/crew.h - the device threads of one feeder, and the memory of its slots.
+ *
+ *  A crew has one thread a device; each carries some replicas that follow one another.  The actor
+ *  gathers rows into a slot and says that it is ready; every thread runs the step on each of its
+ *  replicas, then, when all have posted, its share of the reductions, then `apply`.  Steps go
+ *  through in order, and as many as there are slots may be under way: a thread goes on to the next
+ *  one without asking the actor.
+ *
+ *  Who starts a step is a matter of the mode: nobody yet (steps are kept), the crew itself as soon
+ *  as they are ready (a task), a program that pulls them one by one, or nobody ever: they are
+ *  discarded.
+ *
+ *  Where the run has replicas elsewhere, a round's tensors leave through the actor
+ *  (tnd_crew_outgoing) and its results come back the same way.
+ *
+ *  Failure: the first one counts; all threads stop at once and tnd_crew_error says why.
+ *
+ *  Threads: functions under "actor" on the actor's, under "program" on the thread that pulls; new
+ *  and destroy on any while no other is in use.
+ */
+#ifndef TND_RUNTIME_FEED_CREW_H
+#define TND_RUNTIME_FEED_CREW_H
+
+#include "runtime/feed/replica.h"
+
+typedef struct tnd_crew tnd_crew_t;
+
+typedef struct {
+    const char *name; /* of the feeder, for texts and threads */
+    const tnd_schema_t *schema;
+    uint32_t replicas, first, count; /* of the run; carried here */
+    const char *const *devices;      /* by local replica: "cpu:0"; those of one device together */
+    uint32_t depth;                  /* slots */
+    uint64_t rows_max;               /* of one replica in one step, padding included */
+    const char *const *reducers;
+    uint32_t reducer_count;
+    /*  Called on a device thread or a program's when there is something for the actor to look at.
+     */
+    void (*wake)(void *context);
+    void *context;
+} tnd_crew_config_t;
+
+/*  What the threads do with a step, for each replica.  `apply` may be NULL. */
+typedef struct {
+    tnd_status_t (*step)(void *context, tnd_replica_t *replica);
+    tnd_status_t (*apply)(void *context, tnd_replica_t *replica);
+    void *context;
+} tnd_task_t;
+
+/*  Opens the devices, allocates the slots and starts the threads.  Strings and schema are kept by
+ *  the caller.
+ */
+tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config,
+                          tnd_error_t *error) TND_CHECKED;
+/*  Stops the threads and waits for them; whoever waits in a program's function is let go. */
+void tnd_crew_stop(tnd_crew_t *self);
+/*  Nobody uses it any more. */
+void tnd_crew_destroy(tnd_crew_t **self_p);
+
+/*  The text of the failure; NULL: there is none.  Any thread. */
+const char *tnd_crew_error(const tnd_crew_t *self);
+/*  Processor time of the threads so far, in nanoseconds. */
+uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self);
+
+/* --- actor -------------------------------------------------------------------------------------
+ */
+
+/*  Calls task->step for each replica on its thread, without rows, and waits.  Before any step. */
+tnd_status_t tnd_crew_call(tnd_crew_t *self, const tnd_task_t *task,
+                           tnd_error_t *error) TND_CHECKED;
+/*  From now on the crew starts every step with this task, which it keeps. */
+void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task);
+
+/*  Where row `row` of a column of a slot goes; `local` counts the replicas carried here. */
+void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row);
+/*  How many rows a replica has in the step of that slot; makes the padded ones zeros. */
+void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows,
+                    uint32_t padded);
+/*  The slot is whole. */
+void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note);
+
+/*  A step that is done, in order. */
+typedef struct {
+    uint64_t step;
+    uint32_t slot, rows;
+    const tnd_report_t *reports; /* by local replica; valid until the next call */
+} tnd_done_t;
+
+/*  The next one; false: none yet. */
+bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done);
+
+/*  One node's value, on its way to a reducer. */
+typedef struct {
+    uint32_t reducer;
+    tnd_post_note_t post; /* the payload is a buffer, which the taker holds */
+} tnd_outgoing_t;
+
+/*  The next one; false: none now. */
+bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing);
+/*  A result; takes the buffer.  One that nobody waits for is dropped. */
+tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reducer_slot,
+                               tnd_buffer_t *result, tnd_error_t *error) TND_CHECKED;
+/*  Whether a step waits for results from elsewhere. */
+bool tnd_crew_waits(const tnd_crew_t *self);
+/*  The stream has ended: a program that waits for a step gets `how` (TND_END, TND_STOPPED). */
+void tnd_crew_over(tnd_crew_t *self, tnd_status_t how);
+
+/* --- program -----------------------------------------------------------------------------------
+ */
+
+/*  Nobody will ask for steps: they are discarded.  Any thread; ignored once somebody has. */
+void tnd_crew_discard(tnd_crew_t *self);
+/*  The next step is there; the one before is done with.  TND_FAILED: the crew runs by itself, has
+ *  failed, or was stopped.
+ */
+tnd_status_t tnd_crew_next(tnd_crew_t *self);
+/*  Runs a task on that step and waits.  Once a step. */
+tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task);
+
+#endif

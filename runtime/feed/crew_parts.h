@@ -1,0 +1,118 @@
+/*  runtime/feed/crew_parts.h - what the files of the crew share among themselves.
+ *
+ *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
+ *  published (the workers may run them), finished (by all workers), retired (the actor may commit
+ *  them).  A worker's `word` says how far it has come: the seq of its job, and the meetings that it
+ *  has arrived at in it; who meets waits until no other word is less than its own.
+ */
+#ifndef TND_RUNTIME_FEED_CREW_PARTS_H
+#define TND_RUNTIME_FEED_CREW_PARTS_H
+
+#include "runtime/feed/crew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/device.h"
+#include "runtime/feed/gate.h"
+
+/*  Meetings of one job have the low bits of a word. */
+enum { MEETING_BITS = 20 };
+
+typedef struct {
+    uint32_t slot;
+    tnd_slice_note_t note;
+    const tnd_task_t *task; /* NULL: nothing is to be done */
+    tnd_report_t *reports;  /* by local replica */
+    uint32_t tensors;       /* reductions of this step that have gone to reducers */
+    _Atomic uint32_t left;  /* workers that have not finished it */
+    _Atomic uint32_t *met;  /* by worker: meetings arrived at */
+} job_t;
+
+typedef struct {
+    _Alignas(64) _Atomic uint64_t word;
+    tnd_crew_t *crew;
+    uint32_t number, first, count; /* local replicas */
+    const char *name;              /* of its device */
+    tnd_device_t *device;
+    pthread_t thread;
+    bool started;
+    uint64_t seq;
+    uint32_t meeting;
+    uint64_t exchanges;
+    tnd_tree_input_t *inputs; /* scratch: by local replica */
+    void **outs;
+} worker_t;
+
+/*  A piece of one reduction that travels, and the nodes of it that are computed here. */
+typedef struct {
+    uint32_t posting, slot;
+    size_t begin, count; /* elements */
+    tnd_buffer_t *result;
+    const void *values; /* in `result` */
+} piece_t;
+
+typedef struct {
+    uint32_t piece;
+    tnd_tree_node_t node;
+    uint64_t rows;
+    tnd_buffer_t *tensor;
+    void *values;
+} node_t;
+
+/*  The reductions of one round, while they are away. */
+typedef struct {
+    uint64_t round;
+    piece_t *pieces;
+    node_t *nodes;
+    uint32_t piece_count, piece_room, node_count, node_room;
+    uint32_t taken;            /* nodes that the actor has */
+    _Atomic uint32_t missing;  /* results; not 0 only while the actor may look at all this */
+    _Atomic uint64_t complete; /* exchanges that are */
+    tnd_pool_t *pools[2 * TND_POSTINGS_MAX];
+    size_t pool_bytes[2 * TND_POSTINGS_MAX];
+} exchange_t;
+
+typedef struct {
+    uint32_t rows, padded;
+} share_t;
+
+typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
+
+struct tnd_crew {
+    tnd_crew_config_t config;
+    size_t offsets[TND_COLUMNS_MAX];
+    size_t stage_bytes;
+    tnd_stage_t *stages; /* by slot x local replica */
+    share_t *shares;     /* likewise */
+    tnd_replica_t *replicas;
+    worker_t *workers;
+    uint32_t worker_count;
+    job_t *jobs; /* by seq % depth */
+    const tnd_task_t *task;
+    exchange_t exchange;
+
+    tnd_gate_t work, meet, program;
+    _Atomic int mode;
+    _Atomic int over; /* a status; TND_OK: not yet */
+    _Atomic bool failed, stopped;
+    _Atomic uint64_t ready, published, finished, retired;
+    uint64_t consumed;   /* by the actor */
+    uint64_t taken, ran; /* by the program */
+
+    pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
+    bool deaf;
+    char error[512];
+};
+
+/*  Stops everything for this reason; the first one counts.  Always false. */
+bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool tnd_crew_dead(const tnd_crew_t *self);
+void tnd_crew_wake(tnd_crew_t *self);
+/*  Arrives at the next meeting of the job and waits for the others; false: the crew is dead. */
+bool tnd_crew_meet(worker_t *worker, job_t *job);
+/*  Reduces what the replicas posted; false: the crew is dead. */
+bool tnd_crew_reduce(worker_t *worker, job_t *job);
+void tnd_crew_forget_exchange(tnd_crew_t *self);
+
+#endif

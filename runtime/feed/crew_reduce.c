@@ -1,0 +1,297 @@
+/*  runtime/feed/crew_reduce.c - how device threads reduce what their replicas posted.
+ *
+ *  The threads meet when all have posted, each reduces its share of the elements, and they meet
+ *  again before anybody uses the result.
+ */
+#include "runtime/feed/crew_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t exchange_spin_ns = 0;
+
+/*  Against the first replica of the crew, which everybody can see between two meetings. */
+static bool posts_fit(worker_t *worker, const job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    const tnd_replica_t *one = &crew->replicas[0], *own = &crew->replicas[worker->first];
+    bool fits = one->post_count == own->post_count;
+    for (uint32_t p = 0; fits && p < one->post_count; p++)
+        fits = tnd_posting_fits(&one->posts[p], &own->posts[p]);
+    return fits || tnd_crew_fail(crew,
+                                 "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+                                 " posted different reductions: all replicas post the same ones "
+                                 "in the same order",
+                                 crew->config.name, job->note.step, one->id, own->id);
+}
+
+/*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
+static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
+{
+    tnd_crew_t *crew = worker->crew;
+    for (uint32_t i = 0; i < crew->config.count; i++) {
+        const tnd_posting_t *post = &crew->replicas[i].posts[posting];
+        void *data = (char *)post->data + begin * tnd_dtype_size(post->dtype);
+        worker->outs[i] = data;
+        worker->inputs[i] = (tnd_tree_input_t){
+            .node = {crew->config.first + i, 1},
+            .data = data,
+            .rows = crew->replicas[i].rows,
+        };
+    }
+}
+
+static bool reduce_here(worker_t *worker, job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
+        return false;
+    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
+        const tnd_posting_t *post = &crew->replicas[0].posts[p];
+        size_t begin, end;
+        tnd_collective_share(post->count, tnd_dtype_size(post->dtype), worker->number,
+                             crew->worker_count, &begin, &end);
+        gather_inputs(worker, p, 0);
+        tnd_collective_reduce(post, worker->inputs, crew->config.count, worker->outs, begin, end);
+    }
+    return tnd_crew_meet(worker, job);
+}
+
+/* --- with replicas elsewhere -------------------------------------------------------------------
+ */
+
+static tnd_buffer_t *take_tensor(exchange_t *exchange, size_t bytes)
+{
+    uint32_t at = 0;
+    while (exchange->pools[at] != NULL && exchange->pool_bytes[at] != bytes)
+        if (++at == sizeof exchange->pools / sizeof exchange->pools[0])
+            return tnd_buffer_new(bytes);
+    if (exchange->pools[at] == NULL) {
+        exchange->pools[at] = tnd_pool_new(bytes);
+        exchange->pool_bytes[at] = bytes;
+    }
+    return tnd_pool_take(exchange->pools[at]);
+}
+
+static void *grown(void *memory, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return memory;
+    *room = *room > 0 ? 2 * *room : 16;
+    memory = realloc(memory, *room * size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t begin, size_t count)
+{
+    exchange_t *exchange = &crew->exchange;
+    const tnd_posting_t *post = &crew->replicas[0].posts[posting];
+    const share_t *shares = &crew->shares[(size_t)job->slot * crew->config.count];
+    exchange->pieces = grown(exchange->pieces, exchange->piece_count, &exchange->piece_room,
+                             sizeof *exchange->pieces);
+    uint32_t piece = exchange->piece_count++;
+    exchange->pieces[piece] =
+        (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
+    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
+    uint32_t covers =
+        tnd_tree_cover(crew->config.replicas, crew->config.first, crew->config.count, nodes);
+    for (uint32_t n = 0; n < covers; n++) {
+        uint64_t rows = 0;
+        for (uint32_t i = 0; i < nodes[n].count; i++)
+            rows += shares[nodes[n].first - crew->config.first + i].rows;
+        tnd_buffer_t *tensor =
+            take_tensor(exchange, tnd_tensor_bytes(post->dtype, true, rows > 0 ? count : 0));
+        exchange->nodes = grown(exchange->nodes, exchange->node_count, &exchange->node_room,
+                                sizeof *exchange->nodes);
+        exchange->nodes[exchange->node_count++] = (node_t){
+            .piece = piece,
+            .node = nodes[n],
+            .rows = rows,
+            .tensor = tensor,
+            .values = tnd_tensor_begin(tensor, post->reduce, post->dtype, true, count),
+        };
+    }
+}
+
+/*  Makes room for what will travel; by the first worker, before the others come to the meeting. */
+static void prepare(tnd_crew_t *crew, job_t *job)
+{
+    exchange_t *exchange = &crew->exchange;
+    exchange->round = job->note.step;
+    exchange->piece_count = exchange->node_count = exchange->taken = 0;
+    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
+        const tnd_posting_t *post = &crew->replicas[0].posts[p];
+        size_t most = TND_TENSOR_BYTES / tnd_dtype_size(tnd_tree_partial_dtype(post->dtype));
+        for (size_t begin = 0; begin < post->count; begin += most)
+            add_piece(crew, job, p, begin, post->count - begin < most ? post->count - begin : most);
+    }
+}
+
+static void compute_node(worker_t *worker, const node_t *node)
+{
+    tnd_crew_t *crew = worker->crew;
+    const piece_t *piece = &crew->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &crew->replicas[0].posts[piece->posting];
+    if (node->rows == 0)
+        return;
+    gather_inputs(worker, piece->posting, piece->begin);
+    tnd_tree_job_t job = {
+        .reduce = post->reduce,
+        .dtype = post->dtype,
+        .node = node->node,
+        .inputs = worker->inputs + (node->node.first - crew->config.first),
+        .input_count = node->node.count,
+    };
+    size_t begin, end;
+    tnd_collective_share(piece->count, tnd_dtype_size(tnd_tree_partial_dtype(post->dtype)),
+                         worker->number, crew->worker_count, &begin, &end);
+    tnd_tree_partial(&job, begin, end, node->values);
+}
+
+static bool is_complete(const void *context)
+{
+    const worker_t *worker = context;
+    return tnd_crew_dead(worker->crew) ||
+           atomic_load_explicit(&worker->crew->exchange.complete, memory_order_acquire) >=
+               worker->exchanges;
+}
+
+static void complete(exchange_t *exchange)
+{
+    atomic_fetch_add_explicit(&exchange->complete, 1, memory_order_release);
+}
+
+static void drop_results(exchange_t *exchange)
+{
+    for (uint32_t p = 0; p < exchange->piece_count; p++)
+        tnd_buffer_drop(&exchange->pieces[p].result);
+}
+
+static bool reduce_between(worker_t *worker, job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    exchange_t *exchange = &crew->exchange;
+    worker->exchanges++;
+    if (worker->number == 0)
+        prepare(crew, job);
+    if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
+        return false;
+    for (uint32_t n = 0; n < exchange->node_count; n++)
+        compute_node(worker, &exchange->nodes[n]);
+    if (!tnd_crew_meet(worker, job))
+        return false;
+    if (worker->number == 0 && exchange->piece_count == 0) {
+        complete(exchange);
+        tnd_gate_open(&crew->meet);
+    } else if (worker->number == 0) {
+        for (uint32_t n = 0; n < exchange->node_count; n++)
+            tnd_buffer_seal(exchange->nodes[n].tensor);
+        atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
+        tnd_crew_wake(crew);
+    }
+    tnd_gate_wait(&crew->meet, is_complete, worker, exchange_spin_ns);
+    if (tnd_crew_dead(crew))
+        return false;
+    for (uint32_t p = 0; p < exchange->piece_count; p++) {
+        const piece_t *piece = &exchange->pieces[p];
+        for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+            const tnd_posting_t *post = &crew->replicas[i].posts[piece->posting];
+            size_t size = tnd_dtype_size(post->dtype);
+            memcpy((char *)post->data + piece->begin * size, piece->values, piece->count * size);
+        }
+    }
+    /* Nobody goes on to post again while another one copies. */
+    if (!tnd_crew_meet(worker, job))
+        return false;
+    if (worker->number == 0)
+        drop_results(exchange);
+    return true;
+}
+
+bool tnd_crew_reduce(worker_t *worker, job_t *job)
+{
+    const tnd_crew_config_t *config = &worker->crew->config;
+    return config->count == config->replicas ? reduce_here(worker, job)
+                                             : reduce_between(worker, job);
+}
+
+bool tnd_crew_waits(const tnd_crew_t *self)
+{
+    return atomic_load_explicit(&self->exchange.missing, memory_order_acquire) > 0;
+}
+
+bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing)
+{
+    exchange_t *exchange = &self->exchange;
+    if (!tnd_crew_waits(self) || exchange->taken == exchange->node_count)
+        return false;
+    node_t *node = &exchange->nodes[exchange->taken++];
+    const piece_t *piece = &exchange->pieces[node->piece];
+    *outgoing = (tnd_outgoing_t){
+        .reducer = self->replicas[0].posts[piece->posting].reducer,
+        .post =
+            {
+                .round = exchange->round,
+                .reducer_slot = piece->slot,
+                .first = node->node.first,
+                .count = node->node.count,
+                .weight = node->rows,
+                .payload = node->tensor,
+            },
+    };
+    node->tensor = NULL;
+    return true;
+}
+
+tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reducer_slot,
+                               tnd_buffer_t *result, tnd_error_t *error)
+{
+    exchange_t *exchange = &self->exchange;
+    piece_t *piece = NULL;
+    if (tnd_crew_waits(self) && exchange->round == round)
+        for (uint32_t p = 0; p < exchange->piece_count && piece == NULL; p++)
+            if (exchange->pieces[p].slot == reducer_slot && exchange->pieces[p].result == NULL)
+                piece = &exchange->pieces[p];
+    if (piece == NULL) {
+        tnd_buffer_drop(&result);
+        return TND_OK;
+    }
+    tnd_tensor_head_t head;
+    const tnd_posting_t *post = &self->replicas[0].posts[piece->posting];
+    tnd_status_t status = tnd_tensor_read(result, false, &head, &piece->values, error);
+    if (status == TND_OK && (head.count != piece->count || head.dtype != post->dtype ||
+                             head.reduce != post->reduce || head.partial != 0))
+        status = tnd_fail(error,
+                          "%s: the result of a reduction of step %" PRIu64 " has another shape "
+                          "than what was posted",
+                          self->config.name, round);
+    if (status != TND_OK) {
+        tnd_buffer_drop(&result);
+        return status;
+    }
+    piece->result = result;
+    if (atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel) == 1) {
+        complete(exchange);
+        tnd_gate_open(&self->meet);
+    }
+    return TND_OK;
+}
+
+void tnd_crew_forget_exchange(tnd_crew_t *self)
+{
+    exchange_t *exchange = &self->exchange;
+    drop_results(exchange);
+    for (uint32_t n = 0; n < exchange->node_count; n++)
+        tnd_buffer_drop(&exchange->nodes[n].tensor);
+    for (uint32_t p = 0; p < sizeof exchange->pools / sizeof exchange->pools[0]; p++)
+        tnd_pool_destroy(&exchange->pools[p]);
+    free(exchange->pieces);
+    free(exchange->nodes);
+    exchange->pieces = NULL;
+    exchange->nodes = NULL;
+    exchange->piece_count = exchange->node_count = 0;
+}

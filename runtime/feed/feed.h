@@ -1,0 +1,27 @@
+/*  runtime/feed/feed.h - what a feeder hands to programs: the other side of the public feed.
+ *
+ *  Threads: new and destroy on the actor's while nobody else uses the feed; tnd_feed_discard on
+ *  any; the public functions on the program's.
+ */
+#ifndef TND_RUNTIME_FEED_FEED_H
+#define TND_RUNTIME_FEED_FEED_H
+
+#include "runtime/feed/crew.h"
+#include "runtime/feed/models.h"
+
+typedef struct {
+    uint32_t replicas, first, count;
+    uint64_t steps;       /* of an epoch; TND_UNKNOWN */
+    tnd_models_t *models; /* that the crew trains, for those who come after; NULL: none */
+} tnd_feed_facts_t;
+
+/*  The crew must outlive the feed; the feed holds the models. */
+tnd_feed_t *tnd_feed_new(tnd_crew_t *crew, const tnd_feed_facts_t *facts);
+void tnd_feed_destroy(tnd_feed_t **self_p);
+
+/*  The models that the feeder's step trains; NULL: it has none. */
+tnd_models_t *tnd_feed_models(tnd_feed_t *self);
+/*  No program will pull: steps that no step runs on are discarded. */
+void tnd_feed_discard(tnd_feed_t *self);
+
+#endif

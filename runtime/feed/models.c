@@ -1,0 +1,267 @@
+/*  runtime/feed/models.c - a step plugin, and one model of it a logical replica. */
+#include "runtime/feed/models.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "runtime/core/digest.h"
+
+struct tnd_models {
+    _Atomic uint32_t references;
+    tnd_models_config_t config;
+    char *plugin, *options;
+    void *library;
+    const tnd_step_ops_t *ops;
+    tnd_task_t open, step, evaluate;
+    void **models; /* by local replica; NULL: not open */
+};
+
+static void **model_of(tnd_models_t *self, const tnd_replica_t *replica)
+{
+    uint32_t id = tnd_replica_id(replica);
+    assert(id >= self->config.first && id - self->config.first < self->config.count);
+    return &self->models[id - self->config.first];
+}
+
+static tnd_status_t call_open(void *context, tnd_replica_t *replica)
+{
+    tnd_models_t *self = context;
+    return self->ops->open(model_of(self, replica), self->options, replica);
+}
+
+static tnd_status_t call_step(void *context, tnd_replica_t *replica)
+{
+    tnd_models_t *self = context;
+    return self->ops->step(*model_of(self, replica), replica);
+}
+
+static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
+{
+    tnd_models_t *self = context;
+    return self->ops->apply(*model_of(self, replica), replica);
+}
+
+static tnd_status_t call_evaluate(void *context, tnd_replica_t *replica)
+{
+    tnd_models_t *self = context;
+    return self->ops->evaluate(*model_of(self, replica), replica);
+}
+
+/* --- finding it --------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    char path[512];     /* of the file that is there */
+    char searched[384]; /* for the text */
+} search_t;
+
+/*  Looks in one folder, of `length` characters. */
+static bool look(search_t *search, const char *folder, size_t length, const char *plugin)
+{
+    size_t used = strlen(search->searched);
+    if (length == 0)
+        return false;
+    snprintf(search->searched + used, sizeof search->searched - used, "%s%.*s",
+             used > 0 ? ", " : "", (int)length, folder);
+    snprintf(search->path, sizeof search->path, "%.*s/%s.so", (int)length, folder, plugin);
+    return access(search->path, R_OK) == 0;
+}
+
+static bool find(search_t *search, const tnd_models_config_t *config)
+{
+    if (config->folder != NULL &&
+        look(search, config->folder, strlen(config->folder), config->plugin))
+        return true;
+    const char *path = getenv("TUNDISH_PLUGIN_PATH");
+    while (path != NULL && *path != '\0') {
+        size_t length = strcspn(path, ":");
+        if (look(search, path, length, config->plugin))
+            return true;
+        path += length + (path[length] == ':');
+    }
+    char program[512];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length > 0) {
+        program[length] = '\0';
+        const char *slash = strrchr(program, '/');
+        if (slash != NULL && look(search, program, (size_t)(slash - program), config->plugin))
+            return true;
+    }
+    return look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), config->plugin);
+}
+
+/*  dlerror begins with the path, which the text has already. */
+static const char *load_error(const char *path)
+{
+    const char *text = dlerror();
+    size_t length = strlen(path);
+    if (text == NULL)
+        return "unknown reason";
+    return strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0
+               ? text + length + 2
+               : text;
+}
+
+static tnd_status_t load(tnd_models_t *self, tnd_error_t *error)
+{
+    const char *plugin = self->plugin;
+    search_t search = {.searched = ""};
+    char symbol[128];
+    if (strchr(plugin, '/') != NULL || plugin[0] == '\0')
+        return tnd_fail(error, "step plugin '%s': a name is wanted, without folder and ending",
+                        plugin);
+    if (!find(&search, &self->config))
+        return tnd_fail(error,
+                        "step plugin %s.so is in none of %s: build it, or name its folder in "
+                        "TUNDISH_PLUGIN_PATH",
+                        plugin, search.searched);
+    self->library = dlopen(search.path, RTLD_NOW | RTLD_LOCAL);
+    if (self->library == NULL)
+        return tnd_fail(error, "%s cannot be loaded: %s", search.path, load_error(search.path));
+    snprintf(symbol, sizeof symbol, "tnd_step_%s", plugin);
+    self->ops = dlsym(self->library, symbol);
+    if (self->ops == NULL)
+        return tnd_fail(error,
+                        "%s does not export `%s`: a step plugin defines `const tnd_step_ops_t %s`",
+                        search.path, symbol, symbol);
+    if (self->ops->abi != TND_ABI)
+        return tnd_fail(error,
+                        "%s was built for version %" PRIu32 " of the tables of steps, this "
+                        "program has version %u: build it again",
+                        search.path, self->ops->abi, TND_ABI);
+    if (self->ops->open == NULL || self->ops->step == NULL || self->ops->close == NULL)
+        return tnd_fail(error, "%s: `%s` lacks open, step or close", search.path, symbol);
+    return TND_OK;
+}
+
+tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *config,
+                            tnd_error_t *error)
+{
+    tnd_models_t *self = calloc(1, sizeof *self);
+    if (self == NULL || (self->models = calloc(config->count, sizeof *self->models)) == NULL ||
+        (self->plugin = strdup(config->plugin)) == NULL ||
+        (self->options = strdup(config->options)) == NULL)
+        abort();
+    self->references = 1;
+    self->config = *config;
+    self->config.plugin = self->plugin;
+    tnd_status_t status = load(self, error);
+    self->config.folder = NULL;
+    if (status != TND_OK) {
+        tnd_models_drop(&self);
+        return status;
+    }
+    self->open = (tnd_task_t){.step = call_open, .context = self};
+    self->step = (tnd_task_t){
+        .step = call_step, .apply = self->ops->apply != NULL ? call_apply : NULL, .context = self};
+    self->evaluate = (tnd_task_t){.step = call_evaluate, .context = self};
+    *self_p = self;
+    return TND_OK;
+}
+
+tnd_models_t *tnd_models_hold(tnd_models_t *self)
+{
+    atomic_fetch_add(&self->references, 1);
+    return self;
+}
+
+void tnd_models_drop(tnd_models_t **self_p)
+{
+    tnd_models_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL || atomic_fetch_sub(&self->references, 1) != 1)
+        return;
+    for (uint32_t i = 0; i < self->config.count; i++)
+        if (self->models[i] != NULL)
+            self->ops->close(self->models[i]);
+    if (self->library != NULL)
+        dlclose(self->library);
+    free(self->models);
+    free(self->plugin);
+    free(self->options);
+    free(self);
+}
+
+const tnd_task_t *tnd_models_open_task(tnd_models_t *self)
+{
+    return &self->open;
+}
+
+const tnd_task_t *tnd_models_step_task(tnd_models_t *self)
+{
+    return &self->step;
+}
+
+const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self)
+{
+    return self->ops->evaluate != NULL ? &self->evaluate : NULL;
+}
+
+bool tnd_models_cover(const tnd_models_t *self, uint32_t first, uint32_t count)
+{
+    return first >= self->config.first && first + count <= self->config.first + self->config.count;
+}
+
+const char *tnd_models_plugin(const tnd_models_t *self)
+{
+    return self->plugin;
+}
+
+/* --- what it saves -----------------------------------------------------------------------------
+ */
+
+static tnd_status_t hash_file(const char *file, char text[33], tnd_error_t *error)
+{
+    FILE *in = fopen(file, "rb");
+    XXH3_state_t *state = XXH3_createState();
+    if (state == NULL)
+        abort();
+    XXH3_128bits_reset(state);
+    char bytes[16384];
+    for (size_t got; in != NULL && (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
+        XXH3_128bits_update(state, bytes, got);
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    bool whole = in != NULL && !ferror(in);
+    int reason = errno;
+    if (in != NULL)
+        fclose(in);
+    if (!whole)
+        return tnd_fail(error, "%s cannot be read: %s", file, strerror(reason));
+    tnd_digest_print(&(tnd_digest_t){.low = hash.low64, .high = hash.high64}, text);
+    return TND_OK;
+}
+
+tnd_status_t tnd_models_digest(tnd_models_t *self, char text[33], tnd_error_t *error)
+{
+    assert(self->config.first == 0);
+    if (self->ops->save == NULL) {
+        strcpy(text, "-");
+        return TND_OK;
+    }
+    const char *folder = getenv("TMPDIR");
+    char file[512];
+    snprintf(file, sizeof file, "%s/tundish-model-XXXXXX",
+             folder != NULL && *folder != '\0' ? folder : "/tmp");
+    int fd = mkstemp(file);
+    if (fd < 0)
+        return tnd_fail(error, "%s cannot be made: %s; name another folder in TMPDIR", file,
+                        strerror(errno));
+    close(fd);
+    tnd_status_t status = TND_OK;
+    if (self->ops->save(self->models[0], file) != TND_OK)
+        status =
+            tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, file);
+    if (status == TND_OK)
+        status = hash_file(file, text, error);
+    unlink(file);
+    return status;
+}

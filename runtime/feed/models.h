@@ -1,0 +1,49 @@
+/*  runtime/feed/models.h - a step plugin, and one model of it a logical replica.
+ *
+ *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`.  It is looked for in
+ * the folders that the caller lists, then in those of $TUNDISH_PLUGIN_PATH, then beside the
+ * program, then where the library is installed.
+ *
+ *  Threads: new and the tasks' functions as <tundish/tundish.h> says of plugins; hold and drop on
+ *  any.  Models are closed by the last drop.
+ */
+#ifndef TND_RUNTIME_FEED_MODELS_H
+#define TND_RUNTIME_FEED_MODELS_H
+
+#include "runtime/feed/crew.h"
+
+typedef struct tnd_models tnd_models_t;
+
+typedef struct {
+    const char *plugin;    /* NAME */
+    const char *options;   /* text, for `open` */
+    const char *folder;    /* looked at first; NULL: none */
+    uint32_t first, count; /* replicas carried here */
+} tnd_models_config_t;
+
+/*  Loads the plugin; no model is open yet.  TND_FAILED: it is nowhere, cannot be loaded, lacks its
+ *  symbol or is of another version; the text says where it was looked for.
+ */
+tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *config,
+                            tnd_error_t *error) TND_CHECKED;
+tnd_models_t *tnd_models_hold(tnd_models_t *self);
+/*  Sets *self_p to NULL; NULL is allowed. */
+void tnd_models_drop(tnd_models_t **self_p);
+
+/*  What a crew does: opens one model a replica; trains them; evaluates them.  They live as long as
+ *  the models.
+ */
+const tnd_task_t *tnd_models_open_task(tnd_models_t *self);
+const tnd_task_t *tnd_models_step_task(tnd_models_t *self);
+/*  NULL: the plugin has no `evaluate`. */
+const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self);
+/*  Whether there is a model for each of these replicas. */
+bool tnd_models_cover(const tnd_models_t *self, uint32_t first, uint32_t count);
+const char *tnd_models_plugin(const tnd_models_t *self);
+
+/*  XXH3-128 of what `save` writes for replica 0, as 32 hex digits; "-" if the plugin has no `save`.
+ *  TND_FAILED: it cannot be written or read.
+ */
+tnd_status_t tnd_models_digest(tnd_models_t *self, char text[33], tnd_error_t *error) TND_CHECKED;
+
+#endif

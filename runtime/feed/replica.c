@@ -1,0 +1,142 @@
+/*  runtime/feed/replica.c - what a step may ask of its replica, and tell it. */
+#include "runtime/feed/replica.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t tnd_replica_id(const tnd_replica_t *replica)
+{
+    return replica->id;
+}
+
+uint64_t tnd_replica_step(const tnd_replica_t *replica)
+{
+    return replica->note->step;
+}
+
+uint64_t tnd_replica_epoch(const tnd_replica_t *replica)
+{
+    return replica->note->epoch;
+}
+
+bool tnd_replica_last(const tnd_replica_t *replica)
+{
+    return replica->note->last_of_epoch;
+}
+
+size_t tnd_replica_rows(const tnd_replica_t *replica)
+{
+    return replica->rows;
+}
+
+size_t tnd_replica_padded(const tnd_replica_t *replica)
+{
+    return replica->padded;
+}
+
+const void *tnd_replica_column(const tnd_replica_t *replica, const char *name)
+{
+    int column = tnd_schema_find(replica->schema, name);
+    if (column < 0 || replica->rows_at == NULL)
+        return NULL;
+    return replica->rows_at + replica->offsets[column];
+}
+
+bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
+                      uint32_t *rank_p, uint64_t *shape)
+{
+    int found = tnd_schema_find(replica->schema, name);
+    if (found < 0)
+        return false;
+    const tnd_column_t *column = &replica->schema->columns[found];
+    *dtype_p = column->dtype;
+    *rank_p = column->rank;
+    memcpy(shape, column->shape, column->rank * sizeof *shape);
+    return true;
+}
+
+/*  Says why, and fails. */
+static tnd_status_t refuse(tnd_replica_t *replica, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static tnd_status_t refuse(tnd_replica_t *replica, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(replica->error, sizeof replica->error, format, arguments);
+    va_end(arguments);
+    return TND_FAILED;
+}
+
+static tnd_status_t find_reducer(tnd_replica_t *replica, const char *name, uint32_t *found_p)
+{
+    char known[128] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < replica->reducer_count; i++) {
+        if (strcmp(replica->reducers[i], name) == 0) {
+            *found_p = i;
+            return TND_OK;
+        }
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                     replica->reducers[i]);
+    }
+    return refuse(replica,
+                  "no reducer '%s' is linked to the feeder (there: %s); add a link such "
+                  "as `feed <-> %s`",
+                  name, replica->reducer_count > 0 ? known : "none", name);
+}
+
+tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
+                                tnd_dtype_t dtype, void *data, size_t count)
+{
+    uint32_t found = 0;
+    if (replica->rows_at == NULL)
+        return refuse(replica, "a reduction is only possible inside a step");
+    TND_TRY(find_reducer(replica, reducer, &found));
+    if ((int)dtype < 0 || (int)dtype >= TND_DTYPE_COUNT || reduce > TND_MAX ||
+        !tnd_tree_reduces(reduce, dtype))
+        return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
+                               "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
+    if (replica->post_count == TND_POSTINGS_MAX)
+        return refuse(replica, "more than %d reductions in one step", TND_POSTINGS_MAX);
+    if ((uintptr_t)data % tnd_dtype_size(dtype) != 0)
+        return refuse(replica, "the values of a reduction are not aligned to their type");
+    replica->posts[replica->post_count++] = (tnd_posting_t){
+        .reducer = found,
+        .reduce = reduce,
+        .dtype = dtype,
+        .count = count,
+        .data = data,
+    };
+    return TND_OK;
+}
+
+void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, double weight)
+{
+    tnd_report_t *report = replica->report;
+    if (report == NULL)
+        return;
+    uint32_t at = 0;
+    while (at < report->count &&
+           strncmp(report->metrics[at].name, metric, TND_METRIC_NAME - 1) != 0)
+        at++;
+    if (at == TND_METRICS_MAX)
+        return;
+    tnd_metric_t *entry = &report->metrics[at];
+    if (at == report->count) {
+        report->count++;
+        *entry = (tnd_metric_t){.sum = 0};
+        /* A name is one word of a note. */
+        for (size_t i = 0; i < sizeof entry->name - 1 && metric[i] != '\0'; i++)
+            entry->name[i] = (unsigned char)metric[i] <= ' ' ? '_' : metric[i];
+    }
+    entry->sum += sum;
+    entry->weight += weight;
+}
+
+void tnd_replica_error(tnd_replica_t *replica, const char *text)
+{
+    snprintf(replica->error, sizeof replica->error, "%s", text);
+}

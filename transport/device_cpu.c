@@ -1,0 +1,80 @@
+/*  transport/device_cpu.c - the processor as a device: any number, with the host's own memory. */
+#include "runtime/device.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const tnd_device_ops_t tnd_device_cpu;
+
+static uint32_t cpu_count(char *why, size_t room)
+{
+    (void)why;
+    (void)room;
+    return TND_DEVICES_ANY;
+}
+
+static tnd_status_t cpu_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
+{
+    (void)error;
+    tnd_device_t *self = malloc(sizeof *self);
+    if (self == NULL)
+        abort();
+    *self = (tnd_device_t){.ops = &tnd_device_cpu, .ordinal = ordinal};
+    *self_p = self;
+    return TND_OK;
+}
+
+static void cpu_close(tnd_device_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, tnd_stage_t *stage,
+                              tnd_error_t *error)
+{
+    size_t whole = (bytes + TND_STAGE_ALIGN) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
+    void *memory = aligned_alloc(TND_STAGE_ALIGN, whole);
+    if (memory == NULL)
+        return tnd_fail(error, "device cpu:%" PRIu32 ": %zu bytes for a batch are not to be had",
+                        self->ordinal, whole);
+    memset(memory, 0, whole); /* so that its pages are there when the stream starts */
+    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes};
+    return TND_OK;
+}
+
+static void cpu_unstage(tnd_device_t *self, tnd_stage_t *stage)
+{
+    (void)self;
+    free(stage->host);
+    *stage = (tnd_stage_t){0};
+}
+
+static tnd_status_t cpu_upload(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
+                               tnd_error_t *error)
+{
+    (void)self;
+    (void)stage;
+    (void)bytes;
+    (void)error;
+    return TND_OK;
+}
+
+static tnd_status_t cpu_settle(tnd_device_t *self, tnd_error_t *error)
+{
+    (void)self;
+    (void)error;
+    return TND_OK;
+}
+
+const tnd_device_ops_t tnd_device_cpu = {
+    .name = "cpu",
+    .count = cpu_count,
+    .open = cpu_open,
+    .close = cpu_close,
+    .stage = cpu_stage,
+    .unstage = cpu_unstage,
+    .upload = cpu_upload,
+    .settle = cpu_settle,
+};
