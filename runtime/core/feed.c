@@ -242,8 +242,14 @@ tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
 
 void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step)
 {
-    if (self->begun && generation <= self->generation)
+    if (self->begun && generation < self->generation)
         return;
+    if (self->begun && generation == self->generation) {
+        /* A slice brought it first, maybe while no word could reach the leader. */
+        self->held_due = true;
+        self->said_commit = self->booked;
+        return;
+    }
     begin_generation(self, generation);
     if (self->begun) {
         assert(step <= self->held);

@@ -30,8 +30,9 @@ size_t tnd_feed_bytes(const tnd_feed_config_t *config);
 tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config);
 
 /*  `step` is the first that may come now (the cursor's): the first of all for the feeder's first
- *  rewind, and none above what it holds for later ones.  Nothing is sent before the first one.  A
- *  generation that is not newer changes nothing.
+ *  rewind, and none above what it holds for later ones.  Nothing is sent before the first one.  An
+ *  older generation changes nothing; the present one, which a slice has brought before, makes it
+ *  say HELD and COMMIT again.
  */
 void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step);
 /*  Takes the payload, whatever it returns: it comes back as PLACE (the driver owns it then) or

@@ -354,6 +354,12 @@ static bool compose(tnd_join_t *self)
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
     for (uint32_t lane = 0; lane < lanes; lane++) {
+        if (lane != own && self->marks[lane].generation > self->generation) {
+            /* That lane is rewound already: this one will be before anything else can be known. */
+            self->composition.waits_for = lane;
+            self->changed = false;
+            return false;
+        }
         mark_t mark = mark_of(self, lane, self->epoch);
         assert(mark.rows >= self->taken[lane]);
         self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};

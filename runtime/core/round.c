@@ -605,7 +605,8 @@ bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect)
 
 uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
 {
-    uint32_t waits = self->open == 0 ? TND_WAIT_INPUT : 0;
+    /* For posts, or for the word of feeders that they have a result. */
+    uint32_t waits = self->open == 0 || self->incomplete < self->open ? TND_WAIT_INPUT : 0;
     if (self->incomplete > 0)
         waits |= TND_WAIT_REDUCE;
     for (uint32_t i = 0; i < self->feeder_count; i++)

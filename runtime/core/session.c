@@ -48,10 +48,10 @@ struct tnd_session_core {
     tnd_cursor_t cursor;       /* of the last booked step */
     tnd_cursor_t anchor;       /* of the last rewind */
     uint64_t start_ns;
-    uint64_t assembled;              /* first step whose cursor is not whole */
-    uint64_t last, drain_end;        /* the stream ends before it; TND_UNKNOWN */
-    uint64_t rewind_ns, pause_ns;    /* not before; since nothing came forward */
-    uint64_t progress;               /* at the last rewind */
+    uint64_t assembled;           /* first step whose cursor is not whole */
+    uint64_t last, drain_end;     /* the stream ends before it; TND_UNKNOWN */
+    uint64_t rewind_ns, pause_ns; /* not before; since nothing came forward */
+    uint64_t progress;            /* at the last rewind */
     uint32_t generation, feeders;
     uint32_t restarts_due;
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
@@ -222,7 +222,7 @@ void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const c
 {
     const tnd_member_t *member;
     actor_t *actor = find(self, id, &member);
-    if (over(self) || !actor->up)
+    if (over(self) || actor->restart_due || actor->restart_sent)
         return;
     actor->up = false;
     if (!is_soft(member->role) || self->config.restarts.max == 0) {
@@ -235,10 +235,9 @@ void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const c
     uint64_t again_ns = now;
     if (!tnd_supervise_died(&actor->supervise, &self->config.restarts, now, &again_ns)) {
         self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(&self->why,
-                       "%s on host %s died %u times in a short time, last because: %s" TND_KEPT,
-                       member->name, host_name(self, member->host), actor->supervise.deaths, why,
-                       kept(self));
+        (void)tnd_fail(
+            &self->why, "%s on host %s died %u times in a short time, last because: %s" TND_KEPT,
+            member->name, host_name(self, member->host), actor->supervise.deaths, why, kept(self));
         return;
     }
     actor->restart_due = true;
@@ -374,13 +373,13 @@ static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
         return;
     if ((self->last != TND_UNKNOWN && self->last != step) || step < self->cursor.step) {
         self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(&self->why,
-                       "lane %u says that the stream ends before step %llu, but it was known to go "
-                       "to step %llu" TND_KEPT,
-                       msg->part.lane, (unsigned long long)step,
-                       (unsigned long long)(self->last != TND_UNKNOWN ? self->last
-                                                                      : self->cursor.step),
-                       kept(self));
+        (void)tnd_fail(
+            &self->why,
+            "lane %u says that the stream ends before step %llu, but it was known to go "
+            "to step %llu" TND_KEPT,
+            msg->part.lane, (unsigned long long)step,
+            (unsigned long long)(self->last != TND_UNKNOWN ? self->last : self->cursor.step),
+            kept(self));
         return;
     }
     enter(self, &self->final, self->config.steps_open_max, msg);
@@ -469,8 +468,7 @@ static bool everybody(const tnd_session_core_t *self)
             return false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_role_t role = self->config.members[i].role;
-        if (!self->actors[i].up &&
-            (!self->started || is_ordered(role) || role == TND_ROLE_FEEDER))
+        if (!self->actors[i].up && (!self->started || is_ordered(role) || role == TND_ROLE_FEEDER))
             return false;
     }
     return true;
@@ -655,7 +653,8 @@ static bool finished(tnd_session_core_t *self)
     self->cursor.ledger = ledger;
     self->cursor.epoch = self->final.epoch;
     self->cursor.step_of_epoch = self->final.step_of_epoch;
-    memcpy(self->cursor.part, &self->positions[(size_t)self->config.steps_open_max * self->config.lanes],
+    memcpy(self->cursor.part,
+           &self->positions[(size_t)self->config.steps_open_max * self->config.lanes],
            self->config.lanes * sizeof(tnd_position_t));
     return true;
 }
@@ -671,8 +670,7 @@ static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
     uint64_t rows = entry->rank - self->cursor.rank;
     if (rows != entry->rows) {
         self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(&self->why,
-                       "step %llu has %llu rows, but its feeders report %llu" TND_KEPT,
+        (void)tnd_fail(&self->why, "step %llu has %llu rows, but its feeders report %llu" TND_KEPT,
                        (unsigned long long)step, (unsigned long long)rows,
                        (unsigned long long)entry->rows, kept(self));
         return false;
@@ -691,10 +689,10 @@ static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
         self->cursor.step = step + 1;
         self->cursor.rank = entry->rank;
         if (step > 0 && entry_of(self, step - 1)->step == step - 1)
-            memcpy(self->cursor.part,
-                   &self->positions[((step - 1) % self->config.steps_open_max) *
-                                    self->config.lanes],
-                   self->config.lanes * sizeof(tnd_position_t));
+            memcpy(
+                self->cursor.part,
+                &self->positions[((step - 1) % self->config.steps_open_max) * self->config.lanes],
+                self->config.lanes * sizeof(tnd_position_t));
     } else
         place_cursor(self, entry, &self->cursor);
     self->tell = true;

@@ -52,7 +52,7 @@ typedef struct {
     uint64_t dead_after_ns;    /* a lost host that the stream needs must be back by then */
     uint32_t steps_open_max;   /* cursors kept: window of steps between booked and composed */
     uint64_t steps_max;        /* the run ends before this step; TND_UNKNOWN */
-    tnd_limits_t restarts;   /* of one soft actor; restart.max 0: any death ends the run */
+    tnd_limits_t restarts;     /* of one soft actor; restart.max 0: any death ends the run */
 } tnd_session_config_t;
 
 typedef struct tnd_session_core tnd_session_core_t;
@@ -66,7 +66,9 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
  */
 void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now);
 void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
-/*  A life of an actor has begun / ended.  A life that nobody saw end is ended first. */
+/*  A life of an actor has begun / ended, maybe one whose beginning was never heard of.  A life that
+ *  nobody saw end is ended first.
+ */
 void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
                             uint64_t now);
@@ -80,9 +82,9 @@ void tnd_session_ask_drain(tnd_session_core_t *self);
 void tnd_session_fail(tnd_session_core_t *self, const char *why);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain; its cursor says where, its digest and ledger are
- *  those of the last booked step), BOOKED, DRAIN (which step did you start last?) and LAST (the end,
- *  of the stream or of a drain) to feeders, BOOK once a step in step order (with the cursor after it, digest and
- *  ledger included), RESTART, OUTCOME once.
+ *  those of the last booked step), BOOKED, DRAIN (which step did you start last?) and LAST (the
+ * end, of the stream or of a drain) to feeders, BOOK once a step in step order (with the cursor
+ * after it, digest and ledger included), RESTART, OUTCOME once.
  */
 bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_session_deadline(const tnd_session_core_t *self);

@@ -250,6 +250,7 @@ Test(feed, a_newer_slice_is_the_rewind)
         says(self, TND_MSG_WINDOW, 10 + DEPTH);
     says(self, TND_MSG_HELD, 10);
     tnd_feed_rewind_to(self, 2, 10);
+    says(self, TND_MSG_HELD, 10); /* the first may have met a broken connection */
     is_idle(self);
     for (uint32_t i = 1; i < 4; i++) {
         msg = slice(10, FIRST + i % 2, i / 2);
