@@ -1,0 +1,277 @@
+/*  tests/sim/checks.c - what must hold after every event, at every booked step and at the end. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+/*  Instead of ending the program, a broken assertion of the core ends the seed. */
+static sim_t *running;
+
+void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function)
+{
+    if (running && running->escapes) {
+        sim_violate(running, "assertion `%s` of %s, %s:%u, is broken", assertion, function, file,
+                    line);
+        siglongjmp(running->escape, 1);
+    }
+    fprintf(stderr, "%s:%u: %s: assertion `%s` is broken\n", file, line, function, assertion);
+    __builtin_trap();
+}
+
+void sim_check_begin(sim_t *self)
+{
+    running = self;
+}
+
+static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
+{
+    const tnd_order_t *order = tnd_join_order(actor->machine);
+    uint32_t rows_wanted =
+        self->plan.remainder == TND_REMAINDER_DROP ? 2 * self->plan.size : self->plan.size + 1;
+    if (tnd_order_used_bytes(order) > tnd_order_window_bytes(order))
+        sim_violate(self, "%s uses %llu bytes of a window of %llu", sim_name(self, id),
+                    (unsigned long long)tnd_order_used_bytes(order),
+                    (unsigned long long)tnd_order_window_bytes(order));
+    if (tnd_order_used_blocks(order) > self->plan.window_blocks + rows_wanted)
+        sim_violate(self, "%s uses %u blocks of a window of %u", sim_name(self, id),
+                    tnd_order_used_blocks(order), self->plan.window_blocks);
+}
+
+void sim_check_actor(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    if (!actor->alive)
+        return;
+    if (actor->role == TND_ROLE_JOIN)
+        check_join(self, id, actor);
+    else if (actor->role == TND_ROLE_WORKER && !tnd_queue_sound(actor->machine))
+        sim_violate(self, "the queue of %s is out of order or above its window",
+                    sim_name(self, id));
+    else if (actor->role == TND_ROLE_FEEDER &&
+             tnd_feed_held(actor->machine) > tnd_feed_committed(actor->machine) + self->plan.depth)
+        sim_violate(self, "%s holds more steps than it has slots", sim_name(self, id));
+    if (!actor->busy && sim_actor_blocked_on(self, id) == 0)
+        sim_violate(self, "%s waits for nothing and does nothing", sim_name(self, id));
+}
+
+void sim_check_all(sim_t *self)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (!self->hosts[self->actors[id].host].paused)
+            sim_check_actor(self, id);
+}
+
+static void print_rows(const sim_slot_t *slot, uint32_t place, uint32_t replica)
+{
+    printf("{\"step\":%llu,\"replica\":%u,\"rows\":[", (unsigned long long)slot->step, replica);
+    for (uint32_t i = 0; i < slot->count[place]; i++) {
+        uint64_t id = slot->ids[place][i];
+        printf("%s[%u,%u,%u,%u]", i ? "," : "", (unsigned)(id >> 56), (unsigned)(id >> 48 & 255),
+               (unsigned)(id >> 8 & 0xffffffff), (unsigned)(id & 255));
+    }
+    printf("]}\n");
+}
+
+void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
+{
+    const sim_plan_t *plan = &self->plan;
+    sim_actor_t *actor = &self->actors[id];
+    uint64_t number = slot->step;
+    if (number != actor->committed++) {
+        sim_violate(self, "%s commits step %llu instead of step %llu", sim_name(self, id),
+                    (unsigned long long)number, (unsigned long long)actor->committed - 1);
+        return;
+    }
+    if (number >= self->reference.step_count) {
+        sim_violate(self, "%s commits step %llu of a stream of %llu", sim_name(self, id),
+                    (unsigned long long)number, (unsigned long long)self->reference.step_count);
+        return;
+    }
+    const sim_step_t *step = &self->reference.steps[number];
+    uint32_t feeder = id - plan->first_feeder;
+    for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++) {
+        uint32_t offset, count;
+        sim_reference_part(plan, step->rows, plan->feeder_first[feeder] + r, &offset, &count);
+        const uint64_t *ids = self->reference.ids + step->first + offset;
+        if (self->print_rows)
+            print_rows(slot, r, plan->feeder_first[feeder] + r);
+        if (slot->count[r] != count) {
+            sim_violate(self, "step %llu gives replica %u %u rows instead of %u",
+                        (unsigned long long)number, plan->feeder_first[feeder] + r, slot->count[r],
+                        count);
+            return;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            if (slot->ids[r][i] != ids[i]) {
+                sim_violate(self, "row %u of replica %u in step %llu is %016llx instead of %016llx",
+                            i, plan->feeder_first[feeder] + r, (unsigned long long)number,
+                            (unsigned long long)slot->ids[r][i], (unsigned long long)ids[i]);
+                return;
+            }
+    }
+}
+
+uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t leaves[SIM_REPLICAS];
+    if (number >= self->reference.step_count)
+        return 0;
+    const sim_step_t *step = &self->reference.steps[number];
+    for (uint32_t r = 0; r < plan->replicas; r++) {
+        uint32_t offset, count;
+        sim_reference_part(plan, step->rows, r, &offset, &count);
+        leaves[r] = sim_leaf(number, slot, r, self->reference.ids + step->first + offset, count);
+    }
+    return sim_tree(leaves, 0, plan->replicas);
+}
+
+/*  What a lane's position says was read, against what stands before it in the lane. */
+static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_ledger_t *ledger,
+                    uint64_t *rows_p)
+{
+    const sim_plan_t *plan = &self->plan;
+    const sim_reference_t *reference = &self->reference;
+    uint64_t stride = plan->count[lane] + 1, rows = 0;
+    for (uint32_t e = 0; e <= at.epoch && e < plan->epochs; e++) {
+        uint64_t p = e < at.epoch ? stride - 1 : at.index;
+        if (p >= stride)
+            p = stride - 1;
+        uint64_t here = reference->rows_before[lane][e * stride + p];
+        uint64_t filtered = reference->filtered_before[lane][e * stride + p];
+        uint64_t bad = reference->bad_before[lane][e * stride + p];
+        ledger->read += p;
+        ledger->filtered += filtered;
+        ledger->quarantined += bad;
+        ledger->added += here - (p - filtered - bad);
+        rows += here;
+    }
+    if (at.used > 0) {
+        ledger->read++;
+        ledger->added += at.used - 1;
+        rows += at.used;
+    }
+    *rows_p = rows;
+}
+
+static void check_ledger(sim_t *self, const tnd_cursor_t *cursor, const tnd_ledger_t *expected)
+{
+    const tnd_ledger_t *got = &cursor->ledger;
+    if (memcmp(got, expected, sizeof *got) == 0)
+        return;
+    sim_violate(self,
+                "the ledger before step %llu says read %llu added %llu fed %llu filtered %llu "
+                "quarantined %llu dropped %llu padded %llu, but it is %llu %llu %llu %llu %llu "
+                "%llu %llu",
+                (unsigned long long)cursor->step, (unsigned long long)got->read,
+                (unsigned long long)got->added, (unsigned long long)got->fed,
+                (unsigned long long)got->filtered, (unsigned long long)got->quarantined,
+                (unsigned long long)got->dropped, (unsigned long long)got->padded,
+                (unsigned long long)expected->read, (unsigned long long)expected->added,
+                (unsigned long long)expected->fed, (unsigned long long)expected->filtered,
+                (unsigned long long)expected->quarantined, (unsigned long long)expected->dropped,
+                (unsigned long long)expected->padded);
+}
+
+void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t next = cursor->step;
+    if (next != self->booked + 1 || next > self->reference.step_count) {
+        sim_violate(self, "step %llu is booked after step %llu", (unsigned long long)next - 1,
+                    (unsigned long long)self->booked - 1);
+        return;
+    }
+    self->booked = next;
+    const sim_step_t *step = &self->reference.steps[next - 1];
+    tnd_ledger_t expected = {
+        .fed = step->first + step->rows, .dropped = step->dropped, .padded = step->padded};
+    for (uint32_t l = 0; l < plan->lanes; l++) {
+        uint64_t rows, taken = self->reference.taken[(next - 1) * plan->lanes + l];
+        account(self, l, cursor->part[l], &expected, &rows);
+        if (rows != taken) {
+            sim_violate(
+                self, "the cursor of step %llu stands in lane %u behind %llu rows instead of %llu",
+                (unsigned long long)next - 1, l, (unsigned long long)rows,
+                (unsigned long long)taken);
+            return;
+        }
+    }
+    check_ledger(self, cursor, &expected);
+    if (cursor->rank != step->first + step->rows)
+        sim_violate(self, "the cursor of step %llu has rank %llu instead of %llu",
+                    (unsigned long long)next - 1, (unsigned long long)cursor->rank,
+                    (unsigned long long)step->first + step->rows);
+    if (cursor->digest[0] != step->digest[0] || cursor->digest[1] != step->digest[1])
+        sim_violate(self, "the digest after step %llu is another", (unsigned long long)next - 1);
+    if (plan->span_epochs && step->last_of_epoch)
+        return;
+    uint32_t epoch = step->epoch + step->last_of_epoch;
+    uint32_t within = step->last_of_epoch ? 0 : step->step_of_epoch + 1;
+    if (cursor->epoch != epoch || cursor->step_of_epoch != within)
+        sim_violate(self, "the cursor of step %llu is (%u, %llu) instead of (%u, %u)",
+                    (unsigned long long)next - 1, cursor->epoch,
+                    (unsigned long long)cursor->step_of_epoch, epoch, within);
+}
+
+void sim_check_end(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t steps = self->reference.step_count;
+    bool cut = plan->steps_max <= steps;
+    if (cut)
+        steps = plan->steps_max;
+    if (self->booked != steps && !self->drained && self->from.step <= steps)
+        sim_violate(self, "the run ended after %llu of %llu steps",
+                    (unsigned long long)self->booked, (unsigned long long)steps);
+    if (self->drained || cut)
+        return;
+    const tnd_cursor_t *cursor = tnd_session_cursor(self->session);
+    tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};
+    expected.padded = steps > 0 ? self->reference.steps[steps - 1].padded : 0;
+    for (uint32_t l = 0; l < plan->lanes; l++) {
+        uint64_t rows;
+        account(self, l, (tnd_position_t){.epoch = plan->epochs}, &expected, &rows);
+    }
+    check_ledger(self, cursor, &expected);
+}
+
+static const char *const waits[] = {"input", "credit", "order", "mark",   "window", "memory",
+                                    "step",  "reduce", "peer",  "leader", "end"};
+
+/*  Who waits for what, for a person who looks for a deadlock. */
+void sim_explain(sim_t *self)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++) {
+        const sim_actor_t *actor = &self->actors[id];
+        if (!actor->machine)
+            continue;
+        uint32_t set = sim_actor_blocked_on(self, id);
+        printf("  %-9s on host %s%s waits for", sim_name(self, id), self->host_names[actor->host],
+               !actor->alive ? " (dead)"
+               : actor->busy ? " (busy)"
+                             : "");
+        for (uint32_t i = 0; i < sizeof waits / sizeof *waits; i++)
+            if (set & 1u << i)
+                printf(" %s", waits[i]);
+        if (actor->role == TND_ROLE_FEEDER)
+            printf("; held %llu started %llu committed %llu",
+                   (unsigned long long)tnd_feed_held(actor->machine),
+                   (unsigned long long)tnd_feed_started(actor->machine),
+                   (unsigned long long)tnd_feed_committed(actor->machine));
+        if (actor->role == TND_ROLE_JOIN)
+            printf("; blocks %u bytes %llu", tnd_order_used_blocks(tnd_join_order(actor->machine)),
+                   (unsigned long long)tnd_order_used_bytes(tnd_join_order(actor->machine)));
+        for (uint32_t i = 0; i < actor->link_count; i++) {
+            const sim_link_t *link = &self->links[actor->links[i]];
+            uint32_t side = link->actor[0] == id ? 0 : 1;
+            if (link->end[side].state != TND_END_OPEN)
+                printf("; not connected to %s", sim_name(self, link->actor[1 - side]));
+        }
+        printf("\n");
+    }
+    printf("  leader: state %d, generation %u, booked %llu of %llu\n",
+           (int)tnd_session_state(self->session), tnd_session_generation(self->session),
+           (unsigned long long)self->booked, (unsigned long long)self->reference.step_count);
+}

@@ -1,0 +1,715 @@
+/*  tests/sim/cluster.c - hosts, control, the leader, and the loop over all that happens. */
+#include "tests/sim/cluster.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t scan_ns = 100 * 1000 * 1000;
+static const uint64_t still_ns = 12ull * 1000 * 1000 * 1000; /* nothing moves for so long */
+static const uint64_t events_most = 2 * 1000 * 1000;
+
+void sim_violate(sim_t *self, const char *format, ...)
+{
+    if (self->violation[0])
+        return;
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(self->violation, sizeof self->violation, format, list);
+    va_end(list);
+}
+
+void sim_say(sim_t *self, const char *format, ...)
+{
+    if (!self->trace)
+        return;
+    printf("%12llu  ", (unsigned long long)self->now);
+    va_list list;
+    va_start(list, format);
+    vprintf(format, list);
+    va_end(list);
+    putchar('\n');
+}
+
+const char *sim_name(sim_t *self, uint32_t actor)
+{
+    if (actor == TND_LEADER || actor == TND_NOBODY)
+        return actor == TND_LEADER ? "leader" : "all";
+    return actor >= SIM_HOST_ID ? self->host_names[actor - SIM_HOST_ID] : self->plan.names[actor];
+}
+
+uint64_t sim_clock(const sim_t *self, uint32_t host)
+{
+    return self->now + self->hosts[host].clock;
+}
+
+sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
+{
+    if (self->parcel_unused != SIM_NONE) {
+        *index_p = self->parcel_unused;
+        self->parcel_unused = self->parcels[*index_p].next;
+    } else {
+        if (self->parcel_count == self->parcel_room) {
+            self->parcel_room = self->parcel_room ? 2 * self->parcel_room : 1024;
+            self->parcels = realloc(self->parcels, self->parcel_room * sizeof *self->parcels);
+            if (!self->parcels)
+                abort();
+        }
+        *index_p = self->parcel_count++;
+    }
+    return &self->parcels[*index_p];
+}
+
+void sim_parcel_done(sim_t *self, uint32_t index)
+{
+    self->parcels[index].next = self->parcel_unused;
+    self->parcel_unused = index;
+}
+
+void sim_free(sim_t *self, void *payload, uint32_t holder)
+{
+    sim_payload_t *it = payload;
+    if (!it)
+        return;
+    if (it->holder != holder)
+        sim_violate(self, "%s gives back a payload that it does not hold",
+                    holder == SIM_FLYING ? "the network" : sim_name(self, holder));
+    else
+        sim_payload_free(&self->store, it);
+}
+
+void sim_free_msg(sim_t *self, tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_BLOCK)
+        sim_free(self, msg->block.payload, SIM_FLYING);
+    else if (msg->kind == TND_MSG_SLICE)
+        sim_free(self, msg->slice.payload, SIM_FLYING);
+    else if (msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT)
+        sim_free(self, msg->post.payload, SIM_FLYING);
+}
+
+/* Control. */
+
+static void session_run(sim_t *self);
+
+static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
+{
+    uint32_t index;
+    sim_parcel_t *parcel = sim_parcel(self, &index);
+    parcel->msg = *msg;
+    parcel->link = SIM_NONE;
+    sim_actor_receive(self, actor, index);
+}
+
+static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if (msg->to != TND_NOBODY) {
+        if (msg->to < SIM_ACTORS && self->actors[msg->to].host == host)
+            deliver_to(self, msg->to, msg);
+        return;
+    }
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host && id != msg->from &&
+            (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN))
+            deliver_to(self, id, msg);
+}
+
+static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    uint32_t index;
+    sim_parcel_t *parcel = sim_parcel(self, &index);
+    parcel->msg = *msg;
+    parcel->link = SIM_NONE;
+    uint64_t at = self->now + 1000 + sim_below(&self->chance, 20000);
+    if (at <= self->hosts[host].last_local)
+        at = self->hosts[host].last_local + 1;
+    self->hosts[host].last_local = at;
+    sim_agenda_put(&self->agenda, at, SIM_AT_LOCAL, index, host, self->hosts[host].boot);
+}
+
+void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg)
+{
+    bool here = msg->to < SIM_ACTORS && self->actors[msg->to].host == host;
+    if (host == 0 || here) {
+        local(self, host, msg);
+        return;
+    }
+    if (msg->to == TND_NOBODY)
+        local(self, host, msg);
+    sim_link_send(self, self->hosts[host].control, 0, msg);
+}
+
+static void forward(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if (host == 0)
+        deliver(self, 0, msg);
+    else
+        sim_link_send(self, self->hosts[host].control, 1, msg);
+}
+
+static void hear_of_actor(sim_t *self, const tnd_msg_t *msg)
+{
+    uint32_t id = msg->from;
+    uint64_t now = sim_clock(self, 0);
+    tnd_life_t life = msg->hello.life;
+    if (life == self->known_actor[id] && life != 0)
+        return;
+    if (self->known_actor[id] != 0 || life == 0)
+        tnd_session_actor_down(self->session, id, "it was killed", now);
+    if (life != 0)
+        tnd_session_actor_up(self->session, id, now);
+    self->known_actor[id] = life;
+}
+
+/*  The leader's process has a message from a host. */
+static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
+{
+    if (msg->to == TND_LEADER) {
+        if ((int)msg->kind == SIM_MSG_ACTOR)
+            hear_of_actor(self, msg);
+        else
+            tnd_session_message(self->session, msg, sim_clock(self, 0));
+        session_run(self);
+        return;
+    }
+    if (msg->to != TND_NOBODY) {
+        forward(self, self->actors[msg->to].host, msg);
+        return;
+    }
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        if (h != origin || h == 0)
+            forward(self, h, msg);
+}
+
+static void tell_actor(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
+    msg.hello.life = actor->alive ? actor->life : 0;
+    sim_control(self, actor->host, &msg);
+}
+
+void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
+{
+    uint32_t h = self->links[link].host[0];
+    sim_host_t *host = &self->hosts[h];
+    uint64_t now = sim_clock(self, 0);
+    if (side == 0) {
+        for (uint32_t id = 0; id < self->plan.member_count; id++)
+            if (self->actors[id].host == h)
+                tell_actor(self, id);
+        return;
+    }
+    tnd_life_t life = self->links[link].end[1].life;
+    if (host->known_life != 0 && host->known_life != life) {
+        tnd_session_host_lost(self->session, h, "its process died", now);
+        for (uint32_t id = 0; id < self->plan.member_count; id++)
+            if (self->actors[id].host == h)
+                self->known_actor[id] = 0;
+    }
+    host->known_life = life;
+    host->lost = false;
+    tnd_session_host_up(self->session, h, now);
+    session_run(self);
+}
+
+void sim_host_lost(sim_t *self, uint32_t link, uint32_t side)
+{
+    sim_host_t *host = &self->hosts[self->links[link].host[0]];
+    if (side == 0)
+        return;
+    host->lost = true;
+    host->lost_at = sim_clock(self, 0);
+}
+
+void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
+{
+    uint32_t h = self->links[link].host[0];
+    if (side == 1)
+        route(self, h, msg);
+    else if ((int)msg->kind == SIM_MSG_RESTART)
+        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
+                       self->hosts[h].boot, 0);
+    else
+        deliver(self, h, msg);
+}
+
+/* The leader. */
+
+static void session_effect(sim_t *self, tnd_effect_t *effect)
+{
+    switch (effect->kind) {
+    case TND_EFFECT_CONTROL:
+        if (effect->msg.kind == TND_MSG_REWIND) {
+            tnd_cursor_t *copy = sim_store_take(&self->store, sizeof *copy);
+            *copy = *effect->msg.rewind.cursor;
+            effect->msg.rewind.cursor = copy;
+            sim_say(self, "leader rewinds to step %llu, generation %u",
+                    (unsigned long long)copy->step, effect->msg.generation);
+        }
+        effect->msg.from = TND_LEADER;
+        route(self, 0, &effect->msg);
+        break;
+    case TND_EFFECT_BOOK: {
+        self->progress_at = self->now;
+        sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
+        sim_check_booked(self, effect->cursor);
+        if (!self->write_fails)
+            self->stored_bytes =
+                tnd_cursor_encode(effect->cursor, self->stored, sizeof self->stored);
+        self->write_fails = false;
+        break;
+    }
+    case TND_EFFECT_RESTART:
+        if (self->actors[effect->msg.to].host == 0) {
+            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, effect->msg.to,
+                           self->hosts[0].boot, 0);
+        } else {
+            effect->msg.kind = (tnd_msg_kind_t)SIM_MSG_RESTART;
+            forward(self, self->actors[effect->msg.to].host, &effect->msg);
+        }
+        break;
+    case TND_EFFECT_OUTCOME:
+        self->over = true;
+        break;
+    default:
+        sim_violate(self, "the leader asks for effect %d", (int)effect->kind);
+    }
+}
+
+static void session_run(sim_t *self)
+{
+    tnd_effect_t effect;
+    while (!self->over && tnd_session_next(self->session, sim_clock(self, 0), &effect))
+        session_effect(self, &effect);
+    uint64_t deadline = tnd_session_deadline(self->session);
+    if (self->over || deadline == TND_NEVER)
+        return;
+    uint64_t at = deadline > self->hosts[0].clock ? deadline - self->hosts[0].clock : 0;
+    if (at <= self->now)
+        at = self->now + 1;
+    if (at < self->session_at) {
+        self->session_at = at;
+        sim_agenda_put(&self->agenda, at, SIM_AT_SESSION, 0, 0, 0);
+    }
+}
+
+/* Processes. */
+
+static void tick(sim_t *self, uint32_t h)
+{
+    const sim_plan_t *plan = &self->plan;
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        sim_actor_t *actor = &self->actors[id];
+        if (actor->host != h || !actor->alive)
+            continue;
+        for (uint32_t i = 0; i < actor->link_count && actor->alive && !actor->busy; i++) {
+            uint32_t link = actor->links[i];
+            sim_link_tick(self, link, self->links[link].actor[0] == id ? 0 : 1);
+        }
+    }
+    if (h > 0)
+        sim_link_tick(self, self->hosts[h].control, 0);
+    for (uint32_t other = 1; h == 0 && other < plan->hosts; other++) {
+        sim_host_t *host = &self->hosts[other];
+        sim_link_tick(self, host->control, 1);
+        if (host->lost && sim_clock(self, 0) - host->lost_at >= plan->dead_after_ns) {
+            host->lost = false;
+            tnd_session_host_lost(self->session, other, "it is silent", sim_clock(self, 0));
+            session_run(self);
+        }
+    }
+    sim_agenda_put(&self->agenda, self->now + plan->link_timeout_ns / 8, SIM_AT_TICK, h,
+                   self->hosts[h].boot, 0);
+}
+
+static void boot(sim_t *self, uint32_t h)
+{
+    sim_host_t *host = &self->hosts[h];
+    host->alive = true;
+    host->life = ++self->lives;
+    if (h > 0)
+        sim_link_birth(self, host->control, 0, false);
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h) {
+            sim_actor_born(self, id);
+            if (h == 0)
+                tell_actor(self, id);
+        }
+    sim_agenda_put(&self->agenda, self->now + sim_below(&self->chance, 1000000), SIM_AT_TICK, h,
+                   host->boot, 0);
+}
+
+static void discard(sim_t *self, const sim_event_t *event)
+{
+    if (event->kind != SIM_AT_LINK && event->kind != SIM_AT_LOCAL)
+        return;
+    sim_free_msg(self, &self->parcels[event->a].msg);
+    sim_parcel_done(self, event->a);
+}
+
+void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (!host->alive)
+        return;
+    sim_say(self, "the process of host %s dies", self->host_names[h]);
+    host->alive = host->paused = false;
+    host->boot++;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h)
+            sim_actor_dies(self, id);
+    if (h > 0)
+        sim_link_drop(self, host->control, 0);
+    for (uint32_t i = 0; i < host->frozen_count; i++)
+        discard(self, &host->frozen[i]);
+    host->frozen_count = 0;
+    sim_agenda_put(&self->agenda, self->now + back_ns, SIM_AT_BOOT, h, 0, 0);
+}
+
+/* Events. */
+
+static uint32_t host_of(const sim_t *self, const sim_event_t *event)
+{
+    switch ((sim_at_t)event->kind) {
+    case SIM_AT_LINK: {
+        const sim_parcel_t *parcel = &self->parcels[event->a];
+        return self->links[parcel->link].host[parcel->side];
+    }
+    case SIM_AT_LOCAL:
+        return event->b;
+    case SIM_AT_NOTICE:
+        return self->links[event->a].host[event->b];
+    case SIM_AT_TICK:
+        return event->a;
+    case SIM_AT_WORKED:
+    case SIM_AT_DEVICE:
+    case SIM_AT_BORN:
+        return self->actors[event->a].host;
+    case SIM_AT_SESSION:
+        return 0;
+    default:
+        return SIM_NONE;
+    }
+}
+
+static void freeze(sim_host_t *host, const sim_event_t *event)
+{
+    if (host->frozen_count == host->frozen_room) {
+        host->frozen_room = host->frozen_room ? 2 * host->frozen_room : 64;
+        host->frozen = realloc(host->frozen, host->frozen_room * sizeof *host->frozen);
+        if (!host->frozen)
+            abort();
+    }
+    host->frozen[host->frozen_count++] = *event;
+}
+
+static const char *const kind_names[] = {
+    "HELLO", "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK",  "WINDOW",
+    "SLICE", "POST",    "RESULT", "GOT",    "CLOSED", "REWIND", "TICKET", "LOST",
+    "MARK",  "PART",    "LAST",   "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
+
+static void say_msg(sim_t *self, const tnd_msg_t *msg)
+{
+    if (!self->trace)
+        return;
+    const char *kind = (size_t)msg->kind < sizeof kind_names / sizeof *kind_names
+                           ? kind_names[msg->kind]
+                           : ((int)msg->kind == SIM_MSG_ACTOR ? "ACTOR" : "RESTART");
+    char more[96] = "";
+    if (msg->kind == TND_MSG_BLOCK)
+        (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
+                       msg->block.epoch, (unsigned long long)msg->block.first, msg->block.count,
+                       msg->block.rows, msg->block.attempt, msg->block.end ? " end" : "");
+    else if (msg->kind == TND_MSG_TICKET || msg->kind == TND_MSG_LOST)
+        (void)snprintf(more, sizeof more, " %u/%u/%llu+%u try %u", msg->ticket.lane,
+                       msg->ticket.epoch, (unsigned long long)msg->ticket.first, msg->ticket.count,
+                       msg->ticket.attempt);
+    else if (msg->kind == TND_MSG_SLICE)
+        (void)snprintf(more, sizeof more, " step %llu lane %u replica %u: %u+%u of %u",
+                       (unsigned long long)msg->slice.step, msg->slice.lane, msg->slice.replica,
+                       msg->slice.offset, msg->slice.rows, msg->slice.total);
+    else if (msg->kind == TND_MSG_MARK)
+        (void)snprintf(more, sizeof more, " lane %u epoch %u rows %llu%s", msg->mark.lane,
+                       msg->mark.epoch, (unsigned long long)msg->mark.rows,
+                       msg->mark.ended ? " ended" : "");
+    else if (msg->kind == TND_MSG_PART)
+        (void)snprintf(more, sizeof more, " step %llu lane %u", (unsigned long long)msg->part.step,
+                       msg->part.lane);
+    else if (msg->kind == TND_MSG_COMMIT)
+        (void)snprintf(more, sizeof more, " step %llu", (unsigned long long)msg->commit.step);
+    else if (msg->kind == TND_MSG_WINDOW || msg->kind == TND_MSG_HELD ||
+             msg->kind == TND_MSG_BOOKED || msg->kind == TND_MSG_LAST)
+        (void)snprintf(more, sizeof more, " %llu", (unsigned long long)msg->until.step);
+    else if (msg->kind >= TND_MSG_POST && msg->kind <= TND_MSG_CLOSED)
+        (void)snprintf(more, sizeof more, " round %llu", (unsigned long long)msg->post.round);
+    sim_say(self, "%s -> %s: %s g%u%s", sim_name(self, msg->from), sim_name(self, msg->to), kind,
+            msg->generation, more);
+}
+
+static void happen(sim_t *self, const sim_event_t *event);
+
+static void resume(sim_t *self, uint32_t h, uint32_t boots)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (!host->paused || host->boot != boots)
+        return;
+    host->paused = false;
+    sim_say(self, "the process of host %s goes on", self->host_names[h]);
+    for (uint32_t i = 0; i < host->frozen_count && !self->over && !self->violation[0]; i++) {
+        sim_event_t event = host->frozen[i];
+        happen(self, &event);
+    }
+    host->frozen_count = 0;
+}
+
+static void arrive(sim_t *self, const sim_event_t *event)
+{
+    sim_parcel_t *parcel = &self->parcels[event->a];
+    const sim_link_t *link = &self->links[parcel->link];
+    if (parcel->net <= link->broken) {
+        discard(self, event);
+        return;
+    }
+    say_msg(self, &parcel->msg);
+    if (link->actor[0] == SIM_NONE)
+        sim_link_arrive(self, event->a);
+    else
+        sim_actor_receive(self, link->actor[parcel->side], event->a);
+}
+
+static void arrive_locally(sim_t *self, const sim_event_t *event)
+{
+    if (event->c != self->hosts[event->b].boot) {
+        discard(self, event);
+        return;
+    }
+    tnd_msg_t msg = self->parcels[event->a].msg;
+    sim_parcel_done(self, event->a);
+    say_msg(self, &msg);
+    if (event->b == 0)
+        route(self, 0, &msg);
+    else
+        deliver(self, event->b, &msg);
+}
+
+static void scan(sim_t *self)
+{
+    sim_check_all(self);
+    uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
+    if (self->now > since + still_ns)
+        sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
+                    (unsigned long long)(still_ns / 1000000000u));
+    if (self->events > events_most)
+        sim_violate(self, "the run does not end: a livelock");
+    sim_agenda_put(&self->agenda, self->now + scan_ns, SIM_AT_SCAN, 0, 0, 0);
+}
+
+static void happen(sim_t *self, const sim_event_t *event)
+{
+    uint32_t h = host_of(self, event);
+    if (h != SIM_NONE && (!self->hosts[h].alive || self->hosts[h].paused)) {
+        if (self->hosts[h].paused)
+            freeze(&self->hosts[h], event);
+        else
+            discard(self, event);
+        return;
+    }
+    sim_actor_t *actor = &self->actors[event->a < SIM_ACTORS ? event->a : 0];
+    bool same_life = actor->alive && (uint32_t)actor->life == event->b;
+    switch ((sim_at_t)event->kind) {
+    case SIM_AT_LINK:
+        arrive(self, event);
+        break;
+    case SIM_AT_LOCAL:
+        arrive_locally(self, event);
+        break;
+    case SIM_AT_NOTICE:
+        if (self->links[event->a].actor[event->b] == SIM_NONE ||
+            !self->actors[self->links[event->a].actor[event->b]].busy)
+            sim_link_notice(self, event->a, event->b, event->c);
+        else /* it looks at it when its hook has returned */
+            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
+                           event->c);
+        break;
+    case SIM_AT_TICK:
+        if (self->hosts[event->a].boot == event->b)
+            tick(self, event->a);
+        break;
+    case SIM_AT_WORKED:
+        if (same_life)
+            sim_actor_worked(self, event->a);
+        break;
+    case SIM_AT_DEVICE:
+        if (same_life)
+            sim_actor_device(self, event->a);
+        break;
+    case SIM_AT_BORN:
+        if (!actor->alive && self->hosts[actor->host].boot == event->b) {
+            sim_actor_born(self, event->a);
+            tell_actor(self, event->a);
+        }
+        break;
+    case SIM_AT_BOOT:
+        boot(self, event->a);
+        break;
+    case SIM_AT_RESUME:
+        resume(self, event->a, event->b);
+        break;
+    case SIM_AT_SESSION:
+        self->session_at = TND_NEVER;
+        session_run(self);
+        break;
+    case SIM_AT_FAULT:
+        sim_fault_strike(self, event->a);
+        break;
+    case SIM_AT_SCAN:
+        scan(self);
+        break;
+    }
+}
+
+/* One session. */
+
+static void name_members(sim_t *self)
+{
+    static const char *const names[SIM_HOSTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const sim_plan_t *plan = &self->plan;
+    for (uint32_t h = 0; h < SIM_HOSTS; h++)
+        self->host_names[h] = names[h];
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        self->actors[id].role = plan->members[id].role;
+        self->actors[id].host = plan->members[id].host;
+        self->actors[id].inbox = SIM_NONE;
+    }
+    for (uint32_t r = 0; r < plan->first_join; r++) {
+        uint32_t lane = plan->members[r].lane;
+        self->readers[lane][r % plan->readers] = r;
+    }
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        self->joins[l] = plan->first_join + l;
+    for (uint32_t f = 0; f < plan->feeders; f++)
+        for (uint32_t r = 0; r < plan->feeder_replicas[f]; r++)
+            self->feeder_of[plan->feeder_first[f] + r] = plan->first_feeder + f;
+    for (uint32_t w = plan->first_worker; w < plan->first_feeder; w++) {
+        self->worker_reader_count[w] = self->worker_lane_count[w] = 0;
+        for (uint32_t l = 0; l < plan->lanes; l++) {
+            if (!sim_plan_serves(plan, plan->members[w].host, l))
+                continue;
+            uint32_t at = self->worker_lane_count[w]++;
+            self->worker_lanes[w][at] = l;
+            self->worker_joins[w][at] = self->joins[l];
+            for (uint32_t r = 0; r < plan->readers; r++) {
+                at = self->worker_reader_count[w]++;
+                self->worker_readers[w][at] = self->readers[l][r];
+                self->worker_reader_lanes[w][at] = l;
+            }
+        }
+    }
+}
+
+static void begin(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    self->now = 0;
+    self->lives = 0;
+    self->over = self->write_fails = false;
+    self->session_at = TND_NEVER;
+    self->progress_at = self->faults_end = 0;
+    self->parcel_count = 0;
+    self->parcel_unused = SIM_NONE;
+    self->booked = self->from.step;
+    self->chance = sim_random(plan->seed, 100 + plan->session);
+    self->bad_luck = sim_random(plan->seed, 200 + plan->session);
+    sim_agenda_clear(&self->agenda);
+    memset(self->actors, 0, sizeof self->actors);
+    memset(self->known_actor, 0, sizeof self->known_actor);
+    memset(self->link_of, 0, sizeof self->link_of);
+    for (uint32_t h = 0; h < SIM_HOSTS; h++) {
+        sim_host_t *host = &self->hosts[h];
+        sim_event_t *frozen = host->frozen;
+        uint32_t room = host->frozen_room;
+        *host = (sim_host_t){.frozen = frozen, .frozen_room = room};
+        host->clock = sim_draw(&self->chance) % (1ull << 40);
+    }
+    name_members(self);
+    sim_links_plan(self);
+    for (uint32_t h = 1; h < plan->hosts; h++)
+        sim_link_birth(self, self->hosts[h].control, 1, false);
+
+    tnd_session_config_t config = {.members = plan->members,
+                                   .member_count = plan->member_count,
+                                   .hosts = self->host_names,
+                                   .host_count = plan->hosts,
+                                   .lanes = plan->lanes,
+                                   .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
+                                   .dead_after_ns = 2 * plan->dead_after_ns,
+                                   .steps_open_max = plan->unbooked_most + plan->depth + 2,
+                                   .steps_max = plan->steps_max,
+                                   .restarts = {.max = 1000,
+                                                .first_ns = 1000 * 1000,
+                                                .most_ns = 100 * 1000 * 1000,
+                                                .calm_ns = 50 * 1000 * 1000}};
+    self->session = tnd_session_init(sim_store_take(&self->store, tnd_session_bytes(&config)),
+                                     &config, &self->from, sim_clock(self, 0));
+    tnd_session_host_up(self->session, 0, sim_clock(self, 0));
+    tnd_session_go(self->session);
+    for (uint32_t id = 0; id < plan->member_count; id++)
+        self->actors[id].committed = self->from.step;
+    for (uint32_t h = 0; h < plan->hosts; h++)
+        sim_agenda_put(&self->agenda, h == 0 ? 0 : sim_below(&self->chance, 5000000), SIM_AT_BOOT,
+                       h, 0, 0);
+    sim_agenda_put(&self->agenda, scan_ns, SIM_AT_SCAN, 0, 0, 0);
+    sim_faults_plan(self);
+}
+
+static void run_session(sim_t *self)
+{
+    sim_event_t event;
+    begin(self);
+    while (!self->over && !self->violation[0] && sim_agenda_take(&self->agenda, &event)) {
+        self->now = event.at;
+        self->events++;
+        happen(self, &event);
+    }
+    if (self->violation[0])
+        return;
+    tnd_session_state_t state = tnd_session_state(self->session);
+    if (!self->leader_dead && state == TND_SESSION_FAILED && !self->feeder_dead)
+        sim_violate(self, "the run failed: %s", tnd_session_why(self->session));
+    if (state == TND_SESSION_DONE)
+        sim_check_end(self);
+}
+
+bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
+{
+    self->violation[0] = 0;
+    self->events = self->blocks = 0;
+    self->fault_mask = fault_mask;
+    self->leader_dead = self->feeder_dead = false;
+    self->stored_bytes = 0;
+    sim_store_clear(&self->store);
+    sim_plan_draw(&self->plan, seed, 0);
+    sim_reference_make(&self->reference, &self->plan, &self->store);
+    tnd_cursor_start(&self->from, self->plan.lanes);
+    self->escapes = true;
+    if (sigsetjmp(self->escape, 0) == 0)
+        run_session(self);
+    if (!self->violation[0] && (self->leader_dead || self->feeder_dead)) {
+        tnd_error_t error;
+        if (self->stored_bytes > 0 &&
+            tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) != TND_OK)
+            sim_violate(self, "the stored cursor cannot be read: %s", error.text);
+        self->leader_dead = self->feeder_dead = false;
+        sim_plan_draw(&self->plan, seed, 1);
+        if (sigsetjmp(self->escape, 0) == 0)
+            run_session(self);
+    }
+    self->escapes = false;
+    self->counts.events += self->events;
+    self->counts.blocks += self->blocks;
+    return self->violation[0] == 0;
+}

@@ -1,0 +1,258 @@
+/*  tests/sim/cluster.h - a whole cluster on one thread: clock, hosts, actors, network, leader.
+ *
+ *  Everything that happens is an event of the agenda.  Time is virtual; each host's own clock runs
+ *  with it but stands elsewhere and may jump forward.  The machines are those of runtime/core,
+ *  driven as the real actors drive them: a busy actor leaves its messages where they are.
+ */
+#ifndef TND_SIM_CLUSTER_H
+#define TND_SIM_CLUSTER_H
+
+#include <setjmp.h>
+
+#include "runtime/core/dispatch.h"
+#include "runtime/core/feed.h"
+#include "runtime/core/link_end.h"
+#include "runtime/core/queue.h"
+#include "runtime/core/round.h"
+#include "tests/sim/agenda.h"
+#include "tests/sim/reference.h"
+
+/*  Spoken between a host and its leader beside what runtime/core/message.h has. */
+enum { SIM_MSG_ACTOR = TND_MSG_KINDS, SIM_MSG_RESTART };
+
+enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
+static const uint32_t SIM_NONE = 0xffffffff;
+enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8 };
+
+typedef enum {
+    SIM_AT_LINK,    /* parcel a reaches its end */
+    SIM_AT_LOCAL,   /* parcel a: control within host b */
+    SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
+    SIM_AT_TICK,    /* host a, boot b */
+    SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
+    SIM_AT_DEVICE,  /* feeder a, life b: the device is through */
+    SIM_AT_BORN,    /* actor a starts */
+    SIM_AT_BOOT,    /* the process of host a starts */
+    SIM_AT_RESUME,  /* the process of host a goes on */
+    SIM_AT_SESSION, /* the session's deadline */
+    SIM_AT_FAULT,   /* fault a */
+    SIM_AT_SCAN     /* look at everything */
+} sim_at_t;
+
+typedef enum {
+    SIM_CUT_BOTH,
+    SIM_CUT_ONE,
+    SIM_HALF_OPEN,
+    SIM_DELAY,
+    SIM_PAUSE,
+    SIM_CRASH_WORKER,
+    SIM_CRASH_READER,
+    SIM_CRASH_JOIN,
+    SIM_CRASH_REDUCER,
+    SIM_CRASH_PROCESS,
+    SIM_CLOCK_STEP,
+    SIM_SLOW,
+    SIM_CUT_CONTROL,
+    SIM_DUPLICATE,
+    SIM_WRITE_FAILS,
+    SIM_CRASH_FEEDER,
+    SIM_CRASH_LEADER,
+    SIM_FAULT_KINDS
+} sim_fault_kind_t;
+
+/*  A message on its way. */
+typedef struct {
+    tnd_msg_t msg;
+    uint32_t next; /* of an inbox */
+    uint32_t net;  /* connection */
+    uint32_t link; /* SIM_NONE: control within a host */
+    uint32_t side; /* of the receiver */
+} sim_parcel_t;
+
+/*  A pair of actors, or a host and the leader: both ends and what lies between.
+ *  Side 0 connects, side 1 binds.
+ */
+typedef struct {
+    uint32_t host[2];
+    uint32_t actor[2]; /* SIM_NONE: the processes themselves */
+    tnd_end_t end[2];
+    uint32_t net;    /* the connector's socket; 0: none */
+    uint32_t bound;  /* the connection that the binder's end talks to; 0: none */
+    uint32_t nets;   /* so far */
+    uint32_t broken; /* nothing passes on connections up to this one */
+    /* An identity that the binder's socket still takes for connected: whoever comes with the same
+     * one is ignored.
+     */
+    bool ghost;
+    tnd_life_t ghost_life;
+    uint32_t ghost_connection;
+    uint64_t last[2], slow_until;
+} sim_link_t;
+
+typedef struct {
+    uint64_t round;
+    uint32_t slot;
+    uint64_t step;
+    uint64_t leaves[SIM_REPLICAS];
+    uint64_t rows;
+    bool open, got;
+} sim_round_t;
+
+typedef struct {
+    uint64_t step;
+    bool used, on_device;
+    uint32_t rows;
+    uint64_t digest[2];
+    uint32_t count[SIM_REPLICAS];
+    uint64_t *ids[SIM_REPLICAS];
+} sim_slot_t;
+
+typedef struct {
+    uint32_t role, host;
+    bool alive, busy, waiting; /* waiting: to be started */
+    tnd_life_t life;
+    void *machine;
+    uint32_t inbox, inbox_last;
+    uint64_t slow_until;
+    tnd_effect_t work; /* under way when busy */
+    uint16_t links[SIM_ACTORS];
+    uint32_t link_count;
+    /* join */
+    tnd_msg_t tickets[SIM_TICKETS];
+    uint32_t ticket_count;
+    uint32_t drop_seen;
+    /* feeder */
+    sim_slot_t slots[SIM_DEPTH];
+    uint32_t ready[SIM_DEPTH], ready_count;
+    bool device_busy, device_applies;
+    uint32_t reductions_open;
+    sim_round_t rounds[SIM_ROUNDS];
+    uint64_t committed; /* steps that were checked */
+} sim_actor_t;
+
+typedef struct {
+    bool alive, paused;
+    uint32_t boot;
+    tnd_life_t life;
+    uint64_t clock;   /* stands ahead by so much */
+    uint32_t control; /* link to the leader */
+    sim_event_t *frozen;
+    uint32_t frozen_count, frozen_room;
+    /* what the leader knows */
+    bool lost;
+    uint64_t lost_at;
+    tnd_life_t known_life;
+    uint64_t last_local; /* control within the host stays in order */
+} sim_host_t;
+
+typedef struct {
+    uint64_t events, blocks, faults[SIM_FAULT_KINDS];
+} sim_counts_t;
+
+typedef struct sim sim_t;
+struct sim {
+    sim_plan_t plan;
+    sim_reference_t reference;
+    sim_store_t store;
+    sim_agenda_t agenda;
+    uint64_t now;
+    sim_random_t chance;   /* of the network and of work */
+    sim_random_t bad_luck; /* of faults */
+    sim_host_t hosts[SIM_HOSTS];
+    sim_actor_t actors[SIM_ACTORS];
+    sim_link_t links[SIM_LINKS];
+    uint32_t link_count;
+    uint16_t link_of[SIM_ACTORS][SIM_ACTORS]; /* link + 1 */
+    sim_parcel_t *parcels;
+    uint32_t parcel_count, parcel_room, parcel_unused;
+    tnd_life_t lives;
+    tnd_actor_id_t joins[SIM_LANES], feeder_of[SIM_REPLICAS], readers[SIM_LANES][2];
+    tnd_actor_id_t reader_of_all[2 * SIM_LANES];
+    uint32_t lane_of_reader[2 * SIM_LANES], lane_numbers[SIM_LANES];
+    const char *host_names[SIM_HOSTS];
+    tnd_actor_id_t worker_readers[SIM_ACTORS][2 * SIM_LANES], worker_joins[SIM_ACTORS][SIM_LANES];
+    uint32_t worker_reader_lanes[SIM_ACTORS][2 * SIM_LANES];
+    uint32_t worker_lanes[SIM_ACTORS][SIM_LANES], worker_reader_count[SIM_ACTORS];
+    uint32_t worker_lane_count[SIM_ACTORS];
+    /* the leader */
+    tnd_session_core_t *session;
+    tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
+    bool leader_dead, feeder_dead, over;
+    uint64_t session_at; /* event that is due */
+    unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
+    size_t stored_bytes;
+    bool write_fails;
+    uint64_t booked;
+    tnd_cursor_t from;
+    /* faults */
+    uint64_t fault_mask; /* bit i: fault i is left out */
+    uint32_t fault_next;
+    bool fault_due;
+    uint64_t fault_at_blocks[SIM_FAULTS];
+    uint64_t blocks_expected, drain_at;
+    bool drained;
+    uint64_t faults_end; /* when the last one is over */
+    uint64_t progress_at;
+    /* results */
+    bool trace, print_rows;
+    uint64_t events, blocks; /* of this run */
+    sim_counts_t counts;     /* of all runs */
+    char violation[1024];
+    sigjmp_buf escape; /* out of a broken assertion */
+    bool escapes;
+};
+
+/*  Runs a seed to its end: both sessions, when the first one is to fail.  False: a violation. */
+bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
+
+/*  What the parts offer each other. */
+void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *sim_name(sim_t *self, uint32_t actor);
+uint64_t sim_clock(const sim_t *self, uint32_t host);
+void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
+void sim_free(sim_t *self, void *payload, uint32_t holder);
+void sim_free_msg(sim_t *self, tnd_msg_t *msg);
+sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
+void sim_parcel_done(sim_t *self, uint32_t index);
+/*  Of the network. */
+void sim_links_plan(sim_t *self);
+void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
+void sim_link_drop(sim_t *self, uint32_t link, uint32_t side);
+void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *msg);
+void sim_link_arrive(sim_t *self, uint32_t parcel);
+void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
+void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
+void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
+/*  Of the actors. */
+void sim_actor_born(sim_t *self, uint32_t actor);
+void sim_actor_dies(sim_t *self, uint32_t actor);
+void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
+void sim_actor_run(sim_t *self, uint32_t actor);
+void sim_actor_worked(sim_t *self, uint32_t actor);
+void sim_actor_device(sim_t *self, uint32_t actor);
+void sim_actor_up(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
+void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
+uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
+/*  Hands a parcel to an actor, now or when it is free. */
+void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t parcel);
+void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
+void sim_host_lost(sim_t *self, uint32_t link, uint32_t side);
+void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg);
+void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
+/*  Of the faults. */
+void sim_faults_plan(sim_t *self);
+void sim_faults_block(sim_t *self);
+void sim_fault_strike(sim_t *self, uint32_t fault);
+const char *sim_fault_name(sim_fault_kind_t kind);
+/*  Of the checks. */
+void sim_check_begin(sim_t *self);
+void sim_check_actor(sim_t *self, uint32_t actor);
+void sim_check_all(sim_t *self);
+void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor);
+void sim_check_step(sim_t *self, uint32_t feeder, const sim_slot_t *slot);
+void sim_check_end(sim_t *self);
+uint64_t sim_root(sim_t *self, uint64_t step, uint32_t slot);
+void sim_explain(sim_t *self);
+
+#endif

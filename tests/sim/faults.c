@@ -1,0 +1,267 @@
+/*  tests/sim/faults.c - what goes wrong, and when.
+ *
+ *  Most faults strike when the joins have received so many blocks, so that all of them strike in a
+ *  run however fast it is; the others a short time after the one before, while it is being healed.
+ */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+static const uint64_t us = 1000, ms = 1000 * 1000;
+
+static const struct {
+    const char *name;
+    uint32_t weight;
+} kinds[SIM_FAULT_KINDS] = {
+    [SIM_CUT_BOTH] = {"cut", 12},
+    [SIM_CUT_ONE] = {"cut_one_side", 8},
+    [SIM_HALF_OPEN] = {"half_open", 8},
+    [SIM_DELAY] = {"delay", 10},
+    [SIM_PAUSE] = {"pause", 10},
+    [SIM_CRASH_WORKER] = {"crash_worker", 12},
+    [SIM_CRASH_READER] = {"crash_reader", 6},
+    [SIM_CRASH_JOIN] = {"crash_join", 6},
+    [SIM_CRASH_REDUCER] = {"crash_reducer", 5},
+    [SIM_CRASH_PROCESS] = {"crash_process", 5},
+    [SIM_CLOCK_STEP] = {"clock_step", 5},
+    [SIM_SLOW] = {"slow", 10},
+    [SIM_CUT_CONTROL] = {"cut_control", 8},
+    [SIM_DUPLICATE] = {"duplicate", 12},
+    [SIM_WRITE_FAILS] = {"write_fails", 4},
+    [SIM_CRASH_FEEDER] = {"crash_feeder", 0},
+    [SIM_CRASH_LEADER] = {"crash_leader", 0},
+};
+
+const char *sim_fault_name(sim_fault_kind_t kind)
+{
+    return kinds[kind].name;
+}
+
+void sim_faults_plan(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t expected = 0;
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        expected += plan->epochs * (plan->count[l] / plan->block_rows);
+    self->fault_next = 0;
+    self->fault_due = false;
+    for (uint32_t i = 0; i < plan->faults; i++)
+        self->fault_at_blocks[i] = self->blocks + expected *
+                                                      (i * 60 + sim_below(&self->bad_luck, 60)) /
+                                                      (plan->faults * 70);
+    self->drained = false;
+    self->drain_at =
+        plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
+}
+
+static void strike_soon(sim_t *self, uint64_t within_ns)
+{
+    self->fault_due = true;
+    sim_agenda_put(&self->agenda, self->now + sim_below(&self->bad_luck, (uint32_t)within_ns),
+                   SIM_AT_FAULT, self->fault_next, 0, 0);
+}
+
+/*  A join has received a block. */
+void sim_faults_block(sim_t *self)
+{
+    if (self->blocks >= self->drain_at && !self->drained) {
+        self->drained = true;
+        sim_say(self, "somebody asks for a drain");
+        tnd_session_ask_drain(self->session);
+        sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
+    }
+    if (!self->fault_due && self->fault_next < self->plan.faults &&
+        self->blocks >= self->fault_at_blocks[self->fault_next])
+        strike_soon(self, 2 * ms);
+}
+
+static uint32_t any_actor(sim_t *self, tnd_role_t role)
+{
+    uint32_t found = SIM_NONE, seen = 0;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].role == role && self->actors[id].alive)
+            if (sim_below(&self->bad_luck, ++seen) == 0)
+                found = id;
+    return found;
+}
+
+/*  One of the links between actors that are up, or of those between hosts. */
+static uint32_t any_link(sim_t *self, bool control)
+{
+    uint32_t controls = self->plan.hosts - 1;
+    uint32_t first = control ? 0 : controls,
+             count = control ? controls : self->link_count - controls;
+    for (uint32_t tries = 0; tries < 4 && count > 0; tries++) {
+        uint32_t link = first + sim_below(&self->bad_luck, count);
+        if (self->links[link].net != 0)
+            return link;
+    }
+    return SIM_NONE;
+}
+
+/*  A host whose process may die: no feeder stands there, and it is not the leader's. */
+static uint32_t any_soft_host(sim_t *self)
+{
+    uint32_t found = SIM_NONE, seen = 0;
+    for (uint32_t h = 1; h < self->plan.hosts; h++) {
+        bool hard = !self->hosts[h].alive;
+        for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
+            hard = hard || self->actors[id].host == h;
+        if (!hard && sim_below(&self->bad_luck, ++seen) == 0)
+            found = h;
+    }
+    return found;
+}
+
+static void crash(sim_t *self, uint32_t id)
+{
+    sim_actor_dies(self, id);
+    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
+    if (!self->hosts[self->actors[id].host].paused)
+        sim_control(self, self->actors[id].host, &msg);
+    else
+        sim_agenda_put(&self->agenda, self->now, SIM_AT_BORN, id,
+                       self->hosts[self->actors[id].host].boot, 0);
+}
+
+static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
+{
+    sim_random_t *luck = &self->bad_luck;
+    uint32_t link, id, h;
+    switch (kind) {
+    case SIM_CUT_BOTH:
+    case SIM_CUT_ONE:
+    case SIM_HALF_OPEN:
+    case SIM_CUT_CONTROL: {
+        if ((link = any_link(self, kind == SIM_CUT_CONTROL)) == SIM_NONE)
+            return false;
+        uint32_t how = kind == SIM_CUT_CONTROL ? sim_below(luck, 4)
+                       : kind == SIM_CUT_BOTH  ? 3
+                       : kind == SIM_CUT_ONE   ? 1 + sim_below(luck, 2)
+                                               : 0;
+        uint32_t a = self->links[link].actor[0], b = self->links[link].actor[1];
+        sim_say(self, "  between %s and %s, %s",
+                sim_name(self, a == SIM_NONE ? SIM_HOST_ID + self->links[link].host[0] : a),
+                sim_name(self, b == SIM_NONE ? SIM_HOST_ID : b),
+                how == 3 ? "both are told"
+                : how    ? "one is told"
+                         : "nobody is told");
+        sim_link_break(self, link, how & 1, how & 2);
+        *lasts = self->plan.link_timeout_ns;
+        return true;
+    }
+    case SIM_DELAY:
+        if ((link = any_link(self, sim_chance(luck, 15))) == SIM_NONE)
+            return false;
+        *lasts = sim_between(luck, 1000, 120000) * us;
+        self->links[link].slow_until = self->now + *lasts;
+        return true;
+    case SIM_PAUSE:
+        h = sim_below(luck, self->plan.hosts);
+        if (!self->hosts[h].alive || self->hosts[h].paused)
+            return false;
+        *lasts = sim_chance(luck, 50) ? sim_between(luck, 100, 20000) * us
+                                      : sim_between(luck, 20, 250) * ms;
+        sim_say(self, "  of host %s", self->host_names[h]);
+        self->hosts[h].paused = true;
+        sim_agenda_put(&self->agenda, self->now + *lasts, SIM_AT_RESUME, h, self->hosts[h].boot, 0);
+        return true;
+    case SIM_CRASH_WORKER:
+    case SIM_CRASH_READER:
+    case SIM_CRASH_JOIN:
+    case SIM_CRASH_REDUCER:
+        id = any_actor(self, kind == SIM_CRASH_WORKER   ? TND_ROLE_WORKER
+                             : kind == SIM_CRASH_READER ? TND_ROLE_READER
+                             : kind == SIM_CRASH_JOIN   ? TND_ROLE_JOIN
+                                                        : TND_ROLE_REDUCER);
+        if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
+            return false;
+        crash(self, id);
+        *lasts = 100 * ms;
+        return true;
+    case SIM_CRASH_PROCESS:
+        if ((h = any_soft_host(self)) == SIM_NONE)
+            return false;
+        *lasts = sim_between(luck, 1, 300) * ms;
+        sim_process_dies(self, h, *lasts);
+        return true;
+    case SIM_CLOCK_STEP:
+        h = sim_below(luck, self->plan.hosts);
+        self->hosts[h].clock += sim_between(luck, 1, 400) * ms;
+        return true;
+    case SIM_SLOW:
+        id = sim_below(luck, self->plan.member_count);
+        *lasts = sim_between(luck, 1, 60) * ms;
+        self->actors[id].slow_until = self->now + *lasts;
+        return true;
+    case SIM_DUPLICATE: {
+        id = any_actor(self, TND_ROLE_JOIN);
+        if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
+            return false;
+        sim_actor_t *join = &self->actors[id];
+        uint32_t kept = join->ticket_count < SIM_TICKETS ? join->ticket_count : SIM_TICKETS;
+        if (kept == 0)
+            return false;
+        /*  As if a reader took the worker of each for lost: most are issued twice. */
+        uint32_t first = sim_below(luck, kept);
+        for (uint32_t i = first; i < kept; i++) {
+            tnd_msg_t lost = join->tickets[i];
+            lost.kind = TND_MSG_LOST;
+            lost.from = lost.to;
+            lost.to = id;
+            tnd_join_lost(join->machine, &lost);
+        }
+        sim_actor_run(self, id);
+        return true;
+    }
+    case SIM_WRITE_FAILS:
+        self->write_fails = true;
+        return true;
+    case SIM_CRASH_FEEDER:
+        id = any_actor(self, TND_ROLE_FEEDER);
+        if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
+            return false;
+        self->feeder_dead = true;
+        crash(self, id);
+        return true;
+    case SIM_CRASH_LEADER:
+        self->leader_dead = self->over = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void sim_fault_strike(sim_t *self, uint32_t fault)
+{
+    const sim_plan_t *plan = &self->plan;
+    self->fault_due = false;
+    self->fault_next = fault + 1;
+    sim_random_t drawn = sim_random(plan->seed, 1000 + 100 * plan->session + fault);
+    self->bad_luck = drawn;
+    sim_random_t *luck = &self->bad_luck;
+    bool deadly = plan->death && fault + 1 == plan->faults;
+    bool left_out = (self->fault_mask >> (fault + 32 * (plan->session & 1))) & 1;
+    for (uint32_t tries = 0; tries < 8 && !left_out; tries++) {
+        uint32_t kind = 0, sum = 0;
+        for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
+            sum += kinds[k].weight;
+        uint32_t at = sim_below(luck, sum);
+        while (at >= kinds[kind].weight)
+            at -= kinds[kind++].weight;
+        if (deadly)
+            kind = sim_chance(luck, 50) ? SIM_CRASH_FEEDER : SIM_CRASH_LEADER;
+        uint64_t lasts = 0;
+        sim_say(self, "FAULT %u: %s", fault, sim_fault_name((sim_fault_kind_t)kind));
+        if (!strike(self, (sim_fault_kind_t)kind, &lasts))
+            continue;
+        self->counts.faults[kind]++;
+        if (self->now + lasts > self->faults_end)
+            self->faults_end = self->now + lasts;
+        break;
+    }
+    sim_check_all(self);
+    if (self->fault_next < plan->faults && sim_chance(luck, 35))
+        strike_soon(self, sim_chance(luck, 50) ? 5 * ms : 2 * plan->link_timeout_ns);
+}

@@ -1,0 +1,282 @@
+/*  tests/sim/network.c - connections that fail in the ways libzmq was measured to fail.
+ *
+ *  Sends into a half-open connection succeed.  Whoever comes under the identity of a connection
+ *  that the binding socket still believes in is ignored without a word.  With a connection all that
+ *  is on its way in both directions is gone.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+static void add(sim_t *self, uint32_t connector, uint32_t binder)
+{
+    assert(self->link_count < SIM_LINKS);
+    uint32_t index = self->link_count++;
+    sim_link_t *link = &self->links[index];
+    memset(link, 0, sizeof *link);
+    link->actor[0] = connector;
+    link->actor[1] = binder;
+    link->host[0] = self->actors[connector].host;
+    link->host[1] = self->actors[binder].host;
+    self->link_of[connector][binder] = self->link_of[binder][connector] = (uint16_t)(index + 1);
+    for (uint32_t side = 0; side < 2; side++) {
+        sim_actor_t *actor = &self->actors[link->actor[side]];
+        actor->links[actor->link_count++] = (uint16_t)index;
+    }
+}
+
+void sim_links_plan(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    self->link_count = 0;
+    for (uint32_t h = 1; h < plan->hosts; h++) {
+        sim_link_t *link = &self->links[self->link_count];
+        memset(link, 0, sizeof *link);
+        link->host[0] = h;
+        link->actor[0] = link->actor[1] = SIM_NONE;
+        self->hosts[h].control = self->link_count++;
+    }
+    for (uint32_t w = plan->first_worker; w < plan->first_feeder; w++)
+        for (uint32_t id = 0; id < plan->first_worker; id++)
+            if (sim_plan_serves(plan, plan->members[w].host, plan->members[id].lane))
+                add(self, w, id);
+    if (plan->workers == 0)
+        for (uint32_t j = plan->first_join; j < plan->first_worker; j++)
+            for (uint32_t r = 0; r < plan->first_join; r++)
+                if (plan->members[r].lane == plan->members[j].lane)
+                    add(self, j, r);
+    for (uint32_t f = 0; f < plan->feeders; f++) {
+        for (uint32_t j = plan->first_join; j < plan->first_worker; j++)
+            add(self, plan->first_feeder + f, j);
+        if (plan->reductions > 0)
+            add(self, plan->first_feeder + f, plan->reducer);
+    }
+}
+
+static tnd_actor_id_t id_of(const sim_link_t *link, uint32_t side)
+{
+    return link->actor[side] == SIM_NONE ? SIM_HOST_ID + link->host[side] : link->actor[side];
+}
+
+static bool is_alive(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    return self->hosts[link->host[side]].alive &&
+           (link->actor[side] == SIM_NONE || self->actors[link->actor[side]].alive);
+}
+
+static bool is_broken(const sim_link_t *link)
+{
+    return link->net <= link->broken;
+}
+
+void sim_link_birth(sim_t *self, uint32_t index, uint32_t side, bool again)
+{
+    sim_link_t *link = &self->links[index];
+    uint64_t now = sim_clock(self, link->host[side]);
+    tnd_life_t life = link->actor[side] == SIM_NONE ? self->hosts[link->host[side]].life
+                                                    : self->actors[link->actor[side]].life;
+    tnd_end_config_t config = {.self = id_of(link, side),
+                               .peer = id_of(link, 1 - side),
+                               .link_timeout_ns = self->plan.link_timeout_ns,
+                               .binder = side == 1};
+    if (again)
+        tnd_end_rebirth(&link->end[side], life, now);
+    else
+        tnd_end_init(&link->end[side], &config, life, now);
+}
+
+static uint64_t delay(sim_t *self, const sim_link_t *link)
+{
+    uint64_t ns = self->plan.latency_ns;
+    if (link->host[0] == link->host[1])
+        ns /= 8;
+    else if (self->plan.jitter_ns > 0)
+        ns += sim_below(&self->chance, (uint32_t)self->plan.jitter_ns);
+    if (self->now < link->slow_until)
+        ns += (link->slow_until - self->now) / 2;
+    return ns + 1000;
+}
+
+static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const tnd_msg_t *msg)
+{
+    sim_link_t *link = &self->links[index];
+    tnd_msg_t copy = *msg;
+    if (net <= link->broken || net == 0 || net != link->net || !is_alive(self, link, 1 - side)) {
+        sim_free_msg(self, &copy);
+        return;
+    }
+    uint32_t at;
+    sim_parcel_t *parcel = sim_parcel(self, &at);
+    parcel->msg = copy;
+    parcel->net = net;
+    parcel->link = index;
+    parcel->side = 1 - side;
+    uint64_t arrival = self->now + delay(self, link);
+    if (arrival <= link->last[1 - side])
+        arrival = link->last[1 - side] + 1;
+    link->last[1 - side] = arrival;
+    sim_agenda_put(&self->agenda, arrival, SIM_AT_LINK, at, 0, 0);
+}
+
+/*  What the end itself has to say. */
+static void flush(sim_t *self, uint32_t index, uint32_t side)
+{
+    sim_link_t *link = &self->links[index];
+    tnd_msg_t msg;
+    while (tnd_end_next(&link->end[side], sim_clock(self, link->host[side]), &msg))
+        put(self, index, side, side == 0 ? link->net : link->bound, &msg);
+}
+
+static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
+{
+    uint64_t at = self->now + 1000 + sim_below(&self->chance, 200 * 1000);
+    sim_agenda_put(&self->agenda, at, SIM_AT_NOTICE, index, side, net);
+}
+
+void sim_link_break(sim_t *self, uint32_t index, bool tell_connector, bool tell_binder)
+{
+    sim_link_t *link = &self->links[index];
+    if (link->net == 0 || is_broken(link))
+        return;
+    link->broken = link->net;
+    if (tell_connector)
+        notify(self, index, 0, link->net);
+    if (tell_binder)
+        notify(self, index, 1, link->net);
+    else {
+        link->ghost = true;
+        link->ghost_life = link->end[0].life;
+        link->ghost_connection = link->end[0].connection;
+    }
+}
+
+/*  One side closes its socket, or died with it. */
+void sim_link_drop(sim_t *self, uint32_t index, uint32_t side)
+{
+    sim_link_t *link = &self->links[index];
+    if (side == 0) {
+        if (link->net != 0 && !is_broken(link))
+            notify(self, index, 1, link->net);
+        link->net = 0;
+    } else {
+        if (link->bound != 0 && link->bound == link->net && !is_alive(self, link, 1)) {
+            if (!is_broken(link))
+                notify(self, index, 0, link->net);
+            link->broken = link->net;
+            link->ghost = false;
+        }
+        link->bound = 0;
+    }
+}
+
+static void lost(sim_t *self, uint32_t index, uint32_t side)
+{
+    sim_link_t *link = &self->links[index];
+    sim_say(self, "%s loses %s", sim_name(self, id_of(link, side)),
+            sim_name(self, id_of(link, 1 - side)));
+    sim_link_drop(self, index, side);
+    if (link->actor[side] == SIM_NONE)
+        sim_host_lost(self, index, side);
+    else
+        sim_actor_lost(self, link->actor[side], link->actor[1 - side]);
+}
+
+static void open(sim_t *self, uint32_t index)
+{
+    sim_link_t *link = &self->links[index];
+    const tnd_end_t *end = &link->end[0];
+    link->net = ++link->nets;
+    if (!is_alive(self, link, 1) ||
+        (link->ghost && link->ghost_life == end->life && link->ghost_connection == end->connection))
+        link->broken = link->net;
+    link->last[0] = link->last[1] = self->now;
+    tnd_end_connected(&link->end[0], sim_clock(self, link->host[0]));
+}
+
+static void changed(sim_t *self, uint32_t index, uint32_t side, tnd_end_change_t change)
+{
+    sim_link_t *link = &self->links[index];
+    if (change == TND_END_CONNECT)
+        open(self, index);
+    flush(self, index, side);
+    if (change == TND_END_LOST)
+        lost(self, index, side);
+    if (change == TND_END_REFUSAL)
+        sim_violate(self, "a link was refused: %s", link->end[side].why);
+    if (change != TND_END_UP)
+        return;
+    sim_say(self, "%s has %s", sim_name(self, id_of(link, side)),
+            sim_name(self, id_of(link, 1 - side)));
+    if (link->actor[side] == SIM_NONE)
+        sim_host_up(self, index, side);
+    else
+        sim_actor_up(self, link->actor[side], link->actor[1 - side]);
+}
+
+void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
+{
+    sim_link_t *link = &self->links[index];
+    uint32_t peer = link->actor[1 - side];
+    bool busy = peer != SIM_NONE && self->actors[peer].busy;
+    uint64_t now = sim_clock(self, link->host[side]);
+    if (now < tnd_end_deadline(&link->end[side]))
+        return;
+    tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
+    changed(self, index, side, change);
+}
+
+void sim_link_notice(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
+{
+    sim_link_t *link = &self->links[index];
+    if ((side == 0 ? link->net : link->bound) != net || !is_alive(self, link, side))
+        return;
+    changed(self, index, side,
+            tnd_end_disconnected(&link->end[side], sim_clock(self, link->host[side])));
+}
+
+void sim_link_send(sim_t *self, uint32_t index, uint32_t side, const tnd_msg_t *msg)
+{
+    sim_link_t *link = &self->links[index];
+    if (link->end[side].state != TND_END_OPEN) {
+        tnd_msg_t copy = *msg;
+        sim_free_msg(self, &copy);
+        return;
+    }
+    tnd_end_said(&link->end[side], sim_clock(self, link->host[side]));
+    put(self, index, side, side == 0 ? link->net : link->bound, msg);
+}
+
+/*  The owner of that end looks at what came. */
+void sim_link_arrive(sim_t *self, uint32_t parcel)
+{
+    sim_parcel_t *it = &self->parcels[parcel];
+    uint32_t index = it->link, side = it->side, net = it->net;
+    sim_link_t *link = &self->links[index];
+    tnd_msg_t msg = it->msg;
+    sim_parcel_done(self, parcel);
+    bool hello = side == 1 && msg.kind == TND_MSG_HELLO;
+    if (!is_alive(self, link, side) || (net != (side == 0 ? link->net : link->bound) && !hello)) {
+        sim_free_msg(self, &msg);
+        return;
+    }
+    uint64_t now = sim_clock(self, link->host[side]);
+    tnd_end_change_t change = tnd_end_heard(&link->end[side], &msg, now);
+    if (hello && change == TND_END_LOST) {
+        changed(self, index, side, change);
+        change = tnd_end_heard(&link->end[side], &msg, now);
+    }
+    if (hello && change == TND_END_UP)
+        link->bound = net;
+    changed(self, index, side, change);
+    if (msg.kind <= TND_MSG_PONG)
+        return;
+    if (link->end[side].state != TND_END_OPEN) {
+        sim_free_msg(self, &msg);
+        return;
+    }
+    if (link->actor[side] == SIM_NONE)
+        sim_host_message(self, index, side, &msg);
+    else
+        sim_actor_message(self, link->actor[side], &msg);
+}

@@ -1,0 +1,180 @@
+/*  tests/sim/plan.c - what a seed stands for. */
+#include "tests/sim/plan.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3 };
+
+static const uint64_t us = 1000, ms = 1000 * 1000;
+
+int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
+{
+    uint64_t hash = sim_hash(self->seed ^ USE_MADE, sim_row_id(lane, epoch, index, 0));
+    if (hash % 1000 < self->bad_percent)
+        return -1;
+    hash >>= 16;
+    if (hash % 100 < self->drop_percent)
+        return 0;
+    hash >>= 16;
+    if (hash % 100 < self->more_percent)
+        return 1 + (int32_t)((hash >> 8) % self->more_most);
+    return 1;
+}
+
+static void draw_graph(sim_plan_t *self)
+{
+    static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
+    sim_random_t random = sim_random(self->seed, USE_GRAPH);
+    self->lanes = lane_counts[sim_below(&random, 9)];
+    self->epochs = sim_between(&random, 1, SIM_EPOCHS);
+    self->replicas = sim_between(&random, 1, SIM_REPLICAS);
+    self->reductions = sim_below(&random, 3);
+    self->split = sim_chance(&random, 70) ? TND_SPLIT_REBATCH_V2 : TND_SPLIT_REBATCH_LEGACY;
+    uint32_t kind = sim_below(&random, 10);
+    self->remainder = kind < 6   ? TND_REMAINDER_KEEP
+                      : kind < 8 ? TND_REMAINDER_DROP
+                                 : TND_REMAINDER_PAD;
+    self->span_epochs = sim_chance(&random, 25);
+    self->operations = sim_chance(&random, 85);
+    self->bad_percent = sim_chance(&random, 40) ? sim_between(&random, 1, 100) : 0;
+    self->more_most = 1;
+    if (self->operations) {
+        self->drop_percent = sim_chance(&random, 60) ? sim_between(&random, 1, 60) : 0;
+        self->more_percent = sim_chance(&random, 40) ? sim_between(&random, 1, 50) : 0;
+        self->more_most = self->more_percent ? sim_between(&random, 2, 4) : 1;
+    }
+    /*  Lanes are uneven: each draws its part of what all have, some have nothing. */
+    uint32_t rows =
+        sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 2000, 6000);
+    uint32_t weights[SIM_LANES], sum = 0;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        sum += weights[l] = sim_chance(&random, 8) ? 0 : sim_between(&random, 1, 6);
+    for (uint32_t l = 0; l < self->lanes; l++)
+        self->count[l] = sum ? rows * weights[l] / sum / self->epochs : 0;
+    uint32_t least = 1 + rows / 250;
+    self->size = sim_chance(&random, 50) ? sim_between(&random, least, 2 * least)
+                                         : sim_between(&random, least, 12 * least);
+    self->steps_max = sim_chance(&random, 10) ? sim_below(&random, 150) : TND_UNKNOWN;
+}
+
+static void add(sim_plan_t *self, tnd_role_t role, uint32_t host, uint32_t lane, const char *name,
+                uint32_t number)
+{
+    uint32_t id = self->member_count++;
+    assert(id < SIM_ACTORS);
+    (void)snprintf(self->names[id], sizeof self->names[id], "%s.%u", name, number);
+    self->members[id] =
+        (tnd_member_t){.id = id, .role = role, .host = host, .lane = lane, .name = self->names[id]};
+}
+
+bool sim_plan_serves(const sim_plan_t *self, uint32_t host, uint32_t lane)
+{
+    bool beside = false;
+    for (uint32_t i = 0; i < self->first_join; i++) {
+        if (self->members[i].host != host)
+            continue;
+        if (self->members[i].lane == lane)
+            return true;
+        beside = true;
+    }
+    return !beside;
+}
+
+static void draw_members(sim_plan_t *self, sim_random_t *random)
+{
+    bool pool = self->hosts > 1 && self->operations && sim_chance(random, 60);
+    uint32_t pools = pool ? sim_between(random, 1, self->hosts > 3 ? 2 : 1) : 0;
+    uint32_t first_pool = self->hosts - pools; /* readers stand below it */
+    uint32_t reading = sim_between(random, 1, first_pool);
+    if (!pool && self->operations && reading > self->workers)
+        reading = self->workers;
+    uint32_t lane_host[SIM_LANES];
+    bool used[SIM_HOSTS] = {false};
+    for (uint32_t l = 0; l < self->lanes; l++) {
+        lane_host[l] = sim_below(random, reading);
+        used[lane_host[l]] = true;
+    }
+    for (uint32_t l = 0; l < self->lanes; l++)
+        for (uint32_t r = 0; r < self->readers; r++)
+            add(self, TND_ROLE_READER, lane_host[l], l, "read", l * self->readers + r);
+    self->first_join = self->member_count;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        add(self, TND_ROLE_JOIN,
+            sim_chance(random, 75) ? lane_host[l] : sim_below(random, self->hosts), l, "batch", l);
+    self->first_worker = self->member_count;
+    for (uint32_t w = 0, next = 0; w < self->workers; w++) {
+        uint32_t host = first_pool + sim_below(random, pools ? pools : 1);
+        if (!pool) {
+            while (!used[next % self->hosts])
+                next++;
+            host = next++ % self->hosts;
+        }
+        add(self, TND_ROLE_WORKER, host, 0, "prep", w);
+    }
+    self->first_feeder = self->member_count;
+    for (uint32_t f = 0, next = 0; f < self->feeders; f++) {
+        uint32_t left = self->feeders - f - 1;
+        uint32_t most = self->replicas - next - left;
+        uint32_t replicas = left == 0 ? most : sim_between(random, 1, most);
+        self->feeder_first[f] = next;
+        self->feeder_replicas[f] = replicas;
+        next += replicas;
+        add(self, TND_ROLE_FEEDER, sim_below(random, self->hosts), 0, "feed", f);
+    }
+    self->reducer = self->member_count;
+    if (self->reductions > 0)
+        add(self, TND_ROLE_REDUCER, sim_below(random, self->hosts), 0, "mean", 0);
+}
+
+static void draw_placement(sim_plan_t *self)
+{
+    static const uint32_t rows_choices[] = {1, 2, 3, 4, 6, 8, 13, 20, 50};
+    sim_random_t random = sim_random(self->seed, USE_PLACEMENT + 16 * (uint64_t)self->session);
+    self->hosts = sim_between(&random, 1, SIM_HOSTS);
+    self->readers = sim_chance(&random, 30) ? 2 : 1;
+    self->workers = self->operations ? sim_between(&random, 1, 7) : 0;
+    self->feeders = sim_between(&random, 1, self->replicas < 3 ? self->replicas : 3);
+    self->known = sim_chance(&random, 60);
+    self->eager_end = sim_chance(&random, 60);
+    /*  About a thousand blocks a run, whatever there is to read. */
+    uint64_t positions = 0;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        positions += (uint64_t)self->count[l] * self->epochs;
+    uint32_t fair = 1 + (uint32_t)(positions / 1200);
+    self->block_rows = sim_chance(&random, 75) ? sim_between(&random, fair, fair + 2)
+                                               : rows_choices[sim_below(&random, 9)];
+    if (self->block_rows * 1600 < positions)
+        self->block_rows = fair;
+    self->row_bytes = sim_between(&random, 1, 200);
+    uint64_t block_max = self->block_rows * self->row_bytes * self->more_most;
+    self->window_blocks =
+        sim_chance(&random, 30) ? sim_between(&random, 1, 4) : sim_between(&random, 4, 40);
+    self->window_bytes = block_max * sim_between(&random, 1, 2 * self->window_blocks);
+    self->queue_blocks = sim_between(&random, 1, 8);
+    self->queue_bytes = block_max * sim_between(&random, 1, 8);
+    self->block_ns = sim_chance(&random, 20) ? sim_between(&random, 50, 500) * us : 0;
+    self->depth = sim_between(&random, 1, 4);
+    self->unbooked_most = self->depth + sim_below(&random, 6);
+    self->link_timeout_ns = 100 * ms;
+    self->dead_after_ns = 1500 * ms;
+    self->latency_ns = sim_between(&random, 5, 300) * us;
+    self->jitter_ns = sim_between(&random, 0, 200) * us;
+    self->read_ns = sim_between(&random, 5, 200) * us;
+    self->apply_ns = sim_between(&random, 5, 600) * us;
+    self->step_ns = sim_between(&random, 5, 1000) * us;
+    draw_members(self, &random);
+    self->faults = sim_between(&random, 12, 20);
+    self->drain = sim_chance(&random, 7);
+    self->death = self->session == 0 && sim_chance(&random, 8);
+}
+
+void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
+{
+    memset(self, 0, sizeof *self);
+    self->seed = seed;
+    self->session = session;
+    draw_graph(self);
+    draw_placement(self);
+}

@@ -1,0 +1,73 @@
+/*  tests/sim/plan.h - what a seed stands for: a graph, a cluster, and how much goes wrong.
+ *
+ *  The graph depends on the seed alone, the placement on (seed, session): the second session of a
+ *  run that ended early continues the same stream on another cluster.
+ */
+#ifndef TND_SIM_PLAN_H
+#define TND_SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/core/join.h"
+#include "runtime/core/session.h"
+#include "tests/sim/random.h"
+
+enum {
+    SIM_HOSTS = 8,
+    SIM_LANES = 8,
+    SIM_EPOCHS = 3,
+    SIM_REPLICAS = 6,
+    SIM_ACTORS = 48,
+    SIM_LINKS = 320,
+    SIM_FAULTS = 24
+};
+
+typedef struct {
+    uint64_t seed;
+    uint32_t session;
+    /* the graph */
+    uint32_t lanes, epochs, replicas, reductions;
+    uint32_t size;
+    tnd_split_t split;
+    tnd_remainder_t remainder;
+    bool span_epochs, operations;
+    uint32_t count[SIM_LANES]; /* positions of an epoch */
+    uint32_t drop_percent, more_percent, more_most, bad_percent;
+    uint64_t steps_max;
+    /* the cluster */
+    uint32_t hosts, readers, workers, feeders; /* readers: of a lane */
+    bool known, eager_end; /* count is told; the last block of an epoch knows that it is */
+    uint32_t block_rows, window_blocks, queue_blocks, depth, unbooked_most;
+    uint64_t block_ns, row_bytes, window_bytes, queue_bytes;
+    uint32_t feeder_first[SIM_REPLICAS], feeder_replicas[SIM_REPLICAS];
+    uint64_t link_timeout_ns, dead_after_ns, latency_ns, jitter_ns, read_ns, apply_ns, step_ns;
+    tnd_member_t members[SIM_ACTORS];
+    uint32_t member_count, first_join, first_worker, first_feeder, reducer;
+    char names[SIM_ACTORS][16];
+    /* what happens */
+    uint32_t faults;
+    bool drain, death;
+} sim_plan_t;
+
+void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session);
+
+/*  How many rows come from a position: -1 if it is bad, 0 if an operation left it out. */
+int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
+
+/*  A row by its place; never two alike. */
+static inline uint64_t sim_row_id(uint32_t lane, uint32_t epoch, uint64_t index, uint32_t sub)
+{
+    return (uint64_t)lane << 56 | (uint64_t)epoch << 48 | index << 8 | sub;
+}
+
+/*  Bytes of a row in memory: at most row_bytes. */
+static inline uint64_t sim_row_bytes(const sim_plan_t *self, uint64_t id)
+{
+    return 1 + sim_mix(id ^ self->seed) % self->row_bytes;
+}
+
+/*  Whether a worker on `host` serves `lane`: one beside readers serves their lanes, others all. */
+bool sim_plan_serves(const sim_plan_t *self, uint32_t host, uint32_t lane);
+
+#endif

@@ -1,0 +1,163 @@
+/*  tests/sim/reference.c - what the stream of a plan must be. */
+#include "tests/sim/reference.h"
+
+#include <string.h>
+
+void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id)
+{
+    uint64_t low = sim_hash(rank, id), high = sim_mix(low ^ 0x5bd1e995u);
+    digest[0] += low;
+    digest[1] += high + (digest[0] < low);
+}
+
+uint64_t sim_tree_node(uint64_t left, uint64_t right)
+{
+    return sim_hash(left, right ^ 1);
+}
+
+uint64_t sim_tree(const uint64_t *leaves, uint32_t first, uint32_t count)
+{
+    if (count == 1)
+        return leaves[first];
+    uint32_t half = (count + 1) / 2;
+    return sim_tree_node(sim_tree(leaves, first, half),
+                         sim_tree(leaves, first + half, count - half));
+}
+
+uint64_t sim_leaf(uint64_t step, uint32_t slot, uint32_t replica, const uint64_t *ids,
+                  uint32_t count)
+{
+    uint64_t leaf = sim_hash(step * 4 + slot, replica);
+    for (uint32_t i = 0; i < count; i++)
+        leaf = sim_mix(leaf + ids[i]);
+    return leaf;
+}
+
+void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica, uint32_t *offset,
+                        uint32_t *count)
+{
+    uint32_t at = 0;
+    for (uint32_t r = 0; r <= replica; r++) {
+        uint32_t share = plan->size / plan->replicas + (r < plan->size % plan->replicas);
+        uint32_t filled = plan->remainder == TND_REMAINDER_PAD ? plan->size : rows;
+        if (plan->split == TND_SPLIT_REBATCH_LEGACY)
+            share = (filled + plan->replicas - 1) / plan->replicas;
+        *offset = at;
+        *count = share < rows - at ? share : rows - at;
+        at += *count;
+    }
+}
+
+static void make_lane(sim_reference_t *self, uint32_t lane, sim_store_t *store,
+                      uint64_t rows[SIM_EPOCHS])
+{
+    const sim_plan_t *plan = self->plan;
+    uint64_t stride = plan->count[lane] + 1, all = stride * plan->epochs;
+    self->rows_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
+    self->filtered_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
+    self->bad_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
+    self->lane_ids[lane] = sim_store_take(store, 1 + all * plan->more_most * sizeof(uint64_t));
+    uint64_t at = 0;
+    for (uint32_t e = 0; e < plan->epochs; e++) {
+        uint32_t made = 0, filtered = 0, bad = 0;
+        for (uint64_t p = 0; p < stride; p++) {
+            self->rows_before[lane][e * stride + p] = made;
+            self->filtered_before[lane][e * stride + p] = filtered;
+            self->bad_before[lane][e * stride + p] = bad;
+            if (p + 1 == stride)
+                break;
+            int32_t rows_here = sim_plan_made(plan, lane, e, p);
+            bad += rows_here < 0;
+            filtered += rows_here == 0;
+            for (int32_t j = 0; j < rows_here; j++, made++)
+                self->lane_ids[lane][at++] = sim_row_id(lane, e, p, (uint32_t)j);
+        }
+        rows[e] = made;
+    }
+}
+
+/*  One epoch (all of them, when the batches span epochs): the rows each lane has left. */
+static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_LANES],
+                       uint64_t at[SIM_LANES], uint64_t *dropped)
+{
+    const sim_plan_t *plan = self->plan;
+    uint32_t lanes = plan->lanes;
+    for (uint32_t s = 0;; s++) {
+        uint64_t all = 0, take[SIM_LANES], rows = 0;
+        for (uint32_t l = 0; l < lanes; l++)
+            all += left[l];
+        if (all == 0)
+            return;
+        for (uint32_t l = 0; l < lanes; l++) {
+            uint32_t turned = (l + s) % lanes;
+            uint64_t quota = plan->size / lanes + (turned < plan->size % lanes);
+            take[l] = quota < left[l] ? quota : left[l];
+            rows += take[l];
+        }
+        for (uint32_t l = 0; l < lanes; l++)
+            while (rows < plan->size && take[l] < left[l]) {
+                take[l]++;
+                rows++;
+            }
+        bool drop = rows < plan->size && plan->remainder == TND_REMAINDER_DROP;
+        sim_step_t *step = &self->steps[self->step_count];
+        *step = (sim_step_t){.first = self->rows, .rows = (uint32_t)rows, .epoch = epoch};
+        step->step_of_epoch = s;
+        step->last_of_epoch = all == rows;
+        sim_step_t *before = self->step_count ? step - 1 : NULL;
+        uint64_t digest[2] = {before ? before->digest[0] : 0, before ? before->digest[1] : 0};
+        for (uint32_t l = 0; l < lanes; l++) {
+            for (uint64_t i = 0; i < take[l] && !drop; i++) {
+                uint64_t id = self->lane_ids[l][at[l] + i];
+                sim_digest_add(digest, self->rows, id);
+                self->ids[self->rows++] = id;
+            }
+            at[l] += take[l];
+            left[l] -= take[l];
+            if (!drop)
+                self->taken[self->step_count * lanes + l] = at[l];
+        }
+        if (drop) {
+            /*  Booked with the step before it, which is the epoch's last; else with the next. */
+            *dropped += rows;
+            if (s > 0) {
+                before->last_of_epoch = true;
+                before->dropped = *dropped;
+                for (uint32_t l = 0; l < lanes; l++)
+                    self->taken[(self->step_count - 1) * lanes + l] = at[l];
+            }
+            continue;
+        }
+        memcpy(step->digest, digest, sizeof digest);
+        step->dropped = *dropped;
+        step->padded = before ? before->padded : 0;
+        if (plan->remainder == TND_REMAINDER_PAD)
+            step->padded += plan->size - rows;
+        self->step_count++;
+    }
+}
+
+void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store)
+{
+    memset(self, 0, sizeof *self);
+    self->plan = plan;
+    uint64_t rows[SIM_LANES][SIM_EPOCHS], all = 0;
+    for (uint32_t l = 0; l < plan->lanes; l++) {
+        make_lane(self, l, store, rows[l]);
+        for (uint32_t e = 0; e < plan->epochs; e++)
+            all += rows[l][e];
+    }
+    uint64_t steps = all / plan->size + plan->epochs + 1;
+    self->ids = sim_store_take(store, (all + 1) * sizeof *self->ids);
+    self->steps = sim_store_take(store, steps * sizeof *self->steps);
+    self->taken = sim_store_take(store, steps * plan->lanes * sizeof *self->taken);
+    uint64_t at[SIM_LANES] = {0}, dropped = 0;
+    for (uint32_t e = 0; e < (plan->span_epochs ? 1 : plan->epochs); e++) {
+        uint64_t left[SIM_LANES] = {0};
+        for (uint32_t l = 0; l < plan->lanes; l++)
+            for (uint32_t i = 0; i < plan->epochs; i++)
+                left[l] += i == e || plan->span_epochs ? rows[l][i] : 0;
+        make_steps(self, e, left, at, &dropped);
+    }
+    self->dropped_after = dropped;
+}

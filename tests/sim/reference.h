@@ -1,0 +1,48 @@
+/*  tests/sim/reference.h - what the stream of a plan must be, computed without blocks or time.
+ *
+ *  Shares no code with the core: it is what the core is compared with.
+ */
+#ifndef TND_SIM_REFERENCE_H
+#define TND_SIM_REFERENCE_H
+
+#include "tests/sim/plan.h"
+#include "tests/sim/store.h"
+
+typedef struct {
+    uint64_t first; /* row of the stream */
+    uint32_t rows, step_of_epoch, epoch;
+    bool last_of_epoch;
+    uint64_t digest[2]; /* of the stream up to and with this step */
+    uint64_t padded, dropped;
+} sim_step_t;
+
+typedef struct {
+    const sim_plan_t *plan;
+    uint64_t *ids; /* of the stream */
+    uint64_t rows;
+    sim_step_t *steps;
+    uint64_t step_count;
+    uint64_t dropped_after;        /* rows that remainder: drop leaves out, in all */
+    uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
+    uint64_t *taken;               /* step, lane: rows of the lane that are used up after it */
+    /* of each lane's position p of epoch e at [e * (count + 1) + p]: what stands before it */
+    uint32_t *rows_before[SIM_LANES], *filtered_before[SIM_LANES], *bad_before[SIM_LANES];
+} sim_reference_t;
+
+void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store);
+
+/*  What `replica` gets of a step: offset within the step, and how many. */
+void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica, uint32_t *offset,
+                        uint32_t *count);
+
+/*  One row at its place in the stream, as it enters the digest. */
+void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id);
+
+/*  The root of a reduction: all leaves, combined by halving. */
+uint64_t sim_tree(const uint64_t *leaves, uint32_t first, uint32_t count);
+uint64_t sim_tree_node(uint64_t left, uint64_t right);
+/*  What a replica posts to reduction `slot` of a step with these rows. */
+uint64_t sim_leaf(uint64_t step, uint32_t slot, uint32_t replica, const uint64_t *ids,
+                  uint32_t count);
+
+#endif

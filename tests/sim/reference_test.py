@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Compares the rows that simulated clusters commit with lanes_reference.py, which knows no blocks.
+
+usage: reference_test.py SIMULATE FROM COUNT
+"""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
+from lanes_reference import steps  # noqa: E402
+
+
+def cut(rows, plan):
+    """The rows of each replica: TensorFlow's two ways to cut a batch."""
+    size, replicas = plan["size"], plan["replicas"]
+    if plan["split"] == "rebatch_v2":
+        few, more = divmod(size, replicas)
+        parts = [few + 1] * more + [few] * (replicas - more)
+    else:
+        filled = size if plan["remainder"] == "pad" else len(rows)
+        parts = [-(-filled // replicas)] * replicas
+    result = []
+    for part in parts:
+        result.append(rows[:part])
+        rows = rows[part:]
+    return result
+
+
+def check(program, seed):
+    run = subprocess.run([program, "--seed", str(seed), "--json"], capture_output=True, text=True)
+    assert run.returncode == 0, "seed %d: %s" % (seed, run.stderr)
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    plan, committed = lines[0], {}
+    for line in lines[1:]:
+        key = line["step"], line["replica"]
+        assert committed.setdefault(key, line["rows"]) == line["rows"], "seed %d: %s twice" % (seed, key)
+    lanes = [[[[lane, epoch, index, sub] for index, made in enumerate(positions) for sub in range(made)]
+              for epoch, positions in enumerate(epochs)] for lane, epochs in enumerate(plan["made"])]
+    expected = steps(plan["size"], lanes, plan["remainder"], plan["span_epochs"])
+    if plan["steps_max"] is not None:
+        expected = expected[:plan["steps_max"]]
+    count = 1 + max((step for step, _ in committed), default=-1)
+    assert count == len(expected) or plan["drain"], "seed %d: %d of %d steps" % (seed, count, len(expected))
+    for number, rows in enumerate(expected[:count]):
+        for replica, part in enumerate(cut(rows, plan)):
+            assert committed[number, replica] == part, "seed %d step %d replica %d" % (seed, number, replica)
+    return count
+
+
+def main():
+    program, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    compared = sum(check(program, seed) for seed in range(first, first + count))
+    assert compared > 0
+    print("seeds %d to %d: %d steps are the reference's" % (first, first + count - 1, compared))
+
+
+if __name__ == "__main__":
+    main()
