@@ -57,9 +57,10 @@ typedef struct tnd_op {
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
     /*  Columns that pass unchanged may be shared: out->columns[i] = in->columns[j].  Others are
-     *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed).  Sets out->rows; fills sample and origin of each row unless neither DROPS
-     *  nor EXPANDS is declared (then they are the input's).  A failure, which FAILS declares, says what is
-     *  wrong with a row: it is bad.
+     *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed).
+     *  Sets out->rows; fills sample and origin of each row unless neither DROPS nor EXPANDS is
+     *  declared (then they are the input's).  A failure, which FAILS declares, says what is wrong
+     *  with a row: it is bad.
      */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);

@@ -9,7 +9,9 @@
  *      if (tnd_session_open(&session, graph, NULL) != TND_OK)
  *          return fputs(tnd_graph_errors(graph), stderr), 78;
  *      tnd_feed_t *feed = tnd_session_feed(session, "feed");
- *      while (tnd_feed_next(feed) == TND_OK && tnd_feed_run(feed, step, apply, models) == TND_OK) {}
+ *      while (tnd_feed_next(feed) == TND_OK)
+ *          if (tnd_feed_run(feed, step, apply, models) != TND_OK)
+ *              break;
  *      return tnd_session_destroy(&session) == TND_OK ? 0 : 1;
  *
  *  Ownership: what a function returns as a const pointer belongs to the object it was asked of and
@@ -76,7 +78,7 @@ typedef struct tnd_session tnd_session_t;
 typedef struct tnd_feed tnd_feed_t;
 typedef struct tnd_replica tnd_replica_t;
 
-/* --- graph: errors are kept and reported together; no call needs a test of its own ------------ */
+/* --- graph: errors are kept and reported together; no call needs a test of its own --- */
 
 TND_API tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed);
 /*  A topology file and its overlays, in order. */
@@ -96,7 +98,7 @@ TND_API tnd_status_t tnd_graph_check(tnd_graph_t *graph);
 TND_API const char *tnd_graph_errors(const tnd_graph_t *graph);
 TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 
-/* --- session: this process's part of a run ----------------------------------------------------- */
+/* --- session: this process's part of a run --- */
 
 /*  Starts host `host` of the graph; NULL: the only one.  The graph must outlive the session.
  *  TND_FAILED: tnd_graph_errors says why; *session_p is NULL.
@@ -118,7 +120,7 @@ TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The run's outcome: TND_OK, TND_STOPPED (drained), TND_FAILED. */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
-/* --- feed: pull global steps; one caller thread ------------------------------------------------ */
+/* --- feed: pull global steps; one caller thread --- */
 
 /*  The next global step; commits the one before.  TND_END after the last one, TND_STOPPED after a
  *  drain, TND_FAILED with tnd_session_error.
@@ -137,7 +139,7 @@ TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, ui
 /*  Steps of one epoch; UINT64_MAX when that is not known before its end. */
 TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
 
-/* --- replica: valid inside step and apply ------------------------------------------------------ */
+/* --- replica: valid inside step and apply --- */
 
 TND_API uint32_t tnd_replica_id(const tnd_replica_t *replica);    /* logical */
 TND_API uint64_t tnd_replica_step(const tnd_replica_t *replica);  /* over the run, from 0 */
@@ -145,7 +147,7 @@ TND_API uint64_t tnd_replica_epoch(const tnd_replica_t *replica); /* from 0 */
 TND_API bool tnd_replica_last(const tnd_replica_t *replica);      /* step of its epoch */
 TND_API size_t tnd_replica_rows(const tnd_replica_t *replica);    /* of weight 1; 0 is possible */
 TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zeros behind them */
-/*  The rows of a column, packed, aligned to 64 bytes, in memory of its device; NULL: no such one. */
+/*  The rows of a column, packed, aligned to 64 bytes, in its device's memory; NULL: no such one. */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
 /*  Type and shape of one row of that column; false: no such one.  `shape` has room for 8. */
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
@@ -157,13 +159,13 @@ TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tn
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,
                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
                                         size_t count);
-/*  A number for progress, metrics and report: the weighted mean over replicas and steps is shown. */
+/*  A number for progress, metrics and report: its weighted mean over replicas and steps. */
 TND_API void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum,
                                 double weight);
 /*  The text of a failure, for a step that is about to return TND_FAILED. */
 TND_API void tnd_replica_error(tnd_replica_t *replica, const char *text);
 
-/* --- step plugins: NAME.so exports `const tnd_step_ops_t tnd_step_NAME` ------------------------ */
+/* --- step plugins: NAME.so exports `const tnd_step_ops_t tnd_step_NAME` --- */
 
 /*  One model a logical replica.  `options` is the text of the step's options in the topology file
  *  ("{hidden: 128}", "" if none).  open, step, apply, evaluate run on the thread of the replica's

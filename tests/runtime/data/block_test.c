@@ -8,7 +8,6 @@
 
 #include <criterion/criterion.h>
 
-
 static tnd_schema_t schema_of(size_t row_bytes)
 {
     tnd_schema_t schema = {0};
