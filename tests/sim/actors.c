@@ -30,7 +30,7 @@ static void own(sim_t *self, void *payload, uint32_t from, uint32_t to)
         return;
     if (it->holder != from)
         sim_violate(self, "%s passes on a payload that it does not hold", sim_name(self, from));
-    it->holder = to;
+    sim_hold(self, it, to);
 }
 
 /*  What a machine of a join or a feeder refuses ends a real run: here nothing may be refused. */
@@ -52,7 +52,7 @@ static void make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
         rows += made > 0 ? (uint32_t)made : 0;
         bad += made < 0;
     }
-    sim_payload_t *payload = sim_payload_new(&self->store, rows, bad, id);
+    sim_payload_t *payload = sim_payload(self, rows, bad, id);
     note->payload = payload;
     note->rows = rows;
     note->bad_count = bad;
@@ -91,7 +91,7 @@ static void read_positions(sim_t *self, uint32_t id, sim_actor_t *actor)
                     ((plan->known || plan->eager_end) && first + msg.block.count >= all);
     msg.block.work_ns = plan->read_ns;
     if (plan->operations) {
-        msg.block.payload = sim_payload_new(&self->store, 0, 0, id);
+        msg.block.payload = sim_payload(self, 0, 0, id);
         msg.block.rows = msg.block.count;
         msg.block.bytes = msg.block.count * plan->row_bytes;
     } else {
@@ -169,7 +169,7 @@ static void run_worker(sim_t *self, uint32_t id, sim_actor_t *actor)
 
 static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
 {
-    sim_payload_t *slice = sim_payload_new(&self->store, effect->msg.slice.rows, 0, id);
+    sim_payload_t *slice = sim_payload(self, effect->msg.slice.rows, 0, id);
     uint32_t at = 0;
     for (uint32_t i = 0; i < effect->piece_count; i++) {
         const tnd_piece_t *piece = &effect->pieces[i];
@@ -226,7 +226,7 @@ static void post(sim_t *self, uint32_t id, const sim_round_t *round)
         msg.post.first = first + r;
         msg.post.count = whole ? count : 1;
         msg.post.weight = whole ? round->rows : 1;
-        sim_payload_t *payload = sim_payload_new(&self->store, 0, 0, SIM_FLYING);
+        sim_payload_t *payload = sim_payload(self, 0, 0, SIM_FLYING);
         payload->value = whole ? sim_tree(round->leaves, 0, count) : round->leaves[r];
         msg.post.payload = payload;
         link_to(self, id, plan->reducer, &msg);
@@ -428,7 +428,7 @@ static void run_reducer(sim_t *self, uint32_t id, sim_actor_t *actor)
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             if (effect.msg.kind == TND_MSG_RESULT) {
-                sim_payload_t *copy = sim_payload_new(&self->store, 0, 0, SIM_FLYING);
+                sim_payload_t *copy = sim_payload(self, 0, 0, SIM_FLYING);
                 copy->value = ((sim_payload_t *)effect.msg.post.payload)->value;
                 effect.msg.post.payload = copy;
             } else {
@@ -441,7 +441,7 @@ static void run_reducer(sim_t *self, uint32_t id, sim_actor_t *actor)
             tnd_post_note_t posts[SIM_REPLICAS];
             uint32_t count = tnd_rounds_nodes(actor->machine, effect.msg.post.round,
                                               effect.msg.post.reducer_slot, posts, SIM_REPLICAS);
-            sim_payload_t *root = sim_payload_new(&self->store, 0, 0, id);
+            sim_payload_t *root = sim_payload(self, 0, 0, id);
             root->value = combine(posts, count, 0, self->plan.replicas);
             tnd_rounds_reduced(actor->machine, &effect.msg, root);
             break;
@@ -836,6 +836,7 @@ void sim_actor_dies(sim_t *self, uint32_t id)
         return;
     sim_say(self, "%s dies", sim_name(self, id));
     actor->alive = actor->busy = false;
+    actor->payloads = 0;
     while (actor->inbox != SIM_NONE) {
         uint32_t parcel = actor->inbox;
         actor->inbox = self->parcels[parcel].next;

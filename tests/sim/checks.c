@@ -38,6 +38,21 @@ static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
                     tnd_order_used_blocks(order), self->plan.window_blocks);
 }
 
+/*  How many payloads an actor may hold: more is a leak. */
+static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
+{
+    switch ((tnd_role_t)actor->role) {
+    case TND_ROLE_WORKER:
+        return tnd_queue_waiting(actor->machine) + (actor->busy ? 1 : 0);
+    case TND_ROLE_JOIN:
+        return tnd_order_used_blocks(tnd_join_order(actor->machine));
+    case TND_ROLE_REDUCER:
+        return 2 * (self->plan.depth + 1) * self->plan.reductions * (self->plan.replicas + 1);
+    default:
+        return 0;
+    }
+}
+
 void sim_check_actor(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];
@@ -51,6 +66,9 @@ void sim_check_actor(sim_t *self, uint32_t id)
     else if (actor->role == TND_ROLE_FEEDER &&
              tnd_feed_held(actor->machine) > tnd_feed_committed(actor->machine) + self->plan.depth)
         sim_violate(self, "%s holds more steps than it has slots", sim_name(self, id));
+    if ((actor->inbox == SIM_NONE || actor->busy) && actor->payloads > payloads_most(self, actor))
+        sim_violate(self, "%s holds %u payloads, %u more than it can know of", sim_name(self, id),
+                    actor->payloads, actor->payloads - payloads_most(self, actor));
     if (!actor->busy && sim_actor_blocked_on(self, id) == 0)
         sim_violate(self, "%s waits for nothing and does nothing", sim_name(self, id));
 }

@@ -68,6 +68,22 @@ void sim_parcel_done(sim_t *self, uint32_t index)
     self->parcel_unused = index;
 }
 
+sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder)
+{
+    if (holder < SIM_ACTORS)
+        self->actors[holder].payloads++;
+    return sim_payload_new(&self->store, rows, bad, holder);
+}
+
+void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder)
+{
+    if (payload->holder < SIM_ACTORS)
+        self->actors[payload->holder].payloads--;
+    if (holder < SIM_ACTORS)
+        self->actors[holder].payloads++;
+    payload->holder = holder;
+}
+
 void sim_free(sim_t *self, void *payload, uint32_t holder)
 {
     sim_payload_t *it = payload;
@@ -76,8 +92,10 @@ void sim_free(sim_t *self, void *payload, uint32_t holder)
     if (it->holder != holder)
         sim_violate(self, "%s gives back a payload that it does not hold",
                     holder == SIM_FLYING ? "the network" : sim_name(self, holder));
-    else
+    else {
+        sim_hold(self, it, SIM_FREED);
         sim_payload_free(&self->store, it);
+    }
 }
 
 void sim_free_msg(sim_t *self, tnd_msg_t *msg)
@@ -680,6 +698,9 @@ static void run_session(sim_t *self)
     tnd_session_state_t state = tnd_session_state(self->session);
     if (!self->leader_dead && state == TND_SESSION_FAILED && !self->feeder_dead)
         sim_violate(self, "the run failed: %s", tnd_session_why(self->session));
+    if (self->feeder_dead && state == TND_SESSION_FAILED &&
+        !strstr(tnd_session_why(self->session), "feed."))
+        sim_violate(self, "a feeder died, but the run says: %s", tnd_session_why(self->session));
     if (state == TND_SESSION_DONE)
         sim_check_end(self);
 }

@@ -114,6 +114,7 @@ typedef struct {
     void *machine;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
+    uint32_t payloads; /* that this life holds */
     tnd_effect_t work; /* under way when busy */
     uint16_t links[SIM_ACTORS];
     uint32_t link_count;
@@ -211,6 +212,9 @@ void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf,
 const char *sim_name(sim_t *self, uint32_t actor);
 uint64_t sim_clock(const sim_t *self, uint32_t host);
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
+/*  Payloads have one holder at a time; it is known how many each actor has. */
+sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);
+void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);
 void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
