@@ -277,6 +277,7 @@ static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
             round->leaves[r] = sim_leaf(slot->step, k, plan->feeder_first[feeder] + r, slot->ids[r],
                                         slot->count[r]);
         actor->reductions_open++;
+        actor->rounds_open++;
         post(self, id, round);
     }
 }
@@ -286,6 +287,10 @@ void sim_actor_device(sim_t *self, uint32_t id)
     sim_actor_t *actor = &self->actors[id];
     sim_slot_t *slot = slot_of(actor);
     if (!actor->device_applies && self->plan.reductions > 0) {
+        /*  What is not closed is kept, so there is a most of it. */
+        actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
+        if (actor->device_waits)
+            return;
         actor->device_applies = true;
         reduce(self, id, actor);
         return;
@@ -669,8 +674,12 @@ static void feeder_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
         if (round->open && round->round == msg->post.round && !round->got)
             sim_violate(self, "%s is told that round %llu is closed before it has its result",
                         sim_name(self, id), (unsigned long long)msg->post.round);
-        if (round->round == msg->post.round)
+        if (round->open && round->round == msg->post.round) {
             round->open = false;
+            actor->rounds_open--;
+        }
+        if (actor->device_waits)
+            sim_actor_device(self, id);
         break;
     }
     default:

@@ -125,8 +125,9 @@ typedef struct {
     /* feeder */
     sim_slot_t slots[SIM_DEPTH];
     uint32_t ready[SIM_DEPTH], ready_count;
-    bool device_busy, device_applies;
-    uint32_t reductions_open;
+    bool device_busy, device_applies, device_waits;
+    uint32_t reductions_open; /* of the step under way, without their result */
+    uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
     uint64_t committed; /* steps that were checked */
 } sim_actor_t;
