@@ -17,6 +17,9 @@ enum { NO_SLOT = UINT32_MAX };
  */
 static const uint64_t meet_spin_ns = 50000, work_spin_ns = 5000;
 
+/*  How long the actor may not have heard of a finished step while others run. */
+static const uint64_t tell_ns = 2000000;
+
 static void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
@@ -225,13 +228,27 @@ static bool has_work(const void *context)
            atomic_load_explicit(&awaited->crew->published, memory_order_acquire) > awaited->number;
 }
 
+/*  Whether the actor should hear now of what is finished: it is woken for several short steps at a
+ *  time, but never while the crew has nothing else to do, and not late.
+ */
+static bool worth_telling(tnd_crew_t *self, uint64_t finished)
+{
+    uint64_t now = tnd_clock_now();
+    if (finished < atomic_load_explicit(&self->published, memory_order_relaxed) &&
+        finished - self->told < self->config.depth / 2 && now - self->told_ns < tell_ns)
+        return false;
+    self->told = finished;
+    self->told_ns = now;
+    return true;
+}
+
 static void finish(tnd_crew_t *self)
 {
-    atomic_fetch_add_explicit(&self->finished, 1, memory_order_release);
-    if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
-        tnd_crew_wake(self);
-    else
+    uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
+    if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
         tnd_gate_open(&self->program);
+    else if (worth_telling(self, finished))
+        tnd_crew_wake(self);
 }
 
 static void *worker_main(void *context)

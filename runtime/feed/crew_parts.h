@@ -97,8 +97,9 @@ struct tnd_crew {
     _Atomic int over; /* a status; TND_OK: not yet */
     _Atomic bool failed, stopped;
     _Atomic uint64_t ready, published, finished, retired;
-    uint64_t consumed;   /* by the actor */
-    uint64_t taken, ran; /* by the program */
+    uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers */
+    uint64_t consumed;      /* by the actor */
+    uint64_t taken, ran;    /* by the program */
 
     pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
     bool deaf;

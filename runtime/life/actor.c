@@ -24,6 +24,18 @@ enum { ARRIVALS_A_ROUND = 64 };
 /*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
 static const uint64_t nap_ns = 200000000;
 
+/*  What is done and only wants to be booked is said by the dozen: it wakes the host and the leader.
+ *  Nobody waits for a single one of these words, and none waits longer than this.
+ */
+enum { WORDS_MAX = 32 };
+
+static const uint64_t words_ns = 5000000;
+
+typedef struct {
+    tnd_msg_t msg;
+    tnd_carry_t carry;
+} word_t;
+
 struct tnd_actor {
     tnd_actor_config_t config;
     const tnd_plan_t *plan;
@@ -35,6 +47,9 @@ struct tnd_actor {
     pthread_t thread;
     _Atomic bool stopping, over;
     uint64_t cpu_read_ns;
+    word_t words[WORDS_MAX];
+    uint32_t word_count;
+    uint64_t words_due_ns; /* when the first of them has waited long enough */
 
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
     pthread_cond_t changed;
@@ -122,14 +137,50 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
     return tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
 }
 
+static void send_control(tnd_actor_t *self, tnd_msg_t *msg, tnd_carry_t carry)
+{
+    /* The host's end is in this process: it is away only while the host is ending. */
+    if (tnd_hub_send(self->hub, PORT_CONTROL, tnd_host_id(self->config.instance->host), msg,
+                     carry) != TND_OK)
+        tnd_msg_drop(msg, carry);
+}
+
+static void say_words(tnd_actor_t *self)
+{
+    for (uint32_t i = 0; i < self->word_count; i++)
+        send_control(self, &self->words[i].msg, self->words[i].carry);
+    self->word_count = 0;
+}
+
+/*  A later HELD says all that an earlier one did. */
+static bool replaces_word(tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    for (uint32_t i = 0; msg->kind == TND_MSG_HELD && i < self->word_count; i++)
+        if (self->words[i].msg.kind == TND_MSG_HELD) {
+            self->words[i].msg = *msg;
+            return true;
+        }
+    return false;
+}
+
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     tnd_msg_t stamped = *msg;
     stamped.from = self->id;
-    /* The host's end is in this process: it is away only while the host is ending. */
-    if (tnd_hub_send(self->hub, PORT_CONTROL, tnd_host_id(self->config.instance->host), &stamped,
-                     carry) != TND_OK)
-        tnd_msg_drop(&stamped, carry);
+    bool can_wait =
+        msg->kind == TND_MSG_PART || msg->kind == TND_MSG_HELD || msg->kind == TND_MSG_COMMIT;
+    if (!can_wait) {
+        say_words(self);
+        send_control(self, &stamped, carry);
+        return;
+    }
+    if (replaces_word(self, &stamped))
+        return;
+    if (self->word_count == WORDS_MAX)
+        say_words(self);
+    if (self->word_count == 0)
+        self->words_due_ns = tnd_clock_now() + words_ns;
+    self->words[self->word_count++] = (word_t){stamped, carry};
 }
 
 void tnd_actor_rebirth(tnd_actor_t *self)
@@ -356,13 +407,18 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
         tnd_count(&statistics->progress, 1);
+        uint64_t now = tnd_clock_now();
+        if (self->word_count > 0 && now >= self->words_due_ns)
+            say_words(self);
         if (any || more)
             continue;
-        uint64_t now = tnd_clock_now();
+        uint64_t wake = now + nap_ns;
+        if (self->word_count > 0 && self->words_due_ns < wake)
+            wake = self->words_due_ns;
         tnd_statistics_state(statistics, TND_STATE_WAITING,
                              self->config.kind->blocked_on(self->state), now);
         count_time(self);
-        TND_TRY(tnd_hub_wait(self->hub, now + nap_ns));
+        TND_TRY(tnd_hub_wait(self->hub, wake));
     }
     return TND_OK;
 }
@@ -401,6 +457,7 @@ static void *actor_main(void *context)
     bool failed = status != TND_OK && status != TND_STOPPED;
     self->config.kind->fini(self->state);
     if (self->hub != NULL) {
+        say_words(self);
         tnd_hub_counts_t counts;
         tnd_hub_counts(self->hub, &counts);
         tnd_count(&self->config.statistics->bytes_copied, counts.bytes_copied);
