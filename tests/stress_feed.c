@@ -1,0 +1,73 @@
+/*  tests/stress_feed.c - device threads, the actor and a program at once, for the sanitizers. */
+#include <pthread.h>
+
+#include "tests/runtime/feed/crewed.h"
+
+enum { STEPS = 600, DEPTH = 3 };
+
+typedef struct {
+    crewed_t *crewed;
+    uint64_t pulled;
+} program_t;
+
+static void *pull(void *context)
+{
+    program_t *self = context;
+    while (tnd_crew_next(self->crewed->crew) == TND_OK) {
+        if (self->pulled % 5 != 4 && /* a step may be left out */
+            tnd_crew_run(self->crewed->crew, &self->crewed->task) != TND_OK)
+            break;
+        self->pulled++;
+    }
+    return NULL;
+}
+
+/*  The actor's part while a program pulls, up to `steps`; then the end, or a stop in the middle. */
+static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
+{
+    program_t program = {.crewed = crewed_new(0, 4, devices, DEPTH)};
+    crewed_t *crewed = program.crewed;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, pull, &program) != 0)
+        abort();
+    uint64_t fed = 0, taken = 0;
+    while (taken < steps) {
+        tnd_done_t done;
+        while (fed < steps && fed - taken < DEPTH)
+            crewed_feed(crewed, fed++, DEPTH);
+        if (tnd_crew_done(crewed->crew, &done))
+            taken++;
+        else if (stop && taken > steps / 2)
+            break;
+        sched_yield();
+    }
+    if (stop)
+        tnd_crew_stop(crewed->crew);
+    else
+        tnd_crew_over(crewed->crew, TND_END);
+    pthread_join(thread, NULL);
+    assert(stop || program.pulled == steps);
+    crewed_destroy(crewed);
+}
+
+int main(void)
+{
+    for (uint32_t devices = 1; devices <= 4; devices++) {
+        crewed_t *crewed = crewed_new(0, 4, devices, DEPTH);
+        crewed_run(crewed, STEPS, DEPTH);
+        assert(tnd_crew_error(crewed->crew) == NULL);
+        assert(memcmp(crewed->weights[0], crewed->weights[3], sizeof crewed->weights[0]) == 0);
+        crewed_destroy(crewed);
+
+        crewed = crewed_new(0, 4, devices, DEPTH);
+        crewed->fail_at = STEPS / 2;
+        crewed_run(crewed, STEPS, DEPTH);
+        assert(tnd_crew_error(crewed->crew) != NULL);
+        crewed_destroy(crewed);
+
+        run_pulled(devices, STEPS / 4, false);
+        run_pulled(devices, STEPS / 4, true);
+    }
+    puts("stress_feed: well");
+    return 0;
+}
