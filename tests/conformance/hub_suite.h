@@ -507,13 +507,13 @@ Test(hub, an_idle_link_stays_up_because_its_ends_ping)
     static stage_t stage;
     static site_t join, worker;
     stage_open(&stage);
-    site_open_patient(&join, &stage, JOIN, 1, 100000000);
-    site_open_patient(&worker, &stage, WORKER, 1, 100000000);
+    site_open_patient(&join, &stage, JOIN, 1, 400000000);
+    site_open_patient(&worker, &stage, WORKER, 1, 400000000);
     site_bind(&join, &stage.terms);
     site_connect(&worker, &stage.terms);
     run_until(&worker, &join, &worker.ups, 1);
 
-    uint64_t until = stage_now(&stage) + 500000000;
+    uint64_t until = stage_now(&stage) + 1000000000;
     while (stage_now(&stage) < until) {
         while (site_step(&join) || site_step(&worker))
             continue;
