@@ -48,7 +48,7 @@ void sim_faults_plan(sim_t *self)
     for (uint32_t i = 0; i < plan->faults; i++)
         self->fault_at_blocks[i] = self->blocks + expected *
                                                       (i * 60 + sim_below(&self->bad_luck, 60)) /
-                                                      (plan->faults * 70);
+                                                      (plan->faults * 90);
     self->drained = false;
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
@@ -72,7 +72,7 @@ void sim_faults_block(sim_t *self)
     }
     if (!self->fault_due && self->fault_next < self->plan.faults &&
         self->blocks >= self->fault_at_blocks[self->fault_next])
-        strike_soon(self, 2 * ms);
+        strike_soon(self, ms / 2);
 }
 
 static uint32_t any_actor(sim_t *self, tnd_role_t role)

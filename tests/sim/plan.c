@@ -165,9 +165,9 @@ static void draw_placement(sim_plan_t *self)
     self->apply_ns = sim_between(&random, 5, 600) * us;
     self->step_ns = sim_between(&random, 5, 1000) * us;
     draw_members(self, &random);
-    self->faults = sim_between(&random, 12, 20);
+    self->faults = sim_between(&random, 14, 23);
     self->drain = sim_chance(&random, 7);
-    self->death = self->session == 0 && sim_chance(&random, 8);
+    self->death = self->session == 0 && sim_chance(&random, 12);
 }
 
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
