@@ -490,7 +490,7 @@ static bool is_turned_away(const binder_t *self, uint64_t hash)
  *  much of it was read already.  Peers of the first ZMTP do not say by which descriptor they came:
  *  then all who have not said who they are have to go; those who mean well come again.
  */
-static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *from,
+static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *from, bool answered,
                       const char *why)
 {
     if (is_turned_away(binder, hash))
@@ -503,6 +503,8 @@ static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *f
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
     tnd_peers_turned_away(&self->peers, binder->port, TND_NOBODY, text);
+    if (answered)
+        return; /* it goes by itself, or as one who has not said who he is */
     for (uint32_t i = 0; i < binder->visitor_count; i++) {
         visitor_t *visitor = &binder->visitors[i];
         if (!visitor->known && (fd < 0 || visitor->fd == fd)) {
@@ -519,6 +521,16 @@ static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *hello, cons
     tnd_msg_t refuse = {
         .kind = TND_MSG_REFUSE, .from = self->config.self, .to = hello->from, .refuse.why = why};
     (void)carry_over(self, &nobody, &refuse, TND_CARRY_NOTHING);
+}
+
+/*  Every version begins its headers with the version: the peer can read that much of a refusal. */
+static void answer_other_version(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id,
+                                 const char *why)
+{
+    route_t *route = new_route(binder, hash, id, -1);
+    tnd_msg_t unread = {.from = TND_NOBODY};
+    say_refuse(self, route, &unread, why);
+    free(route);
 }
 
 /*  The first message of a connection to a bound port. */
@@ -617,7 +629,9 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
     if (peer == NULL) {
         if (status != TND_OK && binder != NULL) {
             drain_watch(self, source);
-            turn_away(self, binder, hash, &parts[0], error.text);
+            if (status == TND_REFUSED && !is_turned_away(binder, hash))
+                answer_other_version(self, binder, hash, id, error.text);
+            turn_away(self, binder, hash, &parts[0], status == TND_REFUSED, error.text);
         }
         return false;
     }

@@ -298,11 +298,13 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
     if (size > TND_WIRE_BYTES_MAX || !read_array(&reader, &count) || count < PREFIX_FIELDS ||
         !read_uint(&reader, UINT8_MAX, &version))
         return tnd_fail(error, "the bytes are not a message header");
-    if (version != TND_WIRE_VERSION)
-        return tnd_fail(error,
-                        "the peer speaks wire version %u, this program version %u: install the "
-                        "same release on both hosts",
-                        (unsigned)version, TND_WIRE_VERSION);
+    if (version != TND_WIRE_VERSION) {
+        (void)tnd_fail(error,
+                       "the peer speaks wire version %u, this program version %u: install the "
+                       "same release on both hosts",
+                       (unsigned)version, TND_WIRE_VERSION);
+        return TND_REFUSED;
+    }
     if (!read_uint(&reader, TND_MSG_KINDS - 1, &kind) ||
         !read_uint(&reader, FORM_ORIGIN | TND_CARRY_CURSOR, &shape) ||
         !read_uint(&reader, UINT32_MAX, &generation) || !read_uint(&reader, UINT32_MAX, &from) ||

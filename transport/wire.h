@@ -28,8 +28,8 @@ typedef struct {
 size_t tnd_wire_encode(const tnd_msg_t *msg, tnd_carry_t carry, uint8_t bytes[TND_WIRE_BYTES_MAX]);
 
 /*  Reads a header.  Pointers of the message are NULL, but for the text of a REFUSE, which is valid
- *  as long as `form`.  TND_FAILED: not a header of this version, cut short, out of range or with
- *  bytes left over.
+ *  as long as `form`.  TND_REFUSED: a header of another version.  TND_FAILED: not a header, cut
+ *  short, out of range or with bytes left over.
  */
 tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *bytes, size_t size,
                              tnd_error_t *error) TND_CHECKED;

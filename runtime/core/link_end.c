@@ -63,31 +63,30 @@ static void keep_why(tnd_end_t *self, const char *why)
 static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
 {
     const tnd_terms_t *ours = &self->config.terms;
-    const unsigned peer = self->config.peer, here = self->config.self;
     tnd_error_t error;
 
     if (differ(ours->abi, theirs->abi))
         tnd_fail(&error,
-                 "actor %u speaks wire version %u, actor %u version %u: install the same release "
-                 "on both hosts",
-                 peer, theirs->abi, here, ours->abi);
+                 "the side that connects speaks wire version %u, the side that listens version %u: "
+                 "install the same release on both hosts",
+                 theirs->abi, ours->abi);
     else if (differ(ours->graph[0], theirs->graph[0]) || differ(ours->graph[1], theirs->graph[1]))
         tnd_fail(&error,
-                 "actor %u runs another graph (%016llx%016llx) than actor %u (%016llx%016llx): "
-                 "start both from the same topology file",
-                 peer, (unsigned long long)theirs->graph[1], (unsigned long long)theirs->graph[0],
-                 here, (unsigned long long)ours->graph[1], (unsigned long long)ours->graph[0]);
+                 "the side that connects runs another graph (%016llx%016llx) than the side that "
+                 "listens (%016llx%016llx): start both from the same topology file",
+                 (unsigned long long)theirs->graph[1], (unsigned long long)theirs->graph[0],
+                 (unsigned long long)ours->graph[1], (unsigned long long)ours->graph[0]);
     else if (differ(ours->schema, theirs->schema))
         tnd_fail(&error,
-                 "actor %u sends or expects rows of another schema (%016llx) than actor %u "
-                 "(%016llx): compare their data and operations",
-                 peer, (unsigned long long)theirs->schema, here, (unsigned long long)ours->schema);
+                 "the side that connects has rows of another schema (%016llx) than the side that "
+                 "listens (%016llx): compare their data and operations",
+                 (unsigned long long)theirs->schema, (unsigned long long)ours->schema);
     else if (differ(ours->numeric, theirs->numeric) && !ours->tolerant && !theirs->tolerant)
         tnd_fail(&error,
-                 "actor %u computes its operations with other bits (%016llx) than actor %u "
-                 "(%016llx): use the same build, or allow it by `numeric: tolerant`",
-                 peer, (unsigned long long)theirs->numeric, here,
-                 (unsigned long long)ours->numeric);
+                 "the side that connects computes its operations with other bits (%016llx) than "
+                 "the side that listens (%016llx): use the same build, or allow it by `numeric: "
+                 "tolerant`",
+                 (unsigned long long)theirs->numeric, (unsigned long long)ours->numeric);
     else
         return true;
     keep_why(self, error.text);

@@ -183,6 +183,13 @@ void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now)
     it->lost = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         actor_t *actor = &self->actors[i];
+        if (self->config.members[i].host == host &&
+            self->config.members[i].role == TND_ROLE_FEEDER) {
+            /* What it was told may be lost, and once all is over no rewind follows. */
+            actor->booked_told = 0;
+            actor->end_told = false;
+            self->tell = true;
+        }
         if (self->config.members[i].host != host || !actor->restart_sent)
             continue;
         actor->restart_sent = false;

@@ -14,6 +14,7 @@
 
 #include "runtime/life/clock.h"
 #include "runtime/life/host.h"
+#include "runtime/life/note.h"
 
 /*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
 enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };
@@ -46,6 +47,7 @@ struct tnd_actor {
     uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
     pthread_t thread;
     _Atomic bool stopping, over;
+    bool stranger_said;
     uint64_t cpu_read_ns;
     word_t words[WORDS_MAX];
     uint32_t word_count;
@@ -54,7 +56,7 @@ struct tnd_actor {
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
     pthread_cond_t changed;
     tnd_actor_phase_t phase;
-    bool go, joined;
+    bool go, joined, refused;
     tnd_error_t error;
     tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
     uint32_t endpoint_count;
@@ -203,7 +205,7 @@ static void set_phase(tnd_actor_t *self, tnd_actor_phase_t phase)
 static bool peer_busy(void *context, tnd_actor_id_t peer)
 {
     tnd_actor_t *self = context;
-    return tnd_host_busy(self->config.host, peer);
+    return tnd_host_excuses(self->config.host, peer);
 }
 
 /*  Rows that come in from a batcher are those that are fed; so are those that a worker sends. */
@@ -371,6 +373,37 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
 /* --- life --------------------------------------------------------------------------------------
  */
 
+/*  Whether this actor connects to the peer, because the leader told it to, rather than the other
+ * way round.
+ */
+static bool dials(const tnd_actor_t *self, const tnd_arrival_t *arrival)
+{
+    if (arrival->port == PORT_CONTROL)
+        return true;
+    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        bool out = edge->from == self->id;
+        if ((out || edge->to == self->id) && edge->from_connects == out &&
+            arrival->peer == (out ? edge->to : edge->from) && arrival->port == edge_port(edge, out))
+            return true;
+    }
+    return false;
+}
+
+/*  Whoever came and did not fit was told why; the run goes on without it.  Those without a name are
+ *  spoken of once, however many try.
+ */
+static void warn(tnd_actor_t *self, const tnd_arrival_t *arrival)
+{
+    if (arrival->peer == TND_NOBODY && self->stranger_said)
+        return;
+    self->stranger_said = self->stranger_said || arrival->peer == TND_NOBODY;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_note_of("%s %s", tnd_actor_name(self), arrival->why);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
 static tnd_status_t take_arrivals(tnd_actor_t *self, bool *any_p, tnd_error_t *error)
 {
     for (int taken = 0; taken < ARRIVALS_A_ROUND; taken++) {
@@ -378,10 +411,15 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, bool *any_p, tnd_error_t *e
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
             return TND_OK;
         *any_p = true;
+        if (arrival.kind == TND_ARRIVAL_REFUSED && dials(self, &arrival)) {
+            bool known = arrival.peer < self->plan->instance_count;
+            (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
+                           known ? self->plan->instances[arrival.peer].name : "its host",
+                           arrival.why);
+            return TND_REFUSED;
+        }
         if (arrival.kind == TND_ARRIVAL_REFUSED)
-            return tnd_fail(error, "%s: %s", tnd_actor_name(self), arrival.why) == TND_FAILED
-                       ? TND_REFUSED
-                       : TND_FAILED;
+            warn(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_LOST)
             tnd_count(&self->config.statistics->lost, 1);
         TND_TRY(self->config.kind->arrive(self->state, self, &arrival, error));
@@ -464,13 +502,16 @@ static void *actor_main(void *context)
     }
     count_time(self);
     pthread_mutex_lock(&self->lock);
-    tnd_hub_close(&self->hub, 0);
+    tnd_hub_t *hub = self->hub;
+    self->hub = NULL;
     pthread_mutex_unlock(&self->lock);
+    tnd_hub_close(&hub, 0);
     tnd_statistics_state(self->config.statistics, failed ? TND_STATE_FAILED : TND_STATE_ENDED, 0,
                          tnd_clock_now());
     if (failed) {
         pthread_mutex_lock(&self->lock);
         self->error = error;
+        self->refused = status == TND_REFUSED;
         pthread_mutex_unlock(&self->lock);
     }
     set_phase(self, failed ? TND_ACTOR_FAILED : TND_ACTOR_ENDED);
@@ -537,6 +578,11 @@ void tnd_actor_stop(tnd_actor_t *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+bool tnd_actor_refused(const tnd_actor_t *self)
+{
+    return self->refused;
+}
+
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns)
 {
     if (self->joined)
@@ -554,7 +600,9 @@ const char *tnd_actor_error(const tnd_actor_t *self)
 
 void *tnd_actor_handle(tnd_actor_t *self)
 {
-    return self->config.kind->handle != NULL ? self->config.kind->handle(self->state) : NULL;
+    if (self->config.kind->handle == NULL || tnd_actor_phase(self) == TND_ACTOR_STARTING)
+        return NULL;
+    return self->config.kind->handle(self->state);
 }
 
 void tnd_actor_destroy(tnd_actor_t **self_p)

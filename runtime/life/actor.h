@@ -96,6 +96,8 @@ void tnd_actor_stop(tnd_actor_t *self);
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
 /*  Of a failed actor: why; "" otherwise. */
 const char *tnd_actor_error(const tnd_actor_t *self);
+/*  Of a failed actor: whether a peer did not want it. */
+bool tnd_actor_refused(const tnd_actor_t *self);
 /*  Whether the kind said tnd_actor_over. */
 bool tnd_actor_is_over(const tnd_actor_t *self);
 /*  See tnd_kind_t.handle. */

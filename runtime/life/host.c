@@ -22,6 +22,11 @@ static const uint64_t words_every_ns = 250000000;
 /*  How long the leader waits for what other hosts counted, once the run has ended. */
 static const uint64_t last_words_ns = 2000000000;
 
+/*  How long a host may be away after its connection was closed rather than silent: its process has
+ *  most likely ended, and a live one is back within the largest back-off.
+ */
+static const uint64_t closed_grace_ns = 1500000000;
+
 /*  How long an actor may take to leave its hook once it was asked to stop. */
 static const uint64_t stop_wait_ns = 10000000000;
 
@@ -36,6 +41,7 @@ struct tnd_host {
     tnd_host_config_t config;
     const tnd_plan_t *plan;
     char nonce[48], control[128], text[640];
+    tnd_life_t life; /* of this process in the run */
     tnd_hub_t *hub;
     pthread_t thread, facts_thread;
     bool facts_joined;
@@ -49,8 +55,14 @@ struct tnd_host {
     uint32_t table_count;
     uint8_t *words; /* by instance: inside a work hook elsewhere */
     uint64_t words_due_ns, leader_away_ns;
-    bool leader_up, facts_said, endpoints_said, ready_said, made, gone, failure_said;
-    tnd_buffer_t *facts_note, *endpoints_note;
+    bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
+    bool stranger_said, stuck;
+    uint64_t failed_ns;   /* when it failed here; 0: it has not */
+    tnd_outcome_t failed; /* how */
+    char failure[512];
+    char leader_why[256];     /* it went away */
+    uint64_t booked;          /* steps that the leader told feeders here to be committed */
+    tnd_buffer_t **last_word; /* by chain: the MODEL that feeders here said; NULL: none */
 
     _Atomic bool drain, stop, noticed, facts_done;
     bool drain_asked;
@@ -100,6 +112,15 @@ bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
     return (state & 0xff) == TND_STATE_WORKING;
 }
 
+bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer)
+{
+    if (peer == tnd_host_id(self->config.host))
+        return true;
+    if (peer < self->plan->instance_count && self->plan->instances[peer].host == self->config.host)
+        return true;
+    return tnd_host_busy(self, peer);
+}
+
 void tnd_host_notice(tnd_host_t *self)
 {
     atomic_store(&self->noticed, true);
@@ -143,14 +164,25 @@ static void send_to(tnd_host_t *self, uint32_t port, tnd_actor_id_t peer, tnd_ms
         tnd_msg_drop(msg, carry);
 }
 
+/*  What must not be lost with a control connection, and is said once. */
+static void remember(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
+        return;
+    tnd_buffer_drop(&self->last_word[msg->note.number]);
+    self->last_word[msg->note.number] = tnd_buffer_hold(msg->note.payload);
+}
+
 /*  Sends a control message on towards msg->to; takes the payload. */
 static void route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
     if (msg->to == TND_LEADER) {
         if (leads(self))
             tnd_leader_message(self->leader, msg, tnd_clock_now());
-        else
+        else {
+            remember(self, msg);
             send_to(self, PORT_HOSTS, tnd_host_id(0), msg, carry);
+        }
         return;
     }
     uint32_t host;
@@ -164,6 +196,8 @@ static void route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
     } else if (msg->to < self->plan->instance_count) {
         host = self->plan->instances[msg->to].host;
         if (host == self->config.host) {
+            if (msg->kind == TND_MSG_BOOKED && self->plan->instances[msg->to].chain == 0)
+                self->booked = msg->until.step;
             send_to(self, PORT_ACTORS, msg->to, msg, carry);
             return;
         }
@@ -246,12 +280,26 @@ static void list_shared(tnd_host_t *self)
 
 static void fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
 {
-    if (self->failure_said)
+    if (self->failed_ns != 0)
+        return;
+    self->failed_ns = tnd_clock_now();
+    self->failed = outcome;
+    snprintf(self->failure, sizeof self->failure, "%s", why);
+}
+
+/*  The others should know why this host ends; but it does not wait long for a leader that is away.
+ */
+static void say_failure(tnd_host_t *self, uint64_t now)
+{
+    if (self->failed_ns == 0 || self->failure_said)
+        return;
+    bool heard = leads(self) || self->leader_up;
+    if (!heard && now < self->failed_ns + closed_grace_ns)
         return;
     self->failure_said = true;
-    tell_leader(self, TND_MSG_DOWN, outcome, tnd_note_of("%s", why));
+    tell_leader(self, TND_MSG_DOWN, self->failed, tnd_note_of("%s", self->failure));
     if (!leads(self))
-        settle(self, outcome, why);
+        settle(self, self->failed, self->failure);
 }
 
 static void say_facts(tnd_host_t *self)
@@ -356,7 +404,9 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
         tnd_actor_phase_t is = tnd_actor_phase(self->actors[i]);
         if (is == TND_ACTOR_FAILED) {
             snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(self->actors[i]));
-            fail_here(self, TND_OUTCOME_FAILED, self->text);
+            fail_here(self,
+                      tnd_actor_refused(self->actors[i]) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+                      self->text);
         }
         all = all && is == phase;
     }
@@ -434,6 +484,8 @@ static void make_progress(tnd_host_t *self)
         self->drain_asked = true;
         tell_leader(self, TND_MSG_ASK, 0, NULL);
     }
+    if (atomic_load(&self->drain) && !leads(self) && !self->leader_came)
+        settle(self, TND_OUTCOME_DRAINED, "");
 }
 
 /* --- messages ----------------------------------------------------------------------------------
@@ -455,9 +507,11 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
 {
     tnd_error_t error;
     tnd_note_reader_t reader;
+    if (settled(self))
+        return;
     switch (msg->kind) {
     case TND_MSG_STREAM:
-        if (self->made)
+        if (self->made || self->failed_ns != 0)
             break;
         if (take_stream(self, msg->note.payload, &error) != TND_OK) {
             fail_here(self, TND_OUTCOME_FAILED, error.text);
@@ -506,37 +560,94 @@ static void tell_words(tnd_host_t *self, uint64_t now)
     tnd_buffer_drop(&note);
 }
 
+/*  Nobody knows any more what the actors of a host that is away are at, or of all others if the
+ *  leader is.
+ */
+static void forget_words(tnd_host_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (!leads(self) || self->plan->instances[i].host == host)
+            __atomic_store_n(&self->words[i], 0, __ATOMIC_RELAXED);
+}
+
+static void greet_leader(tnd_host_t *self)
+{
+    self->leader_up = self->leader_came = true;
+    self->leader_away_ns = 0;
+    /* What was said on the connection before may be lost. */
+    self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        if (self->last_word[c] != NULL) {
+            tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
+            msg.from = self->plan->chains[c].carriers[0].instance;
+            msg.note.number = c;
+            msg.note.payload = tnd_buffer_hold(self->last_word[c]);
+            send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
+        }
+}
+
+/*  Somebody did not fit and was told why: the run goes on without it, but says so. */
+static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
+{
+    uint32_t host = arrival->peer - tnd_host_id(0);
+    if (host < self->plan->host_count) {
+        tnd_leader_refused(self->leader, host, arrival->why);
+        return;
+    }
+    if (self->stranger_said)
+        return;
+    self->stranger_said = true;
+    tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING, tnd_note_of("control %s", arrival->why));
+}
+
+static void refused(tnd_host_t *self, const char *reason)
+{
+    char why[512];
+    snprintf(why, sizeof why, "host %s was refused by host %s, which leads: %.300s",
+             self->plan->hosts[self->config.host].name, self->plan->hosts[0].name, reason);
+    settle(self, TND_OUTCOME_LOST, why);
+}
+
 static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_t now)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
+    bool known = host < self->plan->host_count && host != self->config.host;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
-        if (leads(self)) {
-            tnd_leader_host_up(self->leader, host, now);
-            break;
-        }
-        self->leader_up = true;
-        self->leader_away_ns = 0;
-        /* What was said on the connection before may be lost. */
-        self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
+        if (!leads(self))
+            greet_leader(self);
+        else if (known)
+            tnd_leader_host_up(self->leader, host, arrival->life, now);
         break;
     case TND_ARRIVAL_LOST:
-        if (leads(self)) {
+        if (leads(self) && known) {
             tnd_leader_host_away(self->leader, host, arrival->why, now);
-        } else {
+            forget_words(self, host);
+        } else if (!leads(self)) {
             self->leader_up = false;
-            self->leader_away_ns = now + self->plan->dead_after_ns;
+            self->leader_away_ns = now + tnd_host_patience(self->plan, arrival->why);
+            snprintf(self->leader_why, sizeof self->leader_why, "%s", arrival->why);
+            forget_words(self, 0);
         }
         break;
     case TND_ARRIVAL_REFUSED:
         if (leads(self))
-            tnd_leader_fail(self->leader, TND_OUTCOME_LOST, arrival->why);
+            note_refused(self, arrival);
         else
-            settle(self, TND_OUTCOME_LOST, arrival->why);
+            refused(self, arrival->why);
         break;
     case TND_ARRIVAL_MESSAGE:
         break;
     }
+}
+
+/*  Whether a host may speak for who is named in the message: itself, or an actor of its. */
+static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t host)
+{
+    if (!leads(self) || msg->from == host)
+        return true;
+    return msg->from < self->plan->instance_count &&
+           tnd_host_id(self->plan->instances[msg->from].host) == host;
 }
 
 static void take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
@@ -549,6 +660,8 @@ static void take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
     tnd_msg_t *msg = &arrival->msg;
     if (msg->kind == TND_MSG_WORDS && leads(self)) {
         take_words(self, msg->note.payload);
+        tnd_msg_drop(msg, arrival->carry);
+    } else if (arrival->port == PORT_HOSTS && !is_of(self, msg, arrival->peer)) {
         tnd_msg_drop(msg, arrival->carry);
     } else if (msg->kind == TND_MSG_MARK && msg->to == TND_NOBODY &&
                msg->from < self->plan->instance_count) {
@@ -563,11 +676,43 @@ static void take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 
 static bool is_working(void *context, tnd_actor_id_t peer)
 {
-    return tnd_host_busy(context, peer);
+    return tnd_host_excuses(context, peer);
+}
+
+/*  The leader did not come, or went and did not come back. */
+static void miss_leader(tnd_host_t *self)
+{
+    const tnd_plan_host_t *leader = &self->plan->hosts[0];
+    char why[512], kept[64] = "";
+    if (self->booked > 0)
+        snprintf(kept, sizeof kept, "; the last committed step known here is %" PRIu64,
+                 self->booked - 1);
+    if (self->leader_came)
+        snprintf(why, sizeof why, "host %s, which leads the run, is lost (%s)%s", leader->name,
+                 self->leader_why, kept);
+    else
+        snprintf(why, sizeof why,
+                 "host %s, which leads the run, did not come within %" PRIu64
+                 " s: start it, or see whether tcp://%s:%" PRIu32 " can be reached from here",
+                 leader->name, self->plan->start_timeout_ns / 1000000000u, leader->address,
+                 leader->port);
+    settle(self, TND_OUTCOME_LOST, why);
+}
+
+static void take_leave(tnd_host_t *self)
+{
+    if (leads(self))
+        tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
+    else if (self->leader_up)
+        fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");
+    else
+        settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
 }
 
 static void live(tnd_host_t *self)
 {
+    if (!leads(self))
+        self->leader_away_ns = tnd_clock_now() + self->plan->start_timeout_ns;
     while (!settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + words_every_ns;
         tnd_arrival_t arrival;
@@ -579,14 +724,13 @@ static void live(tnd_host_t *self)
             uint64_t due = tnd_leader_work(self->leader, now);
             wake = due < wake ? due : wake;
         } else if (self->leader_away_ns != 0 && now >= self->leader_away_ns) {
-            settle(self, TND_OUTCOME_LOST, "the leader is silent; this host stops");
+            miss_leader(self);
+        } else if (self->leader_away_ns != 0 && self->leader_away_ns < wake) {
+            wake = self->leader_away_ns;
         }
-        if (atomic_load(&self->stop)) {
-            if (leads(self))
-                tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
-            else
-                settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
-        }
+        if (atomic_load(&self->stop))
+            take_leave(self);
+        say_failure(self, now);
         if (!settled(self) && tnd_hub_wait(self->hub, wake) != TND_OK)
             settle(self, TND_OUTCOME_FAILED, "the host's own connections failed");
     }
@@ -604,7 +748,7 @@ static void stop_actors(tnd_host_t *self)
         uint64_t now = tnd_clock_now();
         /* A hook that does not return holds memory that cannot be freed: leave it to the exit. */
         if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
-            self->actors[i] = NULL;
+            self->stuck = true;
     }
 }
 
@@ -635,10 +779,16 @@ static void hear_statistics(tnd_host_t *self)
     if (!leads(self))
         return;
     uint64_t until = tnd_clock_now() + last_words_ns;
-    uint32_t awaited = self->plan->host_count - 1;
+    uint32_t awaited = 0;
     bool *heard = calloc(self->plan->host_count, sizeof *heard);
     if (heard == NULL)
         abort();
+    /* One that is away may come back and must hear how it ended, unless it was given up. */
+    bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        heard[h] = h == self->config.host || (!good && !tnd_leader_hears(self->leader, h));
+        awaited += !heard[h];
+    }
     while (awaited > 0 && tnd_clock_now() < until) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK) {
@@ -649,14 +799,13 @@ static void hear_statistics(tnd_host_t *self)
         bool message = arrival.kind == TND_ARRIVAL_MESSAGE;
         tnd_actor_id_t from = message ? arrival.msg.from : arrival.peer;
         uint32_t host = from - tnd_host_id(0);
-        bool last =
-            message ? arrival.msg.kind == TND_MSG_STATISTICS : arrival.kind == TND_ARRIVAL_LOST;
+        bool last = message ? arrival.msg.kind == TND_MSG_STATISTICS
+                            : arrival.kind == TND_ARRIVAL_LOST && !good;
         if (last && host < self->plan->host_count && !heard[host]) {
             heard[host] = true;
             awaited--;
         }
-        if (message)
-            take_arrival(self, &arrival, tnd_clock_now());
+        take_arrival(self, &arrival, tnd_clock_now());
     }
     free(heard);
 }
@@ -684,7 +833,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
     tnd_hub_config_t config = {
         .self = tnd_host_id(self->config.host),
         .name = self->plan->hosts[self->config.host].name,
-        .life = tnd_clock_read(CLOCK_REALTIME),
+        .life = self->life,
         .link_timeout_ns = self->plan->link_timeout_ns,
         .busy = is_working,
         .context = self,
@@ -721,10 +870,13 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->actors = calloc(self->plan->instance_count, sizeof *self->actors);
     self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
     self->words = calloc(self->plan->instance_count, 1);
-    if (self->actors == NULL || self->streams == NULL || self->words == NULL)
+    self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
+    if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
+        self->last_word == NULL)
         abort();
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
+    self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     list_shared(self);
@@ -735,13 +887,13 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     if (status == TND_OK)
         status = open_control(self, error);
     if (status != TND_OK) {
-        tnd_host_destroy(&self);
+        (void)tnd_host_destroy(&self);
         return status;
     }
     if (leads(self)) {
         tnd_leader_voice_t voice = {.context = self, .send = leader_send, .end = leader_end};
         self->leader = tnd_leader_new(config, &voice, tnd_clock_now());
-        tnd_leader_host_up(self->leader, 0, tnd_clock_now());
+        tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
     self->facts_joined = false;
     if (pthread_create(&self->facts_thread, NULL, facts_main, self) != 0 ||
@@ -824,11 +976,17 @@ void tnd_host_discard(tnd_host_t *self)
     }
 }
 
-void tnd_host_destroy(tnd_host_t **self_p)
+uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why)
+{
+    bool closed = strstr(why, "ended") != NULL;
+    return closed && closed_grace_ns < plan->dead_after_ns ? closed_grace_ns : plan->dead_after_ns;
+}
+
+bool tnd_host_destroy(tnd_host_t **self_p)
 {
     tnd_host_t *self = *self_p;
     if (self == NULL)
-        return;
+        return true;
     if (self->thread != 0) {
         if (!settled(self))
             tnd_host_stop(self);
@@ -836,6 +994,11 @@ void tnd_host_destroy(tnd_host_t **self_p)
     }
     if (!self->facts_joined)
         pthread_join(self->facts_thread, NULL);
+    *self_p = NULL;
+    if (self->stuck)
+        return false;
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
     for (uint32_t s = 0; s < self->shared_count; s++)
@@ -852,6 +1015,7 @@ void tnd_host_destroy(tnd_host_t **self_p)
     free(self->shared);
     free(self->table);
     free(self->words);
+    free(self->last_word);
     free(self);
-    *self_p = NULL;
+    return true;
 }

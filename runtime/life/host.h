@@ -52,8 +52,10 @@ bool tnd_host_over(const tnd_host_t *self);
 void *tnd_host_handle(tnd_host_t *self, const char *actor);
 /*  Once running: no program will pull from the feeders of this host. */
 void tnd_host_discard(tnd_host_t *self);
-/*  Stops what still runs and frees everything. */
-void tnd_host_destroy(tnd_host_t **self_p);
+/*  Stops what still runs and frees everything.  False: an actor does not leave its hook; then all
+ *  that it may touch stays, the transport's context and the plan included.
+ */
+bool tnd_host_destroy(tnd_host_t **self_p);
 
 /* --- for actors --------------------------------------------------------------------------------
  */
@@ -71,8 +73,16 @@ const char *tnd_host_endpoint(const tnd_host_t *self, uint32_t instance, uint32_
                               tnd_transport_t transport);
 /*  Whether an actor of the run is inside a work hook. */
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
+/*  Whether the silence of a peer says nothing: it is inside a work hook, or in this process, where
+ *  no link is cut and every end is said, however long the process was stopped.
+ */
+bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer);
 /*  An actor's phase has changed. */
 void tnd_host_notice(tnd_host_t *self);
+/*  How long a host may be away whose control connection ended for the reason `why`: one whose
+ * socket was closed has most likely died, a silent one may be stopped.
+ */
+uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why);
 /*  A number for inproc and ipc names, unlike that of any other host on this machine. */
 const char *tnd_host_nonce(const tnd_host_t *self);
 

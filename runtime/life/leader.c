@@ -36,6 +36,7 @@ typedef struct {
 
 typedef struct {
     bool up, facts_said, ready;
+    tnd_life_t life; /* of its process */
     uint64_t away_ns;
     char why[256];
     tnd_buffer_t *endpoints;
@@ -52,12 +53,9 @@ struct tnd_leader {
     const char **host_names;
     void **memories;
     bool ended, drain;
+    tnd_outcome_t outcome; /* once ended */
+    char why[512];
 };
-
-/*  How long a host may be away after its connection was closed rather than silent: its process has
- *  most likely ended, and a live one is back within the largest back-off.
- */
-static const uint64_t closed_grace_ns = 2000000000;
 
 static tnd_role_t role_of(const tnd_kind_spec_t *kind)
 {
@@ -82,7 +80,7 @@ static void *zeroed(size_t count, size_t size)
     return memory;
 }
 
-static void make_chain(tnd_leader_t *self, uint32_t index, uint64_t now)
+static void make_chain(tnd_leader_t *self, uint32_t index)
 {
     chain_t *chain = &self->chains[index];
     const tnd_plan_t *plan = self->plan;
@@ -107,6 +105,13 @@ static void make_chain(tnd_leader_t *self, uint32_t index, uint64_t now)
         chain->reports[r].sum = chain->numbers + r * TND_METRICS_MAX * replicas * 2;
         chain->reports[r].weight = chain->reports[r].sum + (size_t)TND_METRICS_MAX * replicas;
     }
+}
+
+/*  The clock of a session runs from here. */
+static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
+{
+    chain_t *chain = &self->chains[index];
+    const tnd_plan_t *plan = self->plan;
     tnd_session_config_t config = {
         .members = chain->members,
         .member_count = chain->member_count,
@@ -143,7 +148,8 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
     self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        make_chain(self, c, now);
+        make_chain(self, c);
+    open_session(self, 0, now);
     return self;
 }
 
@@ -170,18 +176,32 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     *self_p = NULL;
 }
 
+static void tell_outcome(tnd_leader_t *self, uint32_t host)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_OUTCOME, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.number = self->outcome;
+    msg.note.payload = tnd_note_of("%s", self->why);
+    self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
+}
+
 static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 {
     if (self->ended)
         return;
     self->ended = true;
-    for (uint32_t h = 0; h < self->plan->host_count; h++) {
-        tnd_msg_t msg = {.kind = TND_MSG_OUTCOME, .from = TND_LEADER, .to = tnd_host_id(h)};
-        msg.note.number = outcome;
-        msg.note.payload = tnd_note_of("%s", why);
-        self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
-    }
-    self->voice.end(self->voice.context, outcome, why);
+    self->outcome = outcome;
+    snprintf(self->why, sizeof self->why, "%s", why);
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        tell_outcome(self, h);
+    self->voice.end(self->voice.context, outcome, self->why);
+}
+
+static void log_line(tnd_leader_t *self, tnd_log_level_t level, const char *host, const char *actor,
+                     const char *text)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    if (observer != NULL && observer->log != NULL)
+        observer->log(observer->context, level, host, actor, text);
 }
 
 void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
@@ -305,31 +325,65 @@ static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
     self->hosts[host].ready = true;
 }
 
-void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now)
+/*  A process that takes the place of another one has none of what that one has said. */
+static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life)
+{
+    member_host_t *member = &self->hosts[host];
+    if (member->life == life)
+        return;
+    if (member->life != 0 && self->table_note != NULL) {
+        char why[256];
+        snprintf(why, sizeof why,
+                 "host %s was started again during the run, which goes on with the process it "
+                 "began with: start all hosts again",
+                 self->plan->hosts[host].name);
+        end(self, TND_OUTCOME_LOST, why);
+        return;
+    }
+    member->life = life;
+    tnd_buffer_drop(&member->endpoints);
+}
+
+void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
     member->up = true;
     member->away_ns = 0;
+    begin_life(self, host, life);
+    if (self->ended) {
+        tell_outcome(self, host);
+        return;
+    }
     if (self->stream_note != NULL)
         tell(self, host, TND_MSG_STREAM, self->stream_note);
     if (self->table_note != NULL)
         tell(self, host, TND_MSG_TABLE, self->table_note);
     if (member->ready)
-        tnd_session_host_up(self->chains[self->chain].session, host, now);
+        enter_host(self, host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    bool closed = strstr(why, "ended") != NULL;
-    uint64_t grace = closed && closed_grace_ns < self->plan->dead_after_ns
-                         ? closed_grace_ns
-                         : self->plan->dead_after_ns;
     member->up = false;
-    member->away_ns = now + grace;
+    member->away_ns = now + tnd_host_patience(self->plan, why);
     snprintf(member->why, sizeof member->why, "%s", why);
-    if (member->ready)
-        tnd_session_host_lost(self->chains[self->chain].session, host, why, now);
+}
+
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
+{
+    char text[400];
+    snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
+    /* Without it the run cannot begin; later it has its own. */
+    if (self->hosts[host].life == 0)
+        end(self, TND_OUTCOME_LOST, text);
+    else
+        log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+}
+
+bool tnd_leader_hears(const tnd_leader_t *self, uint32_t host)
+{
+    return self->hosts[host].up;
 }
 
 /* --- steps: what they reported -----------------------------------------------------------------
@@ -428,16 +482,13 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect)
 
 static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
 {
-    const tnd_observer_t *observer = self->config.observer;
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->note.payload);
     for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
         char actor[64];
         int used = 0;
-        if (observer != NULL && observer->log != NULL &&
-            sscanf(line, "%63s %n", actor, &used) == 1 && used > 0)
-            observer->log(observer->context, (tnd_log_level_t)msg->note.number, host, actor,
-                          line + used);
+        if (sscanf(line, "%63s %n", actor, &used) == 1 && used > 0)
+            log_line(self, (tnd_log_level_t)msg->note.number, host, actor, line + used);
     }
 }
 
@@ -462,19 +513,26 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->note.payload);
     const char *digest = tnd_note_line(&reader);
-    if (chain >= self->plan->chain_count || digest == NULL)
+    /* A host that was away says it again. */
+    if (chain >= self->plan->chain_count || digest == NULL || self->chains[chain].model_known)
         return;
     self->chains[chain].model_known = true;
     if (observer != NULL && observer->model != NULL && strcmp(digest, "-") != 0)
         observer->model(observer->context, chain, digest);
 }
 
-static void take_down(tnd_leader_t *self, const tnd_msg_t *msg)
+static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg)
 {
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->note.payload);
     const char *why = tnd_note_line(&reader);
-    end(self, (tnd_outcome_t)msg->note.number, why != NULL ? why : "an actor failed");
+    char text[512];
+    snprintf(text, sizeof text, "host %s: %.440s", self->plan->hosts[host].name,
+             why != NULL ? why : "an actor failed");
+    end(self, (tnd_outcome_t)msg->note.number,
+        self->plan->host_count > 1
+            ? text
+            : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
 }
 
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
@@ -493,7 +551,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         take_ready(self, host, now);
         break;
     case TND_MSG_DOWN:
-        take_down(self, msg);
+        take_down(self, host, msg);
         break;
     case TND_MSG_ASK:
         tnd_leader_drain(self, now);
@@ -523,6 +581,9 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         if (msg->kind == TND_MSG_MODEL) {
             payload = msg->note.payload;
             take_model(self, msg);
+        } else if (msg->kind == TND_MSG_LOG) {
+            payload = msg->note.payload;
+            note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
         } else if (self->plan->instances[msg->from].chain == self->chain && !self->ended) {
             if (msg->kind == TND_MSG_COMMIT)
                 take_report(self, chain, msg);
@@ -597,14 +658,15 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
         end(self, TND_OUTCOME_FAILED, tnd_session_why(chain->session));
         return;
     }
-    /* The hash of the model is the last thing that a chain's first feeder says. */
-    if (!chain->model_known)
+    /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.
+     */
+    if (!chain->model_known && tnd_session_generation(chain->session) > 0)
         return;
     const tnd_observer_t *observer = self->config.observer;
     if (observer != NULL && observer->end != NULL)
         observer->end(observer->context, self->chain, tnd_session_cursor(chain->session));
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {
-        self->chain++;
+        open_session(self, ++self->chain, now);
         begin_chain(self, now);
         return;
     }
@@ -619,10 +681,12 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         if (member->up || member->away_ns == 0)
             continue;
         if (now >= member->away_ns) {
-            char why[512];
-            const tnd_cursor_t *cursor = tnd_session_cursor(self->chains[self->chain].session);
-            snprintf(why, sizeof why, "host %s is lost (%s); the last committed step is %" PRId64,
-                     self->plan->hosts[h].name, member->why, (int64_t)cursor->step - 1);
+            char why[512], kept[64] = "no step was committed";
+            uint64_t steps = tnd_session_cursor(self->chains[self->chain].session)->step;
+            if (steps > 0)
+                snprintf(kept, sizeof kept, "the last committed step is %" PRIu64, steps - 1);
+            snprintf(why, sizeof why, "host %s is lost (%s); %s", self->plan->hosts[h].name,
+                     member->why, kept);
             end(self, TND_OUTCOME_LOST, why);
         } else if (member->away_ns < wake) {
             wake = member->away_ns;

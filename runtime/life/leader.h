@@ -25,8 +25,12 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
 void tnd_leader_destroy(tnd_leader_t **self_p);
 
 /*  A host's control connection is there / has ended (it may come back). */
-void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, uint64_t now);
+void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now);
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now);
+/*  Somebody who came as that host did not fit, and was told so. */
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
+/*  Whether a host's connection is there. */
+bool tnd_leader_hears(const tnd_leader_t *self, uint32_t host);
 /*  A message to the leader; takes its payload. */
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_drain(tnd_leader_t *self, uint64_t now);

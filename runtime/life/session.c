@@ -132,8 +132,8 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     if (!tnd_host_over(session->host))
         tnd_host_stop(session->host);
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
-    tnd_host_destroy(&session->host);
-    tnd_network.destroy(&session->network);
+    if (tnd_host_destroy(&session->host))
+        tnd_network.destroy(&session->network);
     free(session);
     *session_p = NULL;
     return status;

@@ -187,7 +187,7 @@ Test(wire, another_version_is_named)
     size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
     bytes[1] = 9;
 
-    cr_assert_eq(tnd_wire_decode(&msg, &form, bytes, size, &error), TND_FAILED);
+    cr_assert_eq(tnd_wire_decode(&msg, &form, bytes, size, &error), TND_REFUSED);
 
     cr_assert_not_null(strstr(error.text, "version 9"), "%s", error.text);
 }
