@@ -225,6 +225,7 @@ static int run_many(sim_t *sim, const options_t *options)
         if (violations++ < 3) {
             sim_counts_t counts = sim->counts;
             show(sim, options, seed);
+            fflush(stdout); /* it may be stopped before its end */
             sim->counts = counts;
         }
     }
