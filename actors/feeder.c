@@ -2,7 +2,9 @@
  *
  *  When a step is whole, handed out and committed the machine decides; what runs on it, and on
  *  which thread, is the crew's matter.  Rows are copied once, from the blocks they came in to the
- *  memory that the device reads, and hashed on the way while they are in the cache.
+ *  memory that the device reads, and hashed on the way while they are in the cache.  Where all rows
+ *  of a replica already lie together and the device reads the host's memory, not even that: the
+ *  step reads them in their block, which stays until the step is done.
  */
 #include "actors/feeder.h"
 
@@ -18,6 +20,7 @@
 #include "actors/preprocessor.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/feed.h"
+#include "runtime/device.h"
 #include "runtime/feed/feed.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
@@ -56,7 +59,8 @@ typedef struct {
     tnd_models_t *models;
     tnd_crew_t *crew;
     tnd_feed_t *feed;
-    filled_t *filled; /* by slot */
+    filled_t *filled;   /* by slot */
+    tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
     tnd_postings_t postings;
     tnd_pool_t *reports;
     size_t report_room;
@@ -163,7 +167,8 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
     };
     feeder->machine_memory = calloc(1, tnd_feed_bytes(&config));
     feeder->filled = calloc(config.depth, sizeof *feeder->filled);
-    if (feeder->machine_memory == NULL || feeder->filled == NULL)
+    feeder->lent = calloc((size_t)config.depth * config.replicas, sizeof(tnd_slice_t *));
+    if (feeder->machine_memory == NULL || feeder->filled == NULL || feeder->lent == NULL)
         abort();
     feeder->machine = tnd_feed_init(feeder->machine_memory, &config);
 }
@@ -278,6 +283,70 @@ static void gather(feeder_t *feeder, const tnd_block_t *block, uint32_t first, u
     }
 }
 
+static tnd_slice_t **lent_to(feeder_t *feeder, uint32_t slot, uint32_t local)
+{
+    return &feeder->lent[(size_t)slot * feeder->own->replica_count + local];
+}
+
+static void take_back(feeder_t *feeder, uint32_t slot)
+{
+    for (uint32_t i = 0; i < feeder->own->replica_count; i++)
+        tnd_slice_drop(lent_to(feeder, slot, i));
+}
+
+/*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
+ *  memory that no truncated file takes away.
+ */
+static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
+{
+    const tnd_block_column_t *from = &block->columns[column];
+    return from->index == NULL &&
+           from->stride == tnd_column_bytes(&block->schema->columns[column]) &&
+           from->buffer != NULL && tnd_buffer_kind(from->buffer) != TND_BUFFER_MAPPED &&
+           (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
+}
+
+/*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
+ *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
+ */
+static size_t lend(feeder_t *feeder, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
+                   uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = &feeder->stream->fed;
+    const tnd_block_t *block = slice->pieces[0].block;
+    uint32_t first = slice->pieces[0].first, rows = slice->pieces[0].rows;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    size_t copied = 0;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[c]);
+        const void *at = tnd_block_row(block, c, first);
+        if (!lies_well(block, c, first) || !tnd_crew_lend(feeder->crew, slot, local, c, at)) {
+            void *to = tnd_crew_row(feeder->crew, slot, local, c, 0);
+            copied += tnd_block_copy(block, c, first, rows, to);
+            at = to;
+        }
+        stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
+    }
+    if (feeder->options->digest)
+        tnd_digest_rows(digest, rank, rows, stripes, schema->count);
+    return copied;
+}
+
+/*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
+ */
+static bool is_lendable(const feeder_t *feeder, const tnd_slice_t *slice,
+                        const tnd_slice_note_t *note)
+{
+    const tnd_schema_t *schema = &feeder->stream->fed;
+    uint32_t widest = 0;
+    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0)
+        return false;
+    for (uint32_t c = 1; c < schema->count; c++)
+        if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
+            widest = c;
+    return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
+}
+
 static tnd_status_t check_slice(const feeder_t *feeder, const tnd_slice_t *slice,
                                 const tnd_slice_note_t *note, tnd_error_t *error)
 {
@@ -312,18 +381,25 @@ static tnd_status_t place(feeder_t *feeder, const tnd_effect_t *effect, tnd_erro
     if (!filled->any || filled->step != note->step || filled->generation != effect->msg.generation)
         *filled = (filled_t){.step = note->step, .generation = effect->msg.generation, .any = true};
     uint32_t local = note->replica - feeder->own->replica_first, done = 0;
+    size_t row_bytes = tnd_schema_row_bytes(&feeder->stream->fed), copied = 0;
     tnd_crew_share(feeder->crew, effect->slot, local, note->total, note->padded);
-    for (uint32_t p = 0; p < slice->piece_count; p++) {
-        gather(feeder, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
-               effect->slot, local, note->offset + done, note->rank + done, &filled->digest);
-        done += slice->pieces[p].rows;
-    }
-    size_t bytes = done * tnd_schema_row_bytes(&feeder->stream->fed);
-    tnd_count(&feeder->statistics->rows_in, done);
+    tnd_slice_drop(lent_to(feeder, effect->slot, local));
+    tnd_count(&feeder->statistics->rows_in, note->rows);
     tnd_count(&feeder->statistics->blocks_in, 1);
-    tnd_count(&feeder->statistics->bytes_in, bytes);
-    tnd_count(&feeder->statistics->bytes_copied, bytes);
-    tnd_slice_drop(&slice);
+    tnd_count(&feeder->statistics->bytes_in, note->rows * row_bytes);
+    if (is_lendable(feeder, slice, note)) {
+        copied = lend(feeder, slice, effect->slot, local, note->rank, &filled->digest);
+        *lent_to(feeder, effect->slot, local) = slice;
+    } else {
+        for (uint32_t p = 0; p < slice->piece_count; p++) {
+            gather(feeder, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
+                   effect->slot, local, note->offset + done, note->rank + done, &filled->digest);
+            done += slice->pieces[p].rows;
+        }
+        copied = done * row_bytes;
+        tnd_slice_drop(&slice);
+    }
+    tnd_count(&feeder->statistics->bytes_copied, copied);
     return TND_OK;
 }
 
@@ -364,6 +440,7 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             break;
         case TND_EFFECT_FREE:
             feeder->filled[effect.slot].any = false;
+            take_back(feeder, effect.slot);
             break;
         case TND_EFFECT_LINK:
             /* A join that went away just now is LOST in a moment. */
@@ -595,8 +672,11 @@ static void feeder_fini(void *state)
         tnd_count(&feeder->statistics->cpu_ns, tnd_crew_cpu_ns(feeder->crew));
         tnd_crew_stop(feeder->crew);
     }
-    if (feeder->machine != NULL)
+    if (feeder->machine != NULL) {
         drop_reports(feeder);
+        for (uint32_t slot = 0; slot < feeder->options->depth; slot++)
+            take_back(feeder, slot);
+    }
     tnd_postings_free(&feeder->postings);
     tnd_pool_destroy(&feeder->reports);
 }
@@ -612,6 +692,7 @@ static void feeder_release(void *state)
     free(feeder->reducer_names);
     free(feeder->devices);
     free(feeder->filled);
+    free(feeder->lent);
     free(feeder->machine_memory);
 }
 

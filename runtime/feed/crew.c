@@ -131,12 +131,12 @@ static bool begin(worker_t *worker, job_t *job)
         replica->report->count = 0;
         replica->post_count = 0;
         replica->error[0] = '\0';
-        replica->rows_at = NULL;
+        replica->columns = NULL;
         replica->rows = replica->padded = 0;
         if (job->slot == NO_SLOT)
             continue;
         size_t at = (size_t)job->slot * crew->config.count + i;
-        replica->rows_at = crew->stages[at].device;
+        replica->columns = &crew->columns[at * TND_COLUMNS_MAX];
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
         if (worker->device->ops->upload(worker->device, &crew->stages[at], crew->stage_bytes,
@@ -325,7 +325,6 @@ static void make_replicas(tnd_crew_t *self)
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
         replica->schema = self->config.schema;
-        replica->offsets = self->offsets;
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
     }
@@ -362,6 +361,8 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     self->stage_bytes = lay_out(self);
     self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
     self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->columns =
+        zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     make_workers(self);
     make_replicas(self);
@@ -421,6 +422,7 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->workers);
     free(self->stages);
     free(self->shares);
+    free(self->columns);
     free(self);
     *self_p = NULL;
 }
@@ -503,12 +505,28 @@ void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
 
 void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows, uint32_t padded)
 {
-    share_t *share = &self->shares[(size_t)slot * self->config.count + local];
-    *share = (share_t){rows, padded};
+    size_t at = (size_t)slot * self->config.count + local;
+    const tnd_schema_t *schema = self->config.schema;
     assert((uint64_t)rows + padded <= self->config.rows_max);
-    for (uint32_t c = 0; padded > 0 && c < self->config.schema->count; c++)
-        memset(tnd_crew_row(self, slot, local, c, rows), 0,
-               padded * tnd_column_bytes(&self->config.schema->columns[c]));
+    self->shares[at] = (share_t){rows, padded};
+    for (uint32_t c = 0; c < schema->count; c++) {
+        self->columns[at * TND_COLUMNS_MAX + c] =
+            (const uint8_t *)self->stages[at].device + self->offsets[c];
+        if (padded > 0)
+            memset(tnd_crew_row(self, slot, local, c, rows), 0,
+                   padded * tnd_column_bytes(&schema->columns[c]));
+    }
+}
+
+bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
+                   const void *rows)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
+    if (self->stages[at].host != self->stages[at].device)
+        return false;
+    self->columns[at * TND_COLUMNS_MAX + column] = rows;
+    return true;
 }
 
 void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note)

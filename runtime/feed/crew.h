@@ -73,9 +73,16 @@ void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task);
 
 /*  Where row `row` of a column of a slot goes; `local` counts the replicas carried here. */
 void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row);
-/*  How many rows a replica has in the step of that slot; makes the padded ones zeros. */
+/*  How many rows a replica has in the step of that slot; makes the padded ones zeros, and takes
+ * back what was lent.
+ */
 void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows,
                     uint32_t padded);
+/*  Lets a replica read its rows of a column where they lie and not in the slot: they must stay
+ * until the step is done.  False: its device cannot.
+ */
+bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
+                   const void *rows);
 /*  The slot is whole. */
 void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note);
 

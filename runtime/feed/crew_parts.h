@@ -83,8 +83,9 @@ struct tnd_crew {
     tnd_crew_config_t config;
     size_t offsets[TND_COLUMNS_MAX];
     size_t stage_bytes;
-    tnd_stage_t *stages; /* by slot x local replica */
-    share_t *shares;     /* likewise */
+    tnd_stage_t *stages;  /* by slot x local replica */
+    share_t *shares;      /* likewise */
+    const void **columns; /* likewise, x TND_COLUMNS_MAX: where steps read them */
     tnd_replica_t *replicas;
     worker_t *workers;
     uint32_t worker_count;

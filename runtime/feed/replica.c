@@ -38,9 +38,7 @@ size_t tnd_replica_padded(const tnd_replica_t *replica)
 const void *tnd_replica_column(const tnd_replica_t *replica, const char *name)
 {
     int column = tnd_schema_find(replica->schema, name);
-    if (column < 0 || replica->rows_at == NULL)
-        return NULL;
-    return replica->rows_at + replica->offsets[column];
+    return column >= 0 && replica->columns != NULL ? replica->columns[column] : NULL;
 }
 
 bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
@@ -92,7 +90,7 @@ tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd
                                 tnd_dtype_t dtype, void *data, size_t count)
 {
     uint32_t found = 0;
-    if (replica->rows_at == NULL)
+    if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
     TND_TRY(find_reducer(replica, reducer, &found));
     if ((int)dtype < 0 || (int)dtype >= TND_DTYPE_COUNT || reduce > TND_MAX ||

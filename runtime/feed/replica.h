@@ -26,12 +26,11 @@ struct tnd_replica {
     /* for good */
     uint32_t id;
     const tnd_schema_t *schema;
-    const size_t *offsets; /* of columns within `rows_at` */
     const char *const *reducers;
     uint32_t reducer_count;
     /* of a step; without rows while a model is opened */
     const tnd_slice_note_t *note;
-    const uint8_t *rows_at;
+    const void *const *columns; /* where the rows of each column are; NULL: nowhere */
     uint32_t rows, padded;
     tnd_report_t *report;
     tnd_posting_t posts[TND_POSTINGS_MAX];
