@@ -63,6 +63,7 @@ struct tnd_order {
 
     uint64_t window_bytes, used_bytes;
     uint32_t used_blocks;
+    bool filling; /* tickets go out until the window is full */
 
     ticket_t *tickets;
     uint64_t ticket_mask, ticket_head, ticket_tail;
@@ -85,7 +86,7 @@ static uint64_t ticket_room(const tnd_order_config_t *config)
     return power_of_two(config->window_blocks);
 }
 
-/*  Each joined block has a row, see may_issue(). */
+/*  Each joined block has a row, see has_room(). */
 static uint64_t joined_room(const tnd_order_config_t *config)
 {
     return power_of_two(config->window_blocks + config->rows_wanted);
@@ -663,6 +664,18 @@ static bool has_room(const tnd_order_t *self, uint64_t bytes)
            TND_PLANT(RESERVATION_MISSING);
 }
 
+/*  Tickets go out in runs: not one for each block that was taken, which would wake a reader for
+ *  every block, but a quarter of the window at a time, or at once when nothing is under way.
+ */
+static bool is_filling(tnd_order_t *self)
+{
+    uint64_t open = self->ticket_tail - self->ticket_head;
+    if (!self->filling)
+        self->filling = open == 0 || (self->used_blocks <= self->config.window_blocks / 4 * 3 &&
+                                      self->used_bytes <= self->window_bytes / 4 * 3);
+    return self->filling;
+}
+
 static uint32_t next_count(const tnd_order_t *self)
 {
     uint64_t left = self->config.count - self->plan.index;
@@ -737,11 +750,12 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         reissue(self, effect);
         return true;
     }
-    if (may_plan(self) && has_room(self, next_count(self) * self->config.row_bytes_max)) {
+    if (!may_plan(self) || !is_filling(self))
+        return false;
+    self->filling = has_room(self, next_count(self) * self->config.row_bytes_max);
+    if (self->filling)
         issue(self, effect);
-        return true;
-    }
-    return false;
+    return self->filling;
 }
 
 uint32_t tnd_order_blocked_on(const tnd_order_t *self)

@@ -6,6 +6,9 @@
  *  when the rows are taken.  Lost tickets are issued again with the next attempt, keeping their
  *  reservation.  It alone owns retries, duplicates and the floor.
  *
+ *  New tickets go out in runs of about a quarter of the window, or at once when none is open, so
+ * that a reader is woken for many blocks rather than for each.
+ *
  *  At most two epochs are under way, the one being composed and the next: a short lane cannot run
  *  away from the others.  A source of unknown length ends its epoch by a block with `end`; tickets
  *  beyond it are void.  With `span_epochs` the epochs of a lane follow one another as a single one,
