@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,18 @@ enum {
     IDENTITY_MAX = 128
 };
 
-/*  A socket with what it is polled for. */
+/*  A socket with what it is polled for.
+ *
+ *  libzmq's descriptor of a socket tells of changes, not of states, and any call on the socket may
+ *  swallow one.  A line is ready until a receive finds it empty; one that was `touched` by another
+ *  call is asked for its state before anybody sleeps.  So a wait costs one poll, where zmq_poll
+ *  costs a system call or two a socket before and after.
+ */
 typedef struct {
     void *data;  /* NULL: closed */
     void *watch; /* NULL: inproc */
-    bool ready, watch_ready;
+    int data_fd, watch_fd;
+    bool ready, watch_ready, touched;
     bool gone; /* some connection of it has ended: once all it brought is read, its peer is lost */
 } line_t;
 
@@ -105,7 +113,7 @@ typedef struct {
     binder_t **binders;
     uint32_t binder_count;
     source_t *sources;
-    zmq_pollitem_t *items;
+    struct pollfd *items;
     uint32_t source_count, source_room, turn, budget, since_poll;
     bool polled; /* a round of receives has begun: its end is TND_AGAIN */
 } hub_t;
@@ -161,6 +169,25 @@ static void *open_socket(hub_t *self, int type, const char *endpoint)
     return socket;
 }
 
+static int descriptor_of(void *socket)
+{
+    int fd = -1;
+    size_t size = sizeof fd;
+    int failed = zmq_getsockopt(socket, ZMQ_FD, &fd, &size);
+    assert(failed == 0);
+    return fd;
+}
+
+/*  Whether there is something to read, asked of libzmq itself. */
+static bool has_input(void *socket)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    int failed = zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
+    assert(failed == 0);
+    return (events & ZMQ_POLLIN) != 0;
+}
+
 static void add_source(hub_t *self, line_t *line, binder_t *binder, dial_t *dial)
 {
     if (self->source_count == self->source_room) {
@@ -168,6 +195,10 @@ static void add_source(hub_t *self, line_t *line, binder_t *binder, dial_t *dial
         self->sources = grow(self->sources, self->source_room, sizeof *self->sources);
         self->items = grow(self->items, 1 + 2 * (size_t)self->source_room, sizeof *self->items);
     }
+    line->data_fd = descriptor_of(line->data);
+    line->watch_fd = line->watch != NULL ? descriptor_of(line->watch) : -1;
+    line->touched = true;
+    line->watch_ready = line->watch != NULL;
     self->sources[self->source_count++] = (source_t){line, binder, dial};
 }
 
@@ -306,9 +337,7 @@ static void drain_watch(hub_t *self, const source_t *source)
                 visitor_left(source->binder, fd);
         } else if (event == TND_WATCH_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
-            int events = 0;
-            size_t size = sizeof events;
-            zmq_getsockopt(source->line->data, ZMQ_EVENTS, &events, &size);
+            source->line->ready = has_input(source->line->data) || source->line->ready;
             source->dial->greets = true;
             tnd_peers_flush(&self->peers, source->dial->peer, self->now);
         } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
@@ -372,6 +401,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
 static void say_farewell(binder_t *binder, route_t *route, dial_t *dial)
 {
     if (route != NULL) {
+        binder->line.touched = true;
         if (zmq_send(binder->line.data, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
             zmq_send(binder->line.data, "", 0, ZMQ_DONTWAIT);
     } else {
@@ -407,14 +437,13 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
  */
 static bool send_parts(tnd_peer_t *peer, zmq_msg_t *parts, int count)
 {
-    void *socket = NULL;
-    if (peer->end.config.binder) {
-        const route_t *route = peer->wire;
-        socket = route->binder->line.data;
+    route_t *route = peer->end.config.binder ? peer->wire : NULL;
+    line_t *line = route != NULL ? &route->binder->line : &((dial_t *)peer->wire)->line;
+    void *socket = line->data;
+    line->touched = true;
+    if (route != NULL) {
         if (zmq_send(socket, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
             return false;
-    } else {
-        socket = ((const dial_t *)peer->wire)->line.data;
     }
     for (int i = 0; i < count; i++) {
         int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
@@ -714,28 +743,34 @@ static taken_t take(hub_t *self, const source_t *source, tnd_arrival_t *arrival)
  */
 
 /*  Marks the lines that have something; waits for them at most `wait_ms`. */
-static bool look(hub_t *self, long wait_ms)
+static bool look(hub_t *self, int wait_ms)
 {
-    int count = 0;
+    nfds_t count = 0;
+    bool any = false;
     if (self->items == NULL)
         self->items = grow(NULL, 1, sizeof *self->items);
-    self->items[count++] = (zmq_pollitem_t){.fd = self->wake_fd, .events = ZMQ_POLLIN};
+    self->items[count++] = (struct pollfd){.fd = self->wake_fd, .events = POLLIN};
     for (uint32_t i = 0; i < self->source_count; i++) {
         line_t *line = self->sources[i].line;
-        self->items[count++] = (zmq_pollitem_t){.socket = line->data, .events = ZMQ_POLLIN};
+        if (line->touched) {
+            line->touched = false;
+            line->ready = line->ready || has_input(line->data);
+        }
+        any = any || line->ready || line->watch_ready;
+        self->items[count++] = (struct pollfd){.fd = line->data_fd, .events = POLLIN};
         if (line->watch != NULL)
-            self->items[count++] = (zmq_pollitem_t){.socket = line->watch, .events = ZMQ_POLLIN};
+            self->items[count++] = (struct pollfd){.fd = line->watch_fd, .events = POLLIN};
     }
     self->since_poll = 0;
-    if (zmq_poll(self->items, count, wait_ms) <= 0)
-        return false;
-    bool any = false;
+    if (poll(self->items, count, any ? 0 : wait_ms) <= 0)
+        return any;
     count = 1;
     for (uint32_t i = 0; i < self->source_count; i++) {
         line_t *line = self->sources[i].line;
-        line->ready = self->items[count++].revents != 0 || line->gone;
+        line->ready = line->ready || line->gone || self->items[count].revents != 0;
+        count++;
         if (line->watch != NULL)
-            line->watch_ready = self->items[count++].revents != 0;
+            line->watch_ready = line->watch_ready || self->items[count++].revents != 0;
         any = any || line->ready || line->watch_ready;
     }
     return any;
@@ -988,6 +1023,12 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
     }
 }
 
+static int rounded_ms(uint64_t span_ns)
+{
+    uint64_t ms = (span_ns + 999999) / 1000000;
+    return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
 static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
@@ -1002,12 +1043,13 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
         until = self->peers.deadline;
     if (self->visitors_ns < until)
         until = self->visitors_ns;
-    long wait_ms = -1;
+    int wait_ms = -1;
     if (until != TND_NEVER)
-        wait_ms = until <= self->now ? 0 : (long)((until - self->now + 999999) / 1000000);
+        wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
     self->polled = look(self, wait_ms);
     uint64_t woken = 0;
-    (void)!read(self->wake_fd, &woken, sizeof woken);
+    if (self->items[0].revents != 0)
+        (void)!read(self->wake_fd, &woken, sizeof woken);
     return TND_OK;
 }
 

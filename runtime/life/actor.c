@@ -404,13 +404,12 @@ static void warn(tnd_actor_t *self, const tnd_arrival_t *arrival)
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
-static tnd_status_t take_arrivals(tnd_actor_t *self, bool *any_p, tnd_error_t *error)
+static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
 {
     for (int taken = 0; taken < ARRIVALS_A_ROUND; taken++) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
             return TND_OK;
-        *any_p = true;
         if (arrival.kind == TND_ARRIVAL_REFUSED && dials(self, &arrival)) {
             bool known = arrival.peer < self->plan->instance_count;
             (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
@@ -439,16 +438,16 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_statistics_t *statistics = self->config.statistics;
     while (!tnd_actor_stopping(self)) {
-        bool any = false, more = false;
+        bool more = false;
         tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
-        TND_TRY(take_arrivals(self, &any, error));
+        TND_TRY(take_arrivals(self, error));
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
         tnd_count(&statistics->progress, 1);
         uint64_t now = tnd_clock_now();
         if (self->word_count > 0 && now >= self->words_due_ns)
             say_words(self);
-        if (any || more)
+        if (more)
             continue;
         uint64_t wake = now + nap_ns;
         if (self->word_count > 0 && self->words_due_ns < wake)
