@@ -51,15 +51,20 @@ static bool leaves_process(const tnd_actor_t *self)
     return false;
 }
 
-static uint64_t block_rows(const tnd_actor_t *self, uint64_t row_bytes)
+/*  Rows a block: inside the process so many that they leave the reader in the cache of a core, and
+ *  never more than a message between processes has, whatever the operations make of them.
+ */
+static uint64_t block_rows(const tnd_actor_t *self, uint64_t read_bytes, uint64_t row_bytes)
 {
     const tnd_batcher_options_t *options = tnd_actor_options(self);
     if (options->block.rows != 0)
         return options->block.rows;
-    uint64_t bytes = options->block.bytes;
-    if (bytes == 0)
-        bytes = leaves_process(self) ? block_bytes_between : block_bytes_inside;
-    return bytes > row_bytes ? bytes / row_bytes : 1;
+    uint64_t rows = block_bytes_between / row_bytes;
+    if (options->block.bytes != 0)
+        rows = options->block.bytes / row_bytes;
+    else if (!leaves_process(self) && block_bytes_inside / read_bytes < rows)
+        rows = block_bytes_inside / read_bytes;
+    return rows > 0 ? rows : 1;
 }
 
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -76,7 +81,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     uint64_t read_bytes = tnd_schema_row_bytes(&batcher->stream->read);
     uint64_t row_bytes = tnd_schema_row_bytes(&batcher->stream->fed) * batcher->stream->rows_max;
     row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    uint64_t rows = block_rows(self, row_bytes);
+    uint64_t rows = block_rows(self, read_bytes, row_bytes);
     tnd_join_config_t config = {
         .order =
             {

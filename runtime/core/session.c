@@ -713,7 +713,8 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
     actor_t *feeder = &self->actors[i];
     tnd_actor_id_t id = self->config.members[i].id;
-    if (feeder->booked_told < self->cursor.step) {
+    uint64_t every = self->config.booked_every > 0 ? self->config.booked_every : 1;
+    if (feeder->booked_told + every <= self->cursor.step) {
         feeder->booked_told = self->cursor.step;
         control(self, effect, TND_MSG_BOOKED, id);
         effect->msg.until.step = self->cursor.step;

@@ -52,6 +52,8 @@ typedef struct {
     uint64_t dead_after_ns;    /* a lost host that the stream needs must be back by then */
     uint32_t steps_open_max;   /* cursors kept: window of steps between booked and composed */
     uint64_t steps_max;        /* the run ends before this step; TND_UNKNOWN */
+    uint32_t booked_every;     /* steps between two BOOKED to a feeder, which waits for none of them
+                                  as long as it may have twice as many unbooked; 0: 1 */
     tnd_limits_t restarts;     /* of one soft actor; restart.max 0: any death ends the run */
 } tnd_session_config_t;
 

@@ -9,8 +9,10 @@
 #include "runtime/core/tree.h"
 #include "runtime/life/note.h"
 
-/*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth. */
-enum { STEPS_OPEN = 1024 };
+/*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
+ *  often feeders are told what is booked, which wakes them.
+ */
+enum { STEPS_OPEN = 1024, BOOKED_EVERY = 32 };
 
 /*  What one step reported, by metric and replica. */
 typedef struct {
@@ -121,6 +123,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .start_timeout_ns = plan->start_timeout_ns,
         .dead_after_ns = plan->dead_after_ns,
         .steps_open_max = STEPS_OPEN,
+        .booked_every = BOOKED_EVERY,
         .steps_max = index == 0 ? self->config.steps_max : TND_UNKNOWN,
         .restarts = {.max = 0},
     };
