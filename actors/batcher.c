@@ -35,13 +35,12 @@ typedef struct {
 } batcher_t;
 
 /*  Whether an edge of this lane leaves the process. */
-static bool leaves_process(const tnd_actor_t *self)
+static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
 {
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    const tnd_instance_t *own = tnd_actor_instance(self);
+    const tnd_instance_t *own = &plan->instances[batcher];
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == tnd_actor_id(self) && edge->transport != TND_TRANSPORT_INPROC)
+        if (edge->to == batcher && edge->transport != TND_TRANSPORT_INPROC)
             return true;
         const tnd_instance_t *from = &plan->instances[edge->from];
         if (from->chain == own->chain && from->lane == own->lane && from->kind->inlet_count == 0 &&
@@ -54,17 +53,31 @@ static bool leaves_process(const tnd_actor_t *self)
 /*  Rows a block: inside the process so many that they leave the reader in the cache of a core, and
  *  never more than a message between processes has, whatever the operations make of them.
  */
-static uint64_t block_rows(const tnd_actor_t *self, uint64_t read_bytes, uint64_t row_bytes)
+static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
+                           uint64_t row_bytes)
 {
-    const tnd_batcher_options_t *options = tnd_actor_options(self);
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
     if (options->block.rows != 0)
         return options->block.rows;
     uint64_t rows = block_bytes_between / row_bytes;
     if (options->block.bytes != 0)
         rows = options->block.bytes / row_bytes;
-    else if (!leaves_process(self) && block_bytes_inside / read_bytes < rows)
+    else if (!leaves_process(plan, batcher) && block_bytes_inside / read_bytes < rows)
         rows = block_bytes_inside / read_bytes;
     return rows > 0 ? rows : 1;
+}
+
+tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher,
+                                        const tnd_stream_t *stream)
+{
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    tnd_batcher_window_t window = {.blocks = WINDOW_BLOCKS};
+    uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
+    uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
+    window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
+    window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
+    window.bytes = (options->size + 1 + WINDOW_BLOCKS * window.block_rows) * window.row_bytes;
+    return window;
 }
 
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -78,10 +91,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->readers = tnd_peers_of(self, "reader", lane);
     batcher->rack = tnd_rack_new();
     batcher->carriers = tnd_peers_carriers(self);
-    uint64_t read_bytes = tnd_schema_row_bytes(&batcher->stream->read);
-    uint64_t row_bytes = tnd_schema_row_bytes(&batcher->stream->fed) * batcher->stream->rows_max;
-    row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    uint64_t rows = block_rows(self, read_bytes, row_bytes);
+    tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
     tnd_join_config_t config = {
         .order =
             {
@@ -91,11 +101,12 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .reader_count = batcher->readers.count,
                 .epochs = batcher->stream->epochs,
                 .count = tnd_stream_lane_count(batcher->stream, lane),
-                .block_rows = (uint32_t)(rows < UINT32_MAX ? rows : UINT32_MAX),
+                .block_rows =
+                    (uint32_t)(window.block_rows < UINT32_MAX ? window.block_rows : UINT32_MAX),
                 .block_ns = block_time_ns,
-                .row_bytes_max = row_bytes,
-                .window_bytes = (options->size + 1) * row_bytes + WINDOW_BLOCKS * rows * row_bytes,
-                .window_blocks = WINDOW_BLOCKS,
+                .row_bytes_max = window.row_bytes,
+                .window_bytes = window.bytes,
+                .window_blocks = window.blocks,
             },
         .lanes = plan->lanes,
         .size = options->size,

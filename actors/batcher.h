@@ -1,4 +1,4 @@
-/*  actors/batcher.h - what a topology can say about a batcher. */
+/*  actors/batcher.h - what a topology can say about a batcher, and what it holds. */
 #ifndef TND_ACTORS_BATCHER_H
 #define TND_ACTORS_BATCHER_H
 
@@ -7,7 +7,8 @@
 
 #include "runtime/core/join.h"
 #include "runtime/core/split.h"
-#include "runtime/graph/options.h"
+#include "runtime/graph/placement.h"
+#include "runtime/life/stream.h"
 
 typedef struct {
     uint64_t size;
@@ -17,5 +18,16 @@ typedef struct {
     bool span_epochs;
     tnd_extent_t block; /* zero: chosen from the links and the rows */
 } tnd_batcher_options_t;
+
+/*  What a batcher lets its lane have under way: blocks, and all their bytes with a whole global
+ *  batch beside them, for the other lanes may have ended.
+ */
+typedef struct {
+    uint64_t blocks, block_rows, row_bytes, bytes;
+} tnd_batcher_window_t;
+
+/*  Of the instance `batcher` of a plan; pure. */
+tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher,
+                                        const tnd_stream_t *stream);
 
 #endif

@@ -373,6 +373,14 @@ static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
         self->assembled++;
 }
 
+/*  Feeders are told the end, which may be sooner than what they know. */
+static void tell_end(tnd_session_core_t *self)
+{
+    self->tell = true;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->actors[i].end_told = false;
+}
+
 static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
 {
     uint64_t step = msg->part.step;
@@ -390,7 +398,8 @@ static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
         return;
     }
     enter(self, &self->final, self->config.steps_open_max, msg);
-    self->tell = self->tell || self->last == TND_UNKNOWN;
+    if (self->last == TND_UNKNOWN)
+        tell_end(self);
     self->last = step;
 }
 
@@ -428,9 +437,7 @@ static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
         most = self->actors[i].started > most ? self->actors[i].started : most;
     }
     self->drain_end = most;
-    self->tell = true;
-    for (uint32_t i = 0; i < self->config.member_count; i++)
-        self->actors[i].end_told = false;
+    tell_end(self);
 }
 
 void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now)
@@ -725,10 +732,10 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
         control(self, effect, TND_MSG_DRAIN, id);
         return true;
     }
-    if (!feeder->end_told && (self->last != TND_UNKNOWN || self->drain_end != TND_UNKNOWN)) {
+    if (!feeder->end_told && end_of(self) != TND_UNKNOWN) {
         feeder->end_told = true;
         control(self, effect, TND_MSG_LAST, id);
-        effect->msg.until.step = self->drain_end < self->last ? self->drain_end : self->last;
+        effect->msg.until.step = end_of(self);
         return true;
     }
     return false;

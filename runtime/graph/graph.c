@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tundish/tundish.h>
 
 #include "runtime/graph/yaml.h"
 

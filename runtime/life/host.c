@@ -311,7 +311,7 @@ static void say_facts(tnd_host_t *self)
         self->facts_joined = true;
     }
     if (self->facts_status != TND_OK) {
-        fail_here(self, TND_OUTCOME_FAILED, self->facts_error.text);
+        fail_here(self, TND_OUTCOME_UNUSABLE, self->facts_error.text);
         return;
     }
     if (self->shared_count == 0 || self->facts_said || (!leads(self) && !self->leader_up))
@@ -324,10 +324,8 @@ static void say_facts(tnd_host_t *self)
     tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
 }
 
-/*  Every kind along a chain says what it makes of the stream, in the order of the graph. */
-static tnd_status_t derive_chain(tnd_host_t *self, tnd_stream_t *stream, tnd_error_t *error)
+tnd_status_t tnd_host_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_error_t *error)
 {
-    const tnd_plan_t *plan = self->plan;
     stream->lanes = plan->lanes;
     stream->seed = plan->seed;
     stream->graph[0] = plan->fingerprint[0];
@@ -366,7 +364,7 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
         TND_TRY(tnd_stream_read(stream, line, error));
     }
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        TND_TRY(derive_chain(self, &self->streams[c], error));
+        TND_TRY(tnd_host_derive(self->plan, &self->streams[c], error));
     return TND_OK;
 }
 
@@ -514,7 +512,7 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         if (self->made || self->failed_ns != 0)
             break;
         if (take_stream(self, msg->note.payload, &error) != TND_OK) {
-            fail_here(self, TND_OUTCOME_FAILED, error.text);
+            fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
             break;
         }
         self->made = true;
@@ -974,6 +972,11 @@ void tnd_host_discard(tnd_host_t *self)
         if (feed != NULL)
             tnd_feed_discard(feed);
     }
+}
+
+const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
+{
+    return tnd_pages_at(self->pages, instance);
 }
 
 uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why)

@@ -23,7 +23,8 @@ typedef enum {
     TND_OUTCOME_DRAINED, /* as asked, at the end of a step */
     TND_OUTCOME_STOPPED, /* left at once, as asked */
     TND_OUTCOME_FAILED,
-    TND_OUTCOME_LOST /* a peer was refused, never came or went away */
+    TND_OUTCOME_LOST,    /* a peer was refused, never came or went away */
+    TND_OUTCOME_UNUSABLE /* failed before it began: data that cannot be used as the graph says */
 } tnd_outcome_t;
 
 typedef struct {
@@ -52,10 +53,18 @@ bool tnd_host_over(const tnd_host_t *self);
 void *tnd_host_handle(tnd_host_t *self, const char *actor);
 /*  Once running: no program will pull from the feeders of this host. */
 void tnd_host_discard(tnd_host_t *self);
+/*  What instance `instance` of this host counts. */
+const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance);
 /*  Stops what still runs and frees everything.  False: an actor does not leave its hook; then all
  *  that it may touch stays, the transport's context and the plan included.
  */
 bool tnd_host_destroy(tnd_host_t **self_p);
+
+/*  Lets every kind along a chain, in the order of the graph, say what it makes of the stream whose
+ *  facts (chain, count, identity, schema as read) are known.
+ */
+tnd_status_t tnd_host_derive(const tnd_plan_t *plan, tnd_stream_t *stream,
+                             tnd_error_t *error) TND_CHECKED;
 
 /* --- for actors --------------------------------------------------------------------------------
  */

@@ -279,7 +279,7 @@ static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
             }
         }
         if (status != TND_OK) {
-            end(self, TND_OUTCOME_FAILED, error.text);
+            end(self, TND_OUTCOME_UNUSABLE, error.text);
             return;
         }
     }
@@ -658,7 +658,8 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
-        end(self, TND_OUTCOME_FAILED, tnd_session_why(chain->session));
+        bool absent = tnd_session_missing(chain->session, NULL, 0) > 0;
+        end(self, absent ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED, tnd_session_why(chain->session));
         return;
     }
     /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.

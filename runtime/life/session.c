@@ -33,6 +33,32 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is called '%s'; there are: %s", name, names);
 }
 
+tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *plan,
+                                   const tnd_session_wishes_t *wishes, tnd_error_t *error)
+{
+    *session_p = NULL;
+    tnd_host_config_t config = {
+        .plan = plan,
+        .steps_max = wishes->steps_max,
+        .observer = wishes->observer,
+        .transport = tnd_network.hub,
+    };
+    TND_TRY(find_host(plan, wishes->host, &config.host, error));
+    tnd_session_t *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        abort();
+    session->network = tnd_network.create();
+    config.transport_context = session->network;
+    tnd_status_t status = tnd_host_new(&session->host, &config, error);
+    if (status != TND_OK) {
+        tnd_network.destroy(&session->network);
+        free(session);
+        return status;
+    }
+    *session_p = session;
+    return TND_OK;
+}
+
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes)
 {
@@ -40,27 +66,7 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
     *session_p = NULL;
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    tnd_host_config_t config = {
-        .plan = tnd_graph_plan(graph),
-        .steps_max = wishes->steps_max,
-        .observer = wishes->observer,
-    };
-    tnd_status_t status = find_host(config.plan, wishes->host, &config.host, &error);
-    if (status == TND_OK) {
-        tnd_session_t *session = calloc(1, sizeof *session);
-        if (session == NULL)
-            abort();
-        session->network = tnd_network.create();
-        config.transport = tnd_network.hub;
-        config.transport_context = session->network;
-        status = tnd_host_new(&session->host, &config, &error);
-        if (status == TND_OK) {
-            *session_p = session;
-        } else {
-            tnd_network.destroy(&session->network);
-            free(session);
-        }
-    }
+    tnd_status_t status = tnd_session_open_plan(session_p, tnd_graph_plan(graph), wishes, &error);
     if (status != TND_OK)
         tnd_graph_fail(graph, error.text);
     return status;
@@ -77,6 +83,14 @@ tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
     return tnd_host_wait(session->host, 0);
 }
 
+const tnd_statistics_t *tnd_session_page(const tnd_session_t *session, uint32_t instance)
+{
+    const tnd_host_config_t *config = tnd_host_config(session->host);
+    if (config->plan->instances[instance].host != config->host)
+        return NULL;
+    return tnd_host_page(session->host, instance);
+}
+
 static tnd_status_t status_of(tnd_outcome_t outcome)
 {
     switch (outcome) {
@@ -89,6 +103,7 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
         return TND_STOPPED;
     case TND_OUTCOME_FAILED:
     case TND_OUTCOME_LOST:
+    case TND_OUTCOME_UNUSABLE:
         return TND_FAILED;
     }
     return TND_FAILED;

@@ -18,10 +18,16 @@ typedef struct {
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
 } tnd_session_wishes_t;
 
+/*  Starts a host of a plan, which must outlive the session. */
+tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *plan,
+                                   const tnd_session_wishes_t *wishes,
+                                   tnd_error_t *error) TND_CHECKED;
 /*  As tnd_session_open. */
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes);
 /*  How the run ended; TND_OUTCOME_NONE while it has not. */
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
+/*  What an instance of this host counts; any thread, signal-safe.  NULL: it is on another host. */
+const tnd_statistics_t *tnd_session_page(const tnd_session_t *session, uint32_t instance);
 
 #endif

@@ -1,0 +1,82 @@
+"""What the tests of the command share: the real program, small data sets, small topologies."""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import traceback
+
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
+TUNDISH = str(BUILD / "tundish")
+
+
+def run(*words, timeout=60, env=None, stdout=subprocess.PIPE):
+    """Exit code, stdout and stderr of `tundish WORDS...`."""
+    done = subprocess.run([TUNDISH, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE,
+                          text=True, timeout=timeout, env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def same(got, wanted, what=""):
+    assert got == wanted, f"{what}: got {got!r}, wanted {wanted!r}"
+
+
+def holds(text, *parts):
+    for part in parts:
+        assert part in text, f"{part!r} is not in:\n{text}"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def arrays(folder, rows=100, images=False):
+    """x.npy, y.npy (and image.npy) with `rows` rows; returns them."""
+    draw = numpy.random.default_rng(5)
+    made = {"x": draw.standard_normal((rows, 3)).astype("f4"),
+            "y": draw.integers(-2**40, 2**40, rows).astype("i8")}
+    if images:
+        made["image"] = draw.integers(0, 256, (rows, 8, 8)).astype("u1")
+    for name, array in made.items():
+        numpy.save(folder / f"{name}.npy", array)
+    return made
+
+
+def topology(folder, name="graph.yaml", columns="x y", read="", batch="size: 32", links=None,
+             actors="", top=""):
+    """A file with a reader of these columns and a batcher; returns its path."""
+    source = ", ".join(f'{column}: "${{data}}/{column}.npy"' for column in columns.split())
+    path = folder / name
+    path.write_text(f"tundish: 1\nseed: 7\ndata: {folder}\n{top}actors:\n"
+                    f"  read: {{kind: reader, source: {{npy: {{{source}}}}}{read}}}\n"
+                    f"  batch: {{kind: batcher, {batch}}}\n{actors}"
+                    f"links:\n" + "".join(f"  - {link}\n" for link in links or ["read -> batch"]))
+    return path
+
+
+FEED = "  feed: {kind: feeder%s}\n"
+FED = ["read -> batch -> feed"]
+
+
+def main(scope):
+    """Runs every function called test_*, each in a folder of its own; exits 1 if one fails."""
+    import tempfile
+    failed = 0
+    wanted = sys.argv[1:]
+    for name, function in list(scope.items()):
+        if not name.startswith("test_") or (wanted and name not in wanted):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                function(pathlib.Path(folder))
+                print(f"ok   {name}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL {name}", flush=True)
+                traceback.print_exc()
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""`tundish head` against NumPy reading the same files."""
+import json
+import subprocess
+import sys
+
+import numpy
+
+from command import ROOT, TUNDISH, arrays, holds, main, run, same, topology
+
+sys.path.insert(0, str(ROOT / "tests" / "oracle"))
+from permute import permutation  # noqa: E402
+
+FLOATS = {"f16": "f2", "f32": "f4", "f64": "f8"}
+WORDS = {"nan": numpy.nan, "inf": numpy.inf, "-inf": -numpy.inf}
+
+
+def lines(*words):
+    code, out, err = run("head", *words, "--json", timeout=20)
+    same(code, 0, err)
+    assert "error" not in err, err
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def array(column):
+    """The array that a column of the JSON stands for."""
+    dtype = column["dtype"]
+    kind = FLOATS.get(dtype, "?" if dtype == "bool" else dtype[0] + str(int(dtype[1:]) // 8))
+    data = [WORDS.get(value, value) if isinstance(value, str) and value in WORDS else
+            int(value) if isinstance(value, str) else value for value in column["data"]]
+    return numpy.array(data, dtype=kind).reshape(column["shape"])
+
+
+def equal(got, wanted, what):
+    same((got.dtype, got.shape), (wanted.dtype, wanted.shape), what)
+    assert got.tobytes() == wanted.tobytes(), f"{what}: {got} is not {wanted}"
+
+
+def test_batches_are_the_rows_in_order(folder):
+    made = arrays(folder)
+    told = lines(topology(folder), "--steps", "9")
+    same([(line["step"], line["replica"], line["rows"], line["last"]) for line in told],
+         [(0, 0, 32, False), (1, 0, 32, False), (2, 0, 32, False), (3, 0, 4, True)])
+    for name, wanted in made.items():
+        equal(numpy.concatenate([array(line["columns"][name]) for line in told]), wanted, name)
+
+
+def test_one_step_is_what_is_shown_by_default(folder):
+    arrays(folder)
+    same(len(lines(topology(folder))), 1)
+
+
+def test_the_shuffled_order_is_that_of_the_permutation(folder):
+    made = arrays(folder)
+    told = lines(topology(folder, read=", shuffle: global, epochs: 2"), "--steps", "99")
+    order = [permutation(100, 7, epoch)(p) for epoch in (0, 1) for p in range(100)]
+    same([line["rows"] for line in told], [32, 32, 32, 4] * 2)
+    same([line["last"] for line in told], [False, False, False, True] * 2)
+    for name, wanted in made.items():
+        equal(numpy.concatenate([array(line["columns"][name]) for line in told]), wanted[order],
+              name)
+
+
+def test_replicas_share_a_batch(folder):
+    made = arrays(folder)
+    told = lines(topology(folder, batch="size: 32, replicas: 3"), "--steps", "4")
+    same([(line["step"], line["replica"]) for line in told],
+         [(step, replica) for step in range(4) for replica in range(3)])
+    same([line["rows"] for line in told[:3]], [11, 11, 10])
+    equal(numpy.concatenate([array(line["columns"]["y"]) for line in told]), made["y"], "y")
+
+
+def test_lanes_take_turns_as_the_composition_says(folder):
+    made = arrays(folder)
+    told = lines(topology(folder, top="lanes: 2\n", batch="size: 10"), "--steps", "10")
+    got = numpy.concatenate([array(line["columns"]["y"]) for line in told])
+    even, odd = made["y"][0::2], made["y"][1::2]
+    wanted = numpy.concatenate([numpy.concatenate([even[s * 5:s * 5 + 5], odd[s * 5:s * 5 + 5]])
+                                for s in range(10)])
+    equal(got, wanted, "y")
+
+
+def test_padding_is_counted_and_not_shown(folder):
+    arrays(folder)
+    told = lines(topology(folder, batch="size: 64, remainder: pad"), "--steps", "2")
+    same([(line["rows"], line.get("padded", 0)) for line in told], [(64, 0), (36, 28)])
+    same(told[1]["columns"]["x"]["shape"], [36, 3])
+
+
+def test_a_dropped_remainder_does_not_come(folder):
+    arrays(folder)
+    told = lines(topology(folder, batch="size: 64, remainder: drop"), "--steps", "9")
+    same([(line["rows"], line["last"]) for line in told], [(64, True)])
+
+
+def test_every_type_reads_back_as_the_same_bits(folder):
+    made = {"u8": [0, 255], "i8": [-128, 127], "u16": [0, 65535], "i16": [-32768, 32767],
+            "u32": [0, 2**32 - 1], "i32": [-2**31, 2**31 - 1], "u64": [2**53 + 1, 2**64 - 1],
+            "i64": [-2**63, 2**63 - 1], "f16": [65504, 6e-8], "f32": [1e-45, 3.4028235e38],
+            "f64": [5e-324, 0.1]}
+    for name, values in made.items():
+        kind = FLOATS.get(name, name[0] + str(int(name[1:]) // 8))
+        made[name] = numpy.array(values, dtype=kind)
+        numpy.save(folder / f"{name}.npy", made[name])
+    made["odd"] = numpy.array([numpy.nan, -numpy.inf], "f4")
+    made["flag"] = numpy.array([True, False])
+    for name in ("odd", "flag"):
+        numpy.save(folder / f"{name}.npy", made[name])
+    told = lines(topology(folder, columns=" ".join(made), batch="size: 2"))
+    same([column["dtype"] for column in told[0]["columns"].values()],
+         [*list(made)[:-2], "f32", "bool"])
+    for name, wanted in made.items():
+        equal(array(told[0]["columns"][name]), wanted, name)
+
+
+def test_before_the_batcher_rows_pass(folder):
+    made = arrays(folder)
+    path = topology(folder, read=", shuffle: global", links=["read -> prep -> batch"],
+                    actors="  prep: {kind: preprocessor, ops: [{cast: {column: x, to: f64}}]}\n")
+    order = [permutation(100, 7, 0)(p) for p in range(100)]
+    for at, wanted in (("read", made["x"]), ("prep", made["x"].astype("f8"))):
+        told = lines(path, "--at", at, "--steps", "3")
+        same([(line["first"], line["rows"]) for line in told], [(0, 32), (32, 32), (64, 32)])
+        equal(numpy.concatenate([array(line["columns"]["x"]) for line in told]),
+              wanted[order][:96], at)
+
+
+def test_a_file_without_a_batcher_can_be_looked_at(folder):
+    made = arrays(folder)
+    path = folder / "bare.yaml"
+    path.write_text(f"tundish: 1\ndata: {folder}\nactors:\n"
+                    '  read: {kind: reader, source: {npy: {y: "${data}/y.npy"}}}\n'
+                    "  prep: {kind: preprocessor, ops: [{filter: {column: y, op: ge, value: 0}}]}\n"
+                    "links: read -> prep\n")
+    told = lines(path, "--steps", "99")
+    got = numpy.concatenate([array(line["columns"]["y"]) for line in told])
+    equal(got, made["y"][made["y"] >= 0], "y")
+
+
+def test_overlays_do_not_matter(folder):
+    arrays(folder)
+    path = topology(folder, actors="  feed: {kind: feeder, step: {plugin: nowhere}}\n",
+                    links=["read -> batch -> feed"])
+    over = folder / "over.yaml"
+    over.write_text("port: 7100\nhosts:\n  a: {actors: [read, batch]}\n  b: {actors: [feed]}\n")
+    same(lines(path, over), lines(path))
+    same(lines(path, "--at", "feed"), lines(path))
+
+
+def test_npz_holds_what_json_holds(folder):
+    arrays(folder, images=True)
+    path = topology(folder, columns="x y image", batch="size: 40, replicas: 2")
+    out = folder / "rows.npz"
+    code, text, err = run("head", path, "--steps", "9", "--npz", out)
+    same((code, text, err), (0, "", ""))
+    told = lines(path, "--steps", "9")
+    with numpy.load(out) as loaded:
+        same(sorted(loaded.files), ["_replica", "_step", "image", "x", "y"])
+        for name in ("x", "y", "image"):
+            equal(loaded[name],
+                  numpy.concatenate([array(line["columns"][name]) for line in told]), name)
+        for name, key in (("_step", "step"), ("_replica", "replica")):
+            same(loaded[name].tolist(), [line[key] for line in told for _ in range(line["rows"])])
+    same(sorted(p.name for p in folder.iterdir() if "tmp" in p.name), [])
+
+
+def test_a_place_for_the_npz_that_cannot_be_written_is_an_error(folder):
+    arrays(folder)
+    code, _, err = run("head", topology(folder), "--npz", folder / "no" / "rows.npz")
+    assert code != 0
+    holds(err, "rows.npz", "cannot be written")
+
+
+def test_a_person_sees_types_ranges_and_pictures(folder):
+    made = arrays(folder, images=True)
+    path = topology(folder, columns="image y", batch="size: 50, replicas: 2")
+    code, out, err = run("head", path)
+    same((code, err), (0, ""))
+    image = made["image"][:50]
+    holds(out, "step 0, epoch 0: 50 rows for replicas of 25 25", "image u8[8,8]", "y i64",
+          f"min {image.min()}", f"max {image.max()}", f"mean {image.mean():.6g}")
+    pictures = [line for line in out.splitlines() if "@" in line or "%" in line or "#" in line]
+    same(len(pictures), 4, "8 rows of pixels in lines of two")
+    holds(run("head", path, "--replicas")[1], "replica 0: 25 rows", "replica 1: 25 rows")
+
+
+def test_an_unknown_place_is_a_mistake(folder):
+    arrays(folder)
+    code, _, err = run("head", topology(folder), "--at", "bacth")
+    same(code, 2)
+    holds(err, "there is no actor 'bacth'", "did you mean 'batch'?")
+
+
+def test_missing_data_is_named(folder):
+    code, out, err = run("head", topology(folder))
+    same((code, out), (78, ""))
+    holds(err, str(folder / "x.npy"))
+
+
+def test_a_reader_that_stops_reading_ends_it(folder):
+    arrays(folder, rows=20000)
+    path = topology(folder, read=", epochs: 100", batch="size: 20000")
+    done = subprocess.run(["bash", "-c", '"$0" head "$1" --steps 100 --json | head -c 10 >/dev/null;'
+                           ' exit ${PIPESTATUS[0]}', TUNDISH, str(path)],
+                          capture_output=True, text=True, timeout=60)
+    same((done.returncode, done.stderr), (0, ""))
+
+
+main(globals())

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""The shared library and the program show what <tundish/tundish.h> declares, and nothing else."""
+import re
+import subprocess
+
+from command import BUILD, ROOT, TUNDISH, main
+
+
+def shown(path):
+    out = subprocess.run(["nm", "-D", "--defined-only", str(path)], check=True,
+                         capture_output=True, text=True).stdout
+    return {line.split()[-1] for line in out.splitlines() if " T " in line}
+
+
+def declared():
+    text = (ROOT / "runtime" / "tundish" / "tundish.h").read_text()
+    return set(re.findall(r"TND_API[^;]*?\b(tnd_\w+)\(", text))
+
+
+def test_the_library_shows_the_public_header(_):
+    found = {name for name in shown(BUILD / "libtundish.so") if not name.startswith("_")}
+    assert found == declared(), f"missing {declared() - found}, beside it {found - declared()}"
+
+
+def test_the_program_shows_it_to_plugins(_):
+    assert declared() <= shown(TUNDISH), declared() - shown(TUNDISH)
+
+
+def test_a_program_in_c_builds_against_the_library_alone(folder):
+    source = folder / "one.c"
+    source.write_text('#include <stdio.h>\n#include <tundish/tundish.h>\n'
+                      "int main(void) { tnd_graph_t *graph = tnd_graph_new(NULL, 1);\n"
+                      "int bad = tnd_graph_check(graph) == TND_OK; puts(tnd_graph_errors(graph));\n"
+                      "tnd_graph_destroy(&graph); return bad; }\n")
+    program = folder / "one"
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", f"-I{ROOT}/runtime", str(source), "-o",
+                    str(program), f"-L{BUILD}", "-ltundish", f"-Wl,-rpath,{BUILD}"], check=True,
+                   timeout=60)
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "actor" in done.stdout, done
+
+
+main(globals())

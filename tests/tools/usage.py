@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The command line itself: help, versions, mistakes, pipes."""
+import os
+import subprocess
+
+from command import TUNDISH, holds, main, run, same
+
+COMMANDS = ["run", "up", "head", "validate", "explain", "help"]
+
+
+def test_without_a_command_it_says_where_help_is(_):
+    code, out, err = run()
+    same((code, out), (2, ""))
+    holds(err, "no command is given", "tundish --help")
+
+
+def test_a_misspelt_command_is_guessed(_):
+    code, _, err = run("vlidate", "x.yaml")
+    same(code, 2)
+    holds(err, "there is no command 'vlidate'", "did you mean 'validate'?")
+
+
+def test_a_misspelt_option_is_guessed(_):
+    code, _, err = run("run", "x.yaml", "--reprot", "r.json")
+    same(code, 2)
+    holds(err, "there is no option --reprot", "did you mean --report?", "tundish run --help")
+
+
+def test_an_option_of_another_command_is_refused(_):
+    code, _, err = run("validate", "x.yaml", "--npz=a.npz")
+    same(code, 2)
+    holds(err, "there is no option --npz")
+
+
+def test_a_missing_value_is_said(_):
+    code, _, err = run("run", "x.yaml", "--steps")
+    same(code, 2)
+    holds(err, "--steps takes N")
+
+
+def test_values_that_make_no_sense_are_refused(_):
+    for words, text in ((["--steps", "many"], "--steps takes a number from 1, not 'many'"),
+                        (["--steps=0"], "--steps takes a number from 1, not '0'"),
+                        (["--set", "size"], "--set takes KEY=VALUE, not 'size'"),
+                        (["--quiet=yes"], "--quiet takes no value"),
+                        (["--data="], "--data takes DIR, not an empty text")):
+        code, _, err = run("run", "x.yaml", *words)
+        same(code, 2, words)
+        holds(err, text)
+
+
+def test_no_file_is_a_mistake(_):
+    for command in ("run", "up", "head", "validate", "explain"):
+        code, _, err = run(command)
+        same(code, 2, command)
+        holds(err, "no topology file is given")
+
+
+def test_every_command_has_help_with_its_exit_codes(_):
+    for command in COMMANDS:
+        code, out, err = run(command, "--help")
+        same((code, err), (0, ""), command)
+        holds(out, f"tundish {command}", "Exit codes:", "  2 ")
+        same(run("help", command)[1], out, command)
+
+
+def test_help_lists_every_command_and_every_part(_):
+    code, out, _ = run("help")
+    same(code, 0)
+    holds(out, *COMMANDS, "130", "75", "78")
+    same(run("--help")[1], out)
+    parts = [word for line in out.splitlines() for what in ("kinds", "sources", "operations")
+             if line.split()[:1] == [what] for word in line.split()[1:]]
+    assert {"reader", "batcher", "idx", "npy", "scale"} <= set(parts), parts
+    for part in parts:
+        code, text, _ = run("help", part)
+        same(code, 0, part)
+        holds(text, part)
+
+
+def test_help_knows_what_there_is_not(_):
+    code, _, err = run("help", "filters")
+    same(code, 2)
+    holds(err, "'filters'")
+
+
+def test_the_version_names_what_it_stands_on(_):
+    code, out, _ = run("--version")
+    same(code, 0)
+    holds(out, "tundish 0.", "ABI", "zeromq 4.")
+
+
+def test_a_reader_that_stops_reading_is_no_error(_):
+    done = subprocess.run(["bash", "-c", '"$0" help | head -n 1; exit ${PIPESTATUS[0]}', TUNDISH],
+                          capture_output=True, text=True, timeout=60)
+    same((done.returncode, done.stderr), (0, ""))
+
+
+def test_a_full_disk_is_an_error(_):
+    if not os.path.exists("/dev/full"):
+        return
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        code, _, err = run("help", stdout=full)
+    same(code, 1)
+    holds(err, "cannot write to stdout")
+
+
+main(globals())

@@ -1,0 +1,165 @@
+/*  tools/arguments.c - reads a command line by what a command takes. */
+#include "tools/arguments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/graph/diagnostic.h"
+#include "runtime/graph/quantity.h"
+
+typedef enum { FLAG, TEXT, NUMBER, SETTING } type_t;
+
+typedef struct {
+    const char *name, *value, *help;
+    type_t type;
+    size_t offset;
+} argument_t;
+
+static const argument_t arguments[] = {
+    {"--host", "HOST", "this process is HOST of the overlay", TEXT, offsetof(tnd_request_t, host)},
+    {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated", SETTING, 0},
+    {"--data", "DIR", "what ${data} stands for, whatever the files say", TEXT,
+     offsetof(tnd_request_t, data)},
+    {"--steps", "N", "ends after N global steps", NUMBER, offsetof(tnd_request_t, steps)},
+    {"--at", "ACTOR", "shows the rows as they leave ACTOR; by default the batcher", TEXT,
+     offsetof(tnd_request_t, at)},
+    {"--replicas", NULL, "shows how each batch is divided among the replicas", FLAG,
+     offsetof(tnd_request_t, replicas)},
+    {"--report", "FILE", "writes the account of the run to FILE, as JSON, when it has ended", TEXT,
+     offsetof(tnd_request_t, report)},
+    {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step", TEXT,
+     offsetof(tnd_request_t, metrics)},
+    {"--npz", "FILE", "writes the rows to FILE for NumPy: one array a column, _step, _replica",
+     TEXT, offsetof(tnd_request_t, npz)},
+    {"--quiet", NULL, "prints errors only", FLAG, offsetof(tnd_request_t, quiet)},
+    {"--json", NULL, "prints JSON instead of text", FLAG, offsetof(tnd_request_t, json)},
+};
+
+static const argument_t *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
+        if (strlen(arguments[i].name) == length && strncmp(arguments[i].name, name, length) == 0)
+            return &arguments[i];
+    return NULL;
+}
+
+static bool takes(const tnd_command_t *command, const argument_t *argument)
+{
+    for (size_t i = 0; command->arguments[i] != NULL; i++)
+        if (strcmp(command->arguments[i], argument->name) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_unknown(const tnd_command_t *command, const char *word, size_t length)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    tnd_nearest_t nearest = {.word = name};
+    for (size_t i = 0; command->arguments[i] != NULL; i++)
+        tnd_nearest_offer(&nearest, command->arguments[i]);
+    if (nearest.best != NULL)
+        return tnd_usage_error(command->name, "there is no option %s; did you mean %s?", name,
+                               nearest.best);
+    return tnd_usage_error(command->name, "there is no option %s", name);
+}
+
+static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t *settings,
+                        tnd_request_t *request)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
+    *equals = '\0';
+    settings[request->setting_count++] = (tnd_setting_t){.key = text, .value = equals + 1};
+    return TND_EXIT_OK;
+}
+
+static int take_value(const tnd_command_t *command, const argument_t *argument, char *text,
+                      tnd_setting_t *settings, tnd_request_t *request)
+{
+    void *field = (char *)request + argument->offset;
+    switch (argument->type) {
+    case FLAG:
+        *(bool *)field = true;
+        break;
+    case TEXT:
+        if (*text == '\0')
+            return tnd_usage_error(command->name, "%s takes %s, not an empty text", argument->name,
+                                   argument->value);
+        *(const char **)field = text;
+        break;
+    case NUMBER:
+        if (tnd_quantity_u64(text, field) != TND_QUANTITY_OK || *(uint64_t *)field == 0)
+            return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
+                                   argument->name, text);
+        break;
+    case SETTING:
+        return take_setting(command, text, settings, request);
+    }
+    return TND_EXIT_OK;
+}
+
+bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
+                        tnd_request_t *request, int *code_p)
+{
+    const char **files = calloc(count + 1, sizeof *files);
+    tnd_setting_t *settings = calloc(count + 1, sizeof *settings);
+    if (files == NULL || settings == NULL)
+        abort();
+    *request = (tnd_request_t){.files = files, .settings = settings, .steps = UINT64_MAX};
+    *code_p = TND_EXIT_OK;
+    bool options = true;
+    for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {
+        char *word = words[i];
+        if (!options || word[0] != '-' || word[1] == '\0') {
+            files[request->file_count++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            options = false;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            tnd_arguments_help(command);
+            return false;
+        }
+        char *equals = strchr(word, '=');
+        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+        const argument_t *argument = find(word, length);
+        if (argument == NULL || !takes(command, argument))
+            *code_p = refuse_unknown(command, word, length);
+        else if (argument->type == FLAG && equals != NULL)
+            *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);
+        else if (argument->type != FLAG && equals == NULL && i + 1 == count)
+            *code_p =
+                tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
+        else
+            *code_p = take_value(command, argument,
+                                 argument->type == FLAG ? NULL
+                                 : equals != NULL       ? equals + 1
+                                                        : words[++i],
+                                 settings, request);
+    }
+    if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
+        *code_p = tnd_usage_error(command->name, "no topology file is given");
+    return *code_p == TND_EXIT_OK;
+}
+
+void tnd_arguments_help(const tnd_command_t *command)
+{
+    printf("tundish %s %s%s\n\n%s\n", command->name, command->operands,
+           command->arguments[0] != NULL ? " [options]" : "", command->details);
+    if (command->arguments[0] != NULL)
+        puts("Options:");
+    for (size_t i = 0; command->arguments[i] != NULL; i++) {
+        const argument_t *argument = find(command->arguments[i], strlen(command->arguments[i]));
+        char left[48];
+        snprintf(left, sizeof left, "%s%s%s", argument->name, argument->value != NULL ? " " : "",
+                 argument->value != NULL ? argument->value : "");
+        printf("  %-18s  %s\n", left, argument->help);
+    }
+    printf("%s  %-18s  %s\n\nExit codes:\n%s", command->arguments[0] != NULL ? "" : "Options:\n",
+           "--help", "prints this", command->codes);
+}

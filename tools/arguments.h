@@ -1,0 +1,23 @@
+/*  tools/arguments.h - reads a command line by what a command takes.
+ *
+ *  Options and files may stand in any order; `--name value` and `--name=value` are the same; `--`
+ *  ends the options.  Every option is described once, in the table that this and the help read.
+ *
+ *  Threads: the main one.
+ */
+#ifndef TUNDISH_TOOLS_ARGUMENTS_H
+#define TUNDISH_TOOLS_ARGUMENTS_H
+
+#include "tools/command.h"
+
+/*  Reads the `count` words after the command's name.  True: `*request` is filled.  False: there is
+ *  nothing more to do, and *code_p is the exit code: help was asked for and printed, or something
+ *  is wrong and was said.  The lists of the request live as long as the program.
+ */
+bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
+                        tnd_request_t *request, int *code_p);
+
+/*  Prints what `--help` says. */
+void tnd_arguments_help(const tnd_command_t *command);
+
+#endif

@@ -1,0 +1,141 @@
+/*  tools/crash.c - last words of a process that crashes, most often in somebody's step.
+ *
+ *  The handler calls only what is async-signal-safe and formats by hand.
+ */
+#include "tools/crash.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "runtime/data/mapping.h"
+
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+/*  Read by the handler: the one place where a signal can find anything. */
+static const tnd_plan_t *_Atomic armed_plan;
+static const tnd_session_t *_Atomic armed_session;
+static _Atomic uint64_t committed = TND_UNKNOWN;
+
+typedef struct {
+    char text[768];
+    size_t used;
+} line_t;
+
+static void put(line_t *line, const char *text)
+{
+    while (*text != '\0' && line->used < sizeof line->text)
+        line->text[line->used++] = *text++;
+}
+
+static void put_number(line_t *line, uint64_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = '\0';
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    put(line, digits + at);
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "SIGSEGV";
+    case SIGBUS:
+        return "SIGBUS";
+    case SIGFPE:
+        return "SIGFPE";
+    case SIGILL:
+        return "SIGILL";
+    default:
+        return "SIGABRT";
+    }
+}
+
+/*  The page of the actor that a thread belongs to: names of threads are cut to 15 characters, and
+ *  threads of one actor add to its name.
+ */
+static const tnd_statistics_t *page_of(const char *thread)
+{
+    const tnd_plan_t *plan = atomic_load(&armed_plan);
+    const tnd_session_t *session = atomic_load(&armed_session);
+    const tnd_statistics_t *best = NULL;
+    size_t best_length = 0;
+    for (uint32_t i = 0; plan != NULL && session != NULL && i < plan->instance_count; i++) {
+        const tnd_statistics_t *page = tnd_session_page(session, i);
+        size_t length = page != NULL ? strlen(page->actor) : 0;
+        if (length > 15)
+            length = 15;
+        if (length > best_length && strncmp(thread, page->actor, length) == 0) {
+            best = page;
+            best_length = length;
+        }
+    }
+    return best;
+}
+
+static void last_words(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    line_t line = {.used = 0};
+    char thread[16] = "";
+    prctl(PR_GET_NAME, thread);
+    const tnd_statistics_t *page = page_of(thread);
+    put(&line, "\ntundish: ");
+    put(&line, signal_name(number));
+    if (page != NULL) {
+        put(&line, " in ");
+        put(&line, page->kind);
+        put(&line, " `");
+        put(&line, page->actor);
+        put(&line, "` at step ");
+        put_number(&line, atomic_load_explicit(&page->step, memory_order_relaxed));
+    }
+    put(&line, " (thread ");
+    put(&line, thread);
+    put(&line, ")");
+    const char *file = number == SIGBUS ? tnd_mapping_at(info->si_addr) : NULL;
+    if (file != NULL) {
+        put(&line, ": ");
+        put(&line, file);
+        put(&line, " shrank while it was mapped");
+    }
+    uint64_t step = atomic_load(&committed);
+    if (step != TND_UNKNOWN) {
+        put(&line, "; the last committed cursor is that of step ");
+        put_number(&line, step);
+    }
+    put(&line, "\n");
+    ssize_t written = write(STDERR_FILENO, line.text, line.used);
+    (void)written;
+    /* SA_RESETHAND: the default action now takes the process. */
+    raise(number);
+}
+
+void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session)
+{
+    atomic_store(&armed_plan, plan);
+    atomic_store(&armed_session, session);
+    struct sigaction action = {.sa_sigaction = last_words, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
+        sigaction(fatal[i], &action, NULL);
+}
+
+void tnd_crash_committed(uint64_t step)
+{
+    atomic_store(&committed, step);
+}
+
+void tnd_crash_disarm(void)
+{
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
+        signal(fatal[i], SIG_DFL);
+    atomic_store(&armed_session, NULL);
+    atomic_store(&armed_plan, NULL);
+}

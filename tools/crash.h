@@ -1,0 +1,22 @@
+/*  tools/crash.h - last words of a process that crashes, most often in somebody's step.
+ *
+ *  On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT one line on stderr names the actor by its thread,
+ *  the step it was at and the last committed one; of a SIGBUS on a mapped file it says that the
+ *  file shrank.  Then the signal does what it does without us.
+ *
+ *  There is one such state a process, because signals belong to the process.
+ *
+ *  Threads: arm and disarm on the main one; committed on any.
+ */
+#ifndef TUNDISH_TOOLS_CRASH_H
+#define TUNDISH_TOOLS_CRASH_H
+
+#include "runtime/life/session.h"
+
+/*  Both must live until tnd_crash_disarm. */
+void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session);
+/*  The cursor to resume from: the number of the step that is next. */
+void tnd_crash_committed(uint64_t step);
+void tnd_crash_disarm(void);
+
+#endif

@@ -1,0 +1,137 @@
+/*  tools/head.c - what a pipeline would feed, without any model. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/life/session.h"
+#include "tools/load.h"
+#include "tools/look.h"
+#include "tools/npz.h"
+#include "tools/show.h"
+
+typedef struct {
+    const tnd_request_t *request;
+    tnd_look_t look;
+    tnd_stream_t stream; /* known once the session's actors run */
+    tnd_session_t *session;
+} head_t;
+
+static void observe_stream(void *context, const tnd_stream_t *stream)
+{
+    ((head_t *)context)->stream = *stream;
+}
+
+/*  Whoever reads us has stopped. */
+static bool unread(void)
+{
+    return fflush(stdout) != 0 || ferror(stdout) != 0;
+}
+
+static void show(const head_t *head, const tnd_capture_t *capture, uint64_t first)
+{
+    if (!head->request->json)
+        tnd_show_text(capture, head->look.batches, head->request->replicas, first);
+    else if (head->look.batches)
+        tnd_show_json(capture);
+    else
+        tnd_show_passing_json(capture, first);
+}
+
+/*  Pulls the steps that were asked for.  *failed_p: the feed has failed. */
+static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
+{
+    tnd_capture_t capture;
+    tnd_npz_t npz = {0};
+    tnd_error_t error;
+    tnd_status_t status = TND_OK;
+    uint64_t first = 0, left = head->request->steps != UINT64_MAX ? head->request->steps : 1;
+    bool writes = head->request->npz != NULL;
+    tnd_capture_init(&capture, &head->stream.fed, head->look.replicas);
+    if (writes)
+        tnd_npz_begin(&npz, head->request->npz, &head->stream.fed);
+    while (left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
+           (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
+        if (writes)
+            tnd_npz_add(&npz, &capture);
+        if (!writes || head->request->json)
+            show(head, &capture, first);
+        for (uint32_t r = 0; r < capture.replica_count; r++)
+            first += capture.replicas[r].rows;
+        left = unread() ? 0 : left - 1;
+    }
+    *failed_p = status != TND_OK && status != TND_END;
+    int code = *failed_p ? TND_EXIT_FAILED : TND_EXIT_OK;
+    if (writes && *failed_p)
+        tnd_npz_abandon(&npz);
+    else if (writes && tnd_npz_end(&npz, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        code = TND_EXIT_FAILED;
+    }
+    tnd_capture_fini(&capture);
+    return code;
+}
+
+static int look(head_t *head)
+{
+    tnd_observer_t observer = {.context = head, .stream = observe_stream};
+    tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN, .observer = &observer};
+    tnd_error_t error;
+    if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        return TND_EXIT_FAILED;
+    }
+    tnd_feed_t *feed = tnd_session_feed(head->session, TND_LOOK_FEEDER);
+    bool failed = feed == NULL;
+    int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
+    if (failed) {
+        /* The feed knows that it failed before the session has settled why. */
+        (void)tnd_session_wait(head->session);
+        if (tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE)
+            code = TND_EXIT_TOPOLOGY;
+        tnd_complain("head", "%s", tnd_session_error(head->session));
+    }
+    (void)tnd_session_destroy(&head->session);
+    return code;
+}
+
+static int head_graph(const tnd_request_t *request)
+{
+    head_t head = {.request = request};
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_error_t error;
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, true);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph)) {
+        if (tnd_look_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) == TND_OK)
+            code = look(&head);
+        else
+            code = tnd_usage_error("head", "%s", error.text);
+    }
+    tnd_graph_destroy(&graph);
+    tnd_arena_destroy(&arena);
+    return code;
+}
+
+const tnd_command_t tnd_command_head;
+const tnd_command_t tnd_command_head = {
+    .name = "head",
+    .operands = "FILE...",
+    .summary = "shows what a pipeline would feed, without any model",
+    .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--set",
+                                       "--data", NULL},
+    .details =
+        "Runs the graph up to its batcher, in this process whatever overlays say, and shows the\n"
+        "first steps (1 unless --steps says more): type, shape, range and first rows of each\n"
+        "column, images as small pictures.  The file needs no feeder, reducer or step.\n"
+        "\n"
+        "--at a reader or preprocessor shows the rows as they pass there, 32 a time.\n"
+        "--json prints one line for each step and replica:\n"
+        "  {\"step\":0,\"replica\":0,\"rows\":32,\"last\":false,\"columns\":{\"label\":\n"
+        "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"
+        "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
+    .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
+             "  78  the topology is wrong, or a file cannot be used when it is opened\n",
+    .operands_min = 1,
+    .run = head_graph,
+};

@@ -1,0 +1,56 @@
+/*  tools/load.c - the graph that a command line names. */
+#include "tools/load.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended)
+{
+    tnd_graph_t *graph = tnd_graph_load(request->files, request->file_count);
+    for (size_t i = 0; i < request->setting_count; i++)
+        tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
+    tnd_graph_purpose_t purpose = {
+        .data = request->data,
+        .fallback_data = getenv("TUNDISH_DATA"),
+        .host = host,
+        .open_ended = open_ended,
+    };
+    tnd_graph_purpose(graph, &purpose);
+    return graph;
+}
+
+bool tnd_load_check(tnd_graph_t *graph)
+{
+    bool good = tnd_graph_check(graph) == TND_OK;
+    tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
+    return good;
+}
+
+bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p)
+{
+    char names[512] = "";
+    size_t used = 0;
+    tnd_nearest_t nearest = {.word = name};
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : plan->host_count == 1) {
+            *host_p = h;
+            return true;
+        }
+        if (name != NULL)
+            tnd_nearest_offer(&nearest, plan->hosts[h].name);
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", h > 0 ? ", " : "",
+                                     plan->hosts[h].name);
+    }
+    if (name == NULL)
+        tnd_usage_error(command,
+                        "this graph has %" PRIu32 " hosts (%s): say which one this is with --host, "
+                        "or start them all with `tundish up`",
+                        plan->host_count, names);
+    else if (nearest.best != NULL)
+        tnd_usage_error(command, "no host is called '%s'; did you mean '%s'?", name, nearest.best);
+    else
+        tnd_usage_error(command, "no host is called '%s'; there are: %s", name, names);
+    return false;
+}

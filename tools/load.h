@@ -1,0 +1,23 @@
+/*  tools/load.h - the graph that a command line names.
+ *
+ *  Threads: the main one.
+ */
+#ifndef TUNDISH_TOOLS_LOAD_H
+#define TUNDISH_TOOLS_LOAD_H
+
+#include "runtime/graph/graph.h"
+#include "tools/command.h"
+
+/*  Reads the request's files, lays its settings on them and gives it its purpose: `host` and
+ *  `open_ended` as tnd_graph_purpose_t says, ${data} as --data or $TUNDISH_DATA say.  Not checked
+ *  yet; never NULL.
+ */
+tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended);
+
+/*  Checks it; prints what was found on stderr.  False: there are errors. */
+bool tnd_load_check(tnd_graph_t *graph);
+
+/*  The index of the host called `name`, NULL: the only one.  False after saying what is wrong. */
+bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p);
+
+#endif

@@ -1,0 +1,55 @@
+/*  tools/main.c - the command `tundish`. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/graph/diagnostic.h"
+#include "tools/arguments.h"
+#include "tools/versions.h"
+
+static int refuse_unknown(const char *name)
+{
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    tnd_nearest_t nearest = {.word = name};
+    for (size_t i = 0; i < count; i++)
+        tnd_nearest_offer(&nearest, commands[i]->name);
+    if (nearest.best != NULL)
+        return tnd_usage_error("", "there is no command '%s'; did you mean '%s'?", name,
+                               nearest.best);
+    return tnd_usage_error("", "there is no command '%s'", name);
+}
+
+static int serve(int count, char **words)
+{
+    if (count < 2)
+        return tnd_usage_error("", "no command is given");
+    const char *name = words[1];
+    if (strcmp(name, "--version") == 0) {
+        tnd_versions_print(stdout);
+        return TND_EXIT_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    const tnd_command_t *command = tnd_command_find(name);
+    if (command == NULL)
+        return refuse_unknown(name);
+    tnd_request_t request;
+    int code;
+    if (!tnd_arguments_read(command, words + 2, (size_t)count - 2, &request, &code))
+        return code;
+    return command->run(&request);
+}
+
+int main(int count, char **words)
+{
+    /* Whoever reads us may stop reading: that ends the output, not the program. */
+    signal(SIGPIPE, SIG_IGN);
+    int code = serve(count, words);
+    if (fflush(stdout) != 0 && errno != EPIPE && code == TND_EXIT_OK) {
+        fprintf(stderr, "tundish: cannot write to stdout: %s\n", strerror(errno));
+        code = TND_EXIT_FAILED;
+    }
+    return code;
+}

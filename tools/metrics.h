@@ -1,0 +1,27 @@
+/*  tools/metrics.h - one line of JSON for each committed step of the first chain.
+ *
+ *      {"step":0,"epoch":0,"rows":128,"loss":2.3025850929940457}
+ *
+ *  Threads: step on the host's; open and close on the main one, before and after the run.
+ */
+#ifndef TUNDISH_TOOLS_METRICS_H
+#define TUNDISH_TOOLS_METRICS_H
+
+#include <stdio.h>
+
+#include "runtime/life/observer.h"
+
+typedef struct {
+    FILE *out; /* NULL: nobody asked */
+    const char *path;
+    uint64_t flushed_ns;
+} tnd_metrics_t;
+
+/*  Creates the file.  `path` NULL: nothing will be written. */
+tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path,
+                              tnd_error_t *error) TND_CHECKED;
+void tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record);
+/*  TND_FAILED: not all lines could be written. */
+tnd_status_t tnd_metrics_close(tnd_metrics_t *self, tnd_error_t *error) TND_CHECKED;
+
+#endif

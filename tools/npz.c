@@ -1,0 +1,232 @@
+/*  tools/npz.c - arrays in a file that NumPy loads: a zip of .npy, not compressed. */
+#include "tools/npz.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/*  As in zip's appnote: what is before the data of a file, and in the directory at the end. */
+enum {
+    LOCAL = 0x04034b50,
+    CENTRAL = 0x02014b50,
+    END = 0x06054b50,
+    VERSION = 20,
+    DATE_1980 = 0x21,
+    HEADER_MAX = 512
+};
+
+typedef struct {
+    char name[TND_COLUMN_NAME_MAX + 8], header[HEADER_MAX];
+    uint32_t header_size, crc, size, offset;
+} entry_t;
+
+void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema)
+{
+    *self = (tnd_npz_t){.path = path, .schema = *schema};
+    for (uint32_t a = 0; a < schema->count + 2; a++) {
+        self->arrays[a].out = open_memstream(&self->arrays[a].bytes, &self->arrays[a].size);
+        if (self->arrays[a].out == NULL)
+            abort();
+    }
+}
+
+void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture)
+{
+    for (uint32_t r = 0; r < capture->replica_count; r++) {
+        const tnd_capture_replica_t *replica = &capture->replicas[r];
+        for (uint32_t c = 0; c < self->schema.count; c++)
+            fwrite(replica->columns[c], 1,
+                   replica->rows * tnd_column_bytes(&self->schema.columns[c]), self->arrays[c].out);
+        for (uint64_t i = 0; i < replica->rows; i++) {
+            int64_t step = (int64_t)replica->step, number = r;
+            fwrite(&step, sizeof step, 1, self->arrays[self->schema.count].out);
+            fwrite(&number, sizeof number, 1, self->arrays[self->schema.count + 1].out);
+        }
+        self->rows += replica->rows;
+    }
+}
+
+static const char *descr_of(tnd_dtype_t dtype)
+{
+    switch (dtype) {
+    case TND_U8:
+        return "|u1";
+    case TND_I8:
+        return "|i1";
+    case TND_U16:
+    case TND_BF16:
+        return "<u2";
+    case TND_I16:
+        return "<i2";
+    case TND_U32:
+        return "<u4";
+    case TND_I32:
+        return "<i4";
+    case TND_U64:
+        return "<u8";
+    case TND_I64:
+        return "<i8";
+    case TND_F16:
+        return "<f2";
+    case TND_F32:
+        return "<f4";
+    case TND_F64:
+        return "<f8";
+    case TND_BOOL:
+        break;
+    }
+    return "|b1";
+}
+
+/*  The head of a .npy of version 1.0: padded so that the data stands at a multiple of 64. */
+static void make_header(entry_t *entry, const char *descr, uint64_t rows,
+                        const tnd_column_t *column)
+{
+    char text[HEADER_MAX];
+    int used =
+        snprintf(text, sizeof text,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",", descr, rows);
+    for (uint32_t d = 0; column != NULL && d < column->rank; d++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRIu64, d > 0 ? ", " : " ",
+                         column->shape[d]);
+    used += snprintf(text + used, sizeof text - (size_t)used, "), }");
+    uint32_t whole = ((uint32_t)used + 1 + 10 + 63) / 64 * 64;
+    memcpy(entry->header, "\x93NUMPY\x01\x00", 8);
+    entry->header[8] = (char)((whole - 10) & 0xff);
+    entry->header[9] = (char)((whole - 10) >> 8);
+    memset(entry->header + 10, ' ', whole - 10);
+    memcpy(entry->header + 10, text, (size_t)used);
+    entry->header[whole - 1] = '\n';
+    entry->header_size = whole;
+}
+
+static void put16(FILE *out, uint32_t value)
+{
+    fputc((int)(value & 0xff), out);
+    fputc((int)(value >> 8 & 0xff), out);
+}
+
+static void put32(FILE *out, uint32_t value)
+{
+    put16(out, value & 0xffff);
+    put16(out, value >> 16);
+}
+
+/*  What local and central header have in common. */
+static void put_common(FILE *out, const entry_t *entry)
+{
+    put16(out, VERSION);
+    put16(out, 0); /* flags */
+    put16(out, 0); /* stored */
+    put16(out, 0); /* time */
+    put16(out, DATE_1980);
+    put32(out, entry->crc);
+    put32(out, entry->size);
+    put32(out, entry->size);
+    put16(out, (uint32_t)strlen(entry->name));
+    put16(out, 0); /* extra */
+}
+
+static void put_directory(FILE *out, const entry_t *entries, uint32_t count)
+{
+    uint32_t begin = (uint32_t)ftell(out);
+    for (uint32_t e = 0; e < count; e++) {
+        put32(out, CENTRAL);
+        put16(out, VERSION);
+        put_common(out, &entries[e]);
+        put16(out, 0); /* comment */
+        put16(out, 0); /* disk */
+        put16(out, 0); /* attributes */
+        put32(out, 0);
+        put32(out, entries[e].offset);
+        fputs(entries[e].name, out);
+    }
+    uint32_t end = (uint32_t)ftell(out);
+    put32(out, END);
+    put32(out, 0); /* disks */
+    put16(out, count);
+    put16(out, count);
+    put32(out, end - begin);
+    put32(out, begin);
+    put16(out, 0);
+}
+
+static void put_entry(FILE *out, entry_t *entry, const tnd_npz_array_t *array)
+{
+    entry->offset = (uint32_t)ftell(out);
+    entry->size = entry->header_size + (uint32_t)array->size;
+    uLong crc = crc32_z(0, (const Bytef *)entry->header, entry->header_size);
+    entry->crc = (uint32_t)crc32_z(crc, (const Bytef *)array->bytes, array->size);
+    put32(out, LOCAL);
+    put_common(out, entry);
+    fputs(entry->name, out);
+    fwrite(entry->header, 1, entry->header_size, out);
+    fwrite(array->bytes, 1, array->size, out);
+}
+
+static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
+{
+    entry_t *entries = calloc(self->schema.count + 2, sizeof *entries);
+    uint64_t total = 0;
+    if (entries == NULL)
+        abort();
+    for (uint32_t a = 0; a < self->schema.count + 2; a++) {
+        const tnd_column_t *column = a < self->schema.count ? &self->schema.columns[a] : NULL;
+        fflush(self->arrays[a].out);
+        total += self->arrays[a].size + 2 * sizeof(entry_t);
+        snprintf(entries[a].name, sizeof entries[a].name, "%s.npy",
+                 column != NULL            ? column->name
+                 : a == self->schema.count ? "_step"
+                                           : "_replica");
+        make_header(&entries[a], column != NULL ? descr_of(column->dtype) : "<i8", self->rows,
+                    column);
+    }
+    tnd_status_t status = TND_OK;
+    if (total >= UINT32_MAX) {
+        status = tnd_fail(error, "%s: %" PRIu64 " bytes are more than such a file can hold (4 GiB)",
+                          self->path, total);
+    } else {
+        for (uint32_t a = 0; a < self->schema.count + 2; a++)
+            put_entry(out, &entries[a], &self->arrays[a]);
+        put_directory(out, entries, self->schema.count + 2);
+    }
+    free(entries);
+    return status;
+}
+
+tnd_status_t tnd_npz_end(tnd_npz_t *self, tnd_error_t *error)
+{
+    char *temporary;
+    if (asprintf(&temporary, "%s.%d.tmp", self->path, (int)getpid()) < 0)
+        abort();
+    FILE *out = fopen(temporary, "wxe");
+    tnd_status_t status = TND_OK;
+    if (out == NULL) {
+        status = tnd_fail(error, "%s: cannot be written: %s", self->path, strerror(errno));
+    } else {
+        status = write_all(self, out, error);
+        bool bad = ferror(out) != 0;
+        bad = fclose(out) != 0 || bad;
+        if (status == TND_OK && (bad || rename(temporary, self->path) != 0))
+            status = tnd_fail(error, "%s: cannot be written: %s", self->path, strerror(errno));
+        if (status != TND_OK)
+            unlink(temporary);
+    }
+    free(temporary);
+    tnd_npz_abandon(self);
+    return status;
+}
+
+void tnd_npz_abandon(tnd_npz_t *self)
+{
+    for (uint32_t a = 0; a < TND_COLUMNS_MAX + 2; a++) {
+        if (self->arrays[a].out == NULL)
+            continue;
+        fclose(self->arrays[a].out);
+        free(self->arrays[a].bytes);
+        self->arrays[a].out = NULL;
+    }
+}

@@ -1,0 +1,250 @@
+/*  tools/progress.c - how far a run is, for a person. */
+#include "tools/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/life/clock.h"
+#include "tools/terminal.h"
+
+static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
+
+void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet)
+{
+    *self = (tnd_progress_t){
+        .tally = tally, .steps_max = steps_max, .quiet = quiet, .plain_ns = tnd_clock_now()};
+}
+
+/*  1234567 as "1,234,567". */
+static const char *grouped(double value, char text[32])
+{
+    char digits[32];
+    int count = snprintf(digits, sizeof digits, "%.0f", value), used = 0;
+    for (int i = 0; i < count && used < 30; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const char *duration(double seconds, char text[32])
+{
+    uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
+    if (whole >= 3600)
+        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, whole / 3600, whole / 60 % 60,
+                 whole % 60);
+    else
+        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64, whole / 60, whole % 60);
+    return text;
+}
+
+/*  How much of the chain is done, from 0 to 1; negative: that is not known. */
+static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *chain)
+{
+    double share = -1;
+    const tnd_stream_t *stream = &chain->stream;
+    if (chain->stream_known && stream->count != TND_UNKNOWN && stream->epochs != TND_ENDLESS)
+        share = (double)chain->ledger.read / ((double)stream->count * stream->epochs);
+    if (self->tally->chain == 0 && self->steps_max != TND_UNKNOWN) {
+        double steps = (double)chain->steps / (double)self->steps_max;
+        share = steps > share ? steps : share;
+    }
+    return share > 1 ? 1 : share;
+}
+
+static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
+{
+    if (self->rate_ns == 0 || chain->ledger.fed < self->rate_rows) {
+        self->rate_ns = chain->begun_ns != 0 ? chain->begun_ns : now;
+        self->rate_rows = 0;
+    }
+    if (now - self->rate_ns < rate_every_ns && self->rate != 0)
+        return;
+    if (now > self->rate_ns)
+        self->rate =
+            (double)(chain->ledger.fed - self->rate_rows) / ((double)(now - self->rate_ns) * 1e-9);
+    if (now - self->rate_ns >= rate_every_ns) {
+        self->rate_ns = now;
+        self->rate_rows = chain->ledger.fed;
+    }
+}
+
+static void print_bar(const tnd_terminal_t *terminal, double share)
+{
+    enum { WIDTH = 20 };
+    int full = (int)(share * WIDTH + 0.5);
+    fputs(terminal->colour ? "\033[36m" : "", stdout);
+    for (int i = 0; i < WIDTH; i++) {
+        if (i == full && terminal->colour)
+            fputs("\033[90m", stdout);
+        fputs(terminal->wide ? (i < full ? "━" : "─") : (i < full ? "=" : "-"), stdout);
+    }
+    fputs(terminal->colour ? "\033[0m" : "", stdout);
+}
+
+static void print_name(const tnd_tally_t *tally, const tnd_tally_chain_t *chain, char *text,
+                       size_t room)
+{
+    if (tally->chain > 0)
+        snprintf(text, room, "%s", chain->plan->feeder);
+    else if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
+        snprintf(text, room, "epoch %" PRIu64 "/%" PRIu32,
+                 chain->epochs < chain->stream.epochs ? chain->epochs + 1 : chain->epochs,
+                 chain->stream.epochs);
+    else
+        snprintf(text, room, "epoch %" PRIu64, chain->epochs + 1);
+}
+
+/*  What stands behind name and bar. */
+static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chain, double share,
+                       uint64_t now, char *text, size_t room)
+{
+    char rate[32], left[32];
+    size_t used = 0;
+    if (share >= 0)
+        used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
+    if (chain->metric_count > 0)
+        used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
+                                 tnd_tally_mean(&chain->metrics[0]));
+    used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
+    if (share > 0.001 && chain->begun_ns != 0)
+        snprintf(text + used, room - used, "  %s left",
+                 duration((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / share, left));
+}
+
+void tnd_progress_clear(tnd_progress_t *self)
+{
+    if (self->drawn)
+        fputs("\r\033[K", stdout);
+    self->drawn = false;
+    fflush(stdout);
+}
+
+static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
+                 const tnd_tally_chain_t *chain, uint64_t now)
+{
+    char name[64], rest[256];
+    double share = share_done(self, chain);
+    print_name(self->tally, chain, name, sizeof name);
+    print_rest(self, chain, share, now, rest, sizeof rest);
+    size_t bar = share >= 0 ? 22 : 0;
+    if (bar + strlen(name) + strlen(rest) >= terminal->columns)
+        bar = 0;
+    size_t room =
+        terminal->columns > bar + strlen(name) + 1 ? terminal->columns - bar - strlen(name) - 1 : 0;
+    printf("\r\033[K%s", name);
+    if (bar > 0) {
+        fputs("  ", stdout);
+        print_bar(terminal, share);
+    }
+    printf("%.*s", (int)room, rest);
+    fflush(stdout);
+    self->drawn = true;
+}
+
+static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
+{
+    const tnd_tally_t *tally = self->tally;
+    if (tally->plan->host_count > 1 && strcmp(self->waiting, tally->waiting) != 0) {
+        snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
+        tnd_progress_clear(self);
+        if (self->waiting[0] != '\0')
+            printf("waiting for %s\n", self->waiting);
+        else if (!self->joined)
+            puts("all hosts are here");
+    }
+    self->joined = self->joined || chain->state == TND_SESSION_RUNNING;
+    if (chain->state == TND_SESSION_DRAINING && !self->draining) {
+        self->draining = true;
+        tnd_progress_clear(self);
+        puts("draining: every replica finishes the same last step");
+    }
+}
+
+static void say_results(const tnd_metric_t *metrics, uint32_t count)
+{
+    for (uint32_t m = 0; m < count; m++)
+        printf("%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name, tnd_tally_mean(&metrics[m]));
+}
+
+/*  A line that stays for an epoch that ended, with the means over it. */
+static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain)
+{
+    char rows[32];
+    if (self->tally->chain > 0 || chain->epochs == self->epochs_shown)
+        return;
+    self->epochs_shown = chain->epochs;
+    tnd_progress_clear(self);
+    printf("epoch %" PRIu64, chain->epochs);
+    if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
+        printf("/%" PRIu32, chain->stream.epochs);
+    say_results(chain->ended, chain->ended_count);
+    printf("  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
+           (double)(chain->ended_ns - chain->begun_ns) * 1e-9);
+}
+
+void tnd_progress_tick(tnd_progress_t *self)
+{
+    if (self->quiet)
+        return;
+    uint64_t now = tnd_clock_now();
+    tnd_terminal_t terminal = tnd_terminal_look();
+    pthread_mutex_lock(&self->tally->lock);
+    const tnd_tally_chain_t *chain = &self->tally->chains[self->tally->chain];
+    if (self->tally->chain != self->chain) {
+        self->chain = self->tally->chain;
+        self->rate_ns = 0;
+        self->rate = 0;
+    }
+    say_state(self, chain);
+    say_epoch(self, chain);
+    if (chain->steps > 0) {
+        measure(self, chain, now);
+        if (terminal.line) {
+            draw(self, &terminal, chain, now);
+        } else if (now - self->plain_ns >= plain_every_ns) {
+            char name[64], rest[256];
+            print_name(self->tally, chain, name, sizeof name);
+            print_rest(self, chain, share_done(self, chain), now, rest, sizeof rest);
+            printf("%s%s\n", name, rest);
+            self->plain_ns = now;
+        }
+    }
+    fflush(stdout);
+    pthread_mutex_unlock(&self->tally->lock);
+}
+
+void tnd_progress_end(tnd_progress_t *self, bool drained)
+{
+    if (self->quiet)
+        return;
+    tnd_progress_clear(self);
+    const tnd_tally_chain_t *first = &self->tally->chains[0];
+    double seconds = tnd_tally_seconds(first);
+    char rows[32], rate[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
+    printf("%s: %s steps, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s)\n",
+           drained ? "drained" : "done", grouped((double)first->steps, steps),
+           grouped((double)first->ledger.fed, rows), first->epochs, first->epochs == 1 ? "" : "s",
+           seconds, grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate));
+    if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
+        printf("rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
+               " dropped\n",
+               first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
+               first->ledger.dropped);
+    for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
+        const tnd_tally_chain_t *chain = &self->tally->chains[c];
+        if (chain->metric_count == 0 || chain->plan->feeder == NULL)
+            continue;
+        printf("%s:", chain->plan->feeder);
+        say_results(chain->metrics, chain->metric_count);
+        printf("  (%s rows)\n", grouped((double)chain->ledger.fed, rows));
+    }
+    tnd_digest_print(&first->digest, digest);
+    printf("stream %s\n", digest);
+    if (first->model[0] != '\0')
+        printf("model  %s\n", first->model);
+    fflush(stdout);
+}

@@ -1,0 +1,174 @@
+/*  tools/report.c - the account of a run, as JSON. */
+#include "tools/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/life/statistics.h"
+#include "tools/json.h"
+#include "tools/versions.h"
+
+tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error)
+{
+    *self = (tnd_report_t){.path = path};
+    if (path == NULL)
+        return TND_OK;
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tnd_fail(error, "%s: cannot be written: it is a directory", path);
+    if (asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
+        abort();
+    int file = open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    self->out = file >= 0 ? fdopen(file, "w") : NULL;
+    if (self->out != NULL)
+        return TND_OK;
+    tnd_status_t status = tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    free(self->temporary);
+    self->temporary = NULL;
+    return status;
+}
+
+void tnd_report_abandon(tnd_report_t *self)
+{
+    if (self->out != NULL)
+        fclose(self->out);
+    if (self->temporary != NULL)
+        unlink(self->temporary);
+    free(self->temporary);
+    *self = (tnd_report_t){0};
+}
+
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally, tnd_error_t *error)
+{
+    if (self->out == NULL)
+        return TND_OK;
+    tnd_report_print(tally, self->out);
+    bool bad = ferror(self->out) != 0 || fflush(self->out) != 0 || fsync(fileno(self->out)) != 0;
+    bad = fclose(self->out) != 0 || bad;
+    self->out = NULL;
+    tnd_status_t status = TND_OK;
+    if (bad || rename(self->temporary, self->path) != 0)
+        status =
+            tnd_fail(error, "%s: the report could not be written: %s", self->path, strerror(errno));
+    else
+        free(self->temporary), self->temporary = NULL;
+    tnd_report_abandon(self);
+    return status;
+}
+
+static void print_chain(const tnd_tally_chain_t *chain, FILE *out)
+{
+    const tnd_ledger_t *rows = &chain->ledger;
+    uint64_t digest[2] = {chain->digest.low, chain->digest.high};
+    fprintf(out,
+            "\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
+            ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+            "},\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":",
+            rows->read, rows->added, rows->fed, rows->filtered, rows->quarantined, rows->dropped,
+            chain->steps, chain->epochs);
+    tnd_json_hash(out, digest);
+}
+
+static void print_results(const tnd_tally_t *tally, FILE *out)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < tally->plan->chain_count; c++) {
+        const tnd_tally_chain_t *chain = &tally->chains[c];
+        if (chain->plan->feeder == NULL || chain->metric_count == 0)
+            continue;
+        fputs(any ? "," : "", out);
+        any = true;
+        tnd_json_text(out, chain->plan->feeder);
+        fputs(":{", out);
+        for (uint32_t m = 0; m < chain->metric_count; m++) {
+            fputs(m > 0 ? "," : "", out);
+            tnd_json_text(out, chain->metrics[m].name);
+            fputc(':', out);
+            tnd_json_number(out, tnd_tally_mean(&chain->metrics[m]));
+        }
+        fputc('}', out);
+    }
+}
+
+/* --- actors ------------------------------------------------------------------------------------
+ */
+
+/*  By bit of TND_WAIT_*. */
+static const char *const wait_names[TND_WAIT_REASONS] = {
+    "input", "credit", "order", "mark",   "window", "memory",
+    "step",  "reduce", "peer",  "leader", "ended",
+};
+
+/*  The number that stands after `name` in the words of `counts`; 0 if it does not. */
+static uint64_t count_of(const char *counts, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = counts; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, name, length) == 0 && at[length] == ' ')
+            return strtoull(at + length, NULL, 10);
+    }
+    return 0;
+}
+
+static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
+{
+    static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",   "blocks_out",
+                                        "bytes_in", "bytes_out", "bytes_copied"};
+    fputs("{\"name\":", out);
+    tnd_json_text(out, actor->actor);
+    fputs(",\"kind\":", out);
+    tnd_json_text(out, actor->kind);
+    fputs(",\"host\":", out);
+    tnd_json_text(out, actor->host);
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        fprintf(out, ",\"%s\":%" PRIu64, plain[i], count_of(actor->counts, plain[i]));
+    fprintf(out, ",\"cpu_seconds\":%.9f,\"wall_seconds\":%.9f,\"waits\":{",
+            (double)count_of(actor->counts, "cpu_ns") * 1e-9,
+            (double)count_of(actor->counts, "work_ns") * 1e-9);
+    bool any = false;
+    for (unsigned w = 0; w < TND_WAIT_REASONS; w++) {
+        char name[32];
+        snprintf(name, sizeof name, "wait_%u_ns", w);
+        uint64_t waited = count_of(actor->counts, name);
+        if (waited == 0 || wait_names[w] == NULL)
+            continue;
+        fprintf(out, "%s\"%s\":%.9f", any ? "," : "", wait_names[w], (double)waited * 1e-9);
+        any = true;
+    }
+    fputs("}}", out);
+}
+
+void tnd_report_print(const tnd_tally_t *tally, FILE *out)
+{
+    const tnd_tally_chain_t *first = &tally->chains[0];
+    fputc('{', out);
+    print_chain(first, out);
+    fputs(",\"model_digest\":", out);
+    tnd_json_text(out, first->model[0] != '\0' ? first->model : NULL);
+    fprintf(out, ",\"seconds\":%.9f,\"actors\":[", tnd_tally_seconds(first));
+    for (uint32_t a = 0; a < tally->actor_count; a++) {
+        fputs(a > 0 ? "," : "", out);
+        print_actor(&tally->actors[a], out);
+    }
+    fputs("],\"results\":{", out);
+    print_results(tally, out);
+    fputs("},\"chains\":{", out);
+    for (uint32_t c = 1; c < tally->plan->chain_count; c++) {
+        fputs(c > 1 ? "," : "", out);
+        tnd_json_text(out, tally->chains[c].plan->feeder);
+        fputs(":{", out);
+        print_chain(&tally->chains[c], out);
+        fputc('}', out);
+    }
+    fputs("},\"versions\":", out);
+    tnd_versions_print_json(out);
+    fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", tally->plan->seed);
+    tnd_json_hash(out, tally->plan->fingerprint);
+    fputs("}\n", out);
+}

@@ -1,0 +1,31 @@
+/*  tools/report.h - the account of a run, as JSON.
+ *
+ *  The file is made beside its place before the start, so that a path that cannot be written is
+ *  known then, and takes its place whole when the run has ended, or not at all.
+ *
+ *  Threads: the main one.
+ */
+#ifndef TUNDISH_TOOLS_REPORT_H
+#define TUNDISH_TOOLS_REPORT_H
+
+#include <stdio.h>
+
+#include "tools/tally.h"
+
+typedef struct {
+    const char *path; /* NULL: nobody asked */
+    char *temporary;
+    FILE *out;
+} tnd_report_t;
+
+tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
+/*  Writes the report and puts it in its place. */
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally,
+                              tnd_error_t *error) TND_CHECKED;
+/*  Leaves nothing behind. */
+void tnd_report_abandon(tnd_report_t *self);
+
+/*  Prints the report. */
+void tnd_report_print(const tnd_tally_t *tally, FILE *out);
+
+#endif

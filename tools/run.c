@@ -1,0 +1,244 @@
+/*  tools/run.c - runs a graph, or this host's part of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/life/session.h"
+#include "tools/crash.h"
+#include "tools/load.h"
+#include "tools/metrics.h"
+#include "tools/progress.h"
+#include "tools/report.h"
+#include "tools/signals.h"
+
+typedef struct {
+    const tnd_request_t *request;
+    const tnd_plan_t *plan;
+    uint32_t host;
+    tnd_tally_t tally;
+    tnd_metrics_t metrics;
+    tnd_report_t report;
+    tnd_progress_t progress;
+    tnd_session_t *session;
+} run_t;
+
+/* --- what the leader tells ---------------------------------------------------------------------
+ */
+
+static void observe_state(void *context, uint32_t chain, tnd_session_state_t state,
+                          const char *waiting)
+{
+    tnd_tally_state(&((run_t *)context)->tally, chain, state, waiting);
+}
+
+static void observe_stream(void *context, const tnd_stream_t *stream)
+{
+    tnd_tally_stream(&((run_t *)context)->tally, stream);
+}
+
+static void observe_step(void *context, const tnd_step_record_t *record)
+{
+    run_t *run = context;
+    tnd_tally_step(&run->tally, record);
+    tnd_metrics_step(&run->metrics, record);
+    if (record->chain == 0)
+        tnd_crash_committed(record->step);
+}
+
+static void observe_model(void *context, uint32_t chain, const char *digest)
+{
+    tnd_tally_model(&((run_t *)context)->tally, chain, digest);
+}
+
+static void observe_statistics(void *context, const char *host, const char *actor, const char *kind,
+                               const char *counts)
+{
+    tnd_tally_statistics(&((run_t *)context)->tally, host, actor, kind, counts);
+}
+
+static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                        const char *text)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    (void)context;
+    if (level >= TND_LOG_WARNING)
+        fprintf(stderr, "%s %s %s %s\n", host, actor, names[level], text);
+}
+
+/* --- signals -----------------------------------------------------------------------------------
+ */
+
+static void on_signal(void *context, int number, unsigned count)
+{
+    run_t *run = context;
+    (void)number;
+    tnd_progress_clear(&run->progress);
+    if (count == 1) {
+        fputs("tundish run: draining; once more to leave at once\n", stderr);
+        tnd_session_drain(run->session);
+    } else if (count == 2) {
+        fputs("tundish run: leaving\n", stderr);
+        tnd_session_stop(run->session);
+    } else {
+        _exit(TND_EXIT_DRAINED); /* a hook that does not return */
+    }
+}
+
+static void on_tick(void *context)
+{
+    tnd_progress_tick(&((run_t *)context)->progress);
+}
+
+/* --- the run -----------------------------------------------------------------------------------
+ */
+
+static int code_of(tnd_outcome_t outcome)
+{
+    switch (outcome) {
+    case TND_OUTCOME_DONE:
+        return TND_EXIT_OK;
+    case TND_OUTCOME_DRAINED:
+    case TND_OUTCOME_STOPPED:
+        return TND_EXIT_DRAINED;
+    case TND_OUTCOME_LOST:
+        return TND_EXIT_PEER;
+    case TND_OUTCOME_UNUSABLE:
+        return TND_EXIT_TOPOLOGY;
+    case TND_OUTCOME_NONE:
+    case TND_OUTCOME_FAILED:
+        break;
+    }
+    return TND_EXIT_FAILED;
+}
+
+/*  Closes what the run wrote; a file that could not be written is a failure of its own. */
+static int close_files(run_t *run, tnd_outcome_t outcome, int code)
+{
+    tnd_error_t error;
+    if (tnd_metrics_close(&run->metrics, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+    }
+    if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
+        tnd_report_abandon(&run->report);
+    } else if (tnd_report_close(&run->report, &run->tally, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+    }
+    return code;
+}
+
+static int perform(run_t *run, tnd_graph_t *graph)
+{
+    tnd_observer_t observer = {
+        .context = run,
+        .state = observe_state,
+        .stream = observe_stream,
+        .step = observe_step,
+        .model = observe_model,
+        .statistics = observe_statistics,
+        .log = observe_log,
+    };
+    tnd_session_wishes_t wishes = {
+        .host = run->plan->hosts[run->host].name,
+        .steps_max = run->request->steps,
+        .observer = &observer,
+    };
+    tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
+    bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
+    tnd_progress_init(&run->progress, &run->tally, run->request->steps, quiet);
+    tnd_signals_hold(&signals);
+    tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
+    if (status != TND_OK) {
+        tnd_signals_end(&signals);
+        fputs(tnd_graph_errors(graph), stderr);
+        return close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED);
+    }
+    tnd_crash_arm(run->plan, run->session);
+    tnd_signals_begin(&signals);
+    (void)tnd_session_wait(run->session);
+    tnd_outcome_t outcome = tnd_session_outcome(run->session);
+    int code = code_of(outcome);
+    char why[512];
+    snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    (void)tnd_session_destroy(&run->session);
+    tnd_signals_end(&signals);
+    tnd_crash_disarm();
+    tnd_progress_clear(&run->progress);
+    if (code != TND_EXIT_OK && why[0] != '\0')
+        tnd_complain("run", "%s", why);
+    if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
+        tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
+    code = close_files(run, outcome, code);
+    if (run->request->json && leads && (code == TND_EXIT_OK || code == TND_EXIT_DRAINED))
+        tnd_report_print(&run->tally, stdout);
+    return code;
+}
+
+/*  What can be said about the command line once the hosts are known. */
+static int prepare(run_t *run)
+{
+    const tnd_request_t *request = run->request;
+    tnd_error_t error;
+    if (!tnd_load_host(run->plan, "run", request->host, &run->host))
+        return TND_EXIT_USAGE;
+    const char *only = request->report != NULL    ? "--report"
+                       : request->metrics != NULL ? "--metrics"
+                       : request->json            ? "--json"
+                                                  : NULL;
+    if (only != NULL && run->host != 0)
+        return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
+                               only, run->plan->hosts[0].name);
+    if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
+        return tnd_usage_error("run", "%s", error.text);
+    if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {
+        tnd_report_abandon(&run->report);
+        return tnd_usage_error("run", "%s", error.text);
+    }
+    return TND_EXIT_OK;
+}
+
+static int run_graph(const tnd_request_t *request)
+{
+    run_t run = {.request = request};
+    tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph)) {
+        run.plan = tnd_graph_plan(graph);
+        tnd_tally_init(&run.tally, run.plan);
+        code = prepare(&run);
+        if (code == TND_EXIT_OK)
+            code = perform(&run, graph);
+        tnd_tally_fini(&run.tally);
+    }
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+const tnd_command_t tnd_command_run;
+const tnd_command_t tnd_command_run = {
+    .name = "run",
+    .operands = "FILE...",
+    .summary = "runs a graph, or one host's part of it",
+    .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
+                                       "--metrics", "--quiet", "--json", NULL},
+    .details =
+        "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
+        "each of them is a process of its own, given by --host; the first one leads, shows the\n"
+        "progress and takes --report, --metrics and --json (the report on stdout).\n"
+        "\n"
+        "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
+        "written.  Once more leaves at once.\n"
+        "\n"
+        "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
+    .codes = "  0    done\n"
+             "  1    the run failed: data, a step, a port in use\n"
+             "  2    usage; a report or metrics file that cannot be written\n"
+             "  75   another host refused, did not come or was lost\n"
+             "  78   the topology is wrong, or a file cannot be used when it is opened\n"
+             "  130  drained, or left\n",
+    .operands_min = 1,
+    .run = run_graph,
+};
