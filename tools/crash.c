@@ -57,26 +57,23 @@ static const char *signal_name(int number)
     }
 }
 
-/*  The page of the actor that a thread belongs to: names of threads are cut to 15 characters, and
- *  threads of one actor add to its name.
+/*  The page of the actor that a thread belongs to: it is called as the actor, with more behind a
+ *  space where an actor has several, and cut short where that is too long for a thread.
  */
 static const tnd_statistics_t *page_of(const char *thread)
 {
     const tnd_plan_t *plan = atomic_load(&armed_plan);
     const tnd_session_t *session = atomic_load(&armed_session);
     const tnd_statistics_t *best = NULL;
-    size_t best_length = 0;
+    size_t length = strcspn(thread, " ");
     for (uint32_t i = 0; plan != NULL && session != NULL && i < plan->instance_count; i++) {
         const tnd_statistics_t *page = tnd_session_page(session, i);
-        size_t length = page != NULL ? strlen(page->actor) : 0;
-        if (length > 15)
-            length = 15;
-        if (length > best_length && strncmp(thread, page->actor, length) == 0) {
+        if (page == NULL || strncmp(thread, page->actor, length) != 0)
+            continue;
+        if (best == NULL || page->actor[length] == '\0')
             best = page;
-            best_length = length;
-        }
     }
-    return best;
+    return length > 0 ? best : NULL;
 }
 
 static void last_words(int number, siginfo_t *info, void *context)

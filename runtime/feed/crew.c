@@ -256,7 +256,7 @@ static void *worker_main(void *context)
     worker_t *worker = context;
     tnd_crew_t *crew = worker->crew;
     char name[16];
-    snprintf(name, sizeof name, "%.15s", worker->name);
+    snprintf(name, sizeof name, "%.9s %s", crew->config.name, worker->name);
     pthread_setname_np(pthread_self(), name);
     for (;;) {
         awaited_t awaited = {crew, worker->seq};

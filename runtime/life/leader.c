@@ -621,9 +621,11 @@ static void show(tnd_leader_t *self)
         return;
     char waiting[512] = "";
     size_t used = 0;
+    /* Who leads waits for the others, not for itself. */
     for (uint32_t i = 0; i < count && i < 64 && used < sizeof waiting; i++)
-        used += (size_t)snprintf(waiting + used, sizeof waiting - used, "%s%s", i > 0 ? ", " : "",
-                                 self->plan->hosts[missing[i]].name);
+        if (missing[i] != 0)
+            used += (size_t)snprintf(waiting + used, sizeof waiting - used, "%s%s",
+                                     used > 0 ? ", " : "", self->plan->hosts[missing[i]].name);
     observer->state(observer->context, self->chain, state, waiting);
 }
 

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""`tundish run` and `tundish up`: what they write, how they end."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import time
+
+from command import BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
+
+PLUGINS = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+KEYS = {"rows", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results",
+        "chains", "versions", "seed", "fingerprint"}
+
+
+def graph(folder, step="", **more):
+    """100 rows in batches of 32, fed; `step` are the options of the probe, if it steps."""
+    arrays(folder)
+    options = f", step: {{plugin: probe{step}}}" if step is not None else ""
+    return topology(folder, actors=FEED % options, links=FED, **more)
+
+
+def hosts(folder, **keys):
+    """An overlay with two hosts, a and b, that leads at a free port."""
+    path = folder / "two.yaml"
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    path.write_text(f"port: {free_port()}\n{more}hosts:\n  a: {{actors: [read, batch]}}\n"
+                    "  b: {actors: [feed]}\n")
+    return path
+
+
+class Started:
+    """A command that runs while the test looks at it."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([TUNDISH, *map(str, words)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        env={**os.environ, **PLUGINS})
+        self.text = ""
+
+    def until(self, wanted, seconds=30):
+        """Reads until `wanted` was printed."""
+        end = time.monotonic() + seconds
+        while wanted not in self.text:
+            ready, _, _ = select.select([self.process.stdout], [], [], end - time.monotonic())
+            got = os.read(self.process.stdout.fileno(), 4096).decode() if ready else ""
+            assert got, f"{wanted!r} never came:\n{self.text}"
+            self.text += got
+
+    def end(self, seconds=30):
+        try:
+            out, _ = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.text += out
+        return self.process.returncode
+
+
+def test_the_report_says_what_was_done(folder):
+    code, out, err = run("run", graph(folder, read=", epochs: 2"), "--report", folder / "r.json",
+                         "--metrics", folder / "m.jsonl", env=PLUGINS)
+    same((code, err), (0, ""))
+    holds(out, "done: 8 steps, 200 rows, 2 epochs")
+    told = json.loads((folder / "r.json").read_text())
+    same(set(told), KEYS)
+    same(told["rows"], {"read": 200, "added": 0, "fed": 200, "filtered": 0, "quarantined": 0,
+                        "dropped": 0})
+    same((told["steps"], told["epochs"], told["seed"], told["chains"]), (8, 2, 7, {}))
+    assert re.fullmatch("[0-9a-f]{32}", told["stream_digest"]), told
+    assert re.fullmatch("[0-9a-f]{32}", told["model_digest"]), told
+    holds(out, told["stream_digest"], told["model_digest"])
+    same(sorted(actor["name"] for actor in told["actors"]), ["batch.0", "feed", "read.0"])
+    for actor in told["actors"]:
+        assert {"kind", "host", "rows_in", "rows_out", "blocks_in", "blocks_out", "bytes_in",
+                "bytes_out", "bytes_copied", "cpu_seconds", "wall_seconds",
+                "waits"} <= set(actor), actor
+    same(told["results"], {"feed": {"size": 25}})
+    metrics = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]
+    rows = [32, 32, 32, 4] * 2
+    same(metrics, [{"step": s, "epoch": s // 4, "rows": rows[s], "size": rows[s]}
+                   for s in range(8)])
+    same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
+
+
+def test_the_report_is_what_json_prints(folder):
+    code, out, err = run("run", graph(folder), "--json", env=PLUGINS)
+    same((code, err, set(json.loads(out))), (0, "", KEYS))
+
+
+def test_quiet_prints_nothing(folder):
+    same(run("run", graph(folder), "--quiet", env=PLUGINS), (0, "", ""))
+
+
+def test_steps_end_the_run(folder):
+    code, out, err = run("run", graph(folder, read=", epochs: forever"), "--steps", "9",
+                         env=PLUGINS)
+    same((code, err), (0, ""))
+    holds(out, "done: 9 steps, 232 rows")
+
+
+def test_places_that_cannot_be_written_are_refused_before_the_start(folder):
+    path = graph(folder)
+    for option in ("--report", "--metrics"):
+        code, out, err = run("run", path, option, folder / "no" / "file", env=PLUGINS)
+        same((code, out), (2, ""), option)
+        holds(err, str(folder / "no" / "file"), "cannot be written")
+
+
+def test_hosts_are_named_when_none_is_given(folder):
+    code, _, err = run("run", graph(folder), hosts(folder))
+    same(code, 2)
+    holds(err, "2 hosts (a, b)", "--host", "tundish up")
+    code, _, err = run("run", graph(folder), hosts(folder), "--host", "aa")
+    same(code, 2)
+    holds(err, "no host is called 'aa'")
+
+
+def test_the_report_is_the_leaders(folder):
+    code, _, err = run("run", graph(folder), hosts(folder), "--host", "b", "--report",
+                       folder / "r.json")
+    same(code, 2)
+    holds(err, "--report is for the first host, 'a'")
+
+
+def test_a_missing_data_file_is_known_when_it_is_opened(folder):
+    path = graph(folder)
+    (folder / "y.npy").unlink()
+    code, _, err = run("run", path, "--report", folder / "r.json", env=PLUGINS)
+    same(code, 78)
+    holds(err, str(folder / "y.npy"))
+    assert not (folder / "r.json").exists()
+
+
+def test_a_step_that_fails_ends_the_run_with_its_text(folder):
+    code, _, err = run("run", graph(folder, step=", fail_at: 2"), "--report", folder / "r.json",
+                       env=PLUGINS)
+    same(code, 1)
+    holds(err, "the probe fails as it was told", "feed")
+    same([p.name for p in folder.iterdir() if p.name.startswith("r.json")], [])
+
+
+def test_a_step_that_crashes_is_named(folder):
+    code, _, err = run("run", graph(folder, step=", crash_at: 2"), env=PLUGINS)
+    same(code, -signal.SIGSEGV)
+    holds(err, "SIGSEGV", "feeder `feed`", "step")
+
+
+def test_a_plugin_that_is_not_there_is_named(folder):
+    path = graph(folder)
+    path.write_text(path.read_text().replace("plugin: probe", "plugin: nowhere"))
+    code, _, err = run("run", path, env=PLUGINS)
+    assert code in (1, 78), code
+    holds(err, "nowhere")
+
+
+def test_a_port_in_use_is_said(folder):
+    over = hosts(folder)
+    port = int(re.search(r"port: (\d+)", over.read_text()).group(1))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        code, _, err = run("run", graph(folder), over, "--host", "a", env=PLUGINS)
+    same(code, 1)
+    holds(err, str(port))
+
+
+def test_a_host_that_never_comes_is_named(folder):
+    code, out, err = run("run", graph(folder), hosts(folder, start_timeout="1s"), "--host", "a",
+                         env=PLUGINS)
+    same(code, 75)
+    holds(out, "waiting for b")
+    holds(err, "b did not come")
+
+
+def test_one_signal_drains_and_the_report_is_written(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130, started.text)
+    holds(started.text, "draining", "drained: ")
+    told = json.loads((folder / "r.json").read_text())
+    same(told["rows"]["fed"], told["rows"]["read"])
+    same(told["steps"] % 4 == 0, told["rows"]["fed"] % 100 == 0)
+
+
+def test_on_a_terminal_one_line_is_drawn_again(folder):
+    path = graph(folder, read=", epochs: forever")
+    for no_colour in (False, True):
+        pid, screen = pty.fork()
+        if pid == 0:
+            env = {**os.environ, **PLUGINS, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+            env.pop("NO_COLOR", None)
+            if no_colour:
+                env["NO_COLOR"] = "1"
+            os.execve(TUNDISH, [TUNDISH, "run", str(path), "--set", "read.epochs=100000"], env)
+        fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+        text = b""
+        while text.count(b"\r\x1b[K") < 5 and len(text) < 100000:
+            text += os.read(screen, 4096)
+        os.write(screen, b"\x03")
+        try:
+            while True:
+                got = os.read(screen, 4096)
+                if not got:
+                    break
+                text += got
+        except OSError:
+            pass
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        same(status, 130, text[-500:])
+        holds(text.decode(errors="replace"), "rows/s", "left", "drained: ")
+        same(b"\x1b[36m" in text, not no_colour)
+
+
+def test_up_runs_every_host_and_names_who_speaks(folder):
+    code, out, err = run("up", graph(folder), hosts(folder), "--report", folder / "r.json",
+                         env=PLUGINS)
+    same((code, err), (0, ""))
+    holds(out, "a | done: 4 steps, 100 rows")
+    one = json.loads(run("run", graph(folder), "--json", env=PLUGINS)[1])
+    told = json.loads((folder / "r.json").read_text())
+    for key in ("stream_digest", "model_digest", "rows", "steps", "results", "fingerprint"):
+        same(told[key], one[key], key)
+    same(sorted({actor["host"] for actor in told["actors"]}), ["a", "b"])
+
+
+def test_up_ends_as_the_host_that_failed(folder):
+    code, _, err = run("up", graph(folder, step=", crash_at: 2"), hosts(folder), env=PLUGINS)
+    same(code, 128 + signal.SIGSEGV)
+    holds(err, "host b was killed by signal 11", "b | ", "SIGSEGV")
+
+
+def test_up_drains_all_hosts(folder):
+    started = Started("up", graph(folder, read=", epochs: forever"), hosts(folder))
+    started.until("epoch")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130, started.text)
+    holds(started.text, "a | drained: ")
+
+
+def test_up_refuses_what_is_elsewhere(folder):
+    over = folder / "far.yaml"
+    over.write_text("port: 7100\ninsecure: true\nhosts:\n"
+                    "  a: {address: 192.0.2.7, actors: [read, batch, feed]}\n")
+    code, _, err = run("up", graph(folder), over)
+    same(code, 2)
+    holds(err, "no host of this graph has an address of this machine")
+
+
+main(globals())

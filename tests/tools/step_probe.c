@@ -1,0 +1,58 @@
+/*  tests/tools/step_probe.c - a step that fails or crashes where its options say. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tundish/tundish.h>
+
+typedef struct {
+    uint64_t fail_at, crash_at;
+} probe_t;
+
+static uint64_t option(const char *options, const char *name)
+{
+    const char *at = strstr(options, name);
+    at = at != NULL ? strpbrk(at, "0123456789") : NULL;
+    return at != NULL ? strtoull(at, NULL, 10) : UINT64_MAX;
+}
+
+static tnd_status_t probe_open(void **model_p, const char *options, tnd_replica_t *replica)
+{
+    (void)replica;
+    probe_t *probe = malloc(sizeof *probe);
+    if (probe == NULL)
+        return TND_FAILED;
+    *probe = (probe_t){option(options, "fail_at"), option(options, "crash_at")};
+    *model_p = probe;
+    return TND_OK;
+}
+
+static tnd_status_t probe_step(void *model, tnd_replica_t *replica)
+{
+    const probe_t *probe = model;
+    if (tnd_replica_step(replica) == probe->crash_at)
+        raise(SIGSEGV);
+    if (tnd_replica_step(replica) == probe->fail_at) {
+        tnd_replica_error(replica, "the probe fails as it was told");
+        return TND_FAILED;
+    }
+    tnd_replica_report(replica, "size", (double)tnd_replica_rows(replica), 1);
+    return TND_OK;
+}
+
+static tnd_status_t probe_save(void *model, const char *file)
+{
+    (void)model;
+    FILE *out = fopen(file, "w");
+    return out != NULL && fclose(out) == 0 ? TND_OK : TND_FAILED;
+}
+
+TND_API extern const tnd_step_ops_t tnd_step_probe;
+const tnd_step_ops_t tnd_step_probe = {
+    .abi = TND_ABI,
+    .name = "probe",
+    .open = probe_open,
+    .step = probe_step,
+    .save = probe_save,
+    .close = free,
+};
