@@ -64,6 +64,10 @@ static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t re
         rows = options->block.bytes / row_bytes;
     else if (!leaves_process(plan, batcher) && block_bytes_inside / read_bytes < rows)
         rows = block_bytes_inside / read_bytes;
+    /* A block of whole shares of a replica: a step can then read its rows where they lie. */
+    uint64_t share = options->size / options->replicas;
+    if (options->block.bytes == 0 && share > 0 && rows > share)
+        rows -= rows % share;
     return rows > 0 ? rows : 1;
 }
 
