@@ -8,6 +8,7 @@
 #include "runtime/life/session.h"
 #include "tools/crash.h"
 #include "tools/load.h"
+#include "tools/memory.h"
 #include "tools/metrics.h"
 #include "tools/progress.h"
 #include "tools/report.h"
@@ -177,6 +178,22 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return code;
 }
 
+/*  Whether this host's part fits into its `memory:`, where there is one. */
+static bool fits(const run_t *run)
+{
+    if (run->plan->hosts[run->host].memory == 0)
+        return true;
+    tnd_survey_t survey;
+    tnd_error_t error;
+    tnd_survey_make(&survey, run->plan);
+    /* Data that cannot be used is told by the run itself. */
+    bool fit = tnd_memory_check(run->plan, run->host, &survey, &error) == TND_OK;
+    if (!fit)
+        tnd_complain("run", "%s", error.text);
+    tnd_survey_destroy(&survey);
+    return fit;
+}
+
 /*  What can be said about the command line once the hosts are known. */
 static int prepare(run_t *run)
 {
@@ -191,6 +208,8 @@ static int prepare(run_t *run)
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
                                only, run->plan->hosts[0].name);
+    if (!fits(run))
+        return TND_EXIT_TOPOLOGY;
     if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
         return tnd_usage_error("run", "%s", error.text);
     if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {

@@ -46,7 +46,8 @@ void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan)
 {
     self->chains = calloc(plan->chain_count, sizeof *self->chains);
     self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
-    self->errors = calloc(plan->instance_count + plan->chain_count + 1, sizeof *self->errors);
+    self->errors = calloc(plan->instance_count + plan->chain_count + plan->host_count + 1,
+                          sizeof *self->errors);
     self->await_count = self->error_count = 0;
     if (self->chains == NULL || self->awaits == NULL || self->errors == NULL)
         abort();

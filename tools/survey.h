@@ -25,7 +25,8 @@ typedef struct {
     tnd_survey_chain_t *chains; /* as in the plan */
     tnd_survey_await_t *awaits;
     uint32_t await_count;
-    tnd_error_t *errors; /* data that cannot be used, operations that do not fit it */
+    tnd_error_t *errors; /* data that cannot be used, operations that do not fit it; room for one
+                          * more a host */
     uint32_t error_count;
 } tnd_survey_t;
 

@@ -4,6 +4,7 @@
 
 #include "tools/json.h"
 #include "tools/load.h"
+#include "tools/memory.h"
 #include "tools/survey.h"
 
 static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
@@ -16,6 +17,13 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
            " chain%s, %" PRIu32 " host%s\n",
            plan->instance_count, plan->edge_count, plan->chain_count,
            plan->chain_count == 1 ? "" : "s", plan->host_count, plan->host_count == 1 ? "" : "s");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_memory_t memory;
+        tnd_memory_sum(&memory, plan, h, survey);
+        printf("memory of %s: at most %.1f MiB%s\n", plan->hosts[h].name,
+               (double)memory.bytes / (1 << 20), memory.known ? "" : ", and what awaits a host");
+        tnd_memory_free(&memory);
+    }
     for (uint32_t a = 0; a < survey->await_count; a++)
         printf("the files of %s await host %s: columns, counts, and what operations make of them\n",
                survey->awaits[a].actor, survey->awaits[a].host);
@@ -49,6 +57,13 @@ static void print_json(const tnd_graph_t *graph, const tnd_survey_t *survey, boo
     puts("]}");
 }
 
+static void check_memory(const tnd_plan_t *plan, tnd_survey_t *survey)
+{
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (tnd_memory_check(plan, h, survey, &survey->errors[survey->error_count]) != TND_OK)
+            survey->error_count++;
+}
+
 static int validate(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
@@ -56,6 +71,7 @@ static int validate(const tnd_request_t *request)
     bool good = request->json ? tnd_graph_check(graph) == TND_OK : tnd_load_check(graph);
     if (good) {
         tnd_survey_make(&survey, tnd_graph_plan(graph));
+        check_memory(tnd_graph_plan(graph), &survey);
         good = survey.error_count == 0;
         if (!request->json)
             print_text(tnd_graph_plan(graph), &survey);

@@ -191,6 +191,14 @@ def test_one_signal_drains_and_the_report_is_written(folder):
     same(told["steps"] % 4 == 0, told["rows"]["fed"] % 100 == 0)
 
 
+def test_a_second_signal_leaves(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.send_signal(signal.SIGTERM)
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130, started.text)
+
+
 def test_on_a_terminal_one_line_is_drawn_again(folder):
     path = graph(folder, read=", epochs: forever")
     for no_colour in (False, True):

@@ -114,6 +114,16 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
     same(slots, [2 * 32 * (3 * 4 + 8)])
 
 
+def test_a_memory_sum_above_the_budget_is_refused(folder):
+    arrays(folder)
+    path = graph(folder)
+    same(run("validate", path, "--set", "memory=1GiB")[0], 0)
+    for command in ("validate", "run"):
+        code, _, err = run(command, path, "--set", "memory=8MiB")
+        same(code, 78, command)
+        holds(err, "`memory:` allows 8.0 MiB", "MiB, is for")
+
+
 def test_the_fingerprint_knows_the_graph_and_not_its_place(folder):
     arrays(folder)
     path = graph(folder)
