@@ -147,6 +147,12 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
     return *code_p == TND_EXIT_OK;
 }
 
+void tnd_arguments_free(tnd_request_t *request)
+{
+    free((void *)(uintptr_t)request->files);
+    free((void *)(uintptr_t)request->settings);
+}
+
 void tnd_arguments_help(const tnd_command_t *command)
 {
     printf("tundish %s %s%s\n\n%s\n", command->name, command->operands,

@@ -12,10 +12,12 @@
 
 /*  Reads the `count` words after the command's name.  True: `*request` is filled.  False: there is
  *  nothing more to do, and *code_p is the exit code: help was asked for and printed, or something
- *  is wrong and was said.  The lists of the request live as long as the program.
+ *  is wrong and was said.  Either way tnd_arguments_free ends the request.
  */
 bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
                         tnd_request_t *request, int *code_p);
+
+void tnd_arguments_free(tnd_request_t *request);
 
 /*  Prints what `--help` says. */
 void tnd_arguments_help(const tnd_command_t *command);

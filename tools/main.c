@@ -37,9 +37,10 @@ static int serve(int count, char **words)
         return refuse_unknown(name);
     tnd_request_t request;
     int code;
-    if (!tnd_arguments_read(command, words + 2, (size_t)count - 2, &request, &code))
-        return code;
-    return command->run(&request);
+    if (tnd_arguments_read(command, words + 2, (size_t)count - 2, &request, &code))
+        code = command->run(&request);
+    tnd_arguments_free(&request);
+    return code;
 }
 
 int main(int count, char **words)

@@ -1,5 +1,6 @@
 /*  tools/run.c - runs a graph, or this host's part of it. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ typedef struct {
     tnd_report_t report;
     tnd_progress_t progress;
     tnd_session_t *session;
+    pthread_mutex_t lock; /* a signal may come while the session ends */
+    bool over;
 } run_t;
 
 /* --- what the leader tells ---------------------------------------------------------------------
@@ -75,16 +78,22 @@ static void on_signal(void *context, int number, unsigned count)
 {
     run_t *run = context;
     (void)number;
+    if (count > 2)
+        _exit(TND_EXIT_DRAINED); /* a hook that does not return */
+    pthread_mutex_lock(&run->lock);
+    if (run->over) {
+        pthread_mutex_unlock(&run->lock);
+        return;
+    }
     tnd_progress_clear(&run->progress);
     if (count == 1) {
         fputs("tundish run: draining; once more to leave at once\n", stderr);
         tnd_session_drain(run->session);
-    } else if (count == 2) {
+    } else {
         fputs("tundish run: leaving\n", stderr);
         tnd_session_stop(run->session);
-    } else {
-        _exit(TND_EXIT_DRAINED); /* a hook that does not return */
     }
+    pthread_mutex_unlock(&run->lock);
 }
 
 static void on_tick(void *context)
@@ -164,6 +173,10 @@ static int perform(run_t *run, tnd_graph_t *graph)
     int code = code_of(outcome);
     char why[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    pthread_mutex_lock(&run->lock);
+    run->over = true;
+    pthread_mutex_unlock(&run->lock);
+    tnd_crash_arm(run->plan, NULL);
     (void)tnd_session_destroy(&run->session);
     tnd_signals_end(&signals);
     tnd_crash_disarm();
@@ -221,7 +234,7 @@ static int prepare(run_t *run)
 
 static int run_graph(const tnd_request_t *request)
 {
-    run_t run = {.request = request};
+    run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
