@@ -66,6 +66,7 @@ typedef struct {
     size_t report_room;
     uint64_t rows_max;
     bool begun, drained, over;
+    bool placed; /* the leader has said where the stream begins */
 } feeder_t;
 
 /* --- making it ready ---------------------------------------------------------------------------
@@ -586,6 +587,12 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         break;
     }
     case TND_MSG_REWIND:
+        if (feeder->placed && arrival->cursor->step > tnd_feed_held(feeder->machine))
+            return tnd_fail(error,
+                            "%s: the leader goes back to step %" PRIu64
+                            ", but this feeder has only the steps before %" PRIu64,
+                            feeder->name, arrival->cursor->step, tnd_feed_held(feeder->machine));
+        feeder->placed = true;
         tnd_feed_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
         break;
     case TND_MSG_BOOKED:

@@ -114,13 +114,22 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     return TND_OK;
 }
 
+static tnd_status_t take_ticket(reader_t *reader, const tnd_actor_t *self, const tnd_msg_t *msg,
+                                tnd_error_t *error)
+{
+    if (tnd_dispatch_full(reader->machine))
+        return tnd_fail(error, "%s: %s asks for more than %d blocks at a time",
+                        tnd_actor_name(self), tnd_actor_plan(self)->instances[msg->from].name,
+                        TICKETS_MAX);
+    tnd_dispatch_ticket(reader->machine, msg);
+    return TND_OK;
+}
+
 static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                                   tnd_error_t *error)
 {
     reader_t *reader = state;
     const tnd_msg_t *msg = &arrival->msg;
-    (void)self;
-    (void)error;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (arrival->peer < tnd_actor_plan(self)->instance_count)
@@ -136,7 +145,7 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
         if (msg->kind == TND_MSG_REWIND)
             tnd_dispatch_rewind(reader->machine, msg->generation);
         else if (msg->kind == TND_MSG_TICKET)
-            tnd_dispatch_ticket(reader->machine, msg);
+            return take_ticket(reader, self, msg, error);
         else if (msg->kind == TND_MSG_CREDIT)
             tnd_dispatch_credit(reader->machine, arrival->peer, msg->credit.blocks,
                                 msg->credit.bytes);

@@ -76,6 +76,10 @@ typedef struct {
     /*  The schema of rows that come in by a port, for decoding; NULL: no rows come in there. */
     const tnd_schema_t *(*schema)(void *context, uint32_t port, const tnd_msg_t *msg);
     uint64_t frame_max; /* bytes; a larger one ends its connection */
+    /*  Whether `peer` may come to a bound port; who may not is turned away.  NULL: anybody who says
+     *  fitting terms.
+     */
+    bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
 } tnd_hub_config_t;
 
 /*  Counters of a hub, for statistics; read by its thread. */
@@ -92,6 +96,7 @@ typedef struct tnd_hub_ops {
     tnd_status_t (*connect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                             const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*expel)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
                          tnd_carry_t carry);
@@ -150,6 +155,15 @@ static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_a
 static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->disconnect(self, port, peer);
+}
+
+/*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come
+ *  again by a new one.  Nothing if it is not up.
+ */
+static inline void tnd_hub_expel(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                 const char *why)
+{
+    self->ops->expel(self, port, peer, why);
 }
 
 /*  Closes all connections that this hub opened and opens them again in a new life. */

@@ -323,6 +323,12 @@ static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     free(dial);
 }
 
+static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
+{
+    hub_t *self = hub_of(hub);
+    tnd_peers_expel(&self->peers, port, id, why, self->net->now);
+}
+
 static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
 {
     hub_t *self = hub_of(hub);
@@ -347,10 +353,13 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
 static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
-    if (msg->to != self->peers.config.self) {
+    bool is_expected = tnd_peers_expects(&self->peers, binder->port, msg->from);
+    if (msg->to != self->peers.config.self || !is_expected) {
         char why[160];
-        snprintf(why, sizeof why, "%s (actor %u) listens here, not actor %u",
-                 self->peers.config.name, self->peers.config.self, msg->to);
+        snprintf(why, sizeof why, "%s (actor %u) %s %u", self->peers.config.name,
+                 self->peers.config.self,
+                 is_expected ? "listens here, not actor" : "does not expect here actor",
+                 is_expected ? msg->to : msg->from);
         tnd_msg_t refuse = {.kind = TND_MSG_REFUSE,
                             .from = self->peers.config.self,
                             .to = msg->from,
@@ -494,6 +503,7 @@ const tnd_hub_ops_t tnd_hub_sim = {
     .bind = hub_bind,
     .connect = hub_connect,
     .disconnect = hub_disconnect,
+    .expel = hub_expel,
     .rebirth = hub_rebirth,
     .send = hub_send,
     .receive = hub_receive,

@@ -567,12 +567,18 @@ static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, i
                   const tnd_msg_t *msg)
 {
     route_t *route = new_route(binder, hash, id, fd);
-    if (msg->to != self->config.self) {
+    bool is_expected = tnd_peers_expects(&self->peers, binder->port, msg->from);
+    if (msg->to != self->config.self || !is_expected) {
         char why[160];
-        snprintf(why, sizeof why,
-                 "%s (actor %u) listens here, not actor %u: the endpoint belongs to another run or "
-                 "another topology file",
-                 self->name, self->config.self, msg->to);
+        if (is_expected)
+            snprintf(why, sizeof why,
+                     "%s (actor %u) listens here, not actor %u: the endpoint belongs to another "
+                     "run or another topology file",
+                     self->name, self->config.self, msg->to);
+        else
+            snprintf(why, sizeof why,
+                     "%s does not expect actor %u here: compare the topology files of both hosts",
+                     self->name, msg->from);
         say_refuse(self, route, msg, why);
         tnd_peers_turned_away(&self->peers, binder->port, msg->from, why);
         free(route);
@@ -952,6 +958,13 @@ static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     free(dial);
 }
 
+static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
+{
+    hub_t *self = hub_of(hub);
+    self->now = clock_now();
+    tnd_peers_expel(&self->peers, port, id, why, self->now);
+}
+
 static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
 {
     hub_t *self = hub_of(hub);
@@ -1113,6 +1126,7 @@ const tnd_hub_ops_t tnd_hub_zmq = {
     .bind = hub_bind,
     .connect = hub_connect,
     .disconnect = hub_disconnect,
+    .expel = hub_expel,
     .rebirth = hub_rebirth,
     .send = hub_send,
     .receive = hub_receive,

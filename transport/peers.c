@@ -233,6 +233,21 @@ void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64
     hurry(self, peer);
 }
 
+void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
+                     uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL || peer->end.state != TND_END_OPEN)
+        return;
+    self->counts.refused++;
+    tnd_peers_gone(self, peer, why, now);
+}
+
+bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    return self->config.expects == NULL || self->config.expects(self->config.context, port, id);
+}
+
 static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;

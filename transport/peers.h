@@ -65,6 +65,11 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
 /*  The peer's connection has ended, or is to be ended because of what came; `why` is for the user.
  */
 void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now);
+/*  A peer that is up is to be ended because of what its messages say. */
+void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
+                     uint64_t now);
+/*  Whether a HELLO from `id` may come to a bound port at all. */
+bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
 /*  Somebody without a name was turned away. */
 void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why);
 

@@ -292,6 +292,11 @@ void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
     set_state(self, at, TICKET_WAITING);
 }
 
+bool tnd_dispatch_full(const tnd_dispatch_t *self)
+{
+    return self->tail - self->head == self->config.tickets_max;
+}
+
 void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t id)
 {
     tnd_dispatch_worker_lost(self, id);

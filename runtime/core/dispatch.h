@@ -34,6 +34,8 @@ void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation);
  *  and is ignored otherwise.
  */
 void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg);
+/*  There is no room for another ticket: its join is broken. */
+bool tnd_dispatch_full(const tnd_dispatch_t *self);
 void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker);
 void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t worker);
 /*  Cumulative over the worker's connection. */

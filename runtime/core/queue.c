@@ -13,7 +13,7 @@ typedef struct {
     bool up;
 } peer_t;
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 /*  What one reader may send and has sent, over its connection. */
 typedef struct {

@@ -7,7 +7,7 @@
 #include "runtime/core/plant.h"
 #include "runtime/core/tree.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 typedef struct {
     uint64_t round;

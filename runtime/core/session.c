@@ -426,7 +426,10 @@ static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
     actor_t *feeder = find(self, msg->from, &member);
     if (!self->want_drain || self->drain_end != TND_UNKNOWN)
         return;
-    feeder->started = msg->until.step;
+    uint64_t begun = msg->until.step;
+    if (begun > self->cursor.step && beyond(self, begun - 1))
+        return;
+    feeder->started = begun;
     feeder->drain_answered = true;
     uint64_t most = self->cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -455,8 +458,9 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
         break;
     case TND_MSG_HELD: {
         actor_t *feeder = find(self, msg->from, &member);
-        if (msg->until.step > feeder->held)
-            feeder->held = msg->until.step;
+        uint64_t held = msg->until.step;
+        if (held > feeder->held && !(held > self->cursor.step && beyond(self, held - 1)))
+            feeder->held = held;
         break;
     }
     case TND_MSG_LAST:

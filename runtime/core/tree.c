@@ -36,8 +36,8 @@ typedef struct {
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
 
 /*  The same for floats: what is not equal to itself is a NaN, and stays. */
-#define LESSER_OR_NAN(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
-#define GREATER_OR_NAN(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
+#define LESSER_OR_NAN(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
+#define GREATER_OR_NAN(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 
 /*  Loops that take the values as they are. */
 #define JOIN2(name, type, join)                                                                    \

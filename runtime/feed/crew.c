@@ -10,7 +10,7 @@
 
 #include "runtime/life/clock.h"
 
-enum { NO_SLOT = UINT32_MAX };
+#define NO_SLOT UINT32_MAX
 
 /*  How long threads look for each other, and for the next step, before they sleep: the others are
  *  a fraction of a step apart, and what brings the next step may need this processor.

@@ -22,6 +22,9 @@ enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 25
 /*  Arrivals taken before the kind may work again: enough to drain a burst, few enough to answer. */
 enum { ARRIVALS_A_ROUND = 64 };
 
+/*  What one peer may say that cannot be, before it ends the run. */
+enum { VIOLATIONS_MAX = 16 };
+
 /*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
 static const uint64_t nap_ns = 200000000;
 
@@ -44,7 +47,11 @@ struct tnd_actor {
     tnd_life_t life;
     tnd_hub_t *hub;
     void *state;
-    uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
+    uint8_t *ports;       /* by instance: the port that leads there, or NO_PORT */
+    bool *dials;          /* by instance: this actor connects to it */
+    uint32_t *violations; /* by instance */
+    void *accept_memory;
+    tnd_accept_t *accept;
     pthread_t thread;
     _Atomic bool stopping, over;
     bool stranger_said;
@@ -136,6 +143,7 @@ void tnd_actor_wake(tnd_actor_t *self)
 tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
+    tnd_accept_sent(self->accept, msg);
     return tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
 }
 
@@ -206,6 +214,13 @@ static bool peer_busy(void *context, tnd_actor_id_t peer)
 {
     tnd_actor_t *self = context;
     return tnd_host_excuses(self->config.host, peer);
+}
+
+/*  To a bound port comes who stands at the other end of one of its edges. */
+static bool peer_expected(void *context, uint32_t port, tnd_actor_id_t peer)
+{
+    const tnd_actor_t *self = context;
+    return peer < self->plan->instance_count && self->ports[peer] == port && !self->dials[peer];
 }
 
 /*  Rows that come in from a batcher are those that are fed; so are those that a worker sends. */
@@ -299,10 +314,12 @@ static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
         const tnd_edge_t *edge = &self->plan->edges[e];
         if (edge->from == self->id) {
             self->ports[edge->to] = (uint8_t)edge_port(edge, true);
+            self->dials[edge->to] = edge->from_connects;
             if (!edge->from_connects)
                 TND_TRY(bind_one(self, edge_port(edge, true), edge, error));
         } else if (edge->to == self->id) {
             self->ports[edge->from] = (uint8_t)edge_port(edge, false);
+            self->dials[edge->from] = !edge->from_connects;
             if (edge->from_connects)
                 TND_TRY(bind_one(self, edge_port(edge, false), edge, error));
         }
@@ -358,6 +375,7 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
         .context = self,
         .schema = incoming_schema,
         .frame_max = TND_FRAME_MAX,
+        .expects = peer_expected,
     };
     const tnd_host_config_t *host = tnd_host_config(self->config.host);
     tnd_hub_t *hub = NULL;
@@ -373,44 +391,76 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
 /* --- life --------------------------------------------------------------------------------------
  */
 
-/*  Whether this actor connects to the peer, because the leader told it to, rather than the other
- * way round.
- */
-static bool dials(const tnd_actor_t *self, const tnd_arrival_t *arrival)
+static void warn(tnd_actor_t *self, const char *text)
 {
-    if (arrival->port == PORT_CONTROL)
-        return true;
-    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
-        const tnd_edge_t *edge = &self->plan->edges[e];
-        bool out = edge->from == self->id;
-        if ((out || edge->to == self->id) && edge->from_connects == out &&
-            arrival->peer == (out ? edge->to : edge->from) && arrival->port == edge_port(edge, out))
-            return true;
-    }
-    return false;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_note_of("%s %s", tnd_actor_name(self), text);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
 /*  Whoever came and did not fit was told why; the run goes on without it.  Those without a name are
  *  spoken of once, however many try.
  */
-static void warn(tnd_actor_t *self, const tnd_arrival_t *arrival)
+static void note_refused(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
     if (arrival->peer == TND_NOBODY && self->stranger_said)
         return;
     self->stranger_said = self->stranger_said || arrival->peer == TND_NOBODY;
-    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-    msg.note.number = TND_LOG_WARNING;
-    msg.note.payload = tnd_note_of("%s %s", tnd_actor_name(self), arrival->why);
-    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+    warn(self, arrival->why);
+}
+
+/*  Somebody said what cannot be.  Over a link its connection ends, and what it did is redone; who
+ *  goes on so, or speaks by control, ends the run.
+ */
+static tnd_status_t expel(tnd_actor_t *self, tnd_arrival_t *arrival, const char *why,
+                          tnd_error_t *error)
+{
+    bool by_link = arrival->port != PORT_CONTROL;
+    tnd_actor_id_t peer = by_link ? arrival->peer : arrival->msg.from;
+    bool known = peer < self->plan->instance_count;
+    const char *name = known ? self->plan->instances[peer].name : "the leader";
+    char text[512];
+    snprintf(text, sizeof text, "%s sent a message of kind %u, which cannot be: %s", name,
+             (unsigned)arrival->msg.kind, why);
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+    if (!by_link || !known || ++self->violations[peer] >= VIOLATIONS_MAX)
+        return tnd_fail(error, "%s: %s", tnd_actor_name(self), text);
+    warn(self, text);
+    tnd_hub_expel(self->hub, arrival->port, arrival->peer, text);
+    return TND_OK;
+}
+
+static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now)
+{
+    /* The cursor stands beside a message that passed through this process. */
+    if (arrival->msg.kind == TND_MSG_REWIND)
+        arrival->msg.rewind.cursor = arrival->cursor;
+    return arrival->port == PORT_CONTROL
+               ? tnd_accept_control(self->accept, &arrival->msg, now)
+               : tnd_accept_link(self->accept, arrival->peer, &arrival->msg, now);
+}
+
+static tnd_status_t check_confirmed(const tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_actor_id_t peer =
+        tnd_accept_unconfirmed(self->accept, tnd_clock_now(), self->plan->dead_after_ns);
+    if (peer == TND_NOBODY)
+        return TND_OK;
+    return tnd_fail(error, "%s: %s spoke of a rewind that the leader has not begun",
+                    tnd_actor_name(self), self->plan->instances[peer].name);
 }
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
 {
+    uint64_t now = tnd_clock_now();
     for (int taken = 0; taken < ARRIVALS_A_ROUND; taken++) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
             return TND_OK;
-        if (arrival.kind == TND_ARRIVAL_REFUSED && dials(self, &arrival)) {
+        bool dialled = arrival.port == PORT_CONTROL ||
+                       (arrival.peer < self->plan->instance_count && self->dials[arrival.peer]);
+        if (arrival.kind == TND_ARRIVAL_REFUSED && dialled) {
             bool known = arrival.peer < self->plan->instance_count;
             (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
                            known ? self->plan->instances[arrival.peer].name : "its host",
@@ -418,9 +468,18 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
             return TND_REFUSED;
         }
         if (arrival.kind == TND_ARRIVAL_REFUSED)
-            warn(self, &arrival);
+            note_refused(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_LOST)
             tnd_count(&self->config.statistics->lost, 1);
+        const char *wrong = NULL;
+        if (arrival.kind == TND_ARRIVAL_MESSAGE)
+            wrong = check(self, &arrival, now);
+        else
+            tnd_accept_reset(self->accept, arrival.peer);
+        if (wrong != NULL) {
+            TND_TRY(expel(self, &arrival, wrong, error));
+            continue;
+        }
         TND_TRY(self->config.kind->arrive(self->state, self, &arrival, error));
     }
     return TND_OK;
@@ -441,6 +500,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         bool more = false;
         tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
         TND_TRY(take_arrivals(self, error));
+        TND_TRY(check_confirmed(self, error));
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
         tnd_count(&statistics->progress, 1);
@@ -531,6 +591,17 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->config = *config;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
+    tnd_accept_config_t accept = {
+        .census = *tnd_host_census(config->host),
+        .bounds = tnd_census_bounds(plan, config->stream),
+        .self = self->id,
+    };
+    self->dials = calloc(plan->instance_count, sizeof *self->dials);
+    self->violations = calloc(plan->instance_count, sizeof *self->violations);
+    self->accept_memory = calloc(1, tnd_accept_bytes(&accept));
+    if (self->dials == NULL || self->violations == NULL || self->accept_memory == NULL)
+        abort();
+    self->accept = tnd_accept_init(self->accept_memory, &accept);
     /* Later lives of a later process are greater: the clock never goes back on one machine. */
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
@@ -614,6 +685,9 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->ports);
+    free(self->dials);
+    free(self->violations);
+    free(self->accept_memory);
     free(self->state);
     free(self);
     *self_p = NULL;

@@ -16,6 +16,9 @@
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 
+/*  What another host may say that cannot be, before it ends the run. */
+enum { VIOLATIONS_MAX = 16 };
+
 /*  How often the words of actors inside work hooks are told to other hosts. */
 static const uint64_t words_every_ns = 250000000;
 
@@ -54,6 +57,8 @@ struct tnd_host {
     tnd_endpoint_t *table; /* where everybody listens */
     uint32_t table_count;
     uint8_t *words; /* by instance: inside a work hook elsewhere */
+    tnd_census_t census;
+    uint32_t *violations; /* by host */
     uint64_t words_due_ns, leader_away_ns;
     bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
     bool stranger_said, stuck;
@@ -125,6 +130,11 @@ void tnd_host_notice(tnd_host_t *self)
 {
     atomic_store(&self->noticed, true);
     tnd_hub_wake(self->hub);
+}
+
+const tnd_census_t *tnd_host_census(const tnd_host_t *self)
+{
+    return &self->census;
 }
 
 static bool leads(const tnd_host_t *self)
@@ -363,6 +373,11 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
             return tnd_fail(error, "the leader's facts of the streams are not understood");
         TND_TRY(tnd_stream_read(stream, line, error));
     }
+    /* What this host reads, it has seen itself. */
+    for (uint32_t s = 0; s < self->shared_count; s++)
+        TND_TRY(tnd_stream_agree(&self->shared[s].stream, self->plan->hosts[self->config.host].name,
+                                 &self->streams[self->shared[s].stream.chain],
+                                 self->plan->hosts[0].name, error));
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         TND_TRY(tnd_host_derive(self->plan, &self->streams[c], error));
     return TND_OK;
@@ -527,7 +542,9 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
     case TND_MSG_OUTCOME:
         tnd_note_read(&reader, msg->note.payload);
         const char *why = tnd_note_line(&reader);
-        settle(self, (tnd_outcome_t)msg->note.number, why != NULL ? why : "");
+        bool known = msg->note.number > TND_OUTCOME_NONE && msg->note.number <= TND_OUTCOME_MAX;
+        settle(self, known ? (tnd_outcome_t)msg->note.number : TND_OUTCOME_FAILED,
+               why != NULL ? why : "");
         break;
     default:
         break;
@@ -606,6 +623,30 @@ static void refused(tnd_host_t *self, const char *reason)
     settle(self, TND_OUTCOME_LOST, why);
 }
 
+static void log_here(tnd_host_t *self, const char *text)
+{
+    tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING, tnd_note_of("control %s", text));
+}
+
+/*  Another host said what it may not: its connection ends; it may come again, but not for ever. */
+static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *why)
+{
+    uint32_t host = arrival->peer - tnd_host_id(0);
+    char text[512];
+    snprintf(text, sizeof text,
+             "host %s sent a message of kind %u from actor %u to actor %u, which cannot be: %s",
+             self->plan->hosts[host].name, (unsigned)arrival->msg.kind, arrival->msg.from,
+             arrival->msg.to, why);
+    log_here(self, text);
+    tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, text);
+    if (++self->violations[host] < VIOLATIONS_MAX)
+        return;
+    if (leads(self))
+        tnd_leader_fail(self->leader, TND_OUTCOME_LOST, text);
+    else
+        settle(self, TND_OUTCOME_LOST, text);
+}
+
 static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_t now)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
@@ -656,6 +697,15 @@ static void take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
         return;
     }
     tnd_msg_t *msg = &arrival->msg;
+    if (arrival->port == PORT_HOSTS) {
+        const char *wrong =
+            tnd_accept_relay(&self->census, self->config.host, arrival->peer - tnd_host_id(0), msg);
+        if (wrong != NULL) {
+            expel(self, arrival, wrong);
+            tnd_msg_drop(msg, arrival->carry);
+            return;
+        }
+    }
     if (msg->kind == TND_MSG_WORDS && leads(self)) {
         take_words(self, msg->note.payload);
         tnd_msg_drop(msg, arrival->carry);
@@ -705,6 +755,16 @@ static void take_leave(tnd_host_t *self)
         fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");
     else
         settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
+}
+
+/*  To the leader come the other hosts, to every host its own actors. */
+static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
+{
+    const tnd_host_t *self = context;
+    if (port == PORT_HOSTS)
+        return peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count);
+    return peer < self->plan->instance_count &&
+           self->plan->instances[peer].host == self->config.host;
 }
 
 static void live(tnd_host_t *self)
@@ -836,6 +896,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .busy = is_working,
         .context = self,
         .frame_max = 64 << 10,
+        .expects = expects,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
                          &config, error));
@@ -869,9 +930,11 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
     self->words = calloc(self->plan->instance_count, 1);
     self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
+    self->violations = calloc(self->plan->host_count, sizeof *self->violations);
     if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
-        self->last_word == NULL)
+        self->last_word == NULL || self->violations == NULL)
         abort();
+    self->census = tnd_census_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
     self->life = tnd_clock_read(CLOCK_REALTIME);
@@ -1019,6 +1082,8 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->table);
     free(self->words);
     free(self->last_word);
+    free(self->violations);
+    free((void *)(uintptr_t)self->census.parties);
     free(self);
     return true;
 }

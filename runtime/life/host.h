@@ -15,6 +15,7 @@
 #define TND_RUNTIME_LIFE_HOST_H
 
 #include "runtime/life/actor.h"
+#include "runtime/life/census.h"
 #include "runtime/life/observer.h"
 
 typedef enum {
@@ -23,8 +24,9 @@ typedef enum {
     TND_OUTCOME_DRAINED, /* as asked, at the end of a step */
     TND_OUTCOME_STOPPED, /* left at once, as asked */
     TND_OUTCOME_FAILED,
-    TND_OUTCOME_LOST,    /* a peer was refused, never came or went away */
-    TND_OUTCOME_UNUSABLE /* failed before it began: data that cannot be used as the graph says */
+    TND_OUTCOME_LOST,     /* a peer was refused, never came or went away */
+    TND_OUTCOME_UNUSABLE, /* failed before it began: data that cannot be used as the graph says */
+    TND_OUTCOME_MAX = TND_OUTCOME_UNUSABLE
 } tnd_outcome_t;
 
 typedef struct {
@@ -92,6 +94,8 @@ void tnd_host_notice(tnd_host_t *self);
  * socket was closed has most likely died, a silent one may be stopped.
  */
 uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why);
+/*  Who is who in the run. */
+const tnd_census_t *tnd_host_census(const tnd_host_t *self);
 /*  A number for inproc and ipc names, unlike that of any other host on this machine. */
 const char *tnd_host_nonce(const tnd_host_t *self);
 

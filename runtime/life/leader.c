@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/core/tree.h"
+#include "runtime/life/census.h"
 #include "runtime/life/note.h"
 
 /*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
@@ -59,21 +60,6 @@ struct tnd_leader {
     char why[512];
 };
 
-static tnd_role_t role_of(const tnd_kind_spec_t *kind)
-{
-    switch (kind->instances) {
-    case TND_INSTANCE_WORKER:
-        return TND_ROLE_WORKER;
-    case TND_INSTANCE_HOST:
-        return TND_ROLE_FEEDER;
-    case TND_INSTANCE_ONE:
-        return TND_ROLE_REDUCER;
-    case TND_INSTANCE_LANE:
-        break;
-    }
-    return kind->inlet_count == 0 ? TND_ROLE_READER : TND_ROLE_JOIN;
-}
-
 static void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
@@ -94,7 +80,7 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             continue;
         chain->members[chain->member_count++] = (tnd_member_t){
             .id = i,
-            .role = role_of(instance->kind),
+            .role = tnd_census_role(instance->kind),
             .host = instance->host,
             .lane = instance->lane,
             .name = instance->name,
@@ -234,7 +220,7 @@ static bool has_data(const tnd_leader_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->plan->instances[i].host == host &&
-            role_of(self->plan->instances[i].kind) == TND_ROLE_READER)
+            tnd_census_role(self->plan->instances[i].kind) == TND_ROLE_READER)
             return true;
     return false;
 }
@@ -287,6 +273,19 @@ static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
     publish_stream(self);
 }
 
+/*  Of what a host says, where its own actors listen: it speaks for no others. */
+static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
+{
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, self->hosts[host].endpoints);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t instance;
+        if (sscanf(line, "%" SCNu32 " ", &instance) == 1 && instance < self->plan->instance_count &&
+            self->plan->instances[instance].host == host)
+            fprintf(out, "%s\n", line);
+    }
+}
+
 static void publish_table(tnd_leader_t *self)
 {
     if (self->table_note != NULL)
@@ -297,8 +296,7 @@ static void publish_table(tnd_leader_t *self)
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        fwrite(tnd_buffer_data(self->hosts[h].endpoints), 1,
-               tnd_buffer_size(self->hosts[h].endpoints), writer.stream);
+        write_endpoints(self, h, writer.stream);
     self->table_note = tnd_note_end(&writer);
     tell_all(self, TND_MSG_TABLE, self->table_note);
 }
@@ -421,6 +419,9 @@ static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
 static void take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
 {
     uint32_t replicas = self->plan->chains[self->chain].replicas;
+    /* Another step would take the place of one that is not booked yet. */
+    if (msg->commit.step - tnd_session_cursor(chain->session)->step >= STEPS_OPEN)
+        return;
     report_t *report = report_of(chain, msg->commit.step);
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->commit.payload);
@@ -491,7 +492,10 @@ static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
         char actor[64];
         int used = 0;
         if (sscanf(line, "%63s %n", actor, &used) == 1 && used > 0)
-            log_line(self, (tnd_log_level_t)msg->note.number, host, actor, line + used);
+            log_line(self,
+                     msg->note.number > TND_LOG_ERROR ? TND_LOG_ERROR
+                                                      : (tnd_log_level_t)msg->note.number,
+                     host, actor, line + used);
     }
 }
 
@@ -532,7 +536,10 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg)
     char text[512];
     snprintf(text, sizeof text, "host %s: %.440s", self->plan->hosts[host].name,
              why != NULL ? why : "an actor failed");
-    end(self, (tnd_outcome_t)msg->note.number,
+    uint64_t outcome = msg->note.number;
+    if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)
+        outcome = TND_OUTCOME_FAILED;
+    end(self, (tnd_outcome_t)outcome,
         self->plan->host_count > 1
             ? text
             : text + strlen("host : ") + strlen(self->plan->hosts[host].name));

@@ -52,6 +52,10 @@ const char *tnd_note_line(tnd_note_reader_t *self)
     size_t kept = length < sizeof self->line ? length : sizeof self->line - 1;
     memcpy(self->line, self->at, kept);
     self->line[kept] = '\0';
+    /* It may end on somebody's terminal. */
+    for (size_t i = 0; i < kept; i++)
+        if ((unsigned char)self->line[i] < ' ' || self->line[i] == 0x7f)
+            self->line[i] = ' ';
     self->at += length + (stop != NULL);
     return self->line;
 }

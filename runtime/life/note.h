@@ -35,7 +35,8 @@ typedef struct {
 
 /*  `note` (NULL: an empty one) must outlive the reader. */
 void tnd_note_read(tnd_note_reader_t *self, tnd_buffer_t *note);
-/*  The next line, without its end and cut to TND_NOTE_LINE, valid until the next call; NULL: none.
+/*  The next line, without its end and cut to TND_NOTE_LINE, control characters as spaces; valid
+ *  until the next call.  NULL: none.
  */
 const char *tnd_note_line(tnd_note_reader_t *self);
 
