@@ -34,6 +34,7 @@ enum {
     BUDGET = 32,         /* messages of one socket before the next has its turn */
     POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
     CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
+    CLOSE_LINGER_MS = 100,
     ENDPOINT_MAX = 256,
     IDENTITY_MAX = 128
 };
@@ -209,9 +210,14 @@ static void close_line(hub_t *self, line_t *line)
             self->sources[i] = self->sources[--self->source_count];
             break;
         }
+    uint64_t linger_ms = self->linger_ns / 1000000;
+    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
+     * linger in the middle of a message.
+     */
+    if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
+        linger_ms = CLOSE_LINGER_MS;
     tnd_watch_close(&line->watch, line->data);
-    set_int(line->data, ZMQ_LINGER,
-            self->linger_ns > INT32_MAX * 1000000ull ? -1 : (int)(self->linger_ns / 1000000));
+    set_int(line->data, ZMQ_LINGER, linger_ms > INT32_MAX ? -1 : (int)linger_ms);
     zmq_close(line->data);
     *line = (line_t){0};
 }

@@ -841,10 +841,8 @@ static void hear_statistics(tnd_host_t *self)
     bool *heard = calloc(self->plan->host_count, sizeof *heard);
     if (heard == NULL)
         abort();
-    /* One that is away may come back and must hear how it ended, unless it was given up. */
-    bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
-        heard[h] = h == self->config.host || (!good && !tnd_leader_hears(self->leader, h));
+        heard[h] = h == self->config.host || !tnd_leader_awaits(self->leader, h);
         awaited += !heard[h];
     }
     while (awaited > 0 && tnd_clock_now() < until) {
@@ -857,13 +855,17 @@ static void hear_statistics(tnd_host_t *self)
         bool message = arrival.kind == TND_ARRIVAL_MESSAGE;
         tnd_actor_id_t from = message ? arrival.msg.from : arrival.peer;
         uint32_t host = from - tnd_host_id(0);
-        bool last = message ? arrival.msg.kind == TND_MSG_STATISTICS
-                            : arrival.kind == TND_ARRIVAL_LOST && !good;
+        bool last = message && arrival.msg.kind == TND_MSG_STATISTICS;
         if (last && host < self->plan->host_count && !heard[host]) {
             heard[host] = true;
             awaited--;
         }
         take_arrival(self, &arrival, tnd_clock_now());
+        if (!message && host < self->plan->host_count && !heard[host] &&
+            !tnd_leader_awaits(self->leader, host)) {
+            heard[host] = true;
+            awaited--;
+        }
     }
     free(heard);
 }

@@ -361,6 +361,8 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
         tell(self, host, TND_MSG_TABLE, self->table_note);
     if (member->ready)
         enter_host(self, host, now);
+    else
+        tnd_session_host_up(self->chains[self->chain].session, host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
@@ -382,9 +384,10 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
         log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
-bool tnd_leader_hears(const tnd_leader_t *self, uint32_t host)
+bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
-    return self->hosts[host].up;
+    bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
+    return self->hosts[host].up || (good && self->hosts[host].life != 0);
 }
 
 /* --- steps: what they reported -----------------------------------------------------------------

@@ -29,8 +29,10 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now);
 /*  Somebody who came as that host did not fit, and was told so. */
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
-/*  Whether a host's connection is there. */
-bool tnd_leader_hears(const tnd_leader_t *self, uint32_t host);
+/*  Once the run has ended: whether a host may still say something.  One that is away may come back
+ *  and must hear how it ended, unless it was given up.
+ */
+bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
 /*  A message to the leader; takes its payload. */
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_drain(tnd_leader_t *self, uint64_t now);

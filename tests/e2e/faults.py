@@ -1,0 +1,496 @@
+#!/usr/bin/env python3
+"""What breaks, on real processes: the run heals with the same stream, or ends with one sentence.
+
+Usage: faults.py NAME...; without a name it lists them.  A run that heals is drained afterwards, and
+its digest must be that of one process over as many steps.
+"""
+import inspect
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from relay import Relay
+from run import BUILD, ROOT, SKIP, TUNDISH, free_port
+
+ROWS = 4000
+GRAPH = """tundish: 1
+name: faults
+seed: 7
+data: {data}
+actors:
+  read: {{kind: reader, source: {{npy: {{image: "${{data}}/image.npy", label: "${{data}}/label.npy"}}}}, shuffle: global, epochs: {epochs}}}
+  prep: {{kind: preprocessor, ops: [{{scale: {{column: image, to: f32, range: [0, 1]}}}}]}}
+  batch: {{kind: batcher, size: 128, replicas: 4, remainder: keep, block: 100 rows}}
+  feed: {{kind: feeder, depth: 4}}
+links:
+  - read -> prep -> batch -> feed
+"""
+THREE = """port: {port}
+ports: {ports}
+{settings}
+hosts:
+  a: {{address: {address}, transport: tcp, actors: [read, batch]}}
+  b: {{address: 127.0.0.1, transport: tcp, actors: [prep], workers: {{prep: 2}}}}
+  c: {{address: 127.0.0.1, transport: tcp, actors: [feed]}}
+"""
+LANES = """port: {port}
+{settings}
+hosts:
+  a: {{address: 127.0.0.1, lanes: 1 each, data: {data}, actors: [read, prep, batch, feed]}}
+  b: {{address: 127.0.0.1, lanes: 1 each, data: {other}, actors: [read, prep, batch, feed]}}
+"""
+
+
+def write_npy(path, dtype, shape, data):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+
+def write_data(folder, rows=ROWS, labels=ROWS, start=1):
+    """Images and labels whose every byte is known."""
+    folder.mkdir(exist_ok=True)
+    state, image = start, bytearray()
+    for _ in range(rows * 16 // 8):
+        state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        image += struct.pack("<Q", state)
+    write_npy(folder / "image.npy", "|u1", (rows, 16), bytes(image))
+    write_npy(folder / "label.npy", "|u1", (labels,), bytes(i % 10 for i in range(labels)))
+
+
+def until(what, condition, seconds=20):
+    """Waits for a condition to come true; what it returned."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
+        time.sleep(0.01)
+
+
+def free_range(address, count=8):
+    """The first of some consecutive ports that nobody listens at."""
+    for first in range(20000 + os.getpid() % 9000, 32000, count):
+        taken = []
+        try:
+            for port in range(first, first + count):
+                probe = socket.socket()
+                taken.append(probe)
+                probe.bind((address, port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for probe in taken:
+                probe.close()
+    raise AssertionError("no free ports")
+
+
+class Cluster:
+    """The processes of one run, their output and the steps that the leader wrote."""
+
+    def __init__(self, folder, epochs=1000000, address="127.0.0.1", settings="", graph=None,
+                 overlay=None, data=None):
+        self.folder = folder
+        if data is None:
+            data = folder / "data"
+            write_data(data)
+        self.graph = folder / "graph.yaml"
+        self.graph.write_text((graph or GRAPH).format(data=data, epochs=epochs))
+        self.first = free_range(address)
+        self.port, self.ports = self.first, range(self.first + 1, self.first + 8)
+        self.overlay = folder / "overlay.yaml"
+        self.overlay.write_text((overlay or THREE).format(
+            port=self.port, ports=f"{self.ports[0]}-{self.ports[-1]}", address=address,
+            settings=settings, data=data, other=folder / "other"))
+        self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
+        self.metrics.unlink(missing_ok=True)
+        self.hosts = {}
+
+    def start(self, host, env=None, files=None):
+        line = [str(TUNDISH), "run", *map(str, files or (self.graph, self.overlay)), "--host", host]
+        if host == "a":
+            line += ["--metrics", str(self.metrics), "--report", str(self.report)]
+        with open(self.folder / f"{host}.log", "w") as log:
+            self.hosts[host] = subprocess.Popen(line, stdout=log, stderr=log, cwd=ROOT,
+                                                env={**os.environ, **(env or {})})
+
+    def start_all(self, hosts="abc", env=None):
+        for host in hosts:
+            self.start(host, env=None if host == "a" else env)
+
+    def said(self, host):
+        return (self.folder / f"{host}.log").read_text()
+
+    def all_said(self):
+        return "".join(f"--- {host}\n{self.said(host)[-1500:]}" for host in self.hosts)
+
+    def hears(self, host, text, seconds=20):
+        until(lambda: f"{text!r} from {host}\n{self.all_said()}",
+              lambda: text in self.said(host), seconds)
+
+    def steps(self):
+        """How many steps the leader has written."""
+        if not self.metrics.exists():
+            return 0
+        with open(self.metrics, "rb") as file:
+            file.seek(max(0, self.metrics.stat().st_size - 4096))
+            whole = file.read().split(b"\n")[:-1]
+        return json.loads(whole[-1])["step"] + 1 if whole and whole[-1][:1] == b"{" else 0
+
+    def reaches(self, steps, seconds=20):
+        until(lambda: f"{steps} steps; there are {self.steps()}\n{self.all_said()}",
+              lambda: self.steps() >= steps, seconds)
+
+    def goes_on(self, seconds=20):
+        """More than whatever can be under way has been done from now on."""
+        self.reaches(self.steps() + 500, seconds)
+
+    def ends(self, host, code, seconds=20):
+        try:
+            got = self.hosts[host].wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{host} has not ended within {seconds} s\n{self.all_said()}")
+        assert got == code, f"{host} ended with {got}, not {code}\n{self.all_said()}"
+
+    def drains(self, by="a"):
+        """Ends in order, and what was fed is what one process feeds in as many steps."""
+        self.hosts[by].send_signal(signal.SIGINT)
+        for host in self.hosts:
+            self.ends(host, 130)
+        told = json.loads(self.report.read_text())
+        alone = self.folder / "alone.json"
+        done = subprocess.run([str(TUNDISH), "run", str(self.graph), "--steps", str(told["steps"]),
+                               "--report", str(alone), "--quiet"], cwd=ROOT, capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        plain = json.loads(alone.read_text())
+        assert told["steps"] == plain["steps"], (told["steps"], plain["steps"])
+        assert told["stream_digest"] == plain["stream_digest"], \
+            f"another stream after {told['steps']} steps\n{self.all_said()}"
+
+    def close(self):
+        for process in self.hosts.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.wait()
+
+
+def one_sentence(text, *words):
+    """The last line says it, with these words."""
+    last = text.strip().splitlines()[-1]
+    for word in words:
+        assert word in last, f"{word!r} is not in: {text}"
+
+
+# --- the start ------------------------------------------------------------------------------------
+
+
+def test_a_port_in_use(run):
+    with socket.create_server(("127.0.0.1", run.port)):
+        run.start("a")
+        run.ends("a", 1)
+    assert f"127.0.0.1:{run.port} is in use" in run.said("a"), run.said("a")
+
+
+def test_hosts_that_never_come(run):
+    run.overlay.write_text(run.overlay.read_text() + "start_timeout: 1500 ms\n")
+    run.start("a")
+    run.hears("a", "waiting for b, c")
+    run.ends("a", 75)
+    one_sentence(run.said("a"), "b, c", "did not come")
+    run.start("b")
+    run.ends("b", 75)
+    one_sentence(run.said("b"), "host a", "did not come", str(run.port))
+
+
+def test_another_topology(run):
+    other = run.folder / "other.yaml"
+    other.write_text(run.graph.read_text().replace("seed: 7", "seed: 8"))
+    run.start("a")
+    run.start("b", files=(other, run.overlay))
+    for host in "ab":
+        run.ends(host, 75)
+        one_sentence(run.said(host), "host b", "refused", "another graph", "topology file")
+
+
+def test_another_arithmetic(run):
+    run.start_all("ac")
+    run.start("b", env={"LD_PRELOAD": str(BUILD / "tests" / "upward.so")})
+    for host in "abc":
+        run.ends(host, 75)
+        one_sentence(run.said(host), "refused", "other bits", "same build")
+
+
+def test_drained_before_the_start(run):
+    run.start("a")
+    run.start("b")
+    run.hears("a", "waiting for c")
+    run.hosts["a"].send_signal(signal.SIGINT)
+    run.ends("a", 130)
+    run.ends("b", 130)
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def lanes(folder):
+    graph = GRAPH.replace("seed: 7", "seed: 7\nlanes: 2")
+    return Cluster(folder, overlay=LANES, graph=graph, settings="start_timeout: 1500 ms")
+
+
+def test_a_file_missing_on_one_host(run):
+    run = lanes(run.folder)
+    try:
+        write_data(run.folder / "other")
+        (run.folder / "other" / "label.npy").unlink()
+        run.start_all("ab")
+        for host in "ab":
+            run.ends(host, 78)
+            one_sentence(run.said(host), "other/label.npy", "no such file")
+        one_sentence(run.said("a"), "host b")
+    finally:
+        run.close()
+
+
+def test_other_data_on_one_host(run):
+    run = lanes(run.folder)
+    try:
+        write_data(run.folder / "other", start=2)
+        run.start_all("ab")
+        for host in "ab":
+            run.ends(host, 78)
+            one_sentence(run.said(host), "different data", "a", "b")
+    finally:
+        run.close()
+
+
+def test_images_and_labels_of_different_counts(run):
+    write_data(run.folder / "data", rows=4000, labels=3999)
+    run.start("a")
+    run.ends("a", 78)
+    one_sentence(run.said("a"), "image.npy", "label.npy", "4000", "3999")
+
+
+def test_a_file_that_shrinks_while_it_is_mapped(run):
+    run.start_all()
+    run.reaches(100)
+    os.truncate(run.folder / "data" / "image.npy", 8192)
+    for host in "abc":
+        run.ends(host, 1)
+        one_sentence(run.said(host), "image.npy")
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+def killed(run, host):
+    run.start_all()
+    run.reaches(500)
+    run.hosts[host].kill()
+    began = time.monotonic()
+    for other in sorted({"a", "b", "c"} - {host}):
+        run.ends(other, 75)
+        one_sentence(run.said(other), f"host {host}", "lost")
+    spent = time.monotonic() - began
+    assert spent < 3, f"the others ended after {spent:.1f} s"
+    if host != "a":
+        one_sentence(run.said("a"), "the last committed step is")
+
+
+def test_a_killed_leader(run):
+    killed(run, "a")
+
+
+def test_a_killed_worker(run):
+    killed(run, "b")
+
+
+def test_a_killed_feeder(run):
+    killed(run, "c")
+
+
+def stopped_and_goes_on(run, host):
+    run.start_all()
+    run.reaches(500)
+    run.hosts[host].send_signal(signal.SIGSTOP)
+    time.sleep(1.5)  # the length of the stop is the fault
+    run.hosts[host].send_signal(signal.SIGCONT)
+    run.goes_on(4)
+    run.drains()
+
+
+def test_a_stopped_worker_goes_on(run):
+    stopped_and_goes_on(run, "b")
+
+
+def test_a_stopped_feeder_goes_on(run):
+    stopped_and_goes_on(run, "c")
+
+
+def test_a_stopped_leader_goes_on(run):
+    stopped_and_goes_on(run, "a")
+
+
+def test_a_worker_stopped_for_too_long(run):
+    run.overlay.write_text(run.overlay.read_text() + "dead_after: 2 s\n")
+    run.start_all()
+    run.reaches(500)
+    run.hosts["b"].send_signal(signal.SIGSTOP)
+    for host in "ac":
+        run.ends(host, 75)
+        one_sentence(run.said(host), "host b", "lost", "silent", "the last committed step is")
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+def greeting(whole=True):
+    return (b"\xff" + b"\0" * 8 + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + b"\0" * 32)[:64 if whole
+                                                                                         else 20]
+
+
+def hello_of_another_version(address):
+    """Speaks ZMTP 3.0 far enough to send a header of version 9, and reads the refusal."""
+    with socket.create_connection(address, timeout=5) as one:
+        one.sendall(greeting())
+        stream = one.makefile("rb")
+        stream.read(64)
+        ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER\x08Identity\x00\x00\x00\x04nine"
+        one.sendall(b"\x04" + bytes([len(ready)]) + ready)
+        flags, size = stream.read(2)
+        assert flags == 4, flags
+        stream.read(size)
+        header = b"\x96\x09\x00\x00\x00\x00\x00"
+        one.sendall(b"\x00" + bytes([len(header)]) + header)
+        flags, size = stream.read(2)
+        return stream.read(size)
+
+
+def test_strangers_at_the_sockets(run):
+    run.start_all()
+    run.reaches(200)
+    listening = []
+    for port in (run.port, *run.ports):
+        try:
+            refusal = hello_of_another_version(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            continue
+        assert b"version 9" in refusal and b"version 1" in refusal, refusal
+        listening.append(port)
+    assert len(listening) >= 3, listening
+    kept = []
+    for port in listening:
+        for i in range(100):
+            one = socket.create_connection(("127.0.0.1", port))
+            one.sendall((os.urandom(200), greeting(False), b"GET / HTTP/1.1\r\n\r\n", b"",
+                         greeting() + os.urandom(100))[i % 5])
+            kept.append(one)
+    run.goes_on()
+    for one in kept:
+        one.close()
+    assert "version 9" in run.said("a"), run.said("a")
+    run.drains()
+
+
+def heals(run, how, which):
+    run = Cluster(run.folder, address="127.0.0.2")
+    relay = Relay("127.0.0.3", "127.0.0.2", [run.port, *run.ports])
+    try:
+        run.start_all(env={"LD_PRELOAD": str(BUILD / "tests" / "detour.so")})
+        run.reaches(300)
+        for _ in range(2):
+            broken = relay.fail(how, {run.port} if which == "control" else set(run.ports))
+            assert broken > 0, "no connection goes over the relay"
+            run.goes_on(3)
+        run.drains(by="c")
+    finally:
+        run.close()
+        relay.close()
+
+
+def test_control_connections_that_are_cut(run):
+    heals(run, "close", "control")
+
+
+def test_control_connections_that_fall_silent(run):
+    heals(run, "silence", "control")
+
+
+def test_control_connections_half_open(run):
+    heals(run, "dialler", "control")
+    heals(run, "target", "control")
+
+
+def test_data_connections_that_are_cut(run):
+    heals(run, "close", "data")
+
+
+def test_data_connections_that_fall_silent(run):
+    heals(run, "silence", "data")
+
+
+def test_data_connections_half_open(run):
+    heals(run, "dialler", "data")
+    heals(run, "target", "data")
+
+
+# --- the end --------------------------------------------------------------------------------------
+
+
+def test_once_drains_all_hosts(run):
+    run.start_all()
+    run.reaches(100)
+    run.drains(by="b")
+
+
+def test_twice_leaves(run):
+    run.start_all()
+    run.reaches(100)
+    run.hosts["a"].send_signal(signal.SIGSTOP)  # so that it finds both at once
+    run.hosts["a"].send_signal(signal.SIGINT)
+    run.hosts["a"].send_signal(signal.SIGTERM)
+    run.hosts["a"].send_signal(signal.SIGCONT)
+    for host in "abc":
+        run.ends(host, 130)
+
+
+TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
+         if name.startswith("test_")}
+
+
+def main():
+    names = sys.argv[1:]
+    if not names:
+        print("\n".join(TESTS))
+        return 0
+    failed = 0
+    for name in TESTS if names == ["all"] else names:
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            run = Cluster(pathlib.Path(folder))
+            try:
+                TESTS[name](run)
+                verdict = "ok  "
+            except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+                failed += 1
+                verdict = "FAIL"
+                print(error)
+            finally:
+                run.close()
+        print(f"{verdict} {name} ({time.monotonic() - began:.1f} s)", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

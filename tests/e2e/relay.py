@@ -1,0 +1,107 @@
+"""A tcp relay that fails on request: it listens at ports of one address and passes on to another.
+
+What it does to the connections of now it does not do to later ones.
+"""
+import select
+import socket
+import threading
+
+DIALLER, TARGET = 0, 1
+
+
+class Relay:
+    """Passes connections to (here, port) on to (target, port), for every port."""
+
+    def __init__(self, here, target, ports):
+        self.target = target
+        self.lock = threading.Lock()
+        self.pairs = []  # [dialler, target, port, swallow]; a closed side is None
+        self.listeners = {}
+        for port in ports:
+            listener = socket.create_server((here, port))
+            self.listeners[listener] = port
+        self.wake, self.woken = socket.socketpair()
+        self.ended = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.ended = True
+        self.wake.send(b".")
+        self.thread.join()
+        for pair in self.pairs:
+            for side in (DIALLER, TARGET):
+                self.shut(pair, side)
+        for one in (*self.listeners, self.wake, self.woken):
+            one.close()
+
+    def fail(self, how, ports=None):
+        """Makes the connections to these ports fail: close, silence, dialler, target (half-open).
+
+        Returns how many there were.
+        """
+        with self.lock:
+            chosen = [pair for pair in self.pairs
+                      if (ports is None or pair[2] in ports) and not pair[3]
+                      and None not in pair[:2]]
+            for pair in chosen:
+                pair[3] = True
+                if how in ("close", "dialler"):
+                    self.shut(pair, DIALLER)
+                if how in ("close", "target"):
+                    self.shut(pair, TARGET)
+        self.wake.send(b".")
+        return len(chosen)
+
+    @staticmethod
+    def shut(pair, side):
+        if pair[side] is not None:
+            pair[side].close()
+            pair[side] = None
+
+    def pump(self, pair, side):
+        try:
+            data = pair[side].recv(65536)
+        except OSError:
+            data = b""
+        if not data:
+            self.shut(pair, side)
+            if not pair[3]:
+                self.shut(pair, 1 - side)
+        elif not pair[3] and pair[1 - side] is not None:
+            try:
+                pair[1 - side].sendall(data)
+            except OSError:
+                self.shut(pair, DIALLER)
+                self.shut(pair, TARGET)
+
+    def accept(self, listener):
+        dialler, _ = listener.accept()
+        port = self.listeners[listener]
+        target = socket.socket()
+        try:
+            target.connect((self.target, port))
+        except OSError:
+            dialler.close()
+            target.close()
+            return
+        for one in (dialler, target):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.pairs.append([dialler, target, port, False])
+
+    def run(self):
+        while not self.ended:
+            with self.lock:
+                sides = {pair[side]: (pair, side) for pair in self.pairs
+                         for side in (DIALLER, TARGET) if pair[side] is not None}
+            ready, _, _ = select.select([*sides, *self.listeners, self.woken], [], [])
+            with self.lock:
+                for one in ready:
+                    if one is self.woken:
+                        one.recv(64)
+                    elif one in self.listeners:
+                        self.accept(one)
+                    else:
+                        pair, side = sides[one]
+                        if pair[side] is one:
+                            self.pump(pair, side)
