@@ -1,0 +1,122 @@
+/*  tests/stress_sessions.c - sessions come and go in one process, however they end, and leave
+ *  nothing: no descriptor, no thread, and under AddressSanitizer no memory.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tundish/tundish.h>
+#include <unistd.h>
+
+enum { SESSIONS = 60, ROWS = 4096, ROW_BYTES = 16, WAYS = 6 };
+
+static char file[64];
+
+static void write_data(void)
+{
+    snprintf(file, sizeof file, "/tmp/tundish-sessions-%d.npy", (int)getpid());
+    char header[128];
+    memset(header, ' ', sizeof header);
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    int used =
+        snprintf(header + 10, sizeof header - 10,
+                 "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", ROWS, ROW_BYTES);
+    header[10 + used] = ' ';
+    header[sizeof header - 1] = '\n';
+    FILE *out = fopen(file, "wb");
+    if (out == NULL)
+        abort();
+    fwrite(header, 1, sizeof header, out);
+    for (int i = 0; i < ROWS * ROW_BYTES; i++)
+        fputc(i % 251, out);
+    fclose(out);
+}
+
+static int entries(const char *folder)
+{
+    int count = 0;
+    DIR *open = opendir(folder);
+    if (open == NULL)
+        abort();
+    while (readdir(open) != NULL)
+        count++;
+    closedir(open);
+    return count;
+}
+
+static void fail(const char *what, int way, const tnd_graph_t *graph)
+{
+    fprintf(stderr, "way %d: %s: %s\n", way, what, tnd_graph_errors(graph));
+    exit(1);
+}
+
+static tnd_graph_t *make_graph(bool hosts, const char *epochs)
+{
+    char options[256];
+    snprintf(options, sizeof options, "source: {npy: {image: \"%s\"}}, shuffle: global, epochs: %s",
+             file, epochs);
+    tnd_graph_t *graph = tnd_graph_new("sessions", 7);
+    tnd_graph_add(graph, "read", "reader", options);
+    tnd_graph_add(graph, "prep", "preprocessor",
+                  "ops: [{scale: {column: image, to: f32, range: [0, 1]}}]");
+    tnd_graph_add(graph, "batch", "batcher", "size: 64, replicas: 2");
+    tnd_graph_add(graph, "feed", "feeder", "depth: 2");
+    tnd_graph_link(graph, "read -> prep -> batch -> feed");
+    if (hosts)
+        tnd_graph_place(graph, "port: 7393\nhosts:\n"
+                               "  a: {address: 127.0.0.1, actors: [read, prep, batch]}\n"
+                               "  b: {address: 127.0.0.1, actors: [feed]}\n");
+    return graph;
+}
+
+static tnd_status_t look(tnd_replica_t *replica, void *context)
+{
+    (void)context;
+    const float *rows = tnd_replica_column(replica, "image");
+    return tnd_replica_rows(replica) == 0 || rows[0] <= 1 ? TND_OK : TND_FAILED;
+}
+
+/*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data. */
+static void run_one(int way)
+{
+    tnd_graph_t *graph = make_graph(way == 4, way == 0 ? "2" : "100000");
+    if (way == 5)
+        tnd_graph_set(graph, "batch.size", "0");
+    tnd_session_t *session = NULL;
+    tnd_status_t status = tnd_session_open(&session, graph, way == 4 ? "b" : NULL);
+    if ((status == TND_OK) != (way != 5))
+        fail("opened, or not", way, graph);
+    tnd_feed_t *feed = way < 4 ? tnd_session_feed(session, "feed") : NULL;
+    if (way < 4 && feed == NULL)
+        fail(tnd_session_error(session), way, graph);
+    for (int step = 0; step < 20 && way > 0 && way < 4; step++)
+        if (tnd_feed_next(feed) != TND_OK || tnd_feed_run(feed, look, NULL, NULL) != TND_OK)
+            fail(tnd_session_error(session), way, graph);
+    if (way == 1)
+        tnd_session_drain(session);
+    if (way == 2)
+        tnd_session_stop(session);
+    while (way < 2 && tnd_feed_next(feed) == TND_OK)
+        if (tnd_feed_run(feed, look, NULL, NULL) != TND_OK)
+            fail(tnd_session_error(session), way, graph);
+    status = tnd_session_destroy(&session);
+    tnd_status_t wanted = way == 0 || way == 5 ? TND_OK : TND_STOPPED;
+    if (status != wanted)
+        fail("another end than expected", way, graph);
+    tnd_graph_destroy(&graph);
+}
+
+int main(void)
+{
+    write_data();
+    for (int way = 0; way < WAYS; way++)
+        run_one(way);
+    int files = entries("/proc/self/fd"), tasks = entries("/proc/self/task");
+    for (int i = 0; i < SESSIONS; i++)
+        run_one(i % WAYS);
+    int files_left = entries("/proc/self/fd") - files,
+        tasks_left = entries("/proc/self/task") - tasks;
+    unlink(file);
+    printf("%d sessions left %d descriptors and %d threads\n", SESSIONS, files_left, tasks_left);
+    return files_left == 0 && tasks_left == 0 ? 0 : 1;
+}
