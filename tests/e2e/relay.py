@@ -16,6 +16,7 @@ class Relay:
         self.target = target
         self.lock = threading.Lock()
         self.pairs = []  # [dialler, target, port, swallow]; a closed side is None
+        self.condemned = []  # sides to be closed by the thread that looks at them
         self.listeners = {}
         for port in ports:
             listener = socket.create_server((here, port))
@@ -47,9 +48,9 @@ class Relay:
             for pair in chosen:
                 pair[3] = True
                 if how in ("close", "dialler"):
-                    self.shut(pair, DIALLER)
+                    self.condemned.append((pair, DIALLER))
                 if how in ("close", "target"):
-                    self.shut(pair, TARGET)
+                    self.condemned.append((pair, TARGET))
         self.wake.send(b".")
         return len(chosen)
 
@@ -92,6 +93,9 @@ class Relay:
     def run(self):
         while not self.ended:
             with self.lock:
+                for pair, side in self.condemned:
+                    self.shut(pair, side)
+                self.condemned.clear()
                 sides = {pair[side]: (pair, side) for pair in self.pairs
                          for side in (DIALLER, TARGET) if pair[side] is not None}
             ready, _, _ = select.select([*sides, *self.listeners, self.woken], [], [])
