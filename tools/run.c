@@ -51,6 +51,11 @@ static void observe_step(void *context, const tnd_step_record_t *record)
         tnd_crash_committed(record->step);
 }
 
+static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    tnd_tally_end(&((run_t *)context)->tally, chain, cursor);
+}
+
 static void observe_model(void *context, uint32_t chain, const char *digest)
 {
     tnd_tally_model(&((run_t *)context)->tally, chain, digest);
@@ -147,6 +152,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .state = observe_state,
         .stream = observe_stream,
         .step = observe_step,
+        .end = observe_end,
         .model = observe_model,
         .statistics = observe_statistics,
         .log = observe_log,

@@ -90,6 +90,14 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    pthread_mutex_lock(&self->lock);
+    self->chains[chain].epochs = cursor->epoch;
+    self->chains[chain].ledger = cursor->ledger;
+    pthread_mutex_unlock(&self->lock);
+}
+
 void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest)
 {
     pthread_mutex_lock(&self->lock);

@@ -55,6 +55,8 @@ void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t stat
                      const char *waiting);
 void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream);
 void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record);
+/*  All that was read behind the last step included: with no step at all, that is everything. */
+void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor);
 void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest);
 void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor, const char *kind,
                           const char *counts);

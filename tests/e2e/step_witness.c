@@ -1,0 +1,175 @@
+/*  tests/e2e/step_witness.c - a step that writes down what it was fed and what was reduced.
+ *
+ *  Column `y` (i64) names the rows.  Each replica writes a line a step to $WITNESS/REPLICA.txt,
+ *
+ *      STEP EPOCH LAST PADDED : Y...
+ *
+ *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
+ *  which `save` writes: equal hashes are equal bits of every reduction of the run.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <tundish/tundish.h>
+
+enum { SUM_COUNT = 700, FEW = 3 };
+
+typedef struct {
+    FILE *out;
+    uint64_t hash, sleep_us, fail_step, fail_replica;
+    float sum[SUM_COUNT];
+    double mean[FEW];
+    int64_t most[FEW];
+    double least[FEW];
+    int32_t total[FEW];
+    uint16_t half[FEW]; /* bits of f16 */
+} witness_t;
+
+static uint64_t option(const char *options, const char *name, uint64_t otherwise)
+{
+    const char *at = strstr(options, name);
+    at = at != NULL ? strpbrk(at, "0123456789") : NULL;
+    return at != NULL ? strtoull(at, NULL, 10) : otherwise;
+}
+
+static tnd_status_t witness_open(void **model_p, const char *options, tnd_replica_t *replica)
+{
+    const char *folder = getenv("WITNESS");
+    char path[4096];
+    witness_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return TND_FAILED;
+    self->hash = 14695981039346656037u;
+    self->sleep_us = option(options, "sleep_us", 0);
+    self->fail_step = option(options, "fail_step", UINT64_MAX);
+    self->fail_replica = option(options, "fail_replica", 0);
+    if (folder != NULL) {
+        snprintf(path, sizeof path, "%s/%" PRIu32 ".txt", folder, tnd_replica_id(replica));
+        self->out = fopen(path, "we");
+        if (self->out == NULL) {
+            free(self);
+            return TND_FAILED;
+        }
+    }
+    *model_p = self;
+    return TND_OK;
+}
+
+static void write_down(witness_t *self, tnd_replica_t *replica, const int64_t *names, size_t rows)
+{
+    if (self->out == NULL)
+        return;
+    fprintf(self->out, "%" PRIu64 " %" PRIu64 " %d %zu :", tnd_replica_step(replica),
+            tnd_replica_epoch(replica), tnd_replica_last(replica), tnd_replica_padded(replica));
+    for (size_t i = 0; i < rows; i++)
+        fprintf(self->out, " %" PRId64, names[i]);
+    fputc('\n', self->out);
+}
+
+static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
+{
+    static const int64_t none[1];
+    witness_t *self = model;
+    size_t rows = tnd_replica_rows(replica);
+    const int64_t *names = rows > 0 ? tnd_replica_column(replica, "y") : none;
+    if (names == NULL)
+        return TND_FAILED;
+    if (self->sleep_us > 0)
+        nanosleep(&(struct timespec){.tv_sec = (time_t)(self->sleep_us / 1000000),
+                                     .tv_nsec = (long)(self->sleep_us % 1000000) * 1000},
+                  NULL);
+    if (tnd_replica_step(replica) == self->fail_step &&
+        tnd_replica_id(replica) == self->fail_replica) {
+        tnd_replica_error(replica, "the witness fails as it was told");
+        return TND_FAILED;
+    }
+    write_down(self, replica, names, rows);
+    int64_t sum = 0;
+    for (size_t i = 0; i < rows; i++)
+        sum += names[i];
+    for (int i = 0; i < SUM_COUNT; i++)
+        self->sum[i] = 1.0f / (float)(sum + i + 1) + (float)tnd_replica_id(replica);
+    for (int i = 0; i < FEW; i++) {
+        self->mean[i] = 1.0 / (double)(sum + i + 3);
+        self->most[i] = sum + i;
+        self->least[i] = (double)sum / 7.0 - i;
+        self->total[i] = (int32_t)sum * 65537;
+        self->half[i] = (uint16_t)(0x3c00 + (sum + i) % 0x1000);
+    }
+    tnd_replica_report(replica, "sum", (double)sum, 1);
+    struct {
+        tnd_reduce_t reduce;
+        tnd_dtype_t dtype;
+        void *data;
+        size_t count;
+    } posts[] = {
+        {TND_SUM, TND_F32, self->sum, SUM_COUNT}, {TND_MEAN, TND_F64, self->mean, FEW},
+        {TND_MAX, TND_I64, self->most, FEW},      {TND_MIN, TND_F64, self->least, FEW},
+        {TND_SUM, TND_I32, self->total, FEW},     {TND_SUM, TND_F16, self->half, FEW},
+    };
+    tnd_status_t status = TND_OK;
+    for (size_t i = 0; i < sizeof posts / sizeof *posts && status == TND_OK; i++)
+        status = tnd_replica_reduce(replica, "mean", posts[i].reduce, posts[i].dtype, posts[i].data,
+                                    posts[i].count);
+    return status;
+}
+
+static void fold(witness_t *self, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        self->hash = (self->hash ^ bytes[i]) * 1099511628211u;
+}
+
+static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
+{
+    witness_t *self = model;
+    (void)replica;
+    fold(self, self->sum, sizeof self->sum);
+    fold(self, self->mean, sizeof self->mean);
+    fold(self, self->most, sizeof self->most);
+    fold(self, self->least, sizeof self->least);
+    fold(self, self->total, sizeof self->total);
+    fold(self, self->half, sizeof self->half);
+    return TND_OK;
+}
+
+static tnd_status_t witness_evaluate(void *model, tnd_replica_t *replica)
+{
+    witness_t *self = model;
+    tnd_replica_report(replica, "rows", (double)tnd_replica_rows(replica), 1);
+    tnd_replica_report(replica, "hash", (double)(uint32_t)self->hash, 1);
+    return TND_OK;
+}
+
+static tnd_status_t witness_save(void *model, const char *file)
+{
+    const witness_t *self = model;
+    FILE *out = fopen(file, "we");
+    if (out == NULL)
+        return TND_FAILED;
+    fprintf(out, "%016" PRIx64 "\n", self->hash);
+    return fclose(out) == 0 ? TND_OK : TND_FAILED;
+}
+
+static void witness_close(void *model)
+{
+    witness_t *self = model;
+    if (self->out != NULL)
+        (void)fclose(self->out);
+    free(self);
+}
+
+TND_API extern const tnd_step_ops_t tnd_step_witness;
+const tnd_step_ops_t tnd_step_witness = {
+    .abi = TND_ABI,
+    .name = "witness",
+    .open = witness_open,
+    .step = witness_step,
+    .apply = witness_apply,
+    .evaluate = witness_evaluate,
+    .save = witness_save,
+    .close = witness_close,
+};
