@@ -50,6 +50,8 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     self->size_bytes = (count > 0 ? count : 1) * PAGE_BYTES;
     snprintf(self->path, sizeof self->path, "%s/tundish-%s-%s-%d.pages", folder, run, host,
              (int)getpid());
+    /* The numbers of processes come again: a file of this name was left by one that was killed. */
+    (void)unlink(self->path);
     int file = open(self->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int failure = file < 0 ? errno : posix_fallocate(file, 0, (off_t)self->size_bytes);
     if (failure == 0) {

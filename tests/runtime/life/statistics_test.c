@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -75,4 +76,19 @@ Test(statistics, a_folder_that_cannot_be_written_is_named)
 
     cr_assert_not_null(strstr(error.text, "/proc/no-such-folder"));
     cr_assert_null(pages);
+}
+
+Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replaced)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *killed = pages_in(folder), *pages = NULL;
+    tnd_error_t error;
+    tnd_count(&tnd_pages_at(killed, 0)->rows_in, 5);
+
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 0);
+    tnd_pages_destroy(&pages);
+    tnd_pages_destroy(&killed);
+    cr_assert_eq(files_in(folder), 0);
+    cr_assert_eq(rmdir(folder), 0);
 }
