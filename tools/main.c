@@ -1,8 +1,10 @@
 /*  tools/main.c - the command `tundish`. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/graph/diagnostic.h"
 #include "tools/arguments.h"
@@ -43,13 +45,26 @@ static int serve(int count, char **words)
     return code;
 }
 
+/*  Whether something printed is missing where somebody may rely on it.  What a write said is lost
+ *  when a later one passes, so a reader of a pipe that stopped is known by the pipe.
+ */
+static bool lost_output(void)
+{
+    struct stat is;
+    bool bad = fflush(stdout) != 0;
+    bad = ferror(stdout) != 0 || bad;
+    return bad &&
+           !(fstat(STDOUT_FILENO, &is) == 0 && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode)));
+}
+
 int main(int count, char **words)
 {
     /* Whoever reads us may stop reading: that ends the output, not the program. */
     signal(SIGPIPE, SIG_IGN);
     int code = serve(count, words);
-    if (fflush(stdout) != 0 && errno != EPIPE && code == TND_EXIT_OK) {
-        fprintf(stderr, "tundish: cannot write to stdout: %s\n", strerror(errno));
+    if (lost_output() && code == TND_EXIT_OK) {
+        fprintf(stderr, "tundish: cannot write to stdout: not all of the output is there; "
+                        "is the disk full?\n");
         code = TND_EXIT_FAILED;
     }
     return code;

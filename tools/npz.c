@@ -1,12 +1,12 @@
 /*  tools/npz.c - arrays in a file that NumPy loads: a zip of .npy, not compressed. */
 #include "tools/npz.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
+
+#include "tools/output.h"
 
 /*  As in zip's appnote: what is before the data of a file, and in the directory at the end. */
 enum {
@@ -15,6 +15,8 @@ enum {
     END = 0x06054b50,
     VERSION = 20,
     DATE_1980 = 0x21,
+    LOCAL_BYTES = 30,   /* and the name */
+    CENTRAL_BYTES = 46, /* and the name */
     HEADER_MAX = 512
 };
 
@@ -130,9 +132,15 @@ static void put_common(FILE *out, const entry_t *entry)
     put16(out, 0); /* extra */
 }
 
-static void put_directory(FILE *out, const entry_t *entries, uint32_t count)
+/*  Where what follows an entry stands: counted, for a pipe has no position. */
+static uint32_t end_of(const entry_t *entry)
 {
-    uint32_t begin = (uint32_t)ftell(out);
+    return entry->offset + LOCAL_BYTES + (uint32_t)strlen(entry->name) + entry->size;
+}
+
+static void put_directory(FILE *out, const entry_t *entries, uint32_t count, uint32_t begin)
+{
+    uint32_t size = 0;
     for (uint32_t e = 0; e < count; e++) {
         put32(out, CENTRAL);
         put16(out, VERSION);
@@ -143,20 +151,19 @@ static void put_directory(FILE *out, const entry_t *entries, uint32_t count)
         put32(out, 0);
         put32(out, entries[e].offset);
         fputs(entries[e].name, out);
+        size += CENTRAL_BYTES + (uint32_t)strlen(entries[e].name);
     }
-    uint32_t end = (uint32_t)ftell(out);
     put32(out, END);
     put32(out, 0); /* disks */
     put16(out, count);
     put16(out, count);
-    put32(out, end - begin);
+    put32(out, size);
     put32(out, begin);
     put16(out, 0);
 }
 
 static void put_entry(FILE *out, entry_t *entry, const tnd_npz_array_t *array)
 {
-    entry->offset = (uint32_t)ftell(out);
     entry->size = entry->header_size + (uint32_t)array->size;
     uLong crc = crc32_z(0, (const Bytef *)entry->header, entry->header_size);
     entry->crc = (uint32_t)crc32_z(crc, (const Bytef *)array->bytes, array->size);
@@ -184,14 +191,18 @@ static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
         make_header(&entries[a], column != NULL ? descr_of(column->dtype) : "<i8", self->rows,
                     column);
     }
+    uint32_t at = 0;
     tnd_status_t status = TND_OK;
     if (total >= UINT32_MAX) {
         status = tnd_fail(error, "%s: %" PRIu64 " bytes are more than such a file can hold (4 GiB)",
                           self->path, total);
     } else {
-        for (uint32_t a = 0; a < self->schema.count + 2; a++)
+        for (uint32_t a = 0; a < self->schema.count + 2; a++) {
+            entries[a].offset = at;
             put_entry(out, &entries[a], &self->arrays[a]);
-        put_directory(out, entries, self->schema.count + 2);
+            at = end_of(&entries[a]);
+        }
+        put_directory(out, entries, self->schema.count + 2, at);
     }
     free(entries);
     return status;
@@ -199,23 +210,15 @@ static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
 
 tnd_status_t tnd_npz_end(tnd_npz_t *self, tnd_error_t *error)
 {
-    char *temporary;
-    if (asprintf(&temporary, "%s.%d.tmp", self->path, (int)getpid()) < 0)
-        abort();
-    FILE *out = fopen(temporary, "wxe");
-    tnd_status_t status = TND_OK;
-    if (out == NULL) {
-        status = tnd_fail(error, "%s: cannot be written: %s", self->path, strerror(errno));
-    } else {
-        status = write_all(self, out, error);
-        bool bad = ferror(out) != 0;
-        bad = fclose(out) != 0 || bad;
-        if (status == TND_OK && (bad || rename(temporary, self->path) != 0))
-            status = tnd_fail(error, "%s: cannot be written: %s", self->path, strerror(errno));
-        if (status != TND_OK)
-            unlink(temporary);
+    tnd_output_t output;
+    tnd_status_t status = tnd_output_open(&output, self->path, error);
+    if (status == TND_OK) {
+        status = write_all(self, output.out, error);
+        if (status == TND_OK)
+            status = tnd_output_close(&output, error);
+        else
+            tnd_output_abandon(&output);
     }
-    free(temporary);
     tnd_npz_abandon(self);
     return status;
 }

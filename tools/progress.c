@@ -153,7 +153,8 @@ static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
         tnd_progress_clear(self);
         if (self->waiting[0] != '\0')
             printf("waiting for %s\n", self->waiting);
-        else if (!self->joined)
+        else if (!self->joined &&
+                 (chain->state == TND_SESSION_READY || chain->state == TND_SESSION_RUNNING))
             puts("all hosts are here");
     }
     self->joined = self->joined || chain->state == TND_SESSION_RUNNING;

@@ -1,13 +1,9 @@
 /*  tools/report.c - the account of a run, as JSON. */
 #include "tools/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/life/statistics.h"
 #include "tools/json.h"
@@ -15,50 +11,21 @@
 
 tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error)
 {
-    *self = (tnd_report_t){.path = path};
-    if (path == NULL)
-        return TND_OK;
-    struct stat is;
-    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
-        return tnd_fail(error, "%s: cannot be written: it is a directory", path);
-    if (asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
-        abort();
-    int file = open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    self->out = file >= 0 ? fdopen(file, "w") : NULL;
-    if (self->out != NULL)
-        return TND_OK;
-    tnd_status_t status = tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    free(self->temporary);
-    self->temporary = NULL;
-    return status;
+    *self = (tnd_report_t){0};
+    return path != NULL ? tnd_output_open(&self->output, path, error) : TND_OK;
 }
 
 void tnd_report_abandon(tnd_report_t *self)
 {
-    if (self->out != NULL)
-        fclose(self->out);
-    if (self->temporary != NULL)
-        unlink(self->temporary);
-    free(self->temporary);
-    *self = (tnd_report_t){0};
+    tnd_output_abandon(&self->output);
 }
 
 tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally, tnd_error_t *error)
 {
-    if (self->out == NULL)
+    if (self->output.out == NULL)
         return TND_OK;
-    tnd_report_print(tally, self->out);
-    bool bad = ferror(self->out) != 0 || fflush(self->out) != 0 || fsync(fileno(self->out)) != 0;
-    bad = fclose(self->out) != 0 || bad;
-    self->out = NULL;
-    tnd_status_t status = TND_OK;
-    if (bad || rename(self->temporary, self->path) != 0)
-        status =
-            tnd_fail(error, "%s: the report could not be written: %s", self->path, strerror(errno));
-    else
-        free(self->temporary), self->temporary = NULL;
-    tnd_report_abandon(self);
-    return status;
+    tnd_report_print(tally, self->output.out);
+    return tnd_output_close(&self->output, error);
 }
 
 static void print_chain(const tnd_tally_chain_t *chain, FILE *out)

@@ -1,7 +1,7 @@
 /*  tools/report.h - the account of a run, as JSON.
  *
- *  The file is made beside its place before the start, so that a path that cannot be written is
- *  known then, and takes its place whole when the run has ended, or not at all.
+ *  The file is opened before the start, so that a path that cannot be written is known then, and
+ *  takes its place whole when the run has ended, or not at all.
  *
  *  Threads: the main one.
  */
@@ -10,12 +10,11 @@
 
 #include <stdio.h>
 
+#include "tools/output.h"
 #include "tools/tally.h"
 
 typedef struct {
-    const char *path; /* NULL: nobody asked */
-    char *temporary;
-    FILE *out;
+    tnd_output_t output; /* not open: nobody asked */
 } tnd_report_t;
 
 tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error) TND_CHECKED;

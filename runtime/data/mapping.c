@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,9 @@ static void unmap(void *owner)
 
 static tnd_status_t fail_to_open(const char *path, int code, tnd_error_t *error)
 {
+    char here[PATH_MAX];
+    if (code == ENOENT && path[0] != '/' && getcwd(here, sizeof here) != NULL)
+        return tnd_fail(error, "%s: no such file in %s; check the path and `data:`", path, here);
     if (code == ENOENT)
         return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
     if (code == EACCES)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """`tundish head` against NumPy reading the same files."""
+import io
 import json
+import os
 import subprocess
 import sys
 
@@ -43,6 +45,16 @@ def test_batches_are_the_rows_in_order(folder):
          [(0, 0, 32, False), (1, 0, 32, False), (2, 0, 32, False), (3, 0, 4, True)])
     for name, wanted in made.items():
         equal(numpy.concatenate([array(line["columns"][name]) for line in told]), wanted, name)
+
+
+def test_rows_that_a_full_disk_loses_are_an_error(folder):
+    arrays(folder)
+    if not os.path.exists("/dev/full"):
+        return
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        code, _, err = run("head", topology(folder), "--json", stdout=full)
+    same(code, 1)
+    holds(err, "cannot write to stdout")
 
 
 def test_one_step_is_what_is_shown_by_default(folder):
@@ -162,6 +174,16 @@ def test_npz_holds_what_json_holds(folder):
         for name, key in (("_step", "step"), ("_replica", "replica")):
             same(loaded[name].tolist(), [line[key] for line in told for _ in range(line["rows"])])
     same(sorted(p.name for p in folder.iterdir() if "tmp" in p.name), [])
+
+
+def test_npz_passes_through_a_pipe(folder):
+    made = arrays(folder)
+    done = subprocess.run([TUNDISH, "head", topology(folder), "--npz", "/dev/stdout"],
+                          capture_output=True, timeout=20)
+    same((done.returncode, done.stderr), (0, b""))
+    with numpy.load(io.BytesIO(done.stdout)) as rows:
+        for name, wanted in made.items():
+            equal(rows[name], wanted[:32], name)
 
 
 def test_a_place_for_the_npz_that_cannot_be_written_is_an_error(folder):

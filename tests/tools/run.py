@@ -114,6 +114,27 @@ def test_places_that_cannot_be_written_are_refused_before_the_start(folder):
         holds(err, str(folder / "no" / "file"), "cannot be written")
 
 
+def test_a_report_never_replaces_what_is_no_plain_file(folder):
+    path, pipe, link = graph(folder), folder / "pipe", folder / "link"
+    os.mkfifo(pipe)
+    started = Started("run", path, "--quiet", "--report", pipe)
+    told = json.loads(pipe.read_text())
+    same((started.end(), set(told)), (0, KEYS), started.text)
+    assert pipe.is_fifo()
+    link.symlink_to(folder / "r.json")
+    same(run("run", path, "--quiet", "--report", link, env=PLUGINS), (0, "", ""))
+    assert link.is_symlink()
+    same(set(json.loads((folder / "r.json").read_text())), KEYS)
+
+
+def test_a_leader_that_leaves_alone_does_not_say_that_all_came(folder):
+    started = Started("run", graph(folder), hosts(folder), "--host", "a")
+    started.until("waiting for b")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130)
+    assert "all hosts" not in started.text, started.text
+
+
 def test_hosts_are_named_when_none_is_given(folder):
     code, _, err = run("run", graph(folder), hosts(folder))
     same(code, 2)

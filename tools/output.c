@@ -1,0 +1,59 @@
+/*  tools/output.c - a file that takes its place whole, or not at all. */
+#include "tools/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
+{
+    *self = (tnd_output_t){.path = path};
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tnd_fail(error, "%s: cannot be written: it is a directory", path);
+    bool plain = lstat(path, &is) != 0 || S_ISREG(is.st_mode);
+    if (plain && asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
+        abort();
+    int file = plain ? open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    self->out = file >= 0 ? fdopen(file, "w") : NULL;
+    if (self->out != NULL)
+        return TND_OK;
+    tnd_status_t status = tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    free(self->temporary);
+    *self = (tnd_output_t){0};
+    return status;
+}
+
+void tnd_output_abandon(tnd_output_t *self)
+{
+    if (self->out != NULL)
+        fclose(self->out);
+    if (self->temporary != NULL)
+        unlink(self->temporary);
+    free(self->temporary);
+    *self = (tnd_output_t){0};
+}
+
+tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
+{
+    bool bad = ferror(self->out) != 0 || fflush(self->out) != 0;
+    /* A device or a pipe has nothing to make durable. */
+    bad = bad || (self->temporary != NULL && fsync(fileno(self->out)) != 0);
+    bad = fclose(self->out) != 0 || bad;
+    self->out = NULL;
+    bad = bad || (self->temporary != NULL && rename(self->temporary, self->path) != 0);
+    tnd_status_t status = TND_OK;
+    if (bad) {
+        status =
+            tnd_fail(error, "%s: not all of it could be written: %s", self->path, strerror(errno));
+    } else {
+        free(self->temporary);
+        self->temporary = NULL;
+    }
+    tnd_output_abandon(self);
+    return status;
+}

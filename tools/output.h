@@ -1,0 +1,29 @@
+/*  tools/output.h - a file that takes its place whole, or not at all.
+ *
+ *  A plain file is made beside its place and renamed when it is complete.  What already stands at
+ *  the path and is none - a device such as /dev/null, a pipe, a link such as /dev/stdout - is
+ *  never replaced: it is opened and written as it is.
+ *
+ *  Threads: one.
+ */
+#ifndef TUNDISH_TOOLS_OUTPUT_H
+#define TUNDISH_TOOLS_OUTPUT_H
+
+#include <stdio.h>
+
+#include "runtime/status.h"
+
+typedef struct {
+    const char *path; /* borrowed */
+    char *temporary;  /* NULL: `path` itself is written */
+    FILE *out;        /* NULL: not open */
+} tnd_output_t;
+
+/*  TND_FAILED: it cannot be written; nothing is left behind. */
+tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
+/*  Puts it in its place.  TND_FAILED: not all of it could be written; its place is as it was. */
+tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error) TND_CHECKED;
+/*  Leaves nothing behind; without effect when it is not open. */
+void tnd_output_abandon(tnd_output_t *self);
+
+#endif
