@@ -226,10 +226,11 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     const tnd_tally_chain_t *first = &self->tally->chains[0];
     double seconds = tnd_tally_seconds(first);
     char rows[32], rate[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
-    printf("%s: %s steps, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s)\n",
+    printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s)\n",
            drained ? "drained" : "done", grouped((double)first->steps, steps),
-           grouped((double)first->ledger.fed, rows), first->epochs, first->epochs == 1 ? "" : "s",
-           seconds, grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate));
+           first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
+           first->epochs == 1 ? "" : "s", seconds,
+           grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate));
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
         printf("rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
                " dropped\n",

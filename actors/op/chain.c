@@ -359,8 +359,8 @@ static tnd_status_t run_rows(tnd_chain_t *self, made_t *made, uint32_t first, ui
             continue;
         uint32_t offset = offset_of(&made->in->note, row);
         if (!self->skip_bad)
-            return tnd_fail(error, "operation %zu, `%s`, sample %llu: %s", failed + 1,
-                            self->stages[failed].op->spec->table.name,
+            return tnd_fail(error, "operation %zu, `%s`, position %llu of the stream: %s",
+                            failed + 1, self->stages[failed].op->spec->table.name,
                             (unsigned long long)sample_of(made->key, &made->in->note, row),
                             why.text);
         if (made->bad_count == 0 || made->bad[made->bad_count - 1] != offset)

@@ -232,8 +232,11 @@ static tnd_status_t repeat_open(void *state, const void *given, const tnd_schema
     const repeat_options_t *chosen = given;
     if ((chosen->times == 0) == (chosen->column == NULL))
         return tnd_fail(error, "say either `times` or `column`, and one of them");
-    if ((chosen->max == 0) != (chosen->column == NULL))
-        return tnd_fail(error, "`max` belongs to `column`: the most that it says");
+    if (chosen->max == 0 && chosen->column != NULL)
+        return tnd_fail(error, "`column` needs `max`: the most times that `%s` says",
+                        chosen->column);
+    if (chosen->max != 0 && chosen->column == NULL)
+        return tnd_fail(error, "`max` belongs to `column`; `times` says it already");
     self->schema = *in;
     self->times = chosen->times;
     self->max = chosen->times != 0 ? chosen->times : chosen->max;

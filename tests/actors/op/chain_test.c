@@ -297,8 +297,8 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     tnd_block_t *block = numbers(run.rack, &schema, values, 5), *out = NULL;
     cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
                  TND_FAILED);
-    cr_assert_str_eq(error.text, "operation 1, `repeat_rows`, sample 1001: column `x` says -1 "
-                                 "times; 0 to 4 are possible");
+    cr_assert_str_eq(error.text, "operation 1, `repeat_rows`, position 1001 of the stream: "
+                                 "column `x` says -1 times; 0 to 4 are possible");
     tnd_block_drop(&block);
     close_chain(&run);
 
@@ -450,6 +450,7 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
         {"{random_flip: {column: x}}", "1 dimensions"},
         {"{repeat_rows: {}}", "either `times` or `column`"},
         {"{repeat_rows: {times: 2, max: 2}}", "`max` belongs to `column`"},
+        {"{repeat_rows: {column: x}}", "`column` needs `max`"},
         {"{repeat_rows: {times: 65536}}, {repeat_rows: {times: 2}}", "at most 65536"},
     };
     tnd_schema_t schema = schema_of(TND_F32, 1, shape);
