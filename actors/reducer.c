@@ -68,6 +68,14 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
+static bool is_feeder(const reducer_t *reducer, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < reducer->carriers.count; i++)
+        if (reducer->carriers.ids[i] == peer)
+            return true;
+    return false;
+}
+
 static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                                    tnd_error_t *error)
 {
@@ -76,10 +84,12 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     const tnd_msg_t *msg = &arrival->msg;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
-        tnd_rounds_feeder_up(reducer->machine, arrival->peer);
+        if (is_feeder(reducer, arrival->peer))
+            tnd_rounds_feeder_up(reducer->machine, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
-        tnd_rounds_feeder_lost(reducer->machine, arrival->peer);
+        if (is_feeder(reducer, arrival->peer))
+            tnd_rounds_feeder_lost(reducer->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
         break;
