@@ -156,6 +156,9 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         arrival->carry = TND_CARRY_NOTHING;
         return tnd_join_block(batcher->machine, msg, error);
     case TND_MSG_REWIND:
+        if (!tnd_join_fits(batcher->machine, arrival->cursor))
+            return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
+                            tnd_actor_name(self));
         tnd_join_rewind(batcher->machine, msg->generation, arrival->cursor);
         break;
     case TND_MSG_LOST:

@@ -148,6 +148,16 @@ static uint32_t stream_epochs(const tnd_join_t *self)
     return self->config.span_epochs ? 1 : self->config.order.epochs;
 }
 
+bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor)
+{
+    if (cursor->lanes != self->config.lanes)
+        return false;
+    for (uint32_t lane = 0; lane < cursor->lanes && !self->config.span_epochs; lane++)
+        if (cursor->part[lane].epoch != cursor->epoch)
+            return false;
+    return true;
+}
+
 void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor)
 {
     assert(cursor->lanes == self->config.lanes);
@@ -186,6 +196,10 @@ void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg)
         return;
     lane_marks_t *lane = &self->marks[msg->mark.lane];
     if (msg->generation < self->generation || msg->generation < lane->generation)
+        return;
+    /* No lane is so far ahead; its mark would take the place of one that counts. */
+    if (msg->generation == self->generation && msg->mark.epoch > self->epoch &&
+        msg->mark.epoch - self->epoch >= MARKED_EPOCHS)
         return;
     if (msg->generation > lane->generation)
         *lane = (lane_marks_t){.generation = msg->generation};

@@ -46,6 +46,8 @@ typedef struct tnd_join tnd_join_t;
 size_t tnd_join_bytes(const tnd_join_config_t *config);
 tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config);
 
+/*  Whether a cursor that came from elsewhere can be one of this stream; rewind relies on it. */
+bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor);
 void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor);
 tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error);
 void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg);

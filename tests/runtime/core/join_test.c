@@ -344,8 +344,10 @@ static void world_rewind(world_t *world, const tnd_cursor_t *cursor)
     memset(world->slices, 0, sizeof world->slices);
     memset(world->parts, 0, sizeof world->parts);
     memset(world->delta, 0, sizeof world->delta);
-    for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++)
+    for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++) {
+        cr_assert(tnd_join_fits(world->join[lane], cursor));
         tnd_join_rewind(world->join[lane], world->generation, cursor);
+    }
     for (uint32_t feeder = 0; feeder < FEEDERS; feeder++) {
         world->held[feeder] = cursor->step;
         world_window(world, feeder);
@@ -602,4 +604,76 @@ Test(join, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
                   "%u marks of %u lanes for %u steps", world.marks, lanes, stream.step_count);
         world_close(&world);
     }
+}
+
+/*  The first of two lanes, rewound to the start, for batches of 4 rows to one feeder. */
+static tnd_join_t *first_lane(bool span_epochs)
+{
+    static const tnd_actor_id_t feeder = 9;
+    tnd_join_config_t config = {.order = {.readers = readers,
+                                          .reader_count = 1,
+                                          .epochs = 9,
+                                          .count = 100,
+                                          .block_rows = 100,
+                                          .row_bytes_max = 1,
+                                          .window_blocks = 1},
+                                .lanes = 2,
+                                .size = 4,
+                                .replicas = 1,
+                                .feeders = &feeder,
+                                .span_epochs = span_epochs};
+    tnd_join_t *join = tnd_join_init(calloc(1, tnd_join_bytes(&config)), &config);
+    tnd_cursor_t start;
+    tnd_cursor_start(&start, 2);
+    tnd_join_rewind(join, 1, &start);
+    tnd_join_feeder_up(join, feeder);
+    tnd_msg_t window = {.kind = TND_MSG_WINDOW, .generation = 1, .from = feeder, .until.step = 9};
+    tnd_join_window(join, &window);
+    return join;
+}
+
+static uint32_t slices_of(tnd_join_t *join)
+{
+    uint32_t slices = 0;
+    tnd_effect_t effect;
+    while (tnd_join_next(join, 0, &effect))
+        slices += effect.msg.kind == TND_MSG_SLICE;
+    return slices;
+}
+
+Test(join, a_mark_of_an_epoch_far_away_does_not_displace_that_of_now)
+{
+    tnd_join_t *join = first_lane(false);
+    cr_assert_eq(slices_of(join), 0);
+    int payload;
+    tnd_msg_t block = {.kind = TND_MSG_BLOCK,
+                       .generation = 1,
+                       .block = {.count = 100, .asked = 100, .rows = 100, .payload = &payload}};
+    cr_assert_eq(tnd_join_block(join, &block, NULL), TND_OK);
+    tnd_msg_t mark = {.kind = TND_MSG_MARK, .generation = 1, .mark = {.lane = 1, .rows = 3}};
+    tnd_join_mark(join, &mark);
+    cr_assert_eq(slices_of(join), 1);
+    tnd_msg_t far = {.kind = TND_MSG_MARK, .generation = 1, .mark = {.lane = 1, .epoch = 4}};
+    tnd_join_mark(join, &far);
+    mark.mark.rows = 5;
+    tnd_join_mark(join, &mark);
+    cr_assert_eq(slices_of(join), 1);
+    free(join);
+}
+
+Test(join, a_cursor_whose_lanes_stand_in_another_epoch_does_not_fit)
+{
+    tnd_join_t *apart = first_lane(false), *spanning = first_lane(true);
+    tnd_cursor_t cursor;
+    tnd_cursor_start(&cursor, 2);
+    cr_assert(tnd_join_fits(apart, &cursor));
+    cursor.part[0].epoch = cursor.part[1].epoch = 3;
+    cr_assert_not(tnd_join_fits(apart, &cursor));
+    cr_assert(tnd_join_fits(spanning, &cursor), "there all epochs are one");
+    cursor.epoch = 3;
+    cr_assert(tnd_join_fits(apart, &cursor));
+    cursor.lanes = 3;
+    cr_assert_not(tnd_join_fits(spanning, &cursor));
+    free(apart);
+    free(spanning);
 }

@@ -1,0 +1,1051 @@
+/*  A plain program for every preset: what the acceptance check lets through breaks no machine.
+ *
+ *  A small pipeline of real machines (two lanes, two workers, two feeders, a reducer, a leader)
+ *  exchanges its messages on one thread.  Beside a message go copies of it with fields changed at
+ *  random and forged ones.  Each passes the checks of its way first; what they refuse ends its
+ *  link now and then.  A machine may refuse by a status, which ends the run, but it never aborts
+ *  and gives no payload back twice.  Runs without lies come to their end.
+ *
+ *  Usage: stress_hostile [RUNS [FIRST_SEED]]
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/accept.h"
+#include "runtime/core/dispatch.h"
+#include "runtime/core/feed.h"
+#include "runtime/core/join.h"
+#include "runtime/core/queue.h"
+#include "runtime/core/random.h"
+#include "runtime/core/round.h"
+
+enum { READ0, READ1, PREP0, PREP1, BATCH0, BATCH1, FEED0, FEED1, MEAN, ACTORS, HOST_ID = 1000 };
+enum {
+    LANES = 2,
+    HOSTS = 3,
+    REPLICAS = 4,
+    LANE_ROWS = 40,
+    ROWS_MAX = 2,
+    ROW_BYTES = 16,
+    EPOCHS = 6,
+    OFFSETS_MAX = 256,
+    MAIL_MAX = 4096,
+    POSTS_MAX = 8,
+    STEPS_KEPT = 64,
+    DELIVERIES_MAX = 4000,
+    RUNS = 12000
+};
+
+static const tnd_party_t parties[ACTORS] = {
+    [READ0] = {.role = TND_ROLE_READER, .host = 1, .lane = 0},
+    [READ1] = {.role = TND_ROLE_READER, .host = 2, .lane = 1},
+    [PREP0] = {.role = TND_ROLE_WORKER, .host = 1, .lane_first = 0, .lane_count = 2},
+    [PREP1] = {.role = TND_ROLE_WORKER, .host = 2, .lane_first = 0, .lane_count = 2},
+    [BATCH0] = {.role = TND_ROLE_JOIN, .host = 1, .lane = 0},
+    [BATCH1] = {.role = TND_ROLE_JOIN, .host = 2, .lane = 1},
+    [FEED0] = {.role = TND_ROLE_FEEDER, .host = 1, .replica_first = 0, .replica_count = 2},
+    [FEED1] = {.role = TND_ROLE_FEEDER, .host = 2, .replica_first = 2, .replica_count = 2},
+    [MEAN] = {.role = TND_ROLE_REDUCER, .host = 2},
+};
+static const tnd_member_t members[ACTORS] = {
+    {READ0, TND_ROLE_READER, 1, 0, "read.0"}, {READ1, TND_ROLE_READER, 2, 1, "read.1"},
+    {PREP0, TND_ROLE_WORKER, 1, 0, "prep.0"}, {PREP1, TND_ROLE_WORKER, 2, 0, "prep.1"},
+    {BATCH0, TND_ROLE_JOIN, 1, 0, "batch.0"}, {BATCH1, TND_ROLE_JOIN, 2, 1, "batch.1"},
+    {FEED0, TND_ROLE_FEEDER, 1, 0, "feed.0"}, {FEED1, TND_ROLE_FEEDER, 2, 0, "feed.1"},
+    {MEAN, TND_ROLE_REDUCER, 2, 0, "mean"},
+};
+static const char *const hosts[HOSTS] = {"a", "b", "c"};
+static const tnd_census_t census = {.parties = parties,
+                                    .party_count = ACTORS,
+                                    .host_count = HOSTS,
+                                    .lanes = LANES,
+                                    .host_id = HOST_ID};
+static const tnd_actor_id_t readers[] = {READ0, READ1}, joins[] = {BATCH0, BATCH1},
+                            feeders[REPLICAS] = {FEED0, FEED0, FEED1, FEED1};
+static const uint32_t lane_numbers[] = {0, 1};
+
+/*  Stands for rows, values and cursors. */
+typedef struct token {
+    struct token *before, *behind;
+    uint32_t holders;
+    uint32_t origin[OFFSETS_MAX], bad[OFFSETS_MAX];
+    tnd_cursor_t cursor;
+} token_t;
+
+typedef struct {
+    tnd_msg_t msg;
+    tnd_actor_id_t from, to; /* whose link, or who really speaks by control */
+    bool by_link;
+    token_t *token;
+} mail_t;
+
+typedef struct {
+    void *memory, *accept_memory;
+    tnd_accept_t *accept;
+    union {
+        tnd_dispatch_t *dispatch;
+        tnd_queue_t *queue;
+        tnd_join_t *join;
+        tnd_feed_core_t *feed;
+        tnd_rounds_t *rounds;
+    };
+    bool placed;
+    tnd_post_note_t posts[POSTS_MAX]; /* of a feeder: not closed yet */
+    uint32_t post_count;
+    uint32_t rows[STEPS_KEPT][REPLICAS]; /* of a feeder, by step: those of each replica */
+} actor_t;
+
+typedef struct {
+    tnd_random_t random;
+    tnd_bounds_t bounds;
+    bool span, honest;
+    uint32_t truths; /* for one lie */
+    tnd_remainder_t remainder;
+    actor_t actors[ACTORS];
+    void *leader_memory;
+    tnd_session_core_t *leader;
+    mail_t mail[MAIL_MAX];
+    uint32_t mail_first, mail_count;
+    token_t *tokens;
+    uint64_t now;
+    bool over;
+    tnd_error_t error;
+} world_t;
+
+typedef struct {
+    unsigned long done, failed, stuck, lies, refused;
+} tally_t;
+
+static uint64_t below(world_t *self, uint64_t bound)
+{
+    return tnd_random_below(&self->random, bound);
+}
+
+/* --- payloads ----------------------------------------------------------------------------------
+ */
+
+static token_t *token_new(world_t *self)
+{
+    token_t *token = calloc(1, sizeof *token);
+    assert(token != NULL);
+    token->holders = 1;
+    token->behind = self->tokens;
+    if (self->tokens != NULL)
+        self->tokens->before = token;
+    self->tokens = token;
+    return token;
+}
+
+static void token_drop(world_t *self, token_t *token)
+{
+    if (token == NULL)
+        return;
+    assert(token->holders > 0);
+    if (--token->holders > 0)
+        return;
+    *(token->before == NULL ? &self->tokens : &token->before->behind) = token->behind;
+    if (token->behind != NULL)
+        token->behind->before = token->before;
+    free(token);
+}
+
+/*  Where a message keeps its payload. */
+static void **payload_of(tnd_msg_t *msg)
+{
+    switch (msg->kind) {
+    case TND_MSG_BLOCK:
+        return &msg->block.payload;
+    case TND_MSG_SLICE:
+        return &msg->slice.payload;
+    case TND_MSG_POST:
+    case TND_MSG_RESULT:
+        return &msg->post.payload;
+    default:
+        return NULL;
+    }
+}
+
+static void post_mail(world_t *self, tnd_actor_id_t to, bool by_link, const tnd_msg_t *msg,
+                      token_t *token)
+{
+    if (self->mail_count == MAIL_MAX) { /* as if it were lost with a host: the run fails */
+        self->over = true;
+        token_drop(self, token);
+        return;
+    }
+    mail_t *mail = &self->mail[(self->mail_first + self->mail_count++) % MAIL_MAX];
+    *mail = (mail_t){.msg = *msg, .from = msg->from, .to = to, .by_link = by_link, .token = token};
+}
+
+/* --- the actors --------------------------------------------------------------------------------
+ */
+
+static void send_link(world_t *self, tnd_msg_t *msg, token_t *token)
+{
+    tnd_accept_sent(self->actors[msg->from].accept, msg);
+    void **payload = payload_of(msg);
+    if (payload != NULL)
+        *payload = token;
+    post_mail(self, msg->to, true, msg, token);
+}
+
+static void send_control(world_t *self, tnd_actor_id_t from, tnd_msg_t *msg)
+{
+    msg->from = from;
+    if (msg->to != TND_NOBODY) {
+        post_mail(self, msg->to, false, msg, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        if (msg->kind == TND_MSG_MARK ? parties[i].role != TND_ROLE_JOIN || i == from : false)
+            continue;
+        token_t *token = NULL;
+        if (msg->kind == TND_MSG_REWIND) {
+            token = token_new(self);
+            token->cursor = *msg->rewind.cursor;
+        }
+        msg->to = i;
+        post_mail(self, i, false, msg, token);
+    }
+}
+
+/*  Reads a ticket: rows of 8 bytes; without a known length the lane ends with its last row. */
+static void read_ticket(world_t *self, const tnd_msg_t *ticket)
+{
+    uint64_t first = ticket->ticket.first, end = first + ticket->ticket.count;
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
+                     .generation = ticket->generation,
+                     .from = ticket->from,
+                     .to = ticket->to};
+    uint64_t stop = end < LANE_ROWS ? end : LANE_ROWS;
+    msg.block = (tnd_block_note_t){.first = first,
+                                   .lane = ticket->ticket.lane,
+                                   .epoch = ticket->ticket.epoch,
+                                   .count = stop > first ? (uint32_t)(stop - first) : 0,
+                                   .asked = ticket->ticket.count,
+                                   .attempt = ticket->ticket.attempt,
+                                   .end = end > LANE_ROWS};
+    msg.block.rows = msg.block.count;
+    msg.block.bytes = 8 * (uint64_t)msg.block.rows;
+    tnd_actor_id_t from = msg.from, to = msg.to;
+    uint64_t bytes = msg.block.bytes;
+    send_link(self, &msg, token_new(self));
+    tnd_dispatch_sent(self->actors[from].dispatch, to, bytes);
+}
+
+/*  Leaves out each fifth position and doubles each seventh. */
+static void apply(world_t *self, tnd_msg_t *msg, token_t *token)
+{
+    token_t *made = token_new(self);
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < msg->block.count && rows + 2 < OFFSETS_MAX; i++) {
+        uint64_t position = msg->block.first + i;
+        if (position % 5 == 4)
+            continue;
+        made->origin[rows++] = i;
+        if (position % 7 == 0)
+            made->origin[rows++] = i;
+    }
+    msg->block.origin = made->origin;
+    msg->block.rows = rows;
+    msg->block.bytes = 8 * (uint64_t)rows;
+    msg->block.bad = NULL;
+    msg->block.bad_count = 0;
+    send_link(self, msg, made);
+    token_drop(self, token);
+}
+
+static void send_post(world_t *self, tnd_actor_id_t feeder, const tnd_post_note_t *post)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_POST, .from = feeder, .to = MEAN, .post = *post};
+    send_link(self, &msg, token_new(self));
+}
+
+static void begin_step(world_t *self, tnd_actor_id_t id, uint64_t step)
+{
+    actor_t *actor = &self->actors[id];
+    tnd_post_note_t post = {.round = step,
+                            .first = parties[id].replica_first,
+                            .count = parties[id].replica_count,
+                            .weight = 1};
+    if (actor->post_count < POSTS_MAX)
+        actor->posts[actor->post_count++] = post;
+    send_post(self, id, &post);
+}
+
+static void links_begin(world_t *self, tnd_actor_id_t id);
+static void links_end(world_t *self, tnd_actor_id_t id);
+
+static bool next_effect(world_t *self, tnd_actor_id_t id, tnd_effect_t *effect)
+{
+    actor_t *actor = &self->actors[id];
+    switch (parties[id].role) {
+    case TND_ROLE_READER:
+        return tnd_dispatch_next(actor->dispatch, self->now, effect);
+    case TND_ROLE_WORKER:
+        return tnd_queue_next(actor->queue, self->now, effect);
+    case TND_ROLE_JOIN:
+        return tnd_join_next(actor->join, self->now, effect);
+    case TND_ROLE_FEEDER:
+        return tnd_feed_next_effect(actor->feed, self->now, effect);
+    case TND_ROLE_REDUCER:
+        return tnd_rounds_next(actor->rounds, self->now, effect);
+    }
+    return false;
+}
+
+static void reduce(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
+{
+    tnd_post_note_t posts[REPLICAS];
+    uint32_t count = tnd_rounds_nodes(self->actors[id].rounds, msg->post.round,
+                                      msg->post.reducer_slot, posts, REPLICAS);
+    assert(count > 0 && count <= REPLICAS);
+    tnd_rounds_reduced(self->actors[id].rounds, msg, token_new(self));
+}
+
+static void perform(world_t *self, tnd_actor_id_t id)
+{
+    tnd_effect_t effect = {0};
+    while (next_effect(self, id, &effect)) {
+        token_t *token = effect.payload;
+        effect.msg.from = id;
+        switch (effect.kind) {
+        case TND_EFFECT_LINK:
+            if (effect.msg.kind == TND_MSG_RESULT) {
+                token = effect.msg.post.payload != NULL ? effect.msg.post.payload : token;
+                token->holders++;
+            } else {
+                token = payload_of(&effect.msg) != NULL ? token_new(self) : NULL;
+            }
+            send_link(self, &effect.msg, token);
+            break;
+        case TND_EFFECT_CONTROL:
+            send_control(self, id, &effect.msg);
+            break;
+        case TND_EFFECT_PLACE:
+            self->actors[id].rows[effect.msg.slice.step % STEPS_KEPT][effect.msg.slice.replica] =
+                effect.msg.slice.total;
+            token_drop(self, token);
+            break;
+        case TND_EFFECT_DROP:
+        case TND_EFFECT_FORGET:
+            token_drop(self, token);
+            break;
+        case TND_EFFECT_READ:
+            read_ticket(self, &effect.msg);
+            break;
+        case TND_EFFECT_APPLY:
+            apply(self, &effect.msg, effect.msg.block.payload);
+            break;
+        case TND_EFFECT_RESET:
+            links_end(self, id);
+            links_begin(self, id);
+            break;
+        case TND_EFFECT_READY:
+            begin_step(self, id, effect.msg.slice.step);
+            break;
+        case TND_EFFECT_FREE:
+            break;
+        case TND_EFFECT_REDUCE:
+            reduce(self, id, &effect.msg);
+            break;
+        default:
+            abort();
+        }
+        memset(&effect, 0, sizeof effect);
+    }
+}
+
+static void take_result(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
+{
+    tnd_feed_core_t *feed = self->actors[id].feed;
+    tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = MEAN, .post = msg->post};
+    got.post.payload = NULL;
+    send_link(self, &got, NULL);
+    uint64_t step = tnd_feed_committed(feed);
+    if (msg->post.round != step || step >= tnd_feed_started(feed))
+        return;
+    uint64_t digest[2] = {step, 1};
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < REPLICAS; i++)
+        rows += self->actors[id].rows[step % STEPS_KEPT][i];
+    tnd_feed_done(feed, step, digest, rows, NULL);
+}
+
+static void take_closed(actor_t *actor, const tnd_msg_t *msg)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < actor->post_count; i++)
+        if (actor->posts[i].round != msg->post.round)
+            actor->posts[kept++] = actor->posts[i];
+    actor->post_count = kept;
+}
+
+static tnd_status_t take_by_feeder(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
+                                   token_t *token)
+{
+    actor_t *actor = &self->actors[id];
+    switch (msg->kind) {
+    case TND_MSG_SLICE:
+        return tnd_feed_slice(actor->feed, msg, &self->error);
+    case TND_MSG_REWIND:
+        if (actor->placed && token->cursor.step > tnd_feed_held(actor->feed))
+            return tnd_fail(&self->error, "a rewind to a step that the feeder lacks");
+        actor->placed = true;
+        tnd_feed_rewind_to(actor->feed, msg->generation, token->cursor.step);
+        break;
+    case TND_MSG_BOOKED:
+        tnd_feed_booked(actor->feed, msg->until.step);
+        break;
+    case TND_MSG_LAST:
+        tnd_feed_end(actor->feed, msg->until.step);
+        break;
+    case TND_MSG_DRAIN:
+        tnd_feed_drain(actor->feed);
+        break;
+    case TND_MSG_RESULT:
+        take_result(self, id, msg);
+        break;
+    case TND_MSG_CLOSED:
+        take_closed(actor, msg);
+        break;
+    default:
+        break;
+    }
+    return TND_OK;
+}
+
+static tnd_status_t take_by_join(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
+                                 const token_t *token)
+{
+    tnd_join_t *join = self->actors[id].join;
+    switch (msg->kind) {
+    case TND_MSG_BLOCK:
+        return tnd_join_block(join, msg, &self->error);
+    case TND_MSG_REWIND:
+        if (!tnd_join_fits(join, &token->cursor))
+            return tnd_fail(&self->error, "a cursor of another stream");
+        tnd_join_rewind(join, msg->generation, &token->cursor);
+        break;
+    case TND_MSG_LOST:
+        tnd_join_lost(join, msg);
+        break;
+    case TND_MSG_MARK:
+        tnd_join_mark(join, msg);
+        break;
+    case TND_MSG_WINDOW:
+        tnd_join_window(join, msg);
+        break;
+    default:
+        break;
+    }
+    return TND_OK;
+}
+
+/*  As the actors' shells hand a message to their machines. */
+static tnd_status_t take(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg, token_t *token)
+{
+    actor_t *actor = &self->actors[id];
+    switch (parties[id].role) {
+    case TND_ROLE_READER:
+        if (msg->kind == TND_MSG_REWIND) {
+            tnd_dispatch_rewind(actor->dispatch, msg->generation);
+        } else if (msg->kind == TND_MSG_CREDIT) {
+            tnd_dispatch_credit(actor->dispatch, msg->from, msg->credit.blocks, msg->credit.bytes);
+        } else if (msg->kind == TND_MSG_TICKET) {
+            if (tnd_dispatch_full(actor->dispatch))
+                return tnd_fail(&self->error, "more tickets than there may be");
+            tnd_dispatch_ticket(actor->dispatch, msg);
+        }
+        return TND_OK;
+    case TND_ROLE_WORKER:
+        if (msg->kind == TND_MSG_REWIND)
+            tnd_queue_rewind(actor->queue, msg->generation);
+        else if (msg->kind == TND_MSG_BLOCK)
+            tnd_queue_block(actor->queue, msg);
+        return TND_OK;
+    case TND_ROLE_JOIN:
+        return take_by_join(self, id, msg, token);
+    case TND_ROLE_FEEDER:
+        return take_by_feeder(self, id, msg, token);
+    case TND_ROLE_REDUCER:
+        if (msg->kind == TND_MSG_POST)
+            return tnd_rounds_post(actor->rounds, msg, &self->error);
+        if (msg->kind == TND_MSG_GOT)
+            tnd_rounds_got(actor->rounds, msg);
+        return TND_OK;
+    }
+    return TND_OK;
+}
+
+/* --- links -------------------------------------------------------------------------------------
+ */
+
+static bool linked(tnd_actor_id_t a, tnd_actor_id_t b)
+{
+    tnd_role_t low = parties[a < b ? a : b].role, high = parties[a < b ? b : a].role;
+    return (low == TND_ROLE_READER && high == TND_ROLE_WORKER) ||
+           (low == TND_ROLE_WORKER && high == TND_ROLE_JOIN) ||
+           (low == TND_ROLE_JOIN && high == TND_ROLE_FEEDER) ||
+           (low == TND_ROLE_FEEDER && high == TND_ROLE_REDUCER);
+}
+
+static void tell_link(world_t *self, tnd_actor_id_t id, tnd_actor_id_t peer, bool up)
+{
+    actor_t *actor = &self->actors[id];
+    tnd_role_t role = parties[peer].role;
+    tnd_accept_reset(actor->accept, peer);
+    switch (parties[id].role) {
+    case TND_ROLE_READER:
+        (up ? tnd_dispatch_worker_up : tnd_dispatch_worker_lost)(actor->dispatch, peer);
+        break;
+    case TND_ROLE_WORKER:
+        (up ? tnd_queue_peer_up : tnd_queue_peer_lost)(actor->queue, peer);
+        break;
+    case TND_ROLE_JOIN:
+        if (role == TND_ROLE_FEEDER)
+            (up ? tnd_join_feeder_up : tnd_join_feeder_lost)(actor->join, peer);
+        break;
+    case TND_ROLE_FEEDER:
+        if (role == TND_ROLE_JOIN)
+            (up ? tnd_feed_join_up : tnd_feed_join_lost)(actor->feed, peer);
+        else
+            for (uint32_t i = 0; up && i < actor->post_count; i++)
+                send_post(self, id, &actor->posts[i]);
+        break;
+    case TND_ROLE_REDUCER:
+        (up ? tnd_rounds_feeder_up : tnd_rounds_feeder_lost)(actor->rounds, peer);
+        break;
+    }
+}
+
+/*  What is under way between two goes with their link. */
+static void lose_mail(world_t *self, tnd_actor_id_t a, tnd_actor_id_t b)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < self->mail_count; i++) {
+        mail_t mail = self->mail[(self->mail_first + i) % MAIL_MAX];
+        if (mail.by_link && ((mail.from == a && mail.to == b) || (mail.from == b && mail.to == a)))
+            token_drop(self, mail.token);
+        else
+            self->mail[(self->mail_first + kept++) % MAIL_MAX] = mail;
+    }
+    self->mail_count = kept;
+}
+
+static void links_end(world_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t peer = 0; peer < ACTORS; peer++)
+        if (linked(id, peer)) {
+            lose_mail(self, id, peer);
+            tell_link(self, peer, id, false);
+        }
+}
+
+static void links_begin(world_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t peer = 0; peer < ACTORS; peer++)
+        if (linked(id, peer)) {
+            tell_link(self, peer, id, true);
+            tell_link(self, id, peer, true);
+        }
+}
+
+static void cut(world_t *self, tnd_actor_id_t a, tnd_actor_id_t b)
+{
+    lose_mail(self, a, b);
+    bool worker = parties[a].role == TND_ROLE_WORKER || parties[b].role == TND_ROLE_WORKER;
+    tell_link(self, a, b, false);
+    tell_link(self, b, a, false);
+    if (!worker) { /* a worker begins a new life of its own accord */
+        tell_link(self, a, b, true);
+        tell_link(self, b, a, true);
+    }
+    perform(self, a);
+    perform(self, b);
+}
+
+/* --- lies --------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    tnd_msg_kind_t kind;
+    uint16_t offset, size; /* of the field in the message; a size of 1 is a bool */
+} field_t;
+
+#define FIELD(kind, part)                                                                          \
+    {                                                                                              \
+        TND_MSG_##kind, offsetof(tnd_msg_t, part), sizeof(((tnd_msg_t *)0)->part)                  \
+    }
+
+static const field_t fields[] = {
+    FIELD(CREDIT, credit.blocks),
+    FIELD(CREDIT, credit.bytes),
+    FIELD(BLOCK, block.first),
+    FIELD(BLOCK, block.lane),
+    FIELD(BLOCK, block.epoch),
+    FIELD(BLOCK, block.count),
+    FIELD(BLOCK, block.asked),
+    FIELD(BLOCK, block.attempt),
+    FIELD(BLOCK, block.rows),
+    FIELD(BLOCK, block.end),
+    FIELD(BLOCK, block.bad_count),
+    FIELD(BLOCK, block.bytes),
+    FIELD(BLOCK, block.work_ns),
+    FIELD(WINDOW, until.step),
+    FIELD(SLICE, slice.step),
+    FIELD(SLICE, slice.step_of_epoch),
+    FIELD(SLICE, slice.rank),
+    FIELD(SLICE, slice.epoch),
+    FIELD(SLICE, slice.lane),
+    FIELD(SLICE, slice.replica),
+    FIELD(SLICE, slice.offset),
+    FIELD(SLICE, slice.rows),
+    FIELD(SLICE, slice.total),
+    FIELD(SLICE, slice.padded),
+    FIELD(SLICE, slice.step_rows),
+    FIELD(SLICE, slice.last_of_epoch),
+    FIELD(SLICE, slice.last_of_run),
+    FIELD(POST, post.round),
+    FIELD(POST, post.reducer_slot),
+    FIELD(POST, post.first),
+    FIELD(POST, post.count),
+    FIELD(POST, post.weight),
+    FIELD(RESULT, post.round),
+    FIELD(RESULT, post.reducer_slot),
+    FIELD(RESULT, post.first),
+    FIELD(RESULT, post.count),
+    FIELD(GOT, post.round),
+    FIELD(GOT, post.reducer_slot),
+    FIELD(GOT, post.first),
+    FIELD(GOT, post.count),
+    FIELD(CLOSED, post.round),
+    FIELD(CLOSED, post.reducer_slot),
+    FIELD(CLOSED, post.first),
+    FIELD(CLOSED, post.count),
+    FIELD(TICKET, ticket.first),
+    FIELD(TICKET, ticket.lane),
+    FIELD(TICKET, ticket.epoch),
+    FIELD(TICKET, ticket.count),
+    FIELD(TICKET, ticket.attempt),
+    FIELD(TICKET, ticket.floor.index),
+    FIELD(TICKET, ticket.floor.epoch),
+    FIELD(TICKET, ticket.floor.used),
+    FIELD(LOST, ticket.first),
+    FIELD(LOST, ticket.lane),
+    FIELD(LOST, ticket.epoch),
+    FIELD(LOST, ticket.count),
+    FIELD(LOST, ticket.attempt),
+    FIELD(MARK, mark.rows),
+    FIELD(MARK, mark.lane),
+    FIELD(MARK, mark.epoch),
+    FIELD(MARK, mark.ended),
+    FIELD(PART, part.step),
+    FIELD(PART, part.lane),
+    FIELD(PART, part.epoch),
+    FIELD(PART, part.step_of_epoch),
+    FIELD(PART, part.rank),
+    FIELD(PART, part.position.index),
+    FIELD(PART, part.position.epoch),
+    FIELD(PART, part.position.used),
+    FIELD(PART, part.ledger.read),
+    FIELD(PART, part.ledger.fed),
+    FIELD(LAST, part.step),
+    FIELD(LAST, part.lane),
+    FIELD(LAST, part.epoch),
+    FIELD(LAST, part.position.epoch),
+    FIELD(LAST, part.ledger.read),
+    FIELD(HELD, until.step),
+    FIELD(COMMIT, commit.step),
+    FIELD(COMMIT, commit.rows),
+    FIELD(BOOKED, until.step),
+    FIELD(DRAIN, until.step),
+};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/*  Near the truth, at the edges, or anything. */
+static uint64_t another(world_t *self, uint64_t value)
+{
+    switch (below(self, 8)) {
+    case 0:
+        return value + 1;
+    case 1:
+        return value - 1;
+    case 2:
+        return 0;
+    case 3:
+        return UINT64_MAX;
+    case 4:
+        return value ^ 1ull << below(self, 64);
+    case 5:
+        return tnd_random_u64(&self->random);
+    default:
+        return below(self, 64);
+    }
+}
+
+static void change(world_t *self, void *field, size_t size)
+{
+    uint64_t value = 0;
+    memcpy(&value, field, size); /* little-endian, as all machines that this runs on */
+    value = size == 1 ? !value : another(self, value);
+    memcpy(field, &value, size);
+}
+
+static void change_cursor(world_t *self, tnd_cursor_t *cursor)
+{
+    uint32_t lane = (uint32_t)below(self, LANES);
+    switch (below(self, 7)) {
+    case 0:
+        change(self, &cursor->step, sizeof cursor->step);
+        break;
+    case 1:
+        change(self, &cursor->step_of_epoch, sizeof cursor->step_of_epoch);
+        break;
+    case 2:
+        change(self, &cursor->epoch, sizeof cursor->epoch);
+        break;
+    case 3:
+        change(self, &cursor->part[lane].index, sizeof cursor->part[lane].index);
+        break;
+    case 4:
+        change(self, &cursor->part[lane].epoch, sizeof cursor->part[lane].epoch);
+        break;
+    case 5:
+        change(self, &cursor->part[lane].used, sizeof cursor->part[lane].used);
+        break;
+    default:
+        change(self, &cursor->lanes, sizeof cursor->lanes);
+        break;
+    }
+}
+
+static void change_message(world_t *self, tnd_msg_t *msg)
+{
+    for (uint64_t changes = 1 + below(self, 3); changes > 0; changes--) {
+        uint32_t tries = 0;
+        const field_t *field = &fields[below(self, FIELDS)];
+        while (field->kind != msg->kind && tries++ < 500)
+            field = &fields[below(self, FIELDS)];
+        if (field->kind != msg->kind || below(self, 12) == 0)
+            msg->generation = (uint32_t)another(self, msg->generation);
+        else
+            change(self, (char *)msg + field->offset, field->size);
+    }
+}
+
+/*  What the decoder guarantees: offsets in order, as many as there are rows. */
+static bool mark_rows(world_t *self, tnd_msg_t *msg, token_t *token)
+{
+    tnd_block_note_t *block = &msg->block;
+    bool has_origin = below(self, 4) > 0;
+    if (block->rows > OFFSETS_MAX || block->bad_count > OFFSETS_MAX)
+        return false;
+    if (block->count == 0 && (block->bad_count > 0 || (has_origin && block->rows > 0)))
+        return false;
+    if (block->bad_count > block->count)
+        return false;
+    for (uint32_t i = 0; i < block->rows; i++)
+        token->origin[i] = (uint32_t)((uint64_t)i * block->count / block->rows);
+    for (uint32_t i = 0; i < block->bad_count; i++)
+        token->bad[i] = i;
+    block->origin = has_origin ? token->origin : NULL;
+    block->bad = block->bad_count > 0 ? token->bad : NULL;
+    return true;
+}
+
+static const char *check_way(world_t *self, const mail_t *mail)
+{
+    uint32_t host = mail->from == TND_LEADER ? 0 : parties[mail->from].host;
+    uint32_t home = mail->to == TND_LEADER ? 0 : parties[mail->to].host;
+    const char *why = NULL;
+    if (mail->by_link)
+        return tnd_accept_link(self->actors[mail->to].accept, mail->from, &mail->msg, self->now);
+    if (host != 0 && host != home)
+        why = tnd_accept_relay(&census, 0, host, &mail->msg);
+    if (why == NULL && home != 0 && host != home)
+        why = tnd_accept_relay(&census, home, 0, &mail->msg);
+    if (why == NULL && mail->to != TND_LEADER)
+        why = tnd_accept_control(self->actors[mail->to].accept, &mail->msg, self->now);
+    return why;
+}
+
+static void deliver(world_t *self, const mail_t *mail)
+{
+    if (mail->to == TND_LEADER) {
+        tnd_session_message(self->leader, &mail->msg, self->now);
+        return;
+    }
+    tnd_status_t status = take(self, mail->to, &mail->msg, mail->token);
+    void **payload = payload_of((tnd_msg_t *)&mail->msg);
+    /* A machine that takes payloads took this one, whatever it said. */
+    if (payload == NULL || mail->msg.kind == TND_MSG_RESULT)
+        token_drop(self, mail->token);
+    self->over = self->over || status != TND_OK;
+    perform(self, mail->to);
+}
+
+/*  Says something else beside a message that is due. */
+static void lie(world_t *self, const mail_t *truth, tally_t *tally)
+{
+    mail_t mail = *truth;
+    mail.token =
+        payload_of(&mail.msg) != NULL || mail.msg.kind == TND_MSG_REWIND ? token_new(self) : NULL;
+    if (mail.msg.kind == TND_MSG_REWIND) {
+        mail.token->cursor = truth->token->cursor;
+        mail.msg.rewind.cursor = &mail.token->cursor;
+        if (below(self, 4) == 0)
+            mail.msg.generation = (uint32_t)another(self, mail.msg.generation);
+        else
+            change_cursor(self, &mail.token->cursor);
+    } else {
+        if (below(self, 10) == 0 && mail.token == NULL) {
+            tnd_msg_kind_t kind = (tnd_msg_kind_t)below(self, TND_MSG_KINDS);
+            tnd_msg_t forged = {.kind = kind, .from = mail.from, .to = mail.to};
+            forged.generation = mail.msg.generation;
+            if (payload_of(&forged) != NULL)
+                mail.token = token_new(self);
+            mail.msg = forged;
+        }
+        change_message(self, &mail.msg);
+        if (payload_of(&mail.msg) != NULL)
+            *payload_of(&mail.msg) = mail.token;
+        if (mail.msg.kind == TND_MSG_BLOCK && !mark_rows(self, &mail.msg, mail.token)) {
+            token_drop(self, mail.token);
+            return;
+        }
+    }
+    tally->lies++;
+    if (check_way(self, &mail) == NULL) {
+        deliver(self, &mail);
+        return;
+    }
+    tally->refused++;
+    token_drop(self, mail.token);
+    if (mail.by_link && below(self, 100) == 0)
+        cut(self, mail.from, mail.to);
+}
+
+/* --- a run -------------------------------------------------------------------------------------
+ */
+
+static void lead(world_t *self)
+{
+    tnd_effect_t effect;
+    while (tnd_session_next(self->leader, self->now, &effect)) {
+        if (effect.kind == TND_EFFECT_CONTROL)
+            send_control(self, TND_LEADER, &effect.msg);
+        else if (effect.kind == TND_EFFECT_OUTCOME)
+            self->over = true;
+    }
+}
+
+static void *zeroed(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    assert(memory != NULL);
+    return memory;
+}
+
+static void open_actor(world_t *self, tnd_actor_id_t id)
+{
+    actor_t *actor = &self->actors[id];
+    const tnd_party_t *party = &parties[id];
+    tnd_accept_config_t accept = {.census = census, .bounds = self->bounds, .self = id};
+    actor->accept_memory = zeroed(tnd_accept_bytes(&accept));
+    actor->accept = tnd_accept_init(actor->accept_memory, &accept);
+    tnd_dispatch_config_t dispatch = {.self = id,
+                                      .join = joins[party->lane],
+                                      .lane = party->lane,
+                                      .tickets_max = 64,
+                                      .workers_max = ACTORS};
+    tnd_queue_config_t queue = {.self = id,
+                                .lanes = LANES,
+                                .readers = readers,
+                                .reader_lane = lane_numbers,
+                                .reader_count = 2,
+                                .joins = joins,
+                                .lane_number = lane_numbers,
+                                .window_blocks = 4,
+                                .window_bytes = 1024};
+    tnd_join_config_t join = {.order = {.self = id,
+                                        .lane = party->lane,
+                                        .readers = &readers[party->lane],
+                                        .reader_count = 1,
+                                        .epochs = EPOCHS,
+                                        .count = self->bounds.lane_rows,
+                                        .block_rows = 8,
+                                        .row_bytes_max = ROW_BYTES,
+                                        .window_bytes = 4096,
+                                        .window_blocks = 8},
+                              .lanes = LANES,
+                              .size = 12,
+                              .replicas = REPLICAS,
+                              .feeders = feeders,
+                              .remainder = self->remainder,
+                              .span_epochs = self->span};
+    tnd_feed_config_t feed = {.self = id,
+                              .joins = joins,
+                              .join_count = LANES,
+                              .first_replica = party->replica_first,
+                              .replicas = party->replica_count,
+                              .depth = 2,
+                              .unbooked_max = 4,
+                              .steps_max = TND_UNKNOWN};
+    tnd_round_config_t rounds = {
+        .self = id, .replicas = REPLICAS, .feeders = feeders, .rounds_max = 4};
+    switch (party->role) {
+    case TND_ROLE_READER:
+        actor->memory = zeroed(tnd_dispatch_bytes(&dispatch));
+        actor->dispatch = tnd_dispatch_init(actor->memory, &dispatch);
+        break;
+    case TND_ROLE_WORKER:
+        actor->memory = zeroed(tnd_queue_bytes(&queue));
+        actor->queue = tnd_queue_init(actor->memory, &queue);
+        break;
+    case TND_ROLE_JOIN:
+        actor->memory = zeroed(tnd_join_bytes(&join));
+        actor->join = tnd_join_init(actor->memory, &join);
+        break;
+    case TND_ROLE_FEEDER:
+        actor->memory = zeroed(tnd_feed_bytes(&feed));
+        actor->feed = tnd_feed_init(actor->memory, &feed);
+        break;
+    case TND_ROLE_REDUCER:
+        actor->memory = zeroed(tnd_rounds_bytes(&rounds));
+        actor->rounds = tnd_rounds_init(actor->memory, &rounds);
+        break;
+    }
+}
+
+static void open_leader(world_t *self)
+{
+    tnd_session_config_t config = {.members = members,
+                                   .member_count = ACTORS,
+                                   .hosts = hosts,
+                                   .host_count = HOSTS,
+                                   .lanes = LANES,
+                                   .start_timeout_ns = 120000000000,
+                                   .dead_after_ns = 10000000000,
+                                   .steps_open_max = 16,
+                                   .steps_max = TND_UNKNOWN,
+                                   .restarts = {5, 10000000, 1000000000, 60000000000}};
+    tnd_cursor_t start;
+    tnd_cursor_start(&start, LANES);
+    self->leader_memory = zeroed(tnd_session_bytes(&config));
+    self->leader = tnd_session_init(self->leader_memory, &config, &start, 0);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        tnd_session_host_up(self->leader, i, 0);
+    for (uint32_t i = 0; i < ACTORS; i++)
+        tnd_session_actor_up(self->leader, i, 0);
+    tnd_session_go(self->leader);
+}
+
+static void close_world(world_t *self)
+{
+    while (self->tokens != NULL) {
+        self->tokens->holders = 1;
+        token_drop(self, self->tokens);
+    }
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        free(self->actors[i].memory);
+        free(self->actors[i].accept_memory);
+    }
+    free(self->leader_memory);
+    free(self);
+}
+
+/*  Delivers one message; false: nothing is left to be done. */
+static bool step(world_t *self, tally_t *tally)
+{
+    self->now += 10000;
+    lead(self);
+    if (self->mail_count == 0) {
+        uint64_t deadline = tnd_session_deadline(self->leader);
+        if (deadline == TND_NEVER || deadline <= self->now)
+            return false;
+        self->now = deadline;
+        return true;
+    }
+    mail_t mail = self->mail[self->mail_first];
+    self->mail_first = (self->mail_first + 1) % MAIL_MAX;
+    self->mail_count--;
+    if (mail.msg.kind == TND_MSG_REWIND)
+        mail.msg.rewind.cursor = &mail.token->cursor;
+    if (!self->honest && below(self, self->truths) == 0)
+        lie(self, &mail, tally);
+    const char *why = self->over ? "the run is over" : check_way(self, &mail);
+    if (self->honest && !self->over && why != NULL) {
+        fprintf(stderr, "an honest message of kind %d from %u was refused: %s\n",
+                (int)mail.msg.kind, mail.from, why);
+        abort();
+    }
+    if (why == NULL)
+        deliver(self, &mail);
+    else
+        token_drop(self, mail.token);
+    return true;
+}
+
+static void run(uint64_t seed, bool honest, tally_t *tally)
+{
+    world_t *self = zeroed(sizeof *self);
+    tnd_random_init(&self->random, seed, 0, 0, 0);
+    self->honest = honest;
+    self->truths = 4u << below(self, 7);
+    self->span = seed & 1;
+    self->remainder = (tnd_remainder_t)(seed / 2 % 3);
+    self->bounds = (tnd_bounds_t){.lane_rows = seed / 6 % 2 == 0 ? LANE_ROWS : TND_UNKNOWN,
+                                  .row_bytes = ROW_BYTES,
+                                  .rows_max = ROWS_MAX,
+                                  .epochs = EPOCHS,
+                                  .replicas = REPLICAS};
+    for (uint32_t i = 0; i < ACTORS; i++)
+        open_actor(self, i);
+    open_leader(self);
+    for (uint32_t a = 0; a < ACTORS; a++)
+        for (uint32_t b = a + 1; b < ACTORS; b++)
+            if (linked(a, b)) {
+                tell_link(self, a, b, true);
+                tell_link(self, b, a, true);
+            }
+    for (uint32_t i = 0; i < ACTORS; i++)
+        perform(self, i);
+    uint32_t deliveries = 0;
+    while (!self->over && deliveries++ < DELIVERIES_MAX && step(self, tally))
+        ;
+    tnd_session_state_t state = tnd_session_state(self->leader);
+    if (state == TND_SESSION_DONE)
+        tally->done++;
+    else if (self->over)
+        tally->failed++;
+    else
+        tally->stuck++;
+    if (honest && state != TND_SESSION_DONE) {
+        fprintf(stderr, "seed %llu: an honest run did not end: state %d, %u deliveries; %s%s\n",
+                (unsigned long long)seed, (int)state, deliveries, self->error.text,
+                tnd_session_why(self->leader));
+        abort();
+    }
+    close_world(self);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : RUNS;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    tally_t tally = {0};
+    for (uint64_t seed = 0; seed < 12; seed++)
+        run(seed, true, &tally);
+    for (uint64_t seed = first; seed < first + runs; seed++) {
+        if (argc > 2)
+            fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+        run(seed, false, &tally);
+    }
+    printf("%lu runs ended, %lu failed, %lu got nowhere; %lu lies, %lu refused at the door\n",
+           tally.done, tally.failed, tally.stuck, tally.lies, tally.refused);
+    return 0;
+}
