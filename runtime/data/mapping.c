@@ -36,7 +36,7 @@ struct tnd_mapping {
     const uint8_t *data;
     size_t size;
     int file;
-    uint64_t *populated; /* a bit a chunk: it was brought in once */
+    _Atomic uint64_t *populated; /* a bit a chunk: it was brought in once, by any thread */
 };
 
 /*  What the last drop of the buffer needs to unmap. */
@@ -155,13 +155,13 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     pages_t *pages = take_memory(sizeof *pages);
     *pages = (pages_t){.data = data, .size = size, .entry = entry_write(path, data, size)};
     tnd_mapping_t *self = take_memory(sizeof *self);
-    *self = (tnd_mapping_t){
-        .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
-        .entry = pages->entry,
-        .data = data,
-        .size = size,
-        .file = file,
-        .populated = take_memory(((size >> CHUNK_BITS) / BITS_A_WORD + 1) * sizeof(uint64_t))};
+    *self = (tnd_mapping_t){.buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
+                            .entry = pages->entry,
+                            .data = data,
+                            .size = size,
+                            .file = file,
+                            .populated = take_memory(((size >> CHUNK_BITS) / BITS_A_WORD + 1) *
+                                                     sizeof(_Atomic uint64_t))};
     *self_p = self;
     return TND_OK;
 }
@@ -226,9 +226,9 @@ static void touch(const uint8_t *from, size_t size)
  */
 static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, tnd_error_t *error)
 {
-    uint64_t *word = &self->populated[chunk / BITS_A_WORD], bit = UINT64_C(1)
-                                                                  << chunk % BITS_A_WORD;
-    if ((*word & bit) != 0)
+    _Atomic uint64_t *word = &self->populated[chunk / BITS_A_WORD];
+    uint64_t bit = UINT64_C(1) << chunk % BITS_A_WORD;
+    if ((atomic_load_explicit(word, memory_order_relaxed) & bit) != 0)
         return TND_OK;
     size_t start = chunk << CHUNK_BITS, size = (size_t)1 << CHUNK_BITS;
     if (size > self->size - start)
@@ -242,7 +242,7 @@ static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, tnd_error_
         return tnd_fail(error, "%s: bytes %zu to %zu cannot be read: %s; check the disk",
                         self->entry->path, start, start + size, strerror(errno));
     }
-    *word |= bit;
+    atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
     return TND_OK;
 }
 
