@@ -142,7 +142,8 @@ void tnd_block_drop(tnd_block_t **self_p)
     *self_p = NULL;
     if (self == NULL || !was_last(header_of(self)))
         return;
-    for (uint32_t i = 0; i < self->schema->count; i++)
+    /* Not by the schema: libzmq may drop what it still had after a session is gone. */
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
         tnd_buffer_drop(&self->columns[i].buffer);
     tnd_buffer_drop(&self->index);
     tnd_buffer_drop(&self->marks);

@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct tnd_block {
     tnd_block_note_t note;      /* note.origin and note.bad point into `marks` */
-    const tnd_schema_t *schema; /* outlives the block: the stream's, or held by `about` */
+    const tnd_schema_t *schema; /* the stream's, or held by `about`; not needed to drop */
     tnd_block_column_t columns[TND_COLUMNS_MAX];
     tnd_buffer_t *index; /* holds the index list of a gathered block, else NULL */
     tnd_buffer_t *marks; /* holds origin and bad, else NULL */
