@@ -1120,13 +1120,16 @@ static void check_hosts(placer_t *self)
         if (outside == NULL && !tnd_placement_is_loopback(host->address))
             outside = host;
     }
-    if (outside == NULL || settings->insecure || settings->security != NULL)
+    if (outside == NULL || settings->insecure)
         return;
+    /* Keys are read from the file and not yet used: nobody may believe that they protect. */
     tnd_diagnostics_add(diagnostics, TND_T048_INSECURE, host_option_mark(outside, "address"),
-                        "`%s` is another machine, and nothing says how the connection is secured",
+                        settings->security != NULL
+                            ? "`%s` is another machine, and the keys of `security:` are not used "
+                              "yet: all could read what is sent"
+                            : "`%s` is another machine, and the connection is not secured",
                         outside->address);
-    tnd_diagnostics_help(diagnostics, "add `security: {curve: keys/}`, or, in a network that you "
-                                      "trust, `insecure: true`");
+    tnd_diagnostics_help(diagnostics, "in a network that you trust, add `insecure: true`");
 }
 
 /*  --------------------------------------------------------------------------------- all together
