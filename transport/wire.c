@@ -160,7 +160,7 @@ static void encode_text(msgpack_packer *packer, const char *text)
 {
     size_t size = text == NULL ? 0 : strnlen(text, TND_WIRE_TEXT_MAX);
     msgpack_pack_str(packer, size);
-    msgpack_pack_str_body(packer, text, size);
+    msgpack_pack_str_body(packer, text == NULL ? "" : text, size);
 }
 
 size_t tnd_wire_encode(const tnd_msg_t *msg, tnd_carry_t carry, uint8_t bytes[TND_WIRE_BYTES_MAX])
