@@ -236,6 +236,9 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                " dropped\n",
                first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
                first->ledger.dropped);
+    if (first->steps == 0 && !drained)
+        printf("warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
+               "batch larger than the data\n");
     for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
         const tnd_tally_chain_t *chain = &self->tally->chains[c];
         if (chain->metric_count == 0 || chain->plan->feeder == NULL)

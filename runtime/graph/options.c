@@ -190,7 +190,7 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_COLUMNS:
         return "names of columns such as [image, label]";
     case TND_OPTION_PATH:
-        return "a path such as \"${data}/train.gz\"";
+        return "a path such as \"${data}/train.npy\"";
     case TND_OPTION_PATHS:
         return "a list of paths such as [\"${data}/a.npy\", \"${data}/b.npy\"]";
     case TND_OPTION_TABLE:
@@ -861,12 +861,12 @@ static void print_part(const tnd_part_t *part, unsigned roles, FILE *out)
     fputc('}', out);
 }
 
-void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
+/*  Columns keep the order in which they are written: it is the order of the schema. */
+static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, FILE *out)
 {
-    /* Columns keep the order in which they are written: it is the order of the schema. */
-    fputc('{', out);
     for (size_t i = 0; i < pairs->count; i++) {
-        fputs(i > 0 ? ", " : "", out);
+        fputs(separator, out);
+        separator = ", ";
         tnd_value_print_text(pairs->items[i].name, out);
         fputs(": ", out);
         if (pairs->items[i].text != NULL)
@@ -874,6 +874,13 @@ void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
         else
             tnd_value_print(pairs->items[i].value, out);
     }
+    return separator;
+}
+
+void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
+{
+    fputc('{', out);
+    (void)print_pairs(pairs, "", out);
     fputc('}', out);
 }
 
@@ -986,12 +993,13 @@ void tnd_options_print(const tnd_table_t *table, const void *options, unsigned r
         if (((unsigned)option->role & roles) == 0)
             continue;
         const char *field = (const char *)options + option->offset;
+        if (catches_all(option)) {
+            separator = print_pairs((const tnd_pairs_t *)(const void *)field, separator, out);
+            continue;
+        }
         fprintf(out, "%s%s: ", separator, option->name);
         separator = ", ";
-        if (catches_all(option))
-            tnd_pairs_print((const tnd_pairs_t *)(const void *)field, out);
-        else
-            print_field(option, field, roles, out);
+        print_field(option, field, roles, out);
     }
     fputc('}', out);
 }

@@ -1,8 +1,10 @@
 /*  runtime/life/statistics.c - what an actor counts, readable without its help. */
 #include "runtime/life/statistics.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +41,29 @@ static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error
     return TND_OK;
 }
 
+/*  Removes what processes that were killed left behind: the number of the process ends the name. */
+static void sweep(const char *folder)
+{
+    DIR *open_folder = opendir(folder);
+    if (open_folder == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
+        const char *dash = strrchr(entry->d_name, '-');
+        int process, used = 0;
+        if (strncmp(entry->d_name, "tundish-", 8) == 0 && dash != NULL &&
+            sscanf(dash, "-%d.pages%n", &process, &used) == 1 && used > 0 && dash[used] == '\0' &&
+            process > 0 && kill(process, 0) != 0 && errno == ESRCH)
+            (void)unlinkat(dirfd(open_folder), entry->d_name, 0);
+    }
+    closedir(open_folder);
+}
+
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host, size_t count,
                            tnd_error_t *error)
 {
     char folder[128];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
+    sweep(folder);
     tnd_pages_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();

@@ -4,6 +4,7 @@
 #include "runtime/life/statistics.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +65,26 @@ Test(statistics, each_actor_has_a_page_of_its_own_and_the_file_goes)
     tnd_pages_destroy(&pages);
     cr_assert_null(pages);
     cr_assert_eq(files_in(folder), 0);
+}
+
+Test(statistics, what_a_killed_process_left_is_swept)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX", left[128], other[128];
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    /* Numbers of processes end at 2^22. */
+    snprintf(left, sizeof left, "%s/tundish-fashion-a-4194305.pages", folder);
+    snprintf(other, sizeof other, "%s/somebody-else-4194305.pages", folder);
+    fclose(fopen(left, "w"));
+    fclose(fopen(other, "w"));
+
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, &error), TND_OK, "%s", error.text);
+
+    cr_assert_eq(files_in(folder), 2, "the new file and somebody else's");
+    tnd_pages_destroy(&pages);
+    cr_assert_eq(files_in(folder), 1);
 }
 
 Test(statistics, a_folder_that_cannot_be_written_is_named)
