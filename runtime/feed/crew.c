@@ -15,7 +15,7 @@
 /*  How long threads look for each other, and for the next step, before they sleep: the others are
  *  a fraction of a step apart, and what brings the next step may need this processor.
  */
-static const uint64_t meet_spin_ns = 50000, work_spin_ns = 5000;
+static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
 
 /*  How long the actor may not have heard of a finished step while others run. */
 static const uint64_t tell_ns = 2000000;

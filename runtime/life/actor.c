@@ -15,6 +15,7 @@
 #include "runtime/life/clock.h"
 #include "runtime/life/host.h"
 #include "runtime/life/note.h"
+#include "runtime/life/thread.h"
 
 /*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
 enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };
@@ -545,9 +546,7 @@ static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
 static void *actor_main(void *context)
 {
     tnd_actor_t *self = context;
-    char name[16];
-    snprintf(name, sizeof name, "%.15s", tnd_actor_name(self));
-    pthread_setname_np(pthread_self(), name);
+    tnd_thread_begin(tnd_actor_name(self));
 
     tnd_error_t error = {""};
     tnd_status_t status = run(self, &error);

@@ -13,6 +13,7 @@
 #include "runtime/life/clock.h"
 #include "runtime/life/leader.h"
 #include "runtime/life/note.h"
+#include "runtime/life/thread.h"
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 
@@ -257,7 +258,7 @@ static void tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number, 
 static void *facts_main(void *context)
 {
     tnd_host_t *self = context;
-    pthread_setname_np(pthread_self(), "facts");
+    tnd_thread_begin("facts");
     for (uint32_t s = 0; s < self->shared_count && self->facts_status == TND_OK; s++) {
         shared_t *shared = &self->shared[s];
         const tnd_kind_t *kind = tnd_kind_of(shared->instance->kind);
@@ -873,7 +874,7 @@ static void hear_statistics(tnd_host_t *self)
 static void *host_main(void *context)
 {
     tnd_host_t *self = context;
-    pthread_setname_np(pthread_self(), "control");
+    tnd_thread_begin("control");
     live(self);
     stop_actors(self);
     say_statistics(self);
