@@ -1,0 +1,105 @@
+/*  runtime/life/host_parts.h - what the files of a host share among themselves.
+ *
+ *  host.c has its birth, its loop and its end, host_start.c the barriers of the start, and
+ *  host_control.c what is said by control.  All but what `lock` guards belongs to the host's
+ * thread.
+ */
+#ifndef TND_RUNTIME_LIFE_HOST_PARTS_H
+#define TND_RUNTIME_LIFE_HOST_PARTS_H
+
+#include "runtime/life/host.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/life/leader.h"
+
+enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
+
+/*  Data that an actor's instances on this host share. */
+typedef struct {
+    const tnd_instance_t *instance; /* the first of them */
+    tnd_stream_t stream;
+    void *opened;
+} shared_t;
+
+struct tnd_host {
+    tnd_host_config_t config;
+    const tnd_plan_t *plan;
+    char nonce[48], control[128], text[640];
+    tnd_life_t life; /* of this process in the run */
+    tnd_hub_t *hub;
+    pthread_t thread, facts_thread;
+    bool facts_joined;
+    tnd_pages_t *pages;
+    tnd_leader_t *leader;  /* of the first host */
+    tnd_actor_t **actors;  /* by instance; NULL: not here */
+    tnd_stream_t *streams; /* by chain */
+    shared_t *shared;
+    uint32_t shared_count;
+    tnd_endpoint_t *table; /* where everybody listens */
+    uint32_t table_count;
+    uint8_t *words; /* by instance: inside a work hook elsewhere */
+    tnd_census_t census;
+    uint32_t *violations; /* by host */
+    uint64_t words_due_ns, leader_away_ns;
+    bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
+    bool stranger_said, stuck;
+    uint64_t failed_ns;   /* when it failed here; 0: it has not */
+    tnd_outcome_t failed; /* how */
+    char failure[512];
+    char leader_why[256];     /* it went away */
+    uint64_t booked;          /* steps that the leader told feeders here to be committed */
+    tnd_buffer_t **last_word; /* by chain: the MODEL that feeders here said; NULL: none */
+
+    _Atomic bool drain, stop, noticed, facts_done;
+    bool drain_asked;
+    tnd_status_t facts_status;
+    tnd_error_t facts_error;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    tnd_outcome_t outcome;
+    bool running;
+    char why[512];
+};
+
+static inline bool tnd_host_leads(const tnd_host_t *self)
+{
+    return self->config.host == 0;
+}
+
+/*  How it ended here: the first one counts. */
+void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why);
+bool tnd_host_settled(tnd_host_t *self);
+/*  This host cannot go on: it says so to the leader, then ends. */
+void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why);
+void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
+
+/* --- host_start.c ------------------------------------------------------------------------------
+ */
+
+/*  The actors of this host that have data, each once however many instances it has here. */
+void tnd_host_list_shared(tnd_host_t *self);
+/*  The thread that opens the data. */
+void *tnd_host_read_facts(void *context);
+tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note,
+                                  tnd_error_t *error) TND_CHECKED;
+void tnd_host_make_actors(tnd_host_t *self);
+void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
+/*  Says to the leader what has become true since: facts, endpoints, ready, the wish to end. */
+void tnd_host_make_progress(tnd_host_t *self);
+
+/* --- host_control.c ----------------------------------------------------------------------------
+ */
+
+/*  Sends a control message on towards msg->to; takes the payload. */
+void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry);
+void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number,
+                          tnd_buffer_t *note);
+void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now);
+/*  Tells the others which actors here are inside a work hook; the leader passes on what it heard.
+ */
+void tnd_host_tell_words(tnd_host_t *self, uint64_t now);
+
+#endif

@@ -1,0 +1,233 @@
+/*  runtime/life/host_start.c - how a host comes to run: facts, stream, endpoints, ready. */
+#include "runtime/life/host_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/life/clock.h"
+#include "runtime/life/note.h"
+#include "runtime/life/thread.h"
+
+void *tnd_host_read_facts(void *context)
+{
+    tnd_host_t *self = context;
+    tnd_thread_begin("facts");
+    for (uint32_t s = 0; s < self->shared_count && self->facts_status == TND_OK; s++) {
+        shared_t *shared = &self->shared[s];
+        const tnd_kind_t *kind = tnd_kind_of(shared->instance->kind);
+        shared->stream.chain = shared->instance->chain;
+        self->facts_status =
+            kind->facts(shared->instance, &shared->stream, &shared->opened, &self->facts_error);
+    }
+    atomic_store(&self->facts_done, true);
+    tnd_hub_wake(self->hub);
+    return NULL;
+}
+
+void tnd_host_list_shared(tnd_host_t *self)
+{
+    self->shared = calloc(self->plan->instance_count, sizeof *self->shared);
+    if (self->shared == NULL)
+        abort();
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host != self->config.host || tnd_kind_of(instance->kind)->facts == NULL)
+            continue;
+        bool known = false;
+        for (uint32_t s = 0; s < self->shared_count; s++)
+            known = known || strcmp(self->shared[s].instance->actor, instance->actor) == 0;
+        if (!known)
+            self->shared[self->shared_count++].instance = instance;
+    }
+}
+
+static void say_facts(tnd_host_t *self)
+{
+    if (!atomic_load(&self->facts_done))
+        return;
+    if (!self->facts_joined) {
+        pthread_join(self->facts_thread, NULL);
+        self->facts_joined = true;
+    }
+    if (self->facts_status != TND_OK) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, self->facts_error.text);
+        return;
+    }
+    if (self->shared_count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->facts_said = true;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t s = 0; s < self->shared_count; s++)
+        tnd_stream_write(&self->shared[s].stream, writer.stream);
+    tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+}
+
+tnd_status_t tnd_host_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_error_t *error)
+{
+    stream->lanes = plan->lanes;
+    stream->seed = plan->seed;
+    stream->graph[0] = plan->fingerprint[0];
+    stream->graph[1] = plan->fingerprint[1];
+    stream->rows_max = 1;
+    stream->epochs = 1;
+    stream->fed = stream->read;
+    const char *done = NULL;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->chain != stream->chain || kind->derive == NULL ||
+            (done != NULL && strcmp(done, instance->actor) == 0))
+            continue;
+        done = instance->actor;
+        TND_TRY(kind->derive(instance, stream, error));
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
+{
+    tnd_stream_t *stream = NULL;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        tnd_stream_t said = {0};
+        if (strncmp(line, "stream ", 7) == 0) {
+            TND_TRY(tnd_stream_read(&said, line, error));
+            if (said.chain >= self->plan->chain_count)
+                return tnd_fail(error, "the leader speaks of a chain that is not in the plan");
+            stream = &self->streams[said.chain];
+        }
+        if (stream == NULL)
+            return tnd_fail(error, "the leader's facts of the streams are not understood");
+        TND_TRY(tnd_stream_read(stream, line, error));
+    }
+    /* What this host reads, it has seen itself. */
+    for (uint32_t s = 0; s < self->shared_count; s++)
+        TND_TRY(tnd_stream_agree(&self->shared[s].stream, self->plan->hosts[self->config.host].name,
+                                 &self->streams[self->shared[s].stream.chain],
+                                 self->plan->hosts[0].name, error));
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        TND_TRY(tnd_host_derive(self->plan, &self->streams[c], error));
+    return TND_OK;
+}
+
+void tnd_host_make_actors(tnd_host_t *self)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    for (uint32_t c = 0; tnd_host_leads(self) && c < self->plan->chain_count; c++)
+        if (observer != NULL && observer->stream != NULL)
+            observer->stream(observer->context, &self->streams[c]);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host != self->config.host)
+            continue;
+        tnd_actor_config_t config = {
+            .host = self,
+            .kind = tnd_kind_of(instance->kind),
+            .instance = instance,
+            .stream = &self->streams[instance->chain],
+            .statistics = tnd_pages_at(self->pages, i),
+        };
+        for (uint32_t s = 0; s < self->shared_count; s++)
+            if (strcmp(self->shared[s].instance->actor, instance->actor) == 0)
+                config.shared = self->shared[s].opened;
+        self->actors[i] = tnd_actor_start(&config);
+    }
+}
+
+/*  Whether all actors here have reached `phase`; one that has failed ends the run. */
+static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->actors[i] == NULL)
+            continue;
+        tnd_actor_phase_t is = tnd_actor_phase(self->actors[i]);
+        if (is == TND_ACTOR_FAILED) {
+            snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(self->actors[i]));
+            tnd_host_fail_here(
+                self, tnd_actor_refused(self->actors[i]) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+                self->text);
+        }
+        all = all && is == phase;
+    }
+    return all;
+}
+
+static void say_endpoints(tnd_host_t *self)
+{
+    if (!self->made || self->endpoints_said || !all_in(self, TND_ACTOR_BOUND) ||
+        (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->endpoints_said = true;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
+        uint32_t count =
+            self->actors[i] != NULL ? tnd_actor_endpoints(self->actors[i], endpoints) : 0;
+        for (uint32_t e = 0; e < count; e++)
+            fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %d %s\n", endpoints[e].instance,
+                    endpoints[e].port, (int)endpoints[e].transport, endpoints[e].endpoint);
+    }
+    tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
+}
+
+void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note)
+{
+    if (self->gone || !self->made)
+        return;
+    size_t room = 0;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        if (self->table_count == room) {
+            room = room > 0 ? 2 * room : 64;
+            self->table = realloc(self->table, room * sizeof *self->table);
+            if (self->table == NULL)
+                abort();
+        }
+        tnd_endpoint_t *entry = &self->table[self->table_count];
+        int transport;
+        if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %127s", &entry->instance, &entry->port,
+                   &transport, entry->endpoint) != 4)
+            continue;
+        entry->transport = (tnd_transport_t)transport;
+        self->table_count++;
+    }
+    self->gone = true;
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->actors[i] != NULL)
+            tnd_actor_go(self->actors[i]);
+}
+
+static void say_ready(tnd_host_t *self)
+{
+    if (!self->gone || self->ready_said || !all_in(self, TND_ACTOR_RUNNING) ||
+        (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->ready_said = true;
+    tnd_host_tell_leader(self, TND_MSG_READY, 0, NULL);
+    pthread_mutex_lock(&self->lock);
+    self->running = true;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_make_progress(tnd_host_t *self)
+{
+    say_facts(self);
+    say_endpoints(self);
+    say_ready(self);
+    if (self->ready_said && atomic_exchange(&self->noticed, false))
+        (void)all_in(self, TND_ACTOR_RUNNING);
+    if (atomic_load(&self->drain) && !self->drain_asked &&
+        (tnd_host_leads(self) || self->leader_up)) {
+        self->drain_asked = true;
+        tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
+    }
+    if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_came)
+        tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
+}
