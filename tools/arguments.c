@@ -1,6 +1,7 @@
 /*  tools/arguments.c - reads a command line by what a command takes. */
 #include "tools/arguments.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,35 +9,31 @@
 #include "runtime/graph/diagnostic.h"
 #include "runtime/graph/quantity.h"
 
-typedef enum { FLAG, TEXT, NUMBER, SETTING } type_t;
-
-typedef struct {
-    const char *name, *value, *help;
-    type_t type;
-    size_t offset;
-} argument_t;
-
-static const argument_t arguments[] = {
-    {"--host", "HOST", "this process is HOST of the overlay", TEXT, offsetof(tnd_request_t, host)},
-    {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated", SETTING, 0},
-    {"--data", "DIR", "what ${data} stands for, whatever the files say", TEXT,
+static const tnd_argument_t arguments[] = {
+    {"--host", "HOST", "this process is HOST of the overlay", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, host)},
+    {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
+     TND_ARGUMENT_SETTING, 0},
+    {"--data", "DIR", "what ${data} stands for, whatever the files say", TND_ARGUMENT_TEXT,
      offsetof(tnd_request_t, data)},
-    {"--steps", "N", "ends after N global steps", NUMBER, offsetof(tnd_request_t, steps)},
-    {"--at", "ACTOR", "shows the rows as they leave ACTOR; by default the batcher", TEXT,
-     offsetof(tnd_request_t, at)},
-    {"--replicas", NULL, "shows how each batch is divided among the replicas", FLAG,
+    {"--steps", "N", "ends after N global steps", TND_ARGUMENT_NUMBER,
+     offsetof(tnd_request_t, steps)},
+    {"--at", "ACTOR", "shows the rows as they leave ACTOR; by default the batcher",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, at)},
+    {"--replicas", NULL, "shows how each batch is divided among the replicas", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, replicas)},
-    {"--report", "FILE", "writes the account of the run to FILE, as JSON, when it has ended", TEXT,
-     offsetof(tnd_request_t, report)},
-    {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step", TEXT,
-     offsetof(tnd_request_t, metrics)},
+    {"--report", "FILE", "writes the account of the run to FILE, as JSON, when it has ended",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, report)},
+    {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, metrics)},
     {"--npz", "FILE", "writes the rows to FILE for NumPy: one array a column, _step, _replica",
-     TEXT, offsetof(tnd_request_t, npz)},
-    {"--quiet", NULL, "prints errors only", FLAG, offsetof(tnd_request_t, quiet)},
-    {"--json", NULL, "prints JSON instead of text", FLAG, offsetof(tnd_request_t, json)},
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, npz)},
+    {"--quiet", NULL, "prints errors only", TND_ARGUMENT_FLAG, offsetof(tnd_request_t, quiet)},
+    {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, json)},
 };
 
-static const argument_t *find(const char *name, size_t length)
+static const tnd_argument_t *find(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
         if (strlen(arguments[i].name) == length && strncmp(arguments[i].name, name, length) == 0)
@@ -44,7 +41,14 @@ static const argument_t *find(const char *name, size_t length)
     return NULL;
 }
 
-static bool takes(const tnd_command_t *command, const argument_t *argument)
+const tnd_argument_t *tnd_argument_find(const char *name)
+{
+    const tnd_argument_t *argument = find(name, strlen(name));
+    assert(argument != NULL);
+    return argument;
+}
+
+static bool takes(const tnd_command_t *command, const tnd_argument_t *argument)
 {
     for (size_t i = 0; command->arguments[i] != NULL; i++)
         if (strcmp(command->arguments[i], argument->name) == 0)
@@ -76,26 +80,26 @@ static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t 
     return TND_EXIT_OK;
 }
 
-static int take_value(const tnd_command_t *command, const argument_t *argument, char *text,
+static int take_value(const tnd_command_t *command, const tnd_argument_t *argument, char *text,
                       tnd_setting_t *settings, tnd_request_t *request)
 {
     void *field = (char *)request + argument->offset;
     switch (argument->type) {
-    case FLAG:
+    case TND_ARGUMENT_FLAG:
         *(bool *)field = true;
         break;
-    case TEXT:
+    case TND_ARGUMENT_TEXT:
         if (*text == '\0')
             return tnd_usage_error(command->name, "%s takes %s, not an empty text", argument->name,
                                    argument->value);
         *(const char **)field = text;
         break;
-    case NUMBER:
+    case TND_ARGUMENT_NUMBER:
         if (tnd_quantity_u64(text, field) != TND_QUANTITY_OK || *(uint64_t *)field == 0)
             return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
                                    argument->name, text);
         break;
-    case SETTING:
+    case TND_ARGUMENT_SETTING:
         return take_setting(command, text, settings, request);
     }
     return TND_EXIT_OK;
@@ -127,19 +131,19 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
         }
         char *equals = strchr(word, '=');
         size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-        const argument_t *argument = find(word, length);
+        const tnd_argument_t *argument = find(word, length);
         if (argument == NULL || !takes(command, argument))
             *code_p = refuse_unknown(command, word, length);
-        else if (argument->type == FLAG && equals != NULL)
+        else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
             *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);
-        else if (argument->type != FLAG && equals == NULL && i + 1 == count)
+        else if (argument->type != TND_ARGUMENT_FLAG && equals == NULL && i + 1 == count)
             *code_p =
                 tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
         else
             *code_p = take_value(command, argument,
-                                 argument->type == FLAG ? NULL
-                                 : equals != NULL       ? equals + 1
-                                                        : words[++i],
+                                 argument->type == TND_ARGUMENT_FLAG ? NULL
+                                 : equals != NULL                    ? equals + 1
+                                                                     : words[++i],
                                  settings, request);
     }
     if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
@@ -155,12 +159,12 @@ void tnd_arguments_free(tnd_request_t *request)
 
 void tnd_arguments_help(const tnd_command_t *command)
 {
-    printf("tundish %s %s%s\n\n%s\n", command->name, command->operands,
-           command->arguments[0] != NULL ? " [options]" : "", command->details);
+    printf("tundish %s%s%s%s\n\n%s\n", command->name, *command->operands != '\0' ? " " : "",
+           command->operands, command->arguments[0] != NULL ? " [options]" : "", command->details);
     if (command->arguments[0] != NULL)
         puts("Options:");
     for (size_t i = 0; command->arguments[i] != NULL; i++) {
-        const argument_t *argument = find(command->arguments[i], strlen(command->arguments[i]));
+        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
         char left[48];
         snprintf(left, sizeof left, "%s%s%s", argument->name, argument->value != NULL ? " " : "",
                  argument->value != NULL ? argument->value : "");

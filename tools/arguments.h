@@ -10,6 +10,24 @@
 
 #include "tools/command.h"
 
+typedef enum {
+    TND_ARGUMENT_FLAG,
+    TND_ARGUMENT_TEXT,
+    TND_ARGUMENT_NUMBER, /* from 1 */
+    TND_ARGUMENT_SETTING
+} tnd_argument_type_t;
+
+typedef struct {
+    const char *name;  /* "--set" */
+    const char *value; /* what follows, "KEY=VALUE"; NULL: nothing */
+    const char *help;  /* a sentence */
+    tnd_argument_type_t type;
+    size_t offset; /* of its field in a request */
+} tnd_argument_t;
+
+/*  The option called `name`, which must be in the table. */
+const tnd_argument_t *tnd_argument_find(const char *name);
+
 /*  Reads the `count` words after the command's name.  True: `*request` is filled.  False: there is
  *  nothing more to do, and *code_p is the exit code: help was asked for and printed, or something
  *  is wrong and was said.  Either way tnd_arguments_free ends the request.

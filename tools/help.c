@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/placement.h"
-#include "runtime/registry.h"
 #include "tools/arguments.h"
+#include "tools/json.h"
+#include "tools/reference.h"
 
 static const char general[] =
     "tundish COMMAND [ARGUMENT...]\n"
@@ -24,116 +24,363 @@ static const char codes[] =
     "  78   the topology is wrong, or a file cannot be used when it is opened\n"
     "  130  ended early, as asked by Ctrl-C or a signal\n";
 
-static void print_names(const char *what, const tnd_table_t *(*at)(size_t))
-{
-    printf("  %-11s", what);
-    for (size_t i = 0; at(i) != NULL; i++)
-        printf(" %s", at(i)->name);
-    putchar('\n');
-}
+/*  ------------------------------------------------------------------------------------- lists */
 
-static const tnd_table_t *kind_table(size_t index)
+static void print_commands(void)
 {
     size_t count;
-    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
-    return index < count ? &kinds[index]->table : NULL;
-}
-
-static const tnd_table_t *other_table(size_t index)
-{
-    return index == 0 ? &tnd_settings_table : index == 1 ? &tnd_host_table : NULL;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 }
 
 static void print_general(void)
 {
-    size_t count;
-    const tnd_command_t *const *commands = tnd_commands(&count);
+    const tnd_chapter_t *chapter;
     fputs(general, stdout);
-    for (size_t i = 0; i < count; i++)
-        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    puts("  --version which version this is, and of what it stands on\n\n"
+    print_commands();
+    puts("  --version  which version this is, and of what it stands on\n\n"
          "`tundish help NAME` describes a command, or what a topology file can say about one of");
-    print_names("kinds", kind_table);
-    print_names("sources", tnd_registry_source_table);
-    print_names("operations", tnd_registry_op_table);
-    print_names("others", other_table);
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        printf("  %-11s", chapter->name);
+        for (size_t i = 0; chapter->at(i) != NULL; i++)
+            printf(" %s", chapter->at(i)->name);
+        putchar('\n');
+    }
+    puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
+         "kinds`,\n"
+         "`sources`, `ops` and `commands` list with a sentence each.");
     fputs(codes, stdout);
 }
 
-static const char *role_name(tnd_option_role_t role)
+static void print_chapter(const tnd_chapter_t *chapter)
 {
-    switch (role) {
-    case TND_ROLE_GRAPH:
-        return "graph";
-    case TND_ROLE_PLACE:
-        return "place";
-    case TND_ROLE_SECURE:
-        return "secure";
-    case TND_ROLE_TUNE:
-        return "tune";
-    case TND_ROLE_ALL:
-        break;
-    }
-    return "";
+    printf("%s - %s\n\n", chapter->name, chapter->title);
+    for (size_t i = 0; chapter->at(i) != NULL; i++)
+        printf("  %-13s %s\n", chapter->at(i)->name, chapter->at(i)->help);
+    printf("\n`tundish help %s` says more of one.\n", chapter->at(0)->name);
 }
 
-static void print_table(const char *what, const tnd_table_t *table)
+/*  ------------------------------------------------------------------------------------ tables */
+
+static void print_default(const tnd_option_t *option)
 {
-    tnd_arena_t *arena = tnd_arena_new();
-    printf("%s (%s): %s\n", table->name, what, table->help != NULL ? table->help : "");
+    if (option->fallback == NULL)
+        printf("%s\n", tnd_reference_is_any(option) ? "" : " (required)");
+    else if (*option->fallback != '\0')
+        printf(" (default %s)\n", option->fallback);
+    else
+        putchar('\n');
+}
+
+/*  The options of a table; `prefix` stands before each name: "step." */
+static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const char *prefix)
+{
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        bool any = strcmp(option->name, "*") == 0;
-        printf("\n  %s: %s\n      %s", any ? "NAME" : option->name,
-               tnd_option_expects(arena, option), option->help != NULL ? option->help : "");
-        if (option->fallback == NULL)
-            printf("%s\n", any ? "" : " (required)");
-        else if (*option->fallback != '\0')
-            printf(" (default %s)\n", option->fallback);
-        else
-            putchar('\n');
-        printf("      role: %s\n", role_name(option->role));
+        printf("\n  %s%s: %s\n      %s", prefix,
+               tnd_reference_is_any(option) ? "NAME" : option->name,
+               tnd_option_expects(arena, option), option->help);
+        print_default(option);
+        printf("      role: %s\n", tnd_reference_role(option->role));
+        if (option->type == TND_OPTION_TABLE)
+            print_options(arena, option->parts(0),
+                          tnd_arena_format(arena, "%s%s.", prefix, option->name));
+    }
+}
+
+static void print_table(const tnd_chapter_t *chapter, const tnd_table_t *table)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    const char *facts = tnd_reference_facts(arena, chapter, table);
+    printf("%s (%s): %s\n", table->name, chapter->one, table->help);
+    if (*facts != '\0')
+        puts(facts);
+    if (table->option_count == 0)
+        puts("\n  It has no options.");
+    print_options(arena, table, "");
+    tnd_arena_destroy(&arena);
+}
+
+/*  One option in full: `name` is how it was asked for, "feeder.step.plugin". */
+static void print_option(const char *name, const tnd_option_t *option)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("%s: %s\n  %s", name, tnd_option_expects(arena, option), option->help);
+    print_default(option);
+    printf("  role: %s - %s\n", tnd_reference_role(option->role),
+           tnd_reference_role_meaning(option->role));
+    if (option->type == TND_OPTION_TABLE) {
+        print_options(arena, option->parts(0), "");
+    } else if (option->parts != NULL) {
+        putchar('\n');
+        for (size_t i = 0; option->parts(i) != NULL; i++)
+            printf("  %-13s %s\n", option->parts(i)->name, option->parts(i)->help);
     }
     tnd_arena_destroy(&arena);
 }
 
-static bool print_part(const char *what, const tnd_table_t *(*at)(size_t), const char *name)
+/*  -------------------------------------------------------------------------------------- JSON */
+
+static void print_option_json(const tnd_option_t *option)
 {
-    for (size_t i = 0; at(i) != NULL; i++)
-        if (strcmp(at(i)->name, name) == 0) {
-            print_table(what, at(i));
-            return true;
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("{\"name\":");
+    tnd_json_text(stdout, option->name);
+    printf(",\"type\":\"%s\",\"role\":\"%s\",\"required\":%s,\"default\":",
+           tnd_reference_type(option->type), tnd_reference_role(option->role),
+           option->fallback == NULL && !tnd_reference_is_any(option) ? "true" : "false");
+    tnd_json_text(stdout,
+                  option->fallback != NULL && *option->fallback != '\0' ? option->fallback : NULL);
+    printf(",\"unit\":");
+    tnd_json_text(stdout, option->unit);
+    printf(",\"range\":");
+    tnd_json_text(stdout, option->range);
+    printf(",\"choices\":");
+    tnd_json_text(stdout, option->choices);
+    printf(",\"expects\":");
+    tnd_json_text(stdout, tnd_option_expects(arena, option));
+    printf(",\"help\":");
+    tnd_json_text(stdout, option->help);
+    if (option->type == TND_OPTION_TABLE) {
+        const tnd_table_t *table = option->parts(0);
+        printf(",\"options\":[");
+        for (size_t i = 0; i < table->option_count; i++) {
+            fputs(i > 0 ? "," : "", stdout);
+            print_option_json(&table->options[i]);
         }
-    return false;
+        putchar(']');
+    }
+    putchar('}');
+    tnd_arena_destroy(&arena);
+}
+
+static void print_table_json(const tnd_chapter_t *chapter, const tnd_table_t *table)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("{\"name\":\"%s\",\"is\":\"%s\",\"help\":", table->name, chapter->one);
+    tnd_json_text(stdout, table->help);
+    printf(",\"facts\":");
+    tnd_json_text(stdout, tnd_reference_facts(arena, chapter, table));
+    printf(",\"options\":[");
+    for (size_t i = 0; i < table->option_count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_option_json(&table->options[i]);
+    }
+    fputs("]}", stdout);
+    tnd_arena_destroy(&arena);
+}
+
+static void print_command_json(const tnd_command_t *command)
+{
+    printf("{\"name\":\"%s\",\"is\":\"command\",\"operands\":\"%s\",\"help\":", command->name,
+           command->operands);
+    tnd_json_text(stdout, command->summary);
+    printf(",\"options\":[");
+    for (size_t i = 0; command->arguments[i] != NULL; i++) {
+        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
+        printf("%s{\"name\":\"%s\",\"value\":", i > 0 ? "," : "", argument->name);
+        tnd_json_text(stdout, argument->value);
+        printf(",\"help\":");
+        tnd_json_text(stdout, argument->help);
+        putchar('}');
+    }
+    printf("],\"details\":");
+    tnd_json_text(stdout, command->details);
+    printf(",\"codes\":");
+    tnd_json_text(stdout, command->codes);
+    putchar('}');
+}
+
+static void print_commands_json(void)
+{
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    printf("\"commands\":[");
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_command_json(commands[i]);
+    }
+    putchar(']');
+}
+
+static void print_chapter_json(const tnd_chapter_t *chapter)
+{
+    printf("\"%s\":[", chapter->name);
+    for (size_t i = 0; chapter->at(i) != NULL; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_table_json(chapter, chapter->at(i));
+    }
+    putchar(']');
+}
+
+static void print_general_json(void)
+{
+    const tnd_chapter_t *chapter;
+    putchar('{');
+    print_commands_json();
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        putchar(',');
+        print_chapter_json(chapter);
+    }
+    puts("}");
+}
+
+/*  ---------------------------------------------------------------------------------- one name */
+
+/*  A list, "kinds" or "commands".  False: it is none. */
+static bool show_list(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter = tnd_reference_chapter_find(name);
+    bool commands = strcmp(name, "commands") == 0;
+    if (!commands && chapter == NULL)
+        return false;
+    fputs(json ? "{" : "", stdout);
+    if (commands && json)
+        print_commands_json();
+    else if (commands)
+        print_commands();
+    else if (json)
+        print_chapter_json(chapter);
+    else
+        print_chapter(chapter);
+    fputs(json ? "}\n" : "", stdout);
+    return true;
+}
+
+/*  Everything that is called so: a name may be that of a command and of an operation. */
+static bool show_things(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter;
+    const tnd_command_t *command = tnd_command_find(name);
+    size_t shown = 0;
+    if (command != NULL) {
+        shown++;
+        if (json)
+            print_command_json(command);
+        else
+            tnd_arguments_help(command);
+    }
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        const tnd_table_t *table = tnd_reference_find(chapter, name);
+        if (table == NULL)
+            continue;
+        fputs(shown++ > 0 ? "\n" : "", stdout);
+        if (json)
+            print_table_json(chapter, table);
+        else
+            print_table(chapter, table);
+    }
+    fputs(json && shown > 0 ? "\n" : "", stdout);
+    return shown > 0;
+}
+
+/*  The option of a table that `path` leads to, "step.plugin"; NULL after offering what is near. */
+static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_nearest_t *nearest)
+{
+    size_t size = strcspn(path, ".");
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        const char *name = tnd_reference_is_any(option) ? "NAME" : option->name;
+        if (strlen(name) == size && memcmp(name, path, size) == 0) {
+            if (path[size] == '\0')
+                return option;
+            return option->type == TND_OPTION_TABLE
+                       ? walk(option->parts(0), path + size + 1, nearest)
+                       : NULL;
+        }
+        if (path[size] == '\0') {
+            nearest->word = path;
+            tnd_nearest_offer(nearest, name);
+        }
+    }
+    return NULL;
+}
+
+static int show_option(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter;
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_nearest_t nearest = {0};
+    size_t shown = 0;
+    bool known = false;
+    const char *thing = tnd_arena_text(arena, name, strcspn(name, "."));
+    const char *key = strchr(name, '.') + 1;
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        const tnd_table_t *table = tnd_reference_find(chapter, thing);
+        const tnd_option_t *option = table != NULL ? walk(table, key, &nearest) : NULL;
+        known = known || table != NULL;
+        if (option == NULL)
+            continue;
+        fputs(shown++ > 0 ? "\n" : "", stdout);
+        if (json)
+            print_option_json(option);
+        else
+            print_option(name, option);
+    }
+    fputs(json && shown > 0 ? "\n" : "", stdout);
+    int code = TND_EXIT_OK;
+    if (shown == 0 && !known)
+        code = tnd_usage_error("help", "there is no kind, source or operation '%s'", thing);
+    else if (shown == 0 && nearest.best != NULL)
+        code = tnd_usage_error("help", "'%s' has no option '%s'; did you mean '%s'?", thing, key,
+                               nearest.best);
+    else if (shown == 0)
+        code = tnd_usage_error("help", "'%s' has no option '%s'", thing, key);
+    tnd_arena_destroy(&arena);
+    return code;
+}
+
+static int refuse(const char *name)
+{
+    size_t count;
+    const tnd_chapter_t *chapter;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    tnd_nearest_t nearest = {.word = name};
+    tnd_nearest_offer(&nearest, "commands");
+    for (size_t i = 0; i < count; i++)
+        tnd_nearest_offer(&nearest, commands[i]->name);
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        tnd_nearest_offer(&nearest, chapter->name);
+        if (chapter->other != NULL)
+            tnd_nearest_offer(&nearest, chapter->other);
+        for (size_t i = 0; chapter->at(i) != NULL; i++)
+            tnd_nearest_offer(&nearest, chapter->at(i)->name);
+    }
+    if (nearest.best != NULL)
+        return tnd_usage_error(
+            "help", "there is no command, kind, source or operation '%s'; did you mean '%s'?", name,
+            nearest.best);
+    return tnd_usage_error("help", "there is no command, kind, source or operation '%s'", name);
 }
 
 static int help(const tnd_request_t *request)
 {
-    if (request->file_count == 0) {
-        print_general();
-        return TND_EXIT_OK;
-    }
-    const char *name = request->files[0];
-    const tnd_command_t *command = tnd_command_find(name);
     if (request->file_count > 1)
         return tnd_usage_error("help", "one name, not %zu", request->file_count);
-    if (command != NULL)
-        tnd_arguments_help(command);
-    else if (!print_part("kind", kind_table, name) &&
-             !print_part("source", tnd_registry_source_table, name) &&
-             !print_part("operation", tnd_registry_op_table, name) &&
-             !print_part("part of a topology", other_table, name))
-        return tnd_usage_error("help", "there is no command, kind, source or operation '%s'", name);
+    const char *name = request->file_count == 1 ? request->files[0] : NULL;
+    if (name == NULL && request->json)
+        print_general_json();
+    else if (name == NULL)
+        print_general();
+    else if (strchr(name, '.') != NULL)
+        return show_option(name, request->json);
+    else if (!show_list(name, request->json) && !show_things(name, request->json))
+        return refuse(name);
     return TND_EXIT_OK;
 }
 
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
-    .operands = "[NAME]",
-    .summary = "describes a command, a kind of actor, a source or an operation",
-    .arguments = (const char *const[]){NULL},
-    .details = "Without a name it lists all there are.\n",
+    .operands = "[NAME | NAME.KEY]",
+    .summary = "describes a command, a kind of actor, a source, an operation or an option",
+    .arguments = (const char *const[]){"--json", NULL},
+    .details =
+        "Without a name it lists all there are; `kinds`, `sources`, `ops` and `commands` list "
+        "with\n"
+        "a sentence each; `topology` and `host` are the top level of a file and its hosts.\n"
+        "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n",
     .codes = "  0   printed\n  2   there is no such thing\n",
     .run = help,
 };

@@ -43,7 +43,7 @@ static const tnd_option_t settings_options[] = {
     {.name = "tundish",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_TUNE,
-     .fallback = "0",
+     .range = "1..",
      .offset = offsetof(tnd_settings_t, version),
      .help = "the version of this language: 1"},
     {.name = "name",
@@ -75,7 +75,6 @@ static const tnd_option_t settings_options[] = {
     {.name = "actors",
      .type = TND_OPTION_MAP,
      .role = TND_ROLE_PLACE,
-     .fallback = "",
      .offset = offsetof(tnd_settings_t, actors),
      .help = "the actors, `NAME: {kind: KIND, options}`"},
     {.name = "links",
@@ -833,13 +832,36 @@ static void compute_fingerprint(tnd_topology_t *self)
 
 /*  -------------------------------------------------------------------------------- all together */
 
+/*  The tree with the keys that every topology has: where they are missing this is said elsewhere,
+ * in words of its own.
+ */
+static const tnd_value_t *completed(const resolver_t *self, const tnd_value_t *root)
+{
+    if (root->type != TND_VALUE_MAP && root->type != TND_VALUE_NULL)
+        return root;
+    tnd_arena_t *arena = self->context->arena;
+    tnd_value_t *whole = tnd_value_map(arena, root->mark);
+    for (size_t i = 0; i < root->count; i++)
+        tnd_value_put(arena, whole, root->entries[i].key, root->entries[i].mark,
+                      root->entries[i].value);
+    const tnd_value_t *version = tnd_value_get(root, "tundish");
+    const tnd_value_t *actors = tnd_value_get(root, "actors");
+    if (version == NULL || version->type == TND_VALUE_NULL)
+        tnd_value_put(arena, whole, "tundish", root->mark,
+                      tnd_value_scalar(arena, root->mark, "1"));
+    if (actors == NULL || actors->type == TND_VALUE_NULL)
+        tnd_value_put(arena, whole, "actors", root->mark, tnd_value_map(arena, root->mark));
+    return whole;
+}
+
 static bool check_version(resolver_t *self, const tnd_value_t *root, const tnd_settings_t *settings)
 {
     const tnd_value_t *version = tnd_value_get(root, "tundish");
     tnd_mark_t mark = version != NULL ? version->mark : root->mark;
-    if (settings != NULL && settings->version == 1)
+    bool missing = version == NULL || version->type == TND_VALUE_NULL;
+    if (!missing && settings != NULL && settings->version == 1)
         return true;
-    if (version == NULL)
+    if (missing)
         tnd_diagnostics_add(diagnostics_of(self), TND_T022_VERSION, mark,
                             "this does not say which version of the language it is written in");
     else if (settings != NULL)
@@ -858,8 +880,8 @@ const tnd_topology_t *tnd_topology_resolve(const tnd_options_context_t *context,
     tnd_topology_t *topology = tnd_arena_take(context->arena, sizeof *topology);
     resolver_t self = {.context = context, .topology = topology, .open_ended = open_ended};
     size_t errors = tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR);
-    const tnd_settings_t *settings =
-        tnd_options_parse(context, &tnd_settings_table, root, "a topology", root->mark);
+    const tnd_settings_t *settings = tnd_options_parse(
+        context, &tnd_settings_table, completed(&self, root), "a topology", root->mark);
     if (root->type == TND_VALUE_MAP || root->type == TND_VALUE_NULL)
         (void)check_version(&self, root, settings);
     const tnd_value_t *actors = tnd_value_get(root, "actors");
