@@ -152,6 +152,63 @@ static tnd_status_t open_plugin(feeder_t *feeder, const tnd_plan_t *plan, tnd_er
     return status;
 }
 
+/*  The device that carries a replica. */
+static const char *device_of(const tnd_plan_t *plan, const tnd_instance_t *own, uint32_t replica)
+{
+    return plan->hosts[own->host].devices[plan->chains[own->chain].carriers[replica].device];
+}
+
+static void check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
+                          tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    const char *before = NULL;
+    for (uint32_t i = 0; i < own->replica_count; i++) {
+        const char *device = device_of(plan, own, own->replica_first + i);
+        if (device == before)
+            continue;
+        before = device;
+        if (tnd_device_check(device, &error) != TND_OK)
+            tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
+                                tnd_topology_place(plan->topology, device, own->written->mark),
+                                "%s: %s", own->actor, error.text);
+    }
+}
+
+/*  The step whose models an instance uses: its own, or that of the feeder that it comes after. */
+static const tnd_step_options_t *step_of(const tnd_instance_t *own, const tnd_plan_t *plan)
+{
+    const tnd_feeder_options_t *options = own->options;
+    for (uint32_t i = 0; options->after != NULL && i < plan->instance_count; i++)
+        if (strcmp(plan->instances[i].actor, options->after) == 0)
+            return ((const tnd_feeder_options_t *)plan->instances[i].options)->step;
+    return options->step;
+}
+
+static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
+                         tnd_diagnostics_t *diagnostics)
+{
+    const tnd_feeder_options_t *options = own->options;
+    const tnd_step_options_t *step = step_of(own, plan);
+    tnd_error_t error;
+    if (own->written == NULL)
+        return;
+    check_devices(own, plan, diagnostics);
+    if (step == NULL)
+        return;
+    tnd_models_config_t config = {.plugin = step->plugin, .folder = plan->directory};
+    bool evaluates = options->after != NULL;
+    /* That the plugin itself is not there is told where it is named. */
+    if (evaluates && tnd_models_check(&config, false, &error) != TND_OK)
+        return;
+    if (tnd_models_check(&config, evaluates, &error) == TND_OK)
+        return;
+    const char *named = evaluates ? options->after : step->plugin;
+    tnd_diagnostics_add(diagnostics, TND_T063_PLUGIN,
+                        tnd_topology_place(plan->topology, named, own->written->mark), "%s: %s",
+                        own->actor, error.text);
+}
+
 static void wake(void *context);
 
 static void make_machine(feeder_t *feeder, tnd_actor_t *self)
@@ -183,8 +240,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
     if (feeder->devices == NULL)
         abort();
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
-        feeder->devices[i] = plan->hosts[feeder->own->host]
-                                 .devices[chain->carriers[feeder->own->replica_first + i].device];
+        feeder->devices[i] = device_of(plan, feeder->own, feeder->own->replica_first + i);
     feeder->rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
                                       chain->replicas, 0);
     tnd_crew_config_t config = {
@@ -706,6 +762,7 @@ static void feeder_release(void *state)
 const tnd_kind_t tnd_kind_feeder = {
     .spec = &tnd_kind_feeder_spec,
     .state_bytes = sizeof(feeder_t),
+    .check = feeder_check,
     .init = feeder_init,
     .arrive = feeder_arrive,
     .work = feeder_work,

@@ -59,6 +59,7 @@ static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *s
     tnd_status_t status =
         opened->source->open(opened->state, options->source.options, &opened->facts, error);
     if (status != TND_OK) {
+        error->about = options->source.value;
         free(opened->state);
         free(opened);
         return status;

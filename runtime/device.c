@@ -30,13 +30,14 @@ static const tnd_device_ops_t *find(const char *name, size_t length)
     return NULL;
 }
 
-tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name, tnd_error_t *error)
+/*  The kind and the number that a name means, if this machine has that one. */
+static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, uint32_t *ordinal_p,
+                            tnd_error_t *error)
 {
     const char *colon = strchr(name, ':');
     const tnd_device_ops_t *ops = find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
     char *end = NULL;
     unsigned long ordinal = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
-    *self_p = NULL;
     if (ops == NULL || (colon != NULL && (colon[1] < '0' || colon[1] > '9' || *end != '\0')))
         return unknown(name, error);
     char why[256] = "";
@@ -46,7 +47,25 @@ tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name, tnd_error_
     if (ordinal >= count)
         return tnd_fail(error, "device %s is not there: this machine has %" PRIu32 " of that kind",
                         name, count);
-    return ops->open(self_p, (uint32_t)ordinal, error);
+    *ops_p = ops;
+    *ordinal_p = (uint32_t)ordinal;
+    return TND_OK;
+}
+
+tnd_status_t tnd_device_check(const char *name, tnd_error_t *error)
+{
+    const tnd_device_ops_t *ops;
+    uint32_t ordinal;
+    return resolve(name, &ops, &ordinal, error);
+}
+
+tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name, tnd_error_t *error)
+{
+    const tnd_device_ops_t *ops;
+    uint32_t ordinal;
+    *self_p = NULL;
+    TND_TRY(resolve(name, &ops, &ordinal, error));
+    return ops->open(self_p, ordinal, error);
 }
 
 void tnd_device_close(tnd_device_t **self_p)

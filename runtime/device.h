@@ -55,6 +55,9 @@ struct tnd_device {
 /*  The devices of this build; defined with their list. */
 const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p);
 
+/*  TND_FAILED: there is no such device, as tnd_device_open says; none is opened. */
+tnd_status_t tnd_device_check(const char *name, tnd_error_t *error) TND_CHECKED;
+
 /*  Opens a device by name: "cpu:1", or "cpu" for the first.  TND_FAILED: there is no such kind, or
  *  this machine lacks it.
  */

@@ -28,6 +28,11 @@ typedef struct tnd_kind {
                           tnd_error_t *error);
     /*  Closes what `facts` opened, once all instances are gone. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
+    /*  Whether this machine has what the instance needs beside data: plugins, devices.  Before the
+     *  start, on a thread of its own; reports all that is missing.  NULL: it needs nothing.
+     */
+    void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
+                  tnd_diagnostics_t *diagnostics);
     /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
      *  every host, with the same outcome.  NULL: nothing.
      */

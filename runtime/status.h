@@ -44,6 +44,7 @@ const char *tnd_status_name(tnd_status_t status);
  */
 typedef struct {
     char text[512];
+    const void *about; /* the value of the topology that it is about; NULL: not said */
 } tnd_error_t;
 
 /*  Writes the text, cut at its end if it is too long, and returns TND_FAILED, so that a failing
@@ -51,5 +52,9 @@ typedef struct {
  */
 tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*  The same, about a value of the topology (tnd_value_t), which must outlive the error. */
+tnd_status_t tnd_fail_about(tnd_error_t *error, const void *value, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

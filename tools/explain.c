@@ -282,15 +282,16 @@ static void print_json(const tnd_plan_t *plan, const tnd_survey_t *survey)
 static int explain(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
-    if (!tnd_load_check(graph)) {
+    if (tnd_graph_check(graph) != TND_OK) {
+        tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
         tnd_graph_destroy(&graph);
         return TND_EXIT_TOPOLOGY;
     }
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_survey_t survey;
-    tnd_survey_make(&survey, plan);
-    for (uint32_t e = 0; e < survey.error_count; e++)
-        tnd_complain("explain", "warning: %s", survey.errors[e].text);
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
+    tnd_survey_make(&survey, plan, diagnostics);
+    tnd_diagnostics_print(diagnostics, stderr);
     if (request->json)
         print_json(plan, &survey);
     else

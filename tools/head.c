@@ -87,9 +87,11 @@ static int look(head_t *head)
     if (failed) {
         /* The feed knows that it failed before the session has settled why. */
         (void)tnd_session_wait(head->session);
-        if (tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE)
+        bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
+        if (unusable)
             code = TND_EXIT_TOPOLOGY;
-        tnd_complain("head", "%s", tnd_session_error(head->session));
+        if (!unusable || !tnd_load_tell(head->session))
+            tnd_complain("head", "%s", tnd_session_error(head->session));
     }
     (void)tnd_session_destroy(&head->session);
     return code;

@@ -27,6 +27,13 @@ bool tnd_load_check(tnd_graph_t *graph)
     return good;
 }
 
+bool tnd_load_tell(const tnd_session_t *session)
+{
+    const tnd_diagnostics_t *diagnostics = tnd_session_diagnostics(session);
+    tnd_diagnostics_print(diagnostics, stderr);
+    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0;
+}
+
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p)
 {
     char names[512] = "";

@@ -6,6 +6,7 @@
 #define TUNDISH_TOOLS_LOAD_H
 
 #include "runtime/graph/graph.h"
+#include "runtime/life/session.h"
 #include "tools/command.h"
 
 /*  Reads the request's files, lays its settings on them and gives it its purpose: `host` and
@@ -16,6 +17,10 @@ tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool
 
 /*  Checks it; prints what was found on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);
+
+/*  Prints on stderr what was wrong here before the session began, with places.  False: nothing was.
+ */
+bool tnd_load_tell(const tnd_session_t *session);
 
 /*  The index of the host called `name`, NULL: the only one.  False after saying what is wrong. */
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p);

@@ -137,26 +137,28 @@ void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
         threads);
 }
 
-tnd_status_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
-                              tnd_error_t *error)
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
+                      tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
+    const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
     if (of->memory == 0)
-        return TND_OK;
+        return;
     tnd_memory_t sum;
     tnd_memory_sum(&sum, plan, host, survey);
     const tnd_memory_term_t *most = &sum.terms[0];
     for (uint32_t t = 1; t < sum.term_count; t++)
         most = sum.terms[t].bytes > most->bytes ? &sum.terms[t] : most;
-    tnd_status_t status = TND_OK;
-    if (sum.bytes > of->memory)
-        status = tnd_fail(error,
-                          "host %s may need %.1f MiB, `memory:` allows %.1f MiB; most of it, %.1f "
-                          "MiB, is for %s (%s): see tundish explain",
-                          of->name, (double)sum.bytes / MIB, (double)of->memory / MIB,
-                          (double)most->bytes / MIB, most->actor, most->what);
+    if (sum.bytes > of->memory) {
+        tnd_diagnostics_add(diagnostics, TND_T065_MEMORY,
+                            budget != NULL ? budget->mark : (tnd_mark_t){0},
+                            "host %s may need %.1f MiB, `memory:` allows %.1f MiB; most of it, "
+                            "%.1f MiB, is for %s (%s)",
+                            of->name, (double)sum.bytes / MIB, (double)of->memory / MIB,
+                            (double)most->bytes / MIB, most->actor, most->what);
+        tnd_diagnostics_help(diagnostics, "`tundish explain` shows what takes how much");
+    }
     tnd_memory_free(&sum);
-    return status;
 }
 
 void tnd_memory_free(tnd_memory_t *self)

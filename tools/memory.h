@@ -26,11 +26,11 @@ typedef struct {
 
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_survey_t *survey);
-/*  TND_FAILED: the host's part may take more than its `memory:` allows; the text says how much and
- *  by what most.
+/*  Reports it if the host's part may take more than its `memory:` allows: how much, and by what
+ *  most.
  */
-tnd_status_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
-                              tnd_error_t *error) TND_CHECKED;
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
+                      tnd_diagnostics_t *diagnostics);
 void tnd_memory_free(tnd_memory_t *self);
 
 #endif

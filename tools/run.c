@@ -179,6 +179,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
     int code = code_of(outcome);
     char why[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    tnd_progress_clear(&run->progress);
+    bool told = outcome == TND_OUTCOME_UNUSABLE && tnd_load_tell(run->session);
     pthread_mutex_lock(&run->lock);
     run->over = true;
     pthread_mutex_unlock(&run->lock);
@@ -187,7 +189,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_signals_end(&signals);
     tnd_crash_disarm();
     tnd_progress_clear(&run->progress);
-    if (code != TND_EXIT_OK && why[0] != '\0')
+    if (code != TND_EXIT_OK && why[0] != '\0' && !told)
         tnd_complain("run", "%s", why);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
@@ -203,13 +205,15 @@ static bool fits(const run_t *run)
     if (run->plan->hosts[run->host].memory == 0)
         return true;
     tnd_survey_t survey;
-    tnd_error_t error;
-    tnd_survey_make(&survey, run->plan);
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_diagnostics_t *memory = tnd_diagnostics_new(arena);
     /* Data that cannot be used is told by the run itself. */
-    bool fit = tnd_memory_check(run->plan, run->host, &survey, &error) == TND_OK;
-    if (!fit)
-        tnd_complain("run", "%s", error.text);
+    tnd_survey_make(&survey, run->plan, tnd_diagnostics_new(arena));
+    tnd_memory_check(run->plan, run->host, &survey, memory);
+    bool fit = tnd_diagnostics_count(memory, TND_SEVERITY_ERROR) == 0;
+    tnd_diagnostics_print(memory, stderr);
     tnd_survey_destroy(&survey);
+    tnd_arena_destroy(&arena);
     return fit;
 }
 

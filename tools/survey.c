@@ -1,77 +1,56 @@
-/*  tools/survey.c - what can be known of a plan's data on this machine, before any start. */
+/*  tools/survey.c - what can be known of a plan on this machine, before any start. */
 #include "tools/survey.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "runtime/kind.h"
-#include "runtime/life/host.h"
+#include "runtime/life/stock.h"
 #include "tools/machine.h"
 
-/*  Whether an instance before this one is the same actor on the same host: its data is the same. */
-static bool seen(const tnd_plan_t *plan, uint32_t index)
+/*  Takes what a host of this machine says of a chain; two of them must say the same. */
+static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_stock_data_t *data,
+                       tnd_diagnostics_t *diagnostics)
 {
-    const tnd_instance_t *instance = &plan->instances[index];
-    for (uint32_t i = 0; i < index; i++)
-        if (plan->instances[i].host == instance->host &&
-            strcmp(plan->instances[i].actor, instance->actor) == 0)
-            return true;
-    return false;
-}
-
-static void open_data(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_instance_t *instance)
-{
-    const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-    tnd_error_t *error = &self->errors[self->error_count];
-    tnd_survey_chain_t *chain = &self->chains[instance->chain];
-    tnd_stream_t stream = {.chain = instance->chain};
-    void *shared = NULL;
-    tnd_status_t status = kind->facts(instance, &stream, &shared, error);
-    if (status == TND_OK) {
-        kind->unshare(instance, shared);
-        if (chain->known)
-            status = tnd_stream_agree(&chain->stream, "one host", &stream,
-                                      plan->hosts[instance->host].name, error);
-        else
-            chain->stream = stream;
-    }
-    if (status != TND_OK) {
-        self->error_count++;
+    tnd_survey_chain_t *chain = &self->chains[data->stream.chain];
+    tnd_error_t error;
+    if (!data->open)
         return;
-    }
+    if (!chain->known)
+        chain->stream = data->stream;
+    else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
+                              plan->hosts[data->instance->host].name, &error) != TND_OK)
+        tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
     chain->known = true;
 }
 
-void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan)
+void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
 {
     self->chains = calloc(plan->chain_count, sizeof *self->chains);
     self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
-    self->errors = calloc(plan->instance_count + plan->chain_count + plan->host_count + 1,
-                          sizeof *self->errors);
-    self->await_count = self->error_count = 0;
-    if (self->chains == NULL || self->awaits == NULL || self->errors == NULL)
+    self->await_count = 0;
+    if (self->chains == NULL || self->awaits == NULL)
         abort();
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        if (tnd_kind_of(instance->kind)->facts == NULL || seen(plan, i))
-            continue;
-        if (tnd_machine_has(plan->hosts[instance->host].address))
-            open_data(self, plan, instance);
-        else
-            self->awaits[self->await_count++] = (tnd_survey_await_t){
-                .host = plan->hosts[instance->host].name, .actor = instance->actor};
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_stock_t stock;
+        bool here = tnd_machine_has(plan->hosts[h].address);
+        tnd_stock_list(&stock, plan, h);
+        if (here)
+            (void)tnd_stock_open(&stock, diagnostics);
+        for (uint32_t s = 0; s < stock.count; s++) {
+            if (here)
+                take_facts(self, plan, &stock.data[s], diagnostics);
+            else
+                self->awaits[self->await_count++] = (tnd_survey_await_t){
+                    .host = plan->hosts[h].name, .actor = stock.data[s].instance->actor};
+        }
+        tnd_stock_close(&stock);
     }
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        if (self->chains[c].known && tnd_host_derive(plan, &self->chains[c].stream,
-                                                     &self->errors[self->error_count]) != TND_OK) {
-            self->error_count++;
-            self->chains[c].known = false;
-        }
+        if (self->chains[c].known)
+            self->chains[c].known = tnd_stock_derive(plan, &self->chains[c].stream, diagnostics);
 }
 
 void tnd_survey_destroy(tnd_survey_t *self)
 {
     free(self->chains);
     free(self->awaits);
-    free(self->errors);
 }

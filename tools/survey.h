@@ -1,7 +1,7 @@
-/*  tools/survey.h - what can be known of a plan's data on this machine, before any start.
+/*  tools/survey.h - what can be known of a plan on this machine, before any start.
  *
- *  Opens the sources of the hosts that are this machine, as a run would, and derives the schemas
- *  along each chain.  What other hosts have awaits them.
+ *  Opens the sources of the hosts that are this machine, as a run would, looks for their plugins
+ * and devices, and derives the schemas along each chain.  What other hosts have awaits them.
  *
  *  Ownership: the caller's, to tnd_survey_destroy; the plan must outlive it.  Threads: one.
  */
@@ -25,12 +25,10 @@ typedef struct {
     tnd_survey_chain_t *chains; /* as in the plan */
     tnd_survey_await_t *awaits;
     uint32_t await_count;
-    tnd_error_t *errors; /* data that cannot be used, operations that do not fit it; room for one
-                          * more a host */
-    uint32_t error_count;
 } tnd_survey_t;
 
-void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan);
+/*  Reports what is missing or does not fit. */
+void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics);
 void tnd_survey_destroy(tnd_survey_t *self);
 
 #endif

@@ -84,15 +84,17 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
     if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
         free(stage->state);
-        return tnd_fail(error, "operation %zu, `%s`: %s", index + 1, part->table->name, why.text);
+        return tnd_fail_about(error, part->value, "operation %zu, `%s`: %s", index + 1,
+                              part->table->name, why.text);
     }
     self->count++;
     self->caps |= stage->op->spec->caps;
     stage->schema = facts->schema;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
     if (rows_max > EXPANSION_MAX)
-        return tnd_fail(error, "operation %zu, `%s`: one row may become %llu; at most %d",
-                        index + 1, part->table->name, (unsigned long long)rows_max, EXPANSION_MAX);
+        return tnd_fail_about(error, part->value,
+                              "operation %zu, `%s`: one row may become %llu; at most %d", index + 1,
+                              part->table->name, (unsigned long long)rows_max, EXPANSION_MAX);
     stage->rows_max = (uint32_t)rows_max;
     return TND_OK;
 }

@@ -36,11 +36,16 @@ tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *i
 {
     char text[256];
     int index = tnd_schema_find(in, column);
-    if (index < 0)
-        return tnd_fail(error, "there is no column `%s` here; there are: %s", column,
-                        tnd_schema_text(in, text, sizeof text));
     *index_p = (uint32_t)index;
-    return TND_OK;
+    if (index >= 0)
+        return TND_OK;
+    tnd_nearest_t nearest = {.word = column};
+    for (uint32_t i = 0; i < in->count; i++)
+        tnd_nearest_offer(&nearest, in->columns[i].name);
+    return tnd_fail(error, "there is no column `%s` here; there are: %s%s%s%s", column,
+                    tnd_schema_text(in, text, sizeof text),
+                    nearest.best != NULL ? "; did you mean `" : "",
+                    nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "`?" : "");
 }
 
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error)

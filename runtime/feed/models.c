@@ -110,7 +110,7 @@ static const char *load_error(const char *path)
                : text;
 }
 
-static tnd_status_t load(tnd_models_t *self, tnd_error_t *error)
+static tnd_status_t load(tnd_models_t *self, int flags, tnd_error_t *error)
 {
     const char *plugin = self->plugin;
     search_t search = {.searched = ""};
@@ -123,7 +123,7 @@ static tnd_status_t load(tnd_models_t *self, tnd_error_t *error)
                         "step plugin %s.so is in none of %s: build it, or name its folder in "
                         "TUNDISH_PLUGIN_PATH",
                         plugin, search.searched);
-    self->library = dlopen(search.path, RTLD_NOW | RTLD_LOCAL);
+    self->library = dlopen(search.path, RTLD_NOW | RTLD_LOCAL | flags);
     if (self->library == NULL)
         return tnd_fail(error, "%s cannot be loaded: %s", search.path, load_error(search.path));
     snprintf(symbol, sizeof symbol, "tnd_step_%s", plugin);
@@ -153,7 +153,7 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
     self->references = 1;
     self->config = *config;
     self->config.plugin = self->plugin;
-    tnd_status_t status = load(self, error);
+    tnd_status_t status = load(self, 0, error);
     self->config.folder = NULL;
     if (status != TND_OK) {
         tnd_models_drop(&self);
@@ -165,6 +165,18 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
     self->evaluate = (tnd_task_t){.step = call_evaluate, .context = self};
     *self_p = self;
     return TND_OK;
+}
+
+tnd_status_t tnd_models_check(const tnd_models_config_t *config, bool evaluates, tnd_error_t *error)
+{
+    tnd_models_t self = {.config = *config, .plugin = (char *)(uintptr_t)config->plugin};
+    /* Some plugins take seconds to load; it is needed again at once. */
+    tnd_status_t status = load(&self, RTLD_NODELETE, error);
+    if (status == TND_OK && evaluates && self.ops->evaluate == NULL)
+        status = tnd_fail(error, "step plugin %s has no `evaluate`", config->plugin);
+    if (self.library != NULL)
+        dlclose(self.library);
+    return status;
 }
 
 tnd_models_t *tnd_models_hold(tnd_models_t *self)

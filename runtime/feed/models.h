@@ -26,6 +26,9 @@ typedef struct {
  */
 tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *config,
                             tnd_error_t *error) TND_CHECKED;
+/*  Whether the plugin can be loaded, and has `evaluate` if it is to evaluate.  It stays loaded. */
+tnd_status_t tnd_models_check(const tnd_models_config_t *config, bool evaluates,
+                              tnd_error_t *error) TND_CHECKED;
 tnd_models_t *tnd_models_hold(tnd_models_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_models_drop(tnd_models_t **self_p);

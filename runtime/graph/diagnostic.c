@@ -71,10 +71,27 @@ tnd_diagnostics_t *tnd_diagnostics_copy(const tnd_diagnostics_t *from)
     return self;
 }
 
+static bool is_known(const tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
+                     const char *text)
+{
+    for (const diagnostic_t *at = self->first; at != NULL; at = at->next)
+        if (at->code == code && at->mark.origin == mark.origin && at->mark.line == mark.line &&
+            at->mark.column == mark.column && strcmp(at->text, text) == 0)
+            return true;
+    return false;
+}
+
 void tnd_diagnostics_add(tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
                          const char *format, ...)
 {
     assert(code < TND_DIAGNOSTIC_CODES);
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = tnd_arena_vformat(self->arena, format, arguments);
+    va_end(arguments);
+    self->last_kept = false;
+    if (is_known(self, code, mark, text))
+        return;
     self->counts[codes[code].severity]++;
     self->last_kept = self->kept < KEPT_MAX;
     if (!self->last_kept)
@@ -83,10 +100,7 @@ void tnd_diagnostics_add(tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tn
     diagnostic->code = code;
     diagnostic->mark = mark;
     diagnostic->number = self->kept++;
-    va_list arguments;
-    va_start(arguments, format);
-    diagnostic->text = tnd_arena_vformat(self->arena, format, arguments);
-    va_end(arguments);
+    diagnostic->text = text;
     if (self->last != NULL)
         self->last->next = diagnostic;
     else
@@ -250,6 +264,29 @@ static void print_count(size_t count, const char *name, bool *first_p, FILE *out
         return;
     fprintf(out, "%s%zu %s%s", *first_p ? "" : ", ", count, name, count == 1 ? "" : "s");
     *first_p = false;
+}
+
+const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self)
+{
+    const diagnostic_t **all = sorted(self);
+    size_t errors = self->counts[TND_SEVERITY_ERROR];
+    for (size_t i = 0; i < self->kept; i++) {
+        const diagnostic_t *first = all[i];
+        const char *place = "", *more = "";
+        if (codes[first->code].severity != TND_SEVERITY_ERROR)
+            continue;
+        if (first->mark.origin != NULL && first->mark.line > 0)
+            place = tnd_arena_format(self->arena, "%s:%u:%u: ", first->mark.origin->name,
+                                     first->mark.line, first->mark.column);
+        else if (first->mark.origin != NULL)
+            place = tnd_arena_format(self->arena, "%s: ", first->mark.origin->name);
+        if (errors > 1)
+            more = tnd_arena_format(self->arena, " (and %zu more error%s)", errors - 1,
+                                    errors == 2 ? "" : "s");
+        return tnd_arena_format(self->arena, "%serror[%s]: %s%s", place, codes[first->code].code,
+                                first->text, more);
+    }
+    return "";
 }
 
 void tnd_diagnostics_print(const tnd_diagnostics_t *self, FILE *out)

@@ -62,7 +62,8 @@ tnd_diagnostics_t *tnd_diagnostics_new(tnd_arena_t *arena);
 tnd_diagnostics_t *tnd_diagnostics_copy(const tnd_diagnostics_t *from);
 
 /*  Adds one diagnostic; the code says whether it is an error, a warning or a note.  At most 100 are
- *  kept, all are counted.
+ *  kept, all are counted.  What was said of the same place in the same words is not said again, nor
+ *  what is then added to it.
  */
 void tnd_diagnostics_add(tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -79,6 +80,11 @@ size_t tnd_diagnostics_count(const tnd_diagnostics_t *self, tnd_severity_t sever
 
 /*  Whether a diagnostic with this code was added. */
 bool tnd_diagnostics_has(const tnd_diagnostics_t *self, tnd_diagnostic_code_t code);
+
+/*  The first error in the order of the text as one line, "fashion.yaml:7:31: error[T061]: ...",
+ * with how many more there are; "" without errors.  Lives in the arena.
+ */
+const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self);
 
 /*  Writes all of them, sorted by place, then one line with the counts.  Writes nothing when there
  *  are none.

@@ -903,6 +903,7 @@ static bool make_instances(placer_t *self, const char *local)
                 *instance = (tnd_instance_t){
                     .actor = topology->actors[a].name,
                     .kind = topology->actors[a].kind,
+                    .written = &topology->actors[a],
                     .options = share->options,
                     .host = h,
                     .chain = topology->actors[a].chain == TND_TOPOLOGY_NONE
@@ -1185,6 +1186,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     tnd_plan_t *plan = tnd_arena_take(context->arena, sizeof *plan);
     placer_t self = {.context = context, .topology = topology, .plan = plan};
     *plan = (tnd_plan_t){.name = settings->name,
+                         .topology = topology,
                          .seed = settings->seed,
                          .lanes = (uint32_t)settings->lanes,
                          .fingerprint = {topology->fingerprint[0], topology->fingerprint[1]},

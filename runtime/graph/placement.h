@@ -40,6 +40,7 @@ typedef struct {
     uint32_t number;     /* of a worker or reader among those of its actor (and lane) */
     uint32_t lane_first, lane_count;       /* lanes that a worker serves; all of them for others */
     uint32_t replica_first, replica_count; /* that a feeder carries */
+    const tnd_topology_actor_t *written;   /* as in the file, with places; NULL: in none */
 } tnd_instance_t;
 
 /*  Two instances that talk over a data link.  `to` is downstream; the connecting end follows from
@@ -68,6 +69,7 @@ typedef struct {
 typedef struct tnd_plan {
     const char *name;      /* of the graph */
     const char *directory; /* of its first file, where plugins are looked for; NULL: not known */
+    const tnd_topology_t *topology; /* that it places */
     uint64_t seed;
     uint32_t lanes;
     uint64_t fingerprint[2];

@@ -98,6 +98,16 @@ tnd_value_t *tnd_topology_check_overlay(const tnd_options_context_t *context,
 /*  The actor called `name`; TND_TOPOLOGY_NONE if there is none. */
 uint32_t tnd_topology_find(const tnd_topology_t *self, const char *name);
 
+/*  Where that was written which an error of the world about `actor` is about: the value that its
+ *  text names (a path, a column; of several the longest) inside the part `about` (tnd_error_t;
+ * NULL: inside all of its options), else that part, else the actor.
+ */
+tnd_mark_t tnd_topology_blame(const tnd_topology_actor_t *actor, const void *about,
+                              const char *text);
+
+/*  Where a text of the options was written, found by its address; `otherwise` if nowhere. */
+tnd_mark_t tnd_topology_place(const tnd_topology_t *self, const char *text, tnd_mark_t otherwise);
+
 /*  Writes one line that is equal for two graphs exactly if they are the same graph. */
 void tnd_topology_print(const tnd_topology_t *self, FILE *out);
 

@@ -548,7 +548,7 @@ static void *actor_main(void *context)
     tnd_actor_t *self = context;
     tnd_thread_begin(tnd_actor_name(self));
 
-    tnd_error_t error = {""};
+    tnd_error_t error = {.text = ""};
     tnd_status_t status = run(self, &error);
     bool failed = status != TND_OK && status != TND_STOPPED;
     self->config.kind->fini(self->state);

@@ -359,7 +359,9 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
-    tnd_host_list_shared(self);
+    self->arena = tnd_arena_new();
+    self->diagnostics = tnd_diagnostics_new(self->arena);
+    tnd_stock_list(&self->stock, self->plan, config->host);
     self->facts_joined = true; /* until its thread is made */
     tnd_status_t status =
         tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
@@ -425,6 +427,11 @@ const char *tnd_host_why(const tnd_host_t *self)
     return self->why;
 }
 
+const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
+{
+    return self->diagnostics;
+}
+
 bool tnd_host_over(const tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
@@ -486,18 +493,15 @@ bool tnd_host_destroy(tnd_host_t **self_p)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
-    for (uint32_t s = 0; s < self->shared_count; s++)
-        if (self->shared[s].opened != NULL)
-            tnd_kind_of(self->shared[s].instance->kind)
-                ->unshare(self->shared[s].instance, self->shared[s].opened);
+    tnd_stock_close(&self->stock);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);
     tnd_pages_destroy(&self->pages);
+    tnd_arena_destroy(&self->arena);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->actors);
     free(self->streams);
-    free(self->shared);
     free(self->table);
     free(self->words);
     free(self->last_word);

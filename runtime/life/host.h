@@ -49,6 +49,8 @@ void tnd_host_drain(tnd_host_t *self);
 void tnd_host_stop(tnd_host_t *self);
 /*  The sentence that says why; "" if there is nothing to say. */
 const char *tnd_host_why(const tnd_host_t *self);
+/*  Once the run has ended: what was wrong with data, plugins, devices and operations here. */
+const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self);
 /*  Whether all feeders of this host have done their last step. */
 bool tnd_host_over(const tnd_host_t *self);
 /*  What the actor called `actor` (as in the file) of this host hands to programs, or NULL. */
@@ -61,12 +63,6 @@ const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
  *  that it may touch stays, the transport's context and the plan included.
  */
 bool tnd_host_destroy(tnd_host_t **self_p);
-
-/*  Lets every kind along a chain, in the order of the graph, say what it makes of the stream whose
- *  facts (chain, count, identity, schema as read) are known.
- */
-tnd_status_t tnd_host_derive(const tnd_plan_t *plan, tnd_stream_t *stream,
-                             tnd_error_t *error) TND_CHECKED;
 
 /* --- for actors --------------------------------------------------------------------------------
  */

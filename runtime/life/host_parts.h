@@ -13,15 +13,9 @@
 #include <stdatomic.h>
 
 #include "runtime/life/leader.h"
+#include "runtime/life/stock.h"
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
-
-/*  Data that an actor's instances on this host share. */
-typedef struct {
-    const tnd_instance_t *instance; /* the first of them */
-    tnd_stream_t stream;
-    void *opened;
-} shared_t;
 
 struct tnd_host {
     tnd_host_config_t config;
@@ -35,9 +29,10 @@ struct tnd_host {
     tnd_leader_t *leader;  /* of the first host */
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
-    shared_t *shared;
-    uint32_t shared_count;
-    tnd_endpoint_t *table; /* where everybody listens */
+    tnd_stock_t stock;
+    tnd_arena_t *arena;
+    tnd_diagnostics_t *diagnostics; /* what is wrong with data, plugins, devices, operations */
+    tnd_endpoint_t *table;          /* where everybody listens */
     uint32_t table_count;
     uint8_t *words; /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
@@ -54,8 +49,7 @@ struct tnd_host {
 
     _Atomic bool drain, stop, noticed, facts_done;
     bool drain_asked;
-    tnd_status_t facts_status;
-    tnd_error_t facts_error;
+    bool stocked; /* all that this host needs is there */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -80,7 +74,6 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
  */
 
 /*  The actors of this host that have data, each once however many instances it has here. */
-void tnd_host_list_shared(tnd_host_t *self);
 /*  The thread that opens the data. */
 void *tnd_host_read_facts(void *context);
 tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note,

@@ -9,37 +9,21 @@
 #include "runtime/life/note.h"
 #include "runtime/life/thread.h"
 
+/*  Operations are tried at once where this host has the data: one pass says all. */
 void *tnd_host_read_facts(void *context)
 {
     tnd_host_t *self = context;
     tnd_thread_begin("facts");
-    for (uint32_t s = 0; s < self->shared_count && self->facts_status == TND_OK; s++) {
-        shared_t *shared = &self->shared[s];
-        const tnd_kind_t *kind = tnd_kind_of(shared->instance->kind);
-        shared->stream.chain = shared->instance->chain;
-        self->facts_status =
-            kind->facts(shared->instance, &shared->stream, &shared->opened, &self->facts_error);
+    bool stocked = tnd_stock_open(&self->stock, self->diagnostics);
+    for (uint32_t s = 0; s < self->stock.count; s++) {
+        tnd_stream_t stream = self->stock.data[s].stream;
+        if (self->stock.data[s].open)
+            stocked = tnd_stock_derive(self->plan, &stream, self->diagnostics) && stocked;
     }
+    self->stocked = stocked;
     atomic_store(&self->facts_done, true);
     tnd_hub_wake(self->hub);
     return NULL;
-}
-
-void tnd_host_list_shared(tnd_host_t *self)
-{
-    self->shared = calloc(self->plan->instance_count, sizeof *self->shared);
-    if (self->shared == NULL)
-        abort();
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host != self->config.host || tnd_kind_of(instance->kind)->facts == NULL)
-            continue;
-        bool known = false;
-        for (uint32_t s = 0; s < self->shared_count; s++)
-            known = known || strcmp(self->shared[s].instance->actor, instance->actor) == 0;
-        if (!known)
-            self->shared[self->shared_count++].instance = instance;
-    }
 }
 
 static void say_facts(tnd_host_t *self)
@@ -50,40 +34,18 @@ static void say_facts(tnd_host_t *self)
         pthread_join(self->facts_thread, NULL);
         self->facts_joined = true;
     }
-    if (self->facts_status != TND_OK) {
-        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, self->facts_error.text);
+    if (!self->stocked) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
         return;
     }
-    if (self->shared_count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
+    if (self->stock.count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
         return;
     self->facts_said = true;
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
-    for (uint32_t s = 0; s < self->shared_count; s++)
-        tnd_stream_write(&self->shared[s].stream, writer.stream);
+    for (uint32_t s = 0; s < self->stock.count; s++)
+        tnd_stream_write(&self->stock.data[s].stream, writer.stream);
     tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
-}
-
-tnd_status_t tnd_host_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_error_t *error)
-{
-    stream->lanes = plan->lanes;
-    stream->seed = plan->seed;
-    stream->graph[0] = plan->fingerprint[0];
-    stream->graph[1] = plan->fingerprint[1];
-    stream->rows_max = 1;
-    stream->epochs = 1;
-    stream->fed = stream->read;
-    const char *done = NULL;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        if (instance->chain != stream->chain || kind->derive == NULL ||
-            (done != NULL && strcmp(done, instance->actor) == 0))
-            continue;
-        done = instance->actor;
-        TND_TRY(kind->derive(instance, stream, error));
-    }
-    return TND_OK;
 }
 
 tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
@@ -104,12 +66,13 @@ tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_erro
         TND_TRY(tnd_stream_read(stream, line, error));
     }
     /* What this host reads, it has seen itself. */
-    for (uint32_t s = 0; s < self->shared_count; s++)
-        TND_TRY(tnd_stream_agree(&self->shared[s].stream, self->plan->hosts[self->config.host].name,
-                                 &self->streams[self->shared[s].stream.chain],
-                                 self->plan->hosts[0].name, error));
+    for (uint32_t s = 0; s < self->stock.count; s++)
+        TND_TRY(tnd_stream_agree(
+            &self->stock.data[s].stream, self->plan->hosts[self->config.host].name,
+            &self->streams[self->stock.data[s].stream.chain], self->plan->hosts[0].name, error));
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        TND_TRY(tnd_host_derive(self->plan, &self->streams[c], error));
+        if (!tnd_stock_derive(self->plan, &self->streams[c], self->diagnostics))
+            return tnd_fail(error, "%s", tnd_diagnostics_sentence(self->diagnostics));
     return TND_OK;
 }
 
@@ -129,10 +92,8 @@ void tnd_host_make_actors(tnd_host_t *self)
             .instance = instance,
             .stream = &self->streams[instance->chain],
             .statistics = tnd_pages_at(self->pages, i),
+            .shared = tnd_stock_opened(&self->stock, instance),
         };
-        for (uint32_t s = 0; s < self->shared_count; s++)
-            if (strcmp(self->shared[s].instance->actor, instance->actor) == 0)
-                config.shared = self->shared[s].opened;
         self->actors[i] = tnd_actor_start(&config);
     }
 }

@@ -83,6 +83,11 @@ tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
     return tnd_host_wait(session->host, 0);
 }
 
+const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session)
+{
+    return tnd_host_diagnostics(session->host);
+}
+
 const tnd_statistics_t *tnd_session_page(const tnd_session_t *session, uint32_t instance)
 {
     const tnd_host_config_t *config = tnd_host_config(session->host);

@@ -7,6 +7,7 @@ its digest must be that of one process over as many steps.
 import inspect
 import json
 import os
+import re
 import pathlib
 import signal
 import socket
@@ -193,6 +194,15 @@ def one_sentence(text, *words):
         assert word in last, f"{word!r} is not in: {text}"
 
 
+def one_place(text, *words):
+    """One error with its place in the topology, and the line itself."""
+    lines = text.strip().splitlines()
+    assert re.match(r".*graph.yaml:\d+:\d+: error\[T\d+\]: ", lines[0]), text
+    assert lines[-1] == "1 error" and len(lines) == 4, text
+    for word in words:
+        assert word in lines[0], f"{word!r} is not in: {lines[0]}"
+
+
 # --- the start ------------------------------------------------------------------------------------
 
 
@@ -257,8 +267,8 @@ def test_a_file_missing_on_one_host(run):
         run.start_all("ab")
         for host in "ab":
             run.ends(host, 78)
-            one_sentence(run.said(host), "other/label.npy", "no such file")
-        one_sentence(run.said("a"), "host b")
+        one_sentence(run.said("a"), "host b", "other/label.npy", "no such file")
+        one_place(run.said("b"), "other/label.npy", "no such file")
     finally:
         run.close()
 
@@ -279,7 +289,7 @@ def test_images_and_labels_of_different_counts(run):
     write_data(run.folder / "data", rows=4000, labels=3999)
     run.start("a")
     run.ends("a", 78)
-    one_sentence(run.said("a"), "image.npy", "label.npy", "4000", "3999")
+    one_place(run.said("a"), "image.npy", "label.npy", "4000", "3999")
 
 
 def test_a_file_that_shrinks_while_it_is_mapped(run):

@@ -74,6 +74,38 @@ def test_an_operation_that_does_not_fit_the_data_is_refused(folder):
     holds(err, "nothing")
 
 
+def place(text, path, word):
+    """Where `word` stands in a file, as errors name it."""
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if word in line:
+            return f"{path}:{number}:{line.index(word) + 1}: error[{text}]"
+    raise AssertionError(word)
+
+
+def test_what_is_missing_on_this_machine_is_told_in_one_pass_by_validate_and_run(folder):
+    path = topology(folder, actors=FEED % ", devices: [\"gpu:0\", \"cpu:0\"], step: {plugin: nosuch}",
+                    links=FED, batch="size: 32, replicas: 2")
+    for command in ("validate", "run"):
+        code, _, err = run(command, path)
+        same(code, 78, command)
+        holds(err, place("T064", path, '"gpu:0"') + ": feed: no device is called 'gpu:0'",
+              place("T063", path, "nosuch") + ": feed: step plugin nosuch.so is in none of",
+              place("T061", path, '"${data}/x.npy"') + ": read: ",
+              place("T061", path, '"${data}/y.npy"') + ": read: ", "4 errors")
+
+
+def test_an_operation_that_does_not_fit_is_told_with_its_place_by_all(folder):
+    arrays(folder)
+    path = topology(folder, actors=FEED % "" + "  prep: {kind: preprocessor, ops: [{cast: "
+                    "{column: x, to: f64}}, {cast: {column: yy, to: f64}}]}\n",
+                    links=["read -> prep -> batch -> feed"])
+    for command in ("validate", "run", "head"):
+        code, _, err = run(command, path)
+        same(code, 78, command)
+        holds(err, place("T062", path, "yy") + ": prep: operation 2, `cast`: there is no column "
+              "`yy`", "did you mean `y`?", "1 error")
+
+
 def test_what_only_another_host_can_check_is_listed(folder):
     over = folder / "over.yaml"
     over.write_text(HOSTS)

@@ -456,7 +456,7 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
     tnd_schema_t schema = schema_of(TND_F32, 1, shape);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         run_t run;
-        tnd_error_t error = {""};
+        tnd_error_t error = {.text = ""};
         char words[256];
         cr_assert_eq(open_chain(&run, cases[i][0], false, &schema, &error), TND_FAILED, "%s",
                      cases[i][0]);

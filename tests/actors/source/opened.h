@@ -60,7 +60,7 @@ static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint
 static inline void expect_refusal(const char *text, const char *words)
 {
     opened_t opened;
-    tnd_error_t error = {""};
+    tnd_error_t error = {.text = ""};
     cr_assert_eq(open_source(&opened, text, &error), TND_FAILED, "%s was opened", text);
     char copy[512];
     snprintf(copy, sizeof copy, "%s", words);

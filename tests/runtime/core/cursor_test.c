@@ -86,7 +86,7 @@ Test(cursor, too_little_room_writes_nothing_and_says_how_much_is_needed)
 static bool is_refused(const unsigned char *bytes, size_t size, const char *word)
 {
     tnd_cursor_t cursor, before;
-    tnd_error_t error = {""};
+    tnd_error_t error = {.text = ""};
     memset(&cursor, 0x5a, sizeof cursor);
     before = cursor;
     unsigned char *exact = malloc(size + !size); /* so that a sanitizer sees a read beyond it */

@@ -430,7 +430,7 @@ Test(order, a_block_that_breaks_its_ticket_is_refused_with_its_place)
         world_rewind(&world, 1, (tnd_position_t){0});
         tnd_msg_t block = lane_answer(&plain, &world.out[0]);
         spoils[i](&block.block);
-        tnd_error_t error = {""};
+        tnd_error_t error = {.text = ""};
         cr_assert_eq(tnd_order_block(world.order, &block, &error), TND_FAILED, "%zu", i);
         cr_assert_not_null(strstr(error.text, ", epoch 0, positions "), "%s", error.text);
         world_close(&world);
@@ -440,7 +440,7 @@ Test(order, a_block_that_breaks_its_ticket_is_refused_with_its_place)
 Test(order, an_operation_that_is_not_deterministic_is_named)
 {
     static world_t world;
-    tnd_error_t error = {""};
+    tnd_error_t error = {.text = ""};
     lane_t lane = {.count = 100, .kind = LANE_EXPANDED, .seed = 1}, other = lane;
     other.seed = 2;
     tnd_order_config_t config = small;

@@ -1,0 +1,141 @@
+/*  runtime/life/stock.c - what a host has before a run begins. */
+#include "runtime/life/stock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/kind.h"
+
+void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
+{
+    *self = (tnd_stock_t){.plan = plan, .host = host};
+    self->data = calloc(plan->instance_count + 1, sizeof *self->data);
+    if (self->data == NULL)
+        abort();
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->host != host || tnd_kind_of(instance->kind)->facts == NULL)
+            continue;
+        bool known = false;
+        for (uint32_t s = 0; s < self->count; s++)
+            known = known || strcmp(self->data[s].instance->actor, instance->actor) == 0;
+        if (known)
+            continue;
+        self->data[self->count].stream.chain = instance->chain;
+        self->data[self->count++].instance = instance;
+    }
+}
+
+void tnd_stock_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
+                      const tnd_error_t *error, tnd_diagnostics_t *diagnostics)
+{
+    tnd_mark_t mark = {0};
+    if (instance->written != NULL)
+        mark = tnd_topology_blame(instance->written, error->about, error->text);
+    tnd_diagnostics_add(diagnostics, code, mark, "%s: %s", instance->actor, error->text);
+}
+
+/*  Reports a path where there is nothing; a pattern is for its source to expand. */
+static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
+                       tnd_diagnostics_t *diagnostics)
+{
+    struct stat found;
+    tnd_error_t error;
+    if (path == NULL || strpbrk(path, "*?[{") != NULL || stat(path, &found) == 0 || errno != ENOENT)
+        return false;
+    (void)tnd_fail_about(&error, source->value, "%s: no such file; check the path and `data:`",
+                         path);
+    tnd_stock_report(instance, TND_T061_SOURCE, &error, diagnostics);
+    return true;
+}
+
+/*  A source stops at its first file that is missing; a person wants to know of all. */
+static bool lacks_files(const tnd_instance_t *instance, tnd_diagnostics_t *diagnostics)
+{
+    bool any = false;
+    const tnd_part_t *source =
+        tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
+    for (size_t i = 0; source != NULL && i < source->table->option_count; i++) {
+        const tnd_option_t *option = &source->table->options[i];
+        const char *field = (const char *)source->options + option->offset;
+        const tnd_pairs_t *pairs = (const tnd_pairs_t *)(const void *)field;
+        if (option->type != TND_OPTION_PATH)
+            continue;
+        if (strcmp(option->name, "*") != 0) {
+            any |= is_missing(instance, source, *(const char *const *)(const void *)field,
+                              diagnostics);
+            continue;
+        }
+        for (size_t j = 0; j < pairs->count; j++)
+            any |= is_missing(instance, source, pairs->items[j].text, diagnostics);
+    }
+    return any;
+}
+
+bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->host == self->host && kind->check != NULL)
+            kind->check(instance, self->plan, diagnostics);
+    }
+    for (uint32_t s = 0; s < self->count; s++) {
+        tnd_stock_data_t *data = &self->data[s];
+        const tnd_kind_t *kind = tnd_kind_of(data->instance->kind);
+        if (lacks_files(data->instance, diagnostics))
+            continue;
+        data->open = kind->facts(data->instance, &data->stream, &data->opened, &error) == TND_OK;
+        if (!data->open)
+            tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
+    }
+    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
+}
+
+void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)
+{
+    for (uint32_t s = 0; s < self->count; s++)
+        if (strcmp(self->data[s].instance->actor, instance->actor) == 0)
+            return self->data[s].opened;
+    return NULL;
+}
+
+void tnd_stock_close(tnd_stock_t *self)
+{
+    for (uint32_t s = 0; s < self->count; s++)
+        if (self->data[s].open)
+            tnd_kind_of(self->data[s].instance->kind)
+                ->unshare(self->data[s].instance, self->data[s].opened);
+    free(self->data);
+    *self = (tnd_stock_t){0};
+}
+
+bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    stream->lanes = plan->lanes;
+    stream->seed = plan->seed;
+    stream->graph[0] = plan->fingerprint[0];
+    stream->graph[1] = plan->fingerprint[1];
+    stream->rows_max = 1;
+    stream->epochs = 1;
+    stream->fed = stream->read;
+    const char *done = NULL;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->chain != stream->chain || kind->derive == NULL ||
+            (done != NULL && strcmp(done, instance->actor) == 0))
+            continue;
+        done = instance->actor;
+        if (kind->derive(instance, stream, &error) == TND_OK)
+            continue;
+        tnd_stock_report(instance, TND_T062_OPERATION, &error, diagnostics);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,54 @@
+/*  runtime/life/stock.h - what a host has before a run begins: its data, opened, and whether this
+ *  machine has the plugins and devices that its actors need.
+ *
+ *  All that is missing is reported in one pass, with its place in the topology, before any actor is
+ *  made.  Data is opened once for all instances of an actor on the host.
+ *
+ *  Lifecycle: zeroed; tnd_stock_list; tnd_stock_open; tnd_stock_close, also of a zeroed one.
+ *  Threads: one at a time.
+ */
+#ifndef TND_RUNTIME_LIFE_STOCK_H
+#define TND_RUNTIME_LIFE_STOCK_H
+
+#include "runtime/graph/diagnostic.h"
+#include "runtime/graph/placement.h"
+#include "runtime/life/stream.h"
+
+typedef struct {
+    const tnd_instance_t *instance; /* the first of its actor here */
+    tnd_stream_t stream;            /* its facts */
+    bool open;
+    void *opened; /* what its instances read from */
+} tnd_stock_data_t;
+
+typedef struct {
+    const tnd_plan_t *plan;
+    uint32_t host;
+    tnd_stock_data_t *data;
+    uint32_t count;
+} tnd_stock_t;
+
+/*  Lists the actors of a host that have data; opens nothing yet. */
+void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host);
+
+/*  Opens the data and looks for plugins and devices.  May take as long as its sources do.  False:
+ *  something is missing; what could be opened is.
+ */
+bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
+
+/*  What an actor's instances share; NULL: it has no data. */
+void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance);
+
+void tnd_stock_close(tnd_stock_t *self);
+
+/*  Lets every kind along a chain, in the order of the graph, say what it makes of the stream whose
+ *  facts (chain, count, identity, schema as read) are known.  False: something does not fit, and is
+ *  reported.
+ */
+bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnostics_t *diagnostics);
+
+/*  Reports an error about an instance at the place that it is about. */
+void tnd_stock_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
+                      const tnd_error_t *error, tnd_diagnostics_t *diagnostics);
+
+#endif
