@@ -252,6 +252,13 @@ static uint32_t batcher_blocked_on(const void *state)
     return tnd_join_blocked_on(((const batcher_t *)state)->machine);
 }
 
+static void batcher_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    const tnd_join_t *machine = ((const batcher_t *)state)->machine;
+    *queue_p = tnd_order_used_blocks(tnd_join_order(machine));
+    *credit_p = tnd_join_slots(machine);
+}
+
 static void batcher_fini(void *state)
 {
     batcher_t *batcher = state;
@@ -280,5 +287,6 @@ const tnd_kind_t tnd_kind_batcher = {
     .arrive = batcher_arrive,
     .work = batcher_work,
     .blocked_on = batcher_blocked_on,
+    .depth = batcher_depth,
     .fini = batcher_fini,
 };

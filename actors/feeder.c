@@ -256,8 +256,12 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .reducer_count = feeder->reducers.count,
         .wake = wake,
         .context = self,
+        .pages = feeder->statistics->devices,
     };
-    return tnd_crew_new(&feeder->crew, &config, error);
+    TND_TRY(tnd_crew_new(&feeder->crew, &config, error));
+    atomic_store_explicit(&feeder->statistics->device_count, tnd_crew_devices(feeder->crew),
+                          memory_order_release);
+    return TND_OK;
 }
 
 static void wake(void *context)
@@ -586,6 +590,12 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
+static void count_devices(feeder_t *feeder)
+{
+    atomic_store_explicit(&feeder->statistics->device_cpu_ns, tnd_crew_cpu_ns(feeder->crew),
+                          memory_order_relaxed);
+}
+
 static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -708,6 +718,13 @@ static uint32_t feeder_blocked_on(const void *state)
     return tnd_crew_waits(feeder->crew) ? waits | TND_WAIT_REDUCE : waits;
 }
 
+static void feeder_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    const feeder_t *feeder = state;
+    *queue_p = tnd_feed_held(feeder->machine) - tnd_feed_committed(feeder->machine);
+    *credit_p = feeder->options->depth > *queue_p ? feeder->options->depth - *queue_p : 0;
+}
+
 static void *feeder_handle(void *state)
 {
     return ((feeder_t *)state)->feed;
@@ -732,7 +749,7 @@ static void feeder_fini(void *state)
 {
     feeder_t *feeder = state;
     if (feeder->crew != NULL) {
-        tnd_count(&feeder->statistics->cpu_ns, tnd_crew_cpu_ns(feeder->crew));
+        count_devices(feeder);
         tnd_crew_stop(feeder->crew);
     }
     if (feeder->machine != NULL) {
@@ -767,6 +784,7 @@ const tnd_kind_t tnd_kind_feeder = {
     .arrive = feeder_arrive,
     .work = feeder_work,
     .blocked_on = feeder_blocked_on,
+    .depth = feeder_depth,
     .handle = feeder_handle,
     .fini = feeder_fini,
     .release = feeder_release,

@@ -209,6 +209,12 @@ static uint32_t preprocessor_blocked_on(const void *state)
     return tnd_queue_blocked_on(((const preprocessor_t *)state)->machine);
 }
 
+static void preprocessor_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    *queue_p = tnd_queue_waiting(((const preprocessor_t *)state)->machine);
+    *credit_p = TND_UNKNOWN; /* the ticket of a block is its credit */
+}
+
 static void preprocessor_fini(void *state)
 {
     preprocessor_t *worker = state;
@@ -240,5 +246,6 @@ const tnd_kind_t tnd_kind_preprocessor = {
     .arrive = preprocessor_arrive,
     .work = preprocessor_work,
     .blocked_on = preprocessor_blocked_on,
+    .depth = preprocessor_depth,
     .fini = preprocessor_fini,
 };

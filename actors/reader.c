@@ -282,6 +282,13 @@ static uint32_t reader_blocked_on(const void *state)
     return tnd_dispatch_blocked_on(((const reader_t *)state)->machine);
 }
 
+static void reader_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    const tnd_dispatch_t *machine = ((const reader_t *)state)->machine;
+    *queue_p = tnd_dispatch_waiting(machine);
+    *credit_p = tnd_dispatch_room(machine);
+}
+
 static void reader_fini(void *state)
 {
     reader_t *reader = state;
@@ -300,5 +307,6 @@ const tnd_kind_t tnd_kind_reader = {
     .arrive = reader_arrive,
     .work = reader_work,
     .blocked_on = reader_blocked_on,
+    .depth = reader_depth,
     .fini = reader_fini,
 };

@@ -235,6 +235,12 @@ static uint32_t reducer_blocked_on(const void *state)
     return tnd_rounds_blocked_on(((const reducer_t *)state)->machine);
 }
 
+static void reducer_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    *queue_p = tnd_rounds_open(((const reducer_t *)state)->machine);
+    *credit_p = TND_UNKNOWN;
+}
+
 static void reducer_fini(void *state)
 {
     reducer_t *reducer = state;
@@ -256,5 +262,6 @@ const tnd_kind_t tnd_kind_reducer = {
     .arrive = reducer_arrive,
     .work = reducer_work,
     .blocked_on = reducer_blocked_on,
+    .depth = reducer_depth,
     .fini = reducer_fini,
 };

@@ -53,6 +53,10 @@ typedef struct tnd_kind {
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
     /*  Why there is nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
+    /*  Fills in what waits at this actor, in blocks (of a feeder and a reducer: steps), and what it
+     *  may still send or take; TND_UNKNOWN: it needs no credit.
+     */
+    void (*depth)(const void *state, uint64_t *queue_p, uint64_t *credit_p);
     /*  What a program gets of this actor (of a feeder: its feed); NULL: nothing. */
     void *(*handle)(void *state);
     /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */

@@ -65,12 +65,6 @@ static void print_results(const tnd_tally_t *tally, FILE *out)
 /* --- actors ------------------------------------------------------------------------------------
  */
 
-/*  By bit of TND_WAIT_*. */
-static const char *const wait_names[TND_WAIT_REASONS] = {
-    "input", "credit", "order", "mark",   "window", "memory",
-    "step",  "reduce", "peer",  "leader", "ended",
-};
-
 /*  The number that stands after `name` in the words of `counts`; 0 if it does not. */
 static uint64_t count_of(const char *counts, const char *name)
 {
@@ -96,18 +90,25 @@ static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         fprintf(out, ",\"%s\":%" PRIu64, plain[i], count_of(actor->counts, plain[i]));
     fprintf(out, ",\"cpu_seconds\":%.9f,\"wall_seconds\":%.9f,\"waits\":{",
-            (double)count_of(actor->counts, "cpu_ns") * 1e-9,
+            (double)(count_of(actor->counts, "cpu_ns") + count_of(actor->counts, "device_cpu_ns")) *
+                1e-9,
             (double)count_of(actor->counts, "work_ns") * 1e-9);
     bool any = false;
     for (unsigned w = 0; w < TND_WAIT_REASONS; w++) {
         char name[32];
         snprintf(name, sizeof name, "wait_%u_ns", w);
         uint64_t waited = count_of(actor->counts, name);
-        if (waited == 0 || wait_names[w] == NULL)
+        if (waited == 0 || tnd_wait_name(w) == NULL)
             continue;
-        fprintf(out, "%s\"%s\":%.9f", any ? "," : "", wait_names[w], (double)waited * 1e-9);
+        fprintf(out, "%s\"%s\":%.9f", any ? "," : "", tnd_wait_name(w), (double)waited * 1e-9);
         any = true;
     }
+    fputs("},\"times\":{", out);
+#define PRINT_TIME(name, text)                                                                     \
+    fprintf(out, "%s\"" #name "\":%.9f", strcmp(#name, "cpu") != 0 ? "," : "",                     \
+            (double)count_of(actor->counts, "time_" #name) * 1e-9);
+    TND_TIMES(PRINT_TIME)
+#undef PRINT_TIME
     fputs("}}", out);
 }
 

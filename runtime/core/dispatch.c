@@ -392,6 +392,14 @@ uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)
     return waits;
 }
 
+uint64_t tnd_dispatch_room(const tnd_dispatch_t *self)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < self->live; i++)
+        sum += free_blocks(&self->workers[self->heap[i]]);
+    return sum;
+}
+
 uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self)
 {
     return self->waiting;

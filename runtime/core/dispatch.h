@@ -51,5 +51,6 @@ void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t byt
 bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self);
 uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self); /* tickets not yet sent */
+uint64_t tnd_dispatch_room(const tnd_dispatch_t *self);    /* blocks that may be sent now */
 
 #endif

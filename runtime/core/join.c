@@ -591,6 +591,15 @@ uint32_t tnd_join_blocked_on(const tnd_join_t *self)
     return waits;
 }
 
+uint64_t tnd_join_slots(const tnd_join_t *self)
+{
+    uint64_t least = TND_UNKNOWN;
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        if (self->feeders[i].up && self->feeders[i].until < least)
+            least = self->feeders[i].until;
+    return least != TND_UNKNOWN && least > self->step ? least - self->step : 0;
+}
+
 const tnd_order_t *tnd_join_order(const tnd_join_t *self)
 {
     return self->order;

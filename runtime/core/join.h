@@ -64,6 +64,8 @@ void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_join_blocked_on(const tnd_join_t *self);
+/*  Steps, this one included, that every connected feeder has a slot for. */
+uint64_t tnd_join_slots(const tnd_join_t *self);
 const tnd_order_t *tnd_join_order(const tnd_join_t *self);
 
 #endif

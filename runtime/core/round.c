@@ -615,6 +615,11 @@ uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
     return waits;
 }
 
+uint32_t tnd_rounds_open(const tnd_rounds_t *self)
+{
+    return self->open;
+}
+
 uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room)
 {
     uint32_t at = self->oldest, count = 0;

@@ -55,6 +55,7 @@ uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t round, uint32_t red
  */
 bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self);
+uint32_t tnd_rounds_open(const tnd_rounds_t *self); /* rounds under way */
 /*  The replicas that the oldest open round misses: fills `ids`, returns how many there are. */
 uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room);
 

@@ -149,13 +149,15 @@ static bool begin(worker_t *worker, job_t *job)
 }
 
 static bool each(worker_t *worker, const job_t *job,
-                 tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what)
+                 tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
+                 tnd_device_state_t state)
 {
     tnd_crew_t *crew = worker->crew;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         tnd_replica_t *replica = &crew->replicas[i];
         if (tnd_crew_dead(crew))
             return false;
+        tnd_statistics_device(worker->page, state, replica->id, job->note.step, tnd_clock_now());
         if (call(job->task->context, replica) == TND_OK)
             continue;
         const char *why = replica->error[0] != '\0'
@@ -200,18 +202,23 @@ static bool run_job(worker_t *worker, job_t *job)
     worker->meeting = 0;
     if (task == NULL)
         return true;
-    if (!begin(worker, job) || !each(worker, job, task->step, "the step"))
+    if (!begin(worker, job) || !each(worker, job, task->step, "the step", TND_DEVICE_STEP))
         return false;
     do {
         if (!posted(worker, job, &any))
             return false;
-        if (any && !tnd_crew_reduce(worker, job))
-            return false;
+        if (any) {
+            tnd_statistics_device(worker->page, TND_DEVICE_REDUCE,
+                                  worker->crew->replicas[worker->first].id, job->note.step,
+                                  tnd_clock_now());
+            if (!tnd_crew_reduce(worker, job))
+                return false;
+        }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
             worker->crew->replicas[i].post_count = 0;
         if (task->apply == NULL)
             break;
-        if (!each(worker, job, task->apply, "what follows the reduction"))
+        if (!each(worker, job, task->apply, "what follows the reduction", TND_DEVICE_APPLY))
             return false;
         any = worker->crew->replicas[worker->first].post_count > 0;
     } while (any);
@@ -266,6 +273,9 @@ static void *worker_main(void *context)
         job_t *job = &crew->jobs[worker->seq % crew->config.depth];
         if (!run_job(worker, job))
             return NULL;
+        if (job->task != NULL)
+            tnd_statistics_device(worker->page, TND_DEVICE_IDLE, crew->replicas[worker->first].id,
+                                  job->note.step, tnd_clock_now());
         worker->seq++;
         if (crew->worker_count > 1) {
             atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
@@ -315,6 +325,14 @@ static void make_workers(tnd_crew_t *self)
             .outs = zeroed(config->count, sizeof(void *)),
         };
         self->worker_count++;
+    }
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        worker_t *worker = &self->workers[w];
+        bool seen = config->pages != NULL && w < TND_PAGE_DEVICES;
+        worker->page = seen ? &config->pages[w] : &worker->unseen;
+        snprintf(worker->page->name, sizeof worker->page->name, "%s", worker->name);
+        tnd_statistics_device(worker->page, TND_DEVICE_IDLE, config->first + worker->first, 0,
+                              tnd_clock_now());
     }
 }
 
@@ -425,6 +443,11 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->columns);
     free(self);
     *self_p = NULL;
+}
+
+uint32_t tnd_crew_devices(const tnd_crew_t *self)
+{
+    return self->worker_count;
 }
 
 uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)

@@ -22,6 +22,7 @@
 #define TND_RUNTIME_FEED_CREW_H
 
 #include "runtime/feed/replica.h"
+#include "runtime/life/statistics.h"
 
 typedef struct tnd_crew tnd_crew_t;
 
@@ -38,6 +39,8 @@ typedef struct {
      */
     void (*wake)(void *context);
     void *context;
+    /*  Where the threads say what they are at, with room for TND_PAGE_DEVICES; NULL: nowhere. */
+    tnd_device_page_t *pages;
 } tnd_crew_config_t;
 
 /*  What the threads do with a step, for each replica.  `apply` may be NULL. */
@@ -59,6 +62,8 @@ void tnd_crew_destroy(tnd_crew_t **self_p);
 
 /*  The text of the failure; NULL: there is none.  Any thread. */
 const char *tnd_crew_error(const tnd_crew_t *self);
+/*  How many threads it has: one a device. */
+uint32_t tnd_crew_devices(const tnd_crew_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */
 uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self);
 

@@ -35,6 +35,7 @@ typedef struct {
     uint32_t number, first, count; /* local replicas */
     const char *name;              /* of its device */
     tnd_device_t *device;
+    tnd_device_page_t *page, unseen; /* `unseen`, where nobody looks */
     pthread_t thread;
     bool started;
     uint64_t seq;

@@ -6,11 +6,13 @@
 #include "runtime/life/actor.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/life/clock.h"
 #include "runtime/life/host.h"
@@ -25,6 +27,9 @@ enum { ARRIVALS_A_ROUND = 64 };
 
 /*  What one peer may say that cannot be, before it ends the run. */
 enum { VIOLATIONS_MAX = 16 };
+
+/*  How often an actor's time is counted: for those who look at it, and never in a short hook. */
+static const uint64_t count_every_ns = 100000000;
 
 /*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
 static const uint64_t nap_ns = 200000000;
@@ -56,7 +61,9 @@ struct tnd_actor {
     pthread_t thread;
     _Atomic bool stopping, over;
     bool stranger_said;
-    uint64_t cpu_read_ns;
+    uint64_t cpu_read_ns, ready_read_ns;
+    uint64_t counted_ns; /* when its time was */
+    int schedule;        /* what the system says of this thread; -1: nothing */
     word_t words[WORDS_MAX];
     uint32_t word_count;
     uint64_t words_due_ns; /* when the first of them has waited long enough */
@@ -486,12 +493,40 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-static void count_time(tnd_actor_t *self)
+/*  The second number is the time that it was ready to run and another did. */
+static uint64_t read_ready(const tnd_actor_t *self)
+{
+    char text[96];
+    unsigned long long ready = 0;
+    ssize_t got = self->schedule >= 0 ? pread(self->schedule, text, sizeof text - 1, 0) : 0;
+    text[got > 0 ? got : 0] = '\0';
+    return sscanf(text, "%*s %llu", &ready) == 1 ? ready : self->ready_read_ns;
+}
+
+static void show_depth(tnd_actor_t *self)
+{
+    uint64_t queue = 0, credit = TND_UNKNOWN;
+    self->config.kind->depth(self->state, &queue, &credit);
+    tnd_statistics_depth(self->config.statistics, queue, credit);
+}
+
+static void count_time(tnd_actor_t *self, uint64_t now)
 {
     tnd_statistics_t *statistics = self->config.statistics;
-    uint64_t used = tnd_clock_thread();
+    uint64_t used = tnd_clock_thread(), ready = read_ready(self);
     tnd_count(&statistics->cpu_ns, used - self->cpu_read_ns);
+    tnd_count(&statistics->ready_ns, ready - self->ready_read_ns);
     self->cpu_read_ns = used;
+    self->ready_read_ns = ready;
+    self->counted_ns = now;
+}
+
+static void begin_counting(tnd_actor_t *self)
+{
+    self->schedule = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    atomic_store_explicit(&self->config.statistics->thread, (uint64_t)gettid(),
+                          memory_order_relaxed);
+    tnd_statistics_state(self->config.statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
 }
 
 static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
@@ -508,6 +543,10 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         uint64_t now = tnd_clock_now();
         if (self->word_count > 0 && now >= self->words_due_ns)
             say_words(self);
+        if (now - self->counted_ns >= count_every_ns) {
+            count_time(self, now);
+            show_depth(self);
+        }
         if (more)
             continue;
         uint64_t wake = now + nap_ns;
@@ -515,7 +554,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
             wake = self->words_due_ns;
         tnd_statistics_state(statistics, TND_STATE_WAITING,
                              self->config.kind->blocked_on(self->state), now);
-        count_time(self);
+        show_depth(self);
         TND_TRY(tnd_hub_wait(self->hub, wake));
     }
     return TND_OK;
@@ -549,6 +588,7 @@ static void *actor_main(void *context)
     tnd_thread_begin(tnd_actor_name(self));
 
     tnd_error_t error = {.text = ""};
+    begin_counting(self);
     tnd_status_t status = run(self, &error);
     bool failed = status != TND_OK && status != TND_STOPPED;
     self->config.kind->fini(self->state);
@@ -558,7 +598,9 @@ static void *actor_main(void *context)
         tnd_hub_counts(self->hub, &counts);
         tnd_count(&self->config.statistics->bytes_copied, counts.bytes_copied);
     }
-    count_time(self);
+    count_time(self, tnd_clock_now());
+    if (self->schedule >= 0)
+        close(self->schedule);
     pthread_mutex_lock(&self->lock);
     tnd_hub_t *hub = self->hub;
     self->hub = NULL;

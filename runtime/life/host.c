@@ -232,6 +232,11 @@ static void say_statistics(tnd_host_t *self)
         for (unsigned w = 0; w < TND_WAIT_REASONS; w++)
             if (page->wait_ns[w] != 0)
                 fprintf(writer.stream, " wait_%u_ns %" PRIu64, w, page->wait_ns[w]);
+        tnd_times_t times;
+        tnd_statistics_times(page, tnd_clock_now(), &times);
+#define WRITE_TIME(name, text) fprintf(writer.stream, " time_" #name " %" PRIu64, times.name);
+        TND_TIMES(WRITE_TIME)
+#undef WRITE_TIME
         fputc('\n', writer.stream);
     }
     tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_note_end(&writer));

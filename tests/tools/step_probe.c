@@ -1,12 +1,13 @@
-/*  tests/tools/step_probe.c - a step that fails or crashes where its options say. */
+/*  tests/tools/step_probe.c - a step that fails, crashes or never returns where its options say. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tundish/tundish.h>
+#include <unistd.h>
 
 typedef struct {
-    uint64_t fail_at, crash_at;
+    uint64_t fail_at, crash_at, hang_at;
 } probe_t;
 
 static uint64_t option(const char *options, const char *name)
@@ -22,7 +23,8 @@ static tnd_status_t probe_open(void **model_p, const char *options, tnd_replica_
     probe_t *probe = malloc(sizeof *probe);
     if (probe == NULL)
         return TND_FAILED;
-    *probe = (probe_t){option(options, "fail_at"), option(options, "crash_at")};
+    *probe = (probe_t){option(options, "fail_at"), option(options, "crash_at"),
+                       option(options, "hang_at")};
     *model_p = probe;
     return TND_OK;
 }
@@ -32,6 +34,8 @@ static tnd_status_t probe_step(void *model, tnd_replica_t *replica)
     const probe_t *probe = model;
     if (tnd_replica_step(replica) == probe->crash_at)
         raise(SIGSEGV);
+    while (tnd_replica_step(replica) == probe->hang_at)
+        pause();
     if (tnd_replica_step(replica) == probe->fail_at) {
         tnd_replica_error(replica, "the probe fails as it was told");
         return TND_FAILED;

@@ -45,9 +45,83 @@ Test(statistics, time_goes_to_the_state_it_was_spent_in)
     tnd_statistics_state(page, TND_STATE_RUNNING, 0, 2700);
 
     cr_assert_eq(page->work_ns, 500);
-    cr_assert_eq(page->wait_ns[0], 200 + 1000, "waited for input");
-    cr_assert_eq(page->wait_ns[3], 200, "waited for a watermark");
+    cr_assert_eq(page->wait_ns[3], 200, "waited for a watermark above all");
+    cr_assert_eq(page->wait_ns[0], 1000, "waited for input");
     tnd_pages_destroy(&pages);
+}
+
+Test(statistics, who_wakes_and_finds_nothing_waits_since_before)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *pages = pages_in(folder);
+    tnd_statistics_t *page = tnd_pages_at(pages, 0);
+
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 1000);
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 2000);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 2010);
+    cr_assert_eq(page->waiting_ns, 1000);
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 3000);
+    tnd_count(&page->rows_in, 1);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 3010);
+    cr_assert_eq(page->waiting_ns, 3010, "it had something to do meanwhile");
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 4000);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_CREDIT, 4010);
+    cr_assert_eq(page->waiting_ns, 4010, "it waits for something else");
+    tnd_pages_destroy(&pages);
+}
+
+static uint64_t sum_of(const tnd_times_t *times)
+{
+    uint64_t sum = 0;
+#define ADD_TIME(name, text) sum += times->name;
+    TND_TIMES(ADD_TIME)
+#undef ADD_TIME
+    return sum;
+}
+
+Test(statistics, the_times_of_an_actor_add_up_to_its_life)
+{
+    tnd_statistics_t page = {0};
+    tnd_times_t times;
+    tnd_statistics_times(&page, 5, &times);
+    cr_assert_eq(sum_of(&times), 0, "it was not born");
+
+    tnd_statistics_state(&page, TND_STATE_RUNNING, 0, 100);
+    tnd_statistics_state(&page, TND_STATE_WORKING, 0, 200);
+    tnd_statistics_state(&page, TND_STATE_WAITING, TND_WAIT_INPUT | TND_WAIT_ORDER, 700);
+    tnd_statistics_state(&page, TND_STATE_RUNNING, 0, 900);
+    tnd_statistics_state(&page, TND_STATE_WAITING, TND_WAIT_WINDOW, 1000);
+    tnd_count(&page.cpu_ns, 300);
+    tnd_count(&page.ready_ns, 50);
+    tnd_statistics_times(&page, 1400, &times);
+    cr_assert_eq(times.cpu, 300);
+    cr_assert_eq(times.run_queue, 50);
+    cr_assert_eq(times.wait_order, 200);
+    cr_assert_eq(times.wait_credit, 400, "it waits now");
+    cr_assert_eq(times.wait_io, 350, "of 500 in its work and 200 beside it, 350 were used");
+    cr_assert_eq(sum_of(&times), 1300);
+
+    /* More was computed than it was awake: waking up takes time. */
+    tnd_count(&page.cpu_ns, 500);
+    tnd_statistics_times(&page, 1400, &times);
+    cr_assert_eq(times.cpu, 800);
+    cr_assert_eq(times.wait_io, 0);
+    cr_assert_leq(times.wait_order, 200);
+    cr_assert_eq(sum_of(&times), 1300);
+
+    tnd_statistics_state(&page, TND_STATE_ENDED, 0, 1500);
+    tnd_statistics_times(&page, 99999, &times);
+    cr_assert_eq(sum_of(&times), 1400, "its life is over");
+}
+
+Test(statistics, every_reason_to_wait_has_a_name_and_a_rank)
+{
+    for (unsigned bit = 0; bit < 11; bit++) {
+        cr_assert_not_null(tnd_wait_name(bit));
+        cr_assert_eq(tnd_wait_foremost(1u << bit), bit);
+    }
+    cr_assert_null(tnd_wait_name(11));
+    cr_assert_eq(1u << tnd_wait_foremost(TND_WAIT_INPUT | TND_WAIT_STEP), TND_WAIT_STEP);
 }
 
 Test(statistics, each_actor_has_a_page_of_its_own_and_the_file_goes)
