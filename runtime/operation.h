@@ -37,9 +37,14 @@ typedef struct {
     tnd_schema_t schema; /* of the rows that come out */
     uint32_t rows_max;   /* that one row may become; 1 unless EXPANDS */
     /*  A bit for each column of `in` whose content `apply` looks at.  The others it passes on by
-     *  their place alone, so that rows nobody looks at are never fetched.
+     *  their place alone, or leaves out, so that rows nobody looks at are never fetched.
      */
     uint32_t reads;
+    /*  For each column that comes out: the column of `in` whose bytes it is, or -1 if `apply` makes
+     *  it.
+     */
+    int8_t passes[TND_COLUMNS_MAX];
+    uint64_t content; /* a hash of what was read from files; 0: nothing was */
 } tnd_op_facts_t;
 
 typedef struct {
@@ -53,10 +58,11 @@ typedef struct tnd_op {
 
     /*  Checks `options` (the struct that spec->options fill) against the columns that come in;
      *  fails with a text that names the column and what would fit.  On failure close is not called.
+     *  *facts come in as those of an operation that passes no column.
      */
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
-    /*  Columns that pass unchanged may be shared: out->columns[i] = in->columns[j].  Others are
+    /*  Columns that pass are shared: out->columns[i] = in->columns[facts.passes[i]].  Others are
      *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed).
      *  Sets out->rows; fills sample and origin of each row unless neither DROPS nor EXPANDS is
      *  declared (then they are the input's).  A failure, which FAILS declares, says what is wrong

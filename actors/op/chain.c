@@ -19,6 +19,11 @@ typedef struct {
     void *state;
     tnd_schema_t schema; /* of what comes out */
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
+    int8_t passes[TND_COLUMNS_MAX];
+    /*  For each column that it makes: the column that leaves the chain so, in as many rows, and is
+     *  written where it will stay; or -1, and memory of the stage's own.
+     */
+    int8_t leaves[TND_COLUMNS_MAX];
     uint8_t *columns[TND_COLUMNS_MAX];
     uint64_t *sample;
     uint32_t *origin;
@@ -31,6 +36,7 @@ struct tnd_chain {
     size_t count;
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     uint32_t caps;
+    uint64_t content; /* a hash of the files that operations read */
     bool skip_bad;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
@@ -81,6 +87,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     assert(stage->op != NULL);
     stage->state = take_memory(stage->op->state_bytes);
     *facts = (tnd_op_facts_t){.rows_max = 1};
+    memset(facts->passes, -1, sizeof facts->passes);
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
     if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
         free(stage->state);
@@ -90,6 +97,8 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     self->count++;
     self->caps |= stage->op->spec->caps;
     stage->schema = facts->schema;
+    memcpy(stage->passes, facts->passes, sizeof stage->passes);
+    self->content = self->content * 31 + facts->content;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
     if (rows_max > EXPANSION_MAX)
         return tnd_fail_about(error, part->value,
@@ -99,36 +108,59 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     return TND_OK;
 }
 
-/*  Follows columns that come in through one operation: those it changes or looks at are needed; the
- *  others keep their place.
+/*  Follows columns that come in through one operation: those it looks at are needed, those it
+ *  passes on take their new place.
  */
-static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts, uint32_t columns)
+static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 {
-    for (uint32_t i = 0; i < columns; i++)
-        if ((facts->reads >> i & 1) != 0 && self->passed[i] >= 0) {
-            self->needed[self->passed[i]] = true;
-            self->passed[i] = -1;
-        }
+    int passed[TND_COLUMNS_MAX];
+    memcpy(passed, self->passed, sizeof passed);
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+        if ((facts->reads >> i & 1) != 0 && passed[i] >= 0)
+            self->needed[passed[i]] = true;
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+        self->passed[i] = facts->passes[i] >= 0 ? passed[facts->passes[i]] : -1;
 }
 
-/*  All operations of today keep the number and order of columns; one that does not is told by it.
+/*  Finds the columns that pass from the operation that makes them to the end, where no row is left
+ *  out or repeated on the way.
  */
+static void find_leaving(tnd_chain_t *self)
+{
+    int8_t leaves[TND_COLUMNS_MAX];
+    for (int8_t i = 0; i < TND_COLUMNS_MAX; i++)
+        leaves[i] = i;
+    for (size_t s = self->count; s > 0; s--) {
+        stage_t *stage = &self->stages[s - 1];
+        memcpy(stage->leaves, leaves, sizeof leaves);
+        memset(leaves, -1, sizeof leaves);
+        if ((stage->op->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+            continue;
+        for (uint32_t i = 0; i < stage->schema.count; i++)
+            if (stage->passes[i] >= 0)
+                leaves[stage->passes[i]] = stage->leaves[i];
+    }
+}
+
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
 {
-    for (uint32_t i = 0; i < self->in.count; i++)
-        self->passed[i] = (int)i;
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+        self->passed[i] = i < self->in.count ? (int)i : -1;
     for (size_t i = 0; i < ops->count; i++) {
         tnd_op_facts_t facts;
-        uint32_t columns = i > 0 ? self->stages[i - 1].schema.count : self->in.count;
         TND_TRY(open_stage(self, i, &ops->items[i], &facts, error));
-        assert(facts.schema.count == columns);
-        follow(self, &facts, columns);
+        follow(self, &facts);
     }
+    find_leaving(self);
     /* Where rows are left out, no column can be passed on whole. */
     if (self->skip_bad && (self->caps & TND_OP_FAILS) != 0)
         self->caps |= TND_OP_DROPS;
     if ((self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
-        follow(self, &(tnd_op_facts_t){.reads = UINT32_MAX}, self->in.count);
+        for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+            if (self->passed[i] >= 0) {
+                self->needed[self->passed[i]] = true;
+                self->passed[i] = -1;
+            }
     return TND_OK;
 }
 
@@ -155,11 +187,21 @@ static size_t lay_out(tnd_chain_t *self, uint8_t *base, size_t rows)
         stage->sample = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
         stage->origin = (uint32_t *)(void *)carve(base, &used, most * sizeof(uint32_t));
         for (uint32_t i = 0; i < stage->schema.count; i++)
-            if (s + 1 < self->count && self->passed[i] < 0)
+            if (stage->passes[i] < 0 && stage->leaves[i] < 0)
                 stage->columns[i] =
                     carve(base, &used, most * tnd_column_bytes(&stage->schema.columns[i]));
     }
     return used;
+}
+
+/*  Of a row of what a stage makes. */
+static size_t made_bytes(const stage_t *stage)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < stage->schema.count; i++)
+        if (stage->passes[i] < 0)
+            bytes += tnd_column_bytes(&stage->schema.columns[i]);
+    return bytes;
 }
 
 static void prepare(tnd_chain_t *self)
@@ -176,7 +218,7 @@ static void prepare(tnd_chain_t *self)
     for (uint32_t i = 0; i < self->in.count; i++)
         one += self->needed[i] ? self->in_bytes[i] : 0;
     for (size_t s = 0; s + 1 < self->count; s++)
-        one += self->stages[s].rows_max * tnd_schema_row_bytes(&self->stages[s].schema);
+        one += self->stages[s].rows_max * made_bytes(&self->stages[s]);
     size_t rows = one == 0 ? TILE_ROWS_MAX : TILE_BYTES / one;
     self->tile_rows = rows < 1 ? 1 : rows > TILE_ROWS_MAX ? TILE_ROWS_MAX : (uint32_t)rows;
     self->scratch = take_memory(lay_out(self, NULL, self->tile_rows));
@@ -293,10 +335,9 @@ static void offer(const tnd_chain_t *self, const made_t *made, size_t s, tnd_til
     for (uint32_t i = 0; i < stage->schema.count; i++) {
         size_t bytes = tnd_column_bytes(&stage->schema.columns[i]);
         out->columns[i].stride = bytes;
-        if (s + 1 < self->count)
-            out->columns[i].base = stage->columns[i];
-        else if (made->columns[i] != NULL)
-            out->columns[i].base = made->columns[i] + made->rows * bytes;
+        out->columns[i].base = stage->columns[i];
+        if (stage->passes[i] < 0 && stage->leaves[i] >= 0)
+            out->columns[i].base = made->columns[stage->leaves[i]] + made->rows * bytes;
     }
 }
 
@@ -562,7 +603,7 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
     tnd_rack_t *rack = tnd_rack_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
-    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self));
+    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ self->content;
     for (uint32_t row = 0; row < PROBE_ROWS; row++) {
         tnd_error_t error;
         tnd_block_t *in = probe_block(self, rack, row), *out = NULL;

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "runtime/core/numeric.h"
+#include "runtime/graph/quantity.h"
 #include "runtime/registry.h"
 
 static const tnd_op_spec_t *const specs[] = {
@@ -58,13 +60,63 @@ tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *e
                     name);
 }
 
+tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
+                           void *out, tnd_error_t *error)
+{
+    tnd_dtype_t dtype = column->dtype;
+    double number;
+    uint64_t bits;
+    int64_t low;
+    if (tnd_dtype_is_float(dtype)) {
+        if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
+            return tnd_fail(error, "`%s` of `%s` is no number", text, option);
+        tnd_cast(dtype, TND_F64, 1, out, &number);
+        return TND_OK;
+    }
+    if (tnd_quantity_u64(text, &bits) == TND_QUANTITY_OK) {
+        uint64_t back;
+        tnd_cast_saturate(dtype, TND_U64, 1, out, &bits);
+        tnd_cast(TND_U64, dtype, 1, &back, out);
+        if (back == bits)
+            return TND_OK;
+    } else if (tnd_quantity_i64(text, &low) == TND_QUANTITY_OK) {
+        int64_t back;
+        tnd_cast_saturate(dtype, TND_I64, 1, out, &low);
+        tnd_cast(TND_I64, dtype, 1, &back, out);
+        if (back == low)
+            return TND_OK;
+    } else {
+        return tnd_fail(error, "`%s` of `%s` is no integer, and column `%s` is %s", text, option,
+                        column->name, tnd_dtype_name(dtype));
+    }
+    return tnd_fail(error, "%s of `%s` does not fit column `%s`, which is %s", text, option,
+                    column->name, tnd_dtype_name(dtype));
+}
+
+tnd_status_t tnd_op_whole(const char *option, const tnd_numbers_t *numbers, int64_t least,
+                          int64_t *values, size_t room, tnd_error_t *error)
+{
+    if (numbers->count > room)
+        return tnd_fail(error, "`%s` has %zu numbers; at most %zu are possible", option,
+                        numbers->count, room);
+    for (size_t i = 0; i < numbers->count; i++) {
+        double number = numbers->items[i];
+        if (!(number >= (double)least && number <= 0x1p40 && number == (double)(int64_t)number))
+            return tnd_fail(error, "`%s` has %g in it; integers from %lld on are possible", option,
+                            number, (long long)least);
+        values[i] = (int64_t)number;
+    }
+    return TND_OK;
+}
+
 tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint32_t index,
                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                             tnd_error_t *error)
 {
-    *facts = (tnd_op_facts_t){.rows_max = 1, .reads = UINT32_C(1) << index};
+    facts->reads = UINT32_C(1) << index;
     for (uint32_t i = 0; i < in->count; i++) {
         const tnd_column_t *column = &in->columns[i];
+        facts->passes[i] = i == index ? -1 : (int8_t)i;
         if (i == index)
             TND_TRY(tnd_schema_add(&facts->schema, column->name, dtype, rank, shape, error));
         else

@@ -23,6 +23,18 @@ tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *i
 /*  The type called `name`; TND_FAILED says which there are. */
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error) TND_CHECKED;
 
+/*  One element of a column's type from text, into `out`, which has room for 8 bytes and is aligned
+ *  to them.  Floats are rounded; an integer that the type lacks is TND_FAILED.
+ */
+tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
+                           void *out, tnd_error_t *error) TND_CHECKED;
+
+/*  The numbers of an option as integers from `least` on: TND_FAILED for fractions, others, and more
+ *  than `room`.
+ */
+tnd_status_t tnd_op_whole(const char *option, const tnd_numbers_t *numbers, int64_t least,
+                          int64_t *values, size_t room, tnd_error_t *error) TND_CHECKED;
+
 /*  *facts become those of an operation that changes type and shape of one column, and reads it. */
 tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint32_t index,
                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,

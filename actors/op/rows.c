@@ -128,7 +128,8 @@ static tnd_status_t filter_open(void *state, const void *given, const tnd_schema
     self->dtype = in->columns[self->column].dtype;
     self->op = chosen->op;
     TND_TRY(parse_value(self, chosen->value, error));
-    *facts = (tnd_op_facts_t){.schema = *in, .rows_max = 1, .reads = all_columns(in)};
+    facts->schema = *in;
+    facts->reads = all_columns(in);
     return TND_OK;
 }
 
@@ -247,8 +248,9 @@ static tnd_status_t repeat_open(void *state, const void *given, const tnd_schema
             return tnd_fail(error, "column `%s` is %s; how often a row comes is an integer",
                             chosen->column, tnd_dtype_name(dtype));
     }
-    *facts =
-        (tnd_op_facts_t){.schema = *in, .rows_max = (uint32_t)self->max, .reads = all_columns(in)};
+    facts->schema = *in;
+    facts->rows_max = (uint32_t)self->max;
+    facts->reads = all_columns(in);
     return TND_OK;
 }
 
