@@ -5,10 +5,11 @@
  *  rows.  Little-endian numbers and booleans in C order are read where they lie; everything else is
  *  refused with what to do, for NumPy itself converts best.
  */
+#include "actors/source/npy.h"
+
 #include <assert.h>
 #include <string.h>
 
-#include "actors/source/columns.h"
 #include "actors/source/sources.h"
 
 enum { HEADER_MAX = 1 << 20, WORD_MAX = 32 };
@@ -328,7 +329,7 @@ static tnd_status_t read_header(header_t *header, size_t size, tnd_stored_t *sto
     return check_extent(header, stored, size, error);
 }
 
-static tnd_status_t open_file(tnd_stored_t *stored, const char *path, tnd_error_t *error)
+tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error)
 {
     tnd_mapping_t *mapping = NULL;
     TND_TRY(tnd_mapping_open(&mapping, path, error));
@@ -349,7 +350,7 @@ static tnd_status_t npy_open(void *state, const void *given, tnd_source_facts_t 
                              tnd_error_t *error)
 {
     const npy_options_t *chosen = given;
-    return tnd_columns_open(state, &chosen->files, open_file, facts, error);
+    return tnd_columns_open(state, &chosen->files, tnd_npy_open, facts, error);
 }
 
 static tnd_status_t npy_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,

@@ -4,9 +4,9 @@
 
 FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE stands
 FILE.rows: rows (5 * i + 3) mod n for i = 0 ... n - 1 as they must be read, little-endian.
-FOLDER/ops.txt has a line a chain: name, whether the rows are read in reverse, columns, operations,
-separated by `|`; a column is read from FOLDER/NAME.in.COLUMN.npy, and FOLDER/NAME.out.COLUMN.npy (or
-NAME.rev.COLUMN.npy) is what the chain must make of it.
+FOLDER/ops.txt has a line a chain: name, whether the rows are read in reverse, columns that come in
+and that go out, operations, separated by `|`; a column is read from FOLDER/NAME.in.COLUMN.npy, and
+FOLDER/NAME.out.COLUMN.npy (or NAME.rev.COLUMN.npy) is what the chain must make of it.
 """
 import gzip
 import io
@@ -102,6 +102,126 @@ def make_refused():
         file.write(whole.getvalue() + b"x")
 
 
+def make_pictures(case):
+    """Mirrored, cut and padded pictures, of all three layouts."""
+    layouts = {"hw": ((40, 9, 7), 1, 2, "hwc"), "hwc": ((40, 9, 7, 3), 1, 2, "hwc"),
+               "chw": ((40, 3, 9, 7), 2, 3, "chw"), "rgba": ((40, 6, 20, 4), 1, 2, "hwc"),
+               "wide": ((40, 2, 100), 1, 2, "hwc")}
+    for name, (shape, y, x, layout) in layouts.items():
+        head = "column: x, layout: %s" % layout
+        for dtype in ("uint8", "int16", "float32"):
+            data = {"x": numbers(dtype, shape), "label": numbers("int64", (40,))}
+            tag = "%s_%s_" % (name, dtype)
+            case(tag + "flip", "{flip: {%s}}" % head, data,
+                 lambda r, x=x: {**r, "x": np.flip(r["x"], x)})
+            case(tag + "vertical", "{flip: {%s, axis: vertical}}" % head, data,
+                 lambda r, y=y: {**r, "x": np.flip(r["x"], y)})
+            height, width = shape[y] - shape[y] // 2, shape[x] - 4
+
+            def cut(r, top, left, y=y, x=x, height=height, width=width):
+                part = np.take(r["x"], range(top, top + height), y)
+                return {**r, "x": np.take(part, range(left, left + width), x)}
+
+            size = "%s, height: %d, width: %d" % (head, height, width)
+            case(tag + "middle", "{crop: {%s}}" % size, data,
+                 lambda r, cut=cut, y=y, h=height: cut(r, (r["x"].shape[y] - h) // 2, 2))
+            case(tag + "corner", "{crop: {%s, at: [1, 3]}}" % size, data,
+                 lambda r, cut=cut: cut(r, 1, 3))
+            for by, sides in (("3", (3, 3, 3, 3)), ("[0, 2]", (0, 0, 2, 2)),
+                              ("[1, 0, 2, 5]", (1, 0, 2, 5))):
+                widths = [(0, 0)] * len(shape)
+                widths[y], widths[x] = sides[:2], sides[2:]
+                case(tag + "pad_%d" % sum(sides), "{pad: {%s, by: %s, value: 7}}" % (head, by), data,
+                     lambda r, widths=widths: {**r, "x": np.pad(r["x"], widths,
+                                                                constant_values=7)})
+
+
+def make_columns(case):
+    """Other shapes, orders, names and entries of tables."""
+    x = numbers("uint16", (30, 4, 5, 3))
+    data = {"x": x, "label": (np.arange(30) % 7).astype(np.uint8), "id": numbers("int64", (30, 2))}
+    for shape in ((60,), (3, 20), (1, 60, 1), (2, 2, 5, 3)):
+        text = "[%s]" % ", ".join(map(str, (-1,) + shape[1:]))
+        case("reshape_%d" % len(shape), "{reshape: {column: x, shape: %s}}" % text, data,
+             lambda r, shape=shape: {**r, "x": r["x"].reshape((30,) + shape)})
+    for axes in ((2, 0, 1), (1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (0, 1, 2)):
+        for dtype in ("uint8", "uint16", "float32", "float64", "bool"):
+            case("transpose_%s_%s" % ("".join(map(str, axes)), dtype),
+                 "{transpose: {column: x, axes: [%s]}}" % ", ".join(map(str, axes)),
+                 {"x": numbers(dtype, (20, 4, 5, 3))},
+                 lambda r, axes=axes: {"x": r["x"].transpose([0] + [a + 1 for a in axes])})
+    case("transpose_five", "{transpose: {column: x, axes: [3, 1, 0, 4, 2]}}",
+         {"x": numbers("int32", (9, 2, 3, 1, 4, 5))},
+         lambda r: {"x": r["x"].transpose([0, 4, 2, 1, 5, 3])})
+    case("select", "{select: {columns: [id, x]}}", data, lambda r: {"id": r["id"], "x": r["x"]})
+    case("select_cast", "{cast: {column: id, to: f64}}, {cast: {column: x, to: u8}}, "
+         "{select: {columns: [label, id]}}", data,
+         lambda r: {"label": r["label"], "id": r["id"].astype(np.float64)})
+    case("rename", "{rename: {x: label, label: x}}, {cast: {column: x, to: i32}}", data,
+         lambda r: {"label": r["x"], "x": r["label"].astype(np.int32), "id": r["id"]})
+    weights = np.array([0.1, 2, 0, 1e-9, 5, 6.25, 1e30], np.float32)
+    case("weights", "{lookup: {column: label, into: w, values: [%s]}}, {scale: {column: label}}"
+         % ", ".join(map(repr, weights.tolist())), data,
+         lambda r: {"x": r["x"], "label": r["label"].astype(np.float32) / np.float32(255),
+                    "id": r["id"], "w": weights[r["label"]]})
+    case("relabel", "{filter: {column: label, op: ne, value: 2}}, {lookup: {column: label, to: i64, "
+         "map: {6: -1, 0: 9223372036854775807, 3: 5}, missing: 100}}", data,
+         lambda r: {c: (np.select([a == 6, a == 0, a == 3], [-1, 2**63 - 1, 5], 100)
+                        if c == "label" else a)
+                    for c, a in ((c, a[r["label"] != 2]) for c, a in r.items())})
+    vectors = numbers("float16", (7, 3, 2))
+    np.save(path("vectors.npy"), vectors)
+    for to, dtype in (("", np.float16), (", to: f64", np.float64)):
+        case("vectors" + to[-3:], "{lookup: {column: label, file: FOLDER/vectors.npy%s}}" % to,
+             data, lambda r, dtype=dtype: {**r, "label": vectors[r["label"]].astype(dtype)})
+    for dtype in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"):
+        case("clip_" + dtype, "{clip: {column: x, min: 3, max: 100}}",
+             {"x": numbers(dtype, (40, 50))}, lambda r: {"x": np.clip(r["x"], 3, 100)})
+    for dtype in ("float16", "float32", "float64"):
+        data = {"x": (RNG.standard_normal((40, 50)) * 3).astype(dtype)}
+        data["x"][::3, 7] = np.nan
+        data["x"][5, :] = np.inf
+        bounds = np.dtype(dtype).type(-0.7), np.dtype(dtype).type(2.1)
+        case("clip_" + dtype, "{clip: {column: x, min: -0.7, max: 2.1}}", data,
+             lambda r, b=bounds: {"x": np.clip(r["x"], *b)})
+        case("least_" + dtype, "{clip: {column: x, min: -0.7}}", data,
+             lambda r, b=bounds: {"x": np.maximum(r["x"], b[0])})
+
+
+def make_normalized(case):
+    f32, f64 = np.float32, np.float64
+    mean, std = [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]
+    both = "mean: %r, std: %r" % (mean, std)
+    last, first = (20, 17, 13, 3), (20, 3, 17, 13)
+    for to, kind in (("f32", f32), ("f64", f64), ("f16", np.float16)):
+        for dtype in ("uint8", "int16", "int64", "float16", "float32", "float64"):
+            wide = f64 if kind == f64 or dtype in ("int64", "float64") else f32
+            with np.errstate(all="ignore"):
+                data = numbers(dtype, last) if dtype[0] != "f" else (
+                    RNG.standard_normal(last) * 300).astype(dtype)
+
+            def each(x, shape, kind=kind, wide=wide):
+                m, s = (np.array(v, wide).reshape(shape) for v in (mean, std))
+                with np.errstate(all="ignore"):
+                    return ((x.astype(wide) - m) / s).astype(kind)
+
+            case("normalize_%s_%s" % (dtype, to), "{normalize: {column: x, %s, to: %s}}" % (both, to),
+                 {"x": data}, lambda r, each=each: {"x": each(r["x"], (1, 1, 1, 3))})
+            case("normalize_first_%s_%s" % (dtype, to),
+                 "{normalize: {column: x, %s, axis: 0, to: %s}}" % (both, to),
+                 {"x": data.reshape(first)}, lambda r, each=each: {"x": each(r["x"], (1, 3, 1, 1))})
+    case("normalize_one", "{normalize: {column: x, mean: 0.1, std: [0.3, 0.5, 0.7]}}",
+         {"x": numbers("uint8", (50, 5, 3))},
+         lambda r: {"x": (r["x"].astype(f32) - f32(0.1)) / np.array([0.3, 0.5, 0.7], f32)})
+    case("normalize_all", "{normalize: {column: x, mean: 33.3, std: -3}}",
+         {"x": numbers("uint8", (50, 700))},
+         lambda r: {"x": (r["x"].astype(f32) - f32(33.3)) / f32(-3)})
+    many = [0.25 * i + 1 for i in range(1100)]
+    case("normalize_many", "{normalize: {column: x, mean: 3, std: [%s]}}" % ", ".join(map(str, many)),
+         {"x": numbers("uint8", (9, 1100))},
+         lambda r: {"x": (r["x"].astype(f32) - f32(3)) / np.array(many, f32)})
+
+
 def make_ops():
     lines = []
 
@@ -110,9 +230,12 @@ def make_ops():
             np.save(path("%s.in.%s.npy" % (name, column)), array)
         for reverse in (0, 1):
             rows = {c: np.ascontiguousarray(a[::-1] if reverse else a) for c, a in columns.items()}
-            for column, array in expected(rows).items():
-                np.save(path("%s.%s.%s.npy" % (name, "rev" if reverse else "out", column)), array)
-            lines.append("%s|%d|%s|%s" % (name, reverse, ",".join(columns), ops))
+            out = expected(rows)
+            for column, array in out.items():
+                np.save(path("%s.%s.%s.npy" % (name, "rev" if reverse else "out", column)),
+                        np.ascontiguousarray(array))
+            lines.append("%s|%d|%s|%s|%s" % (name, reverse, ",".join(columns), ",".join(out),
+                                             ops.replace("FOLDER", FOLDER)))
 
     f32, f64, f16 = np.float32, np.float64, np.float16
     label = numbers("uint8", (300,))
@@ -207,6 +330,9 @@ def make_ops():
          {"x": pixels[:70]}, lambda r: r)
     case("upside_down", "{random_flip: {column: x, probability: 1, axis: vertical}}",
          {"x": numbers("float32", (20, 4, 6, 3))}, lambda r: {"x": r["x"][:, ::-1]})
+    make_pictures(case)
+    make_columns(case)
+    make_normalized(case)
     with open(path("ops.txt"), "w") as file:
         file.write("\n".join(lines) + "\n")
 

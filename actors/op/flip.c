@@ -1,0 +1,162 @@
+/*  actors/op/flip.c - pictures mirrored, always or at random: flip, random_flip.
+ *
+ *  As TensorFlow's stateless flips, a picture is mirrored at random if one uniform draw in [0, 1)
+ *  is below the probability.  The draw is the first f32 of the generator of (seed, epoch, sample,
+ *  operation), so it belongs to the picture, not to the worker or the batch.
+ */
+#include <string.h>
+
+#include "actors/op/picture.h"
+
+enum { HORIZONTAL, VERTICAL };
+
+typedef struct {
+    const char *column;
+    int layout, axis;
+    double probability; /* of random_flip alone */
+} flip_options_t;
+
+typedef struct {
+    tnd_picture_t picture;
+    int axis;
+    double probability;
+} flip_t;
+
+#define AXIS_OPTION                                                                                \
+    {                                                                                              \
+        .name = "axis", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH, .fallback = "horizontal", \
+        .choices = "horizontal|vertical", .offset = offsetof(flip_options_t, axis),                \
+        .help = "left and right change places, or top and bottom"                                  \
+    }
+
+static const tnd_option_t flip_options[] = {TND_PICTURE_OPTIONS(flip_options_t), AXIS_OPTION};
+
+static const tnd_option_t random_flip_options[] = {
+    TND_PICTURE_OPTIONS(flip_options_t),
+    AXIS_OPTION,
+    {.name = "probability",
+     .type = TND_OPTION_F64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "0.5",
+     .range = "0..1",
+     .offset = offsetof(flip_options_t, probability),
+     .help = "how often a picture is mirrored"},
+};
+
+const tnd_op_spec_t tnd_op_flip_spec = {
+    .table = {.name = "flip",
+              .help = "Mirrors every picture.",
+              TND_OPTIONS(flip_options),
+              .size = sizeof(flip_options_t)},
+};
+
+const tnd_op_spec_t tnd_op_random_flip_spec = {
+    .table = {.name = "random_flip",
+              .help = "Mirrors pictures at random.",
+              TND_OPTIONS(random_flip_options),
+              .size = sizeof(flip_options_t)},
+    .caps = TND_OP_RANDOM,
+};
+
+static tnd_status_t flip_open(void *state, const void *given, const tnd_schema_t *in,
+                              tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    flip_t *self = state;
+    const flip_options_t *chosen = given;
+    TND_TRY(tnd_picture_find(&self->picture, in, chosen->column, chosen->layout, error));
+    self->axis = chosen->axis;
+    self->probability = chosen->probability;
+    return tnd_picture_replace(&self->picture, in, self->picture.height, self->picture.width, facts,
+                               error);
+}
+
+static void mirror_line(uint8_t *restrict out, const uint8_t *restrict in, size_t width,
+                        size_t pixel_bytes)
+{
+    switch (pixel_bytes) {
+    case 1:
+        for (size_t x = 0; x < width; x++)
+            out[x] = in[width - 1 - x];
+        return;
+    case 3:
+        for (size_t x = 0; x < width; x++)
+            memcpy(out + x * 3, in + (width - 1 - x) * 3, 3);
+        return;
+    case 4:
+        for (size_t x = 0; x < width; x++)
+            memcpy(out + x * 4, in + (width - 1 - x) * 4, 4);
+        return;
+    default:
+        for (size_t x = 0; x < width; x++)
+            memcpy(out + x * pixel_bytes, in + (width - 1 - x) * pixel_bytes, pixel_bytes);
+    }
+}
+
+static void mirror(const flip_t *self, uint8_t *out, const uint8_t *in)
+{
+    const tnd_picture_t *picture = &self->picture;
+    size_t line = picture->width * picture->pixel_bytes;
+    for (size_t plane = 0; plane < picture->planes; plane++) {
+        for (size_t y = 0; y < picture->height; y++)
+            if (self->axis == HORIZONTAL)
+                mirror_line(out + y * line, in + y * line, picture->width, picture->pixel_bytes);
+            else
+                memcpy(out + y * line, in + (picture->height - 1 - y) * line, line);
+        out += picture->height * line;
+        in += picture->height * line;
+    }
+}
+
+static tnd_status_t flip_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                               tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const flip_t *self = state;
+    uint32_t column = self->picture.column;
+    tnd_op_pass(in, out, self->picture.columns, column);
+    for (uint32_t row = 0; row < in->rows; row++)
+        mirror(self, tnd_tile_row(out, column, row), tnd_tile_row(in, column, row));
+    return TND_OK;
+}
+
+static tnd_status_t random_flip_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                      tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)error;
+    const flip_t *self = state;
+    const tnd_picture_t *picture = &self->picture;
+    size_t bytes = picture->planes * picture->height * picture->width * picture->pixel_bytes;
+    tnd_op_pass(in, out, picture->columns, picture->column);
+    for (uint32_t row = 0; row < in->rows; row++) {
+        tnd_random_t random;
+        uint8_t *to = tnd_tile_row(out, picture->column, row);
+        const uint8_t *from = tnd_tile_row(in, picture->column, row);
+        tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
+        if ((double)tnd_random_f32(&random) < self->probability)
+            mirror(self, to, from);
+        else
+            memcpy(to, from, bytes);
+    }
+    return TND_OK;
+}
+
+static void flip_close(void *state)
+{
+    (void)state;
+}
+
+const tnd_op_t tnd_op_flip = {
+    .spec = &tnd_op_flip_spec,
+    .state_bytes = sizeof(flip_t),
+    .open = flip_open,
+    .apply = flip_apply,
+    .close = flip_close,
+};
+
+const tnd_op_t tnd_op_random_flip = {
+    .spec = &tnd_op_random_flip_spec,
+    .state_bytes = sizeof(flip_t),
+    .open = flip_open,
+    .apply = random_flip_apply,
+    .close = flip_close,
+};

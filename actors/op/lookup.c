@@ -1,0 +1,363 @@
+/*  actors/op/lookup.c - integers as places in a table: lookup.
+ *
+ *  The table is a list (0 is its first entry), a map from integers, or the rows of a .npy file; an
+ *  entry is a number, or in a file an array.  It is read once, when the chain is opened.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "actors/op/ops.h"
+#include "actors/source/npy.h"
+#include "runtime/core/numeric.h"
+#include "runtime/graph/quantity.h"
+
+enum { TABLE_BYTES_MAX = 64 << 20 };
+
+typedef struct {
+    const char *column, *into;
+    tnd_strings_t values;
+    const tnd_value_t *map;
+    const char *file, *to, *missing;
+} lookup_options_t;
+
+typedef struct {
+    uint32_t columns, column, into; /* into == columns: a new one */
+    tnd_dtype_t from;
+    char name[TND_COLUMN_NAME_MAX]; /* of the column, for errors */
+    size_t elements;                /* of a row that comes in */
+    uint64_t count;                 /* of entries */
+    size_t entry_bytes;
+    uint8_t *table;
+    int64_t *keys;    /* of a map, ascending; NULL: entry i is of i */
+    uint8_t *missing; /* NULL: a row is bad */
+} lookup_t;
+
+static const tnd_option_t options[] = {
+    {.name = "column",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(lookup_options_t, column),
+     .help = "the integers that are looked up"},
+    {.name = "into",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, into),
+     .help = "a new column for what is found; without it that replaces the integers"},
+    {.name = "values",
+     .type = TND_OPTION_STRINGS,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, values),
+     .help = "what 0, 1, 2 ... become, [0.5, 1, 2]"},
+    {.name = "map",
+     .type = TND_OPTION_MAP,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, map),
+     .help = "or what some integers become, {3: 0, 5: 1}"},
+    {.name = "file",
+     .type = TND_OPTION_PATH,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, file),
+     .help = "or a .npy file whose rows 0, 1, 2 ... become"},
+    {.name = "to",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, to),
+     .help = "the type of what is found: f32 if nothing is said, of a file its own"},
+    {.name = "missing",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(lookup_options_t, missing),
+     .help = "what integers without an entry become; without it their row is bad"},
+};
+
+const tnd_op_spec_t tnd_op_lookup_spec = {
+    .table = {.name = "lookup",
+              .help = "Looks integers up in a table: weights of classes, other labels, vectors.",
+              TND_OPTIONS(options),
+              .size = sizeof(lookup_options_t)},
+    .caps = TND_OP_FAILS,
+};
+
+static tnd_status_t take_table(lookup_t *self, uint64_t count, size_t entry_bytes,
+                               tnd_error_t *error)
+{
+    if (count == 0)
+        return tnd_fail(error, "the table has no entries");
+    if (count > TABLE_BYTES_MAX / entry_bytes)
+        return tnd_fail(error,
+                        "the table has %" PRIu64 " entries of %zu bytes; at most %d MiB are "
+                        "possible",
+                        count, entry_bytes, TABLE_BYTES_MAX >> 20);
+    self->count = count;
+    self->entry_bytes = entry_bytes;
+    self->table = malloc(count * entry_bytes);
+    if (self->table == NULL)
+        return tnd_fail(error, "there is no memory for a table of %" PRIu64 " entries", count);
+    return TND_OK;
+}
+
+static tnd_status_t read_entry(lookup_t *self, const char *option, uint64_t entry, const char *text,
+                               const tnd_column_t *made, tnd_error_t *error)
+{
+    uint64_t bits;
+    TND_TRY(tnd_op_number(option, text, made, &bits, error));
+    memcpy(self->table + entry * self->entry_bytes, &bits, self->entry_bytes);
+    return TND_OK;
+}
+
+static tnd_status_t read_values(lookup_t *self, const tnd_strings_t *values,
+                                const tnd_column_t *made, tnd_error_t *error)
+{
+    TND_TRY(take_table(self, values->count, tnd_dtype_size(made->dtype), error));
+    for (size_t i = 0; i < values->count; i++)
+        TND_TRY(read_entry(self, "values", i, values->items[i], made, error));
+    return TND_OK;
+}
+
+typedef struct {
+    int64_t key;
+    const char *text;
+} mapped_t;
+
+static int compare_keys(const void *a, const void *b)
+{
+    int64_t one = ((const mapped_t *)a)->key, other = ((const mapped_t *)b)->key;
+    return one < other ? -1 : one > other;
+}
+
+static tnd_status_t fill_map(lookup_t *self, const tnd_value_t *map, mapped_t *mapped,
+                             const tnd_column_t *made, tnd_error_t *error)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const tnd_value_entry_t *entry = &map->entries[i];
+        if (tnd_quantity_i64(entry->key, &mapped[i].key) != TND_QUANTITY_OK)
+            return tnd_fail(error, "`%s` in `map` is no integer to look up", entry->key);
+        if (entry->value->type != TND_VALUE_SCALAR)
+            return tnd_fail(error, "`map` has %s for %s; it is one number",
+                            tnd_value_type_name(entry->value->type), entry->key);
+        mapped[i].text = entry->value->text;
+    }
+    qsort(mapped, map->count, sizeof *mapped, compare_keys);
+    for (size_t i = 0; i < map->count; i++) {
+        if (i > 0 && mapped[i].key == mapped[i - 1].key)
+            return tnd_fail(error, "`map` has %" PRId64 " twice", mapped[i].key);
+        self->keys[i] = mapped[i].key;
+        TND_TRY(read_entry(self, "map", i, mapped[i].text, made, error));
+    }
+    return TND_OK;
+}
+
+static tnd_status_t read_map(lookup_t *self, const tnd_value_t *map, const tnd_column_t *made,
+                             tnd_error_t *error)
+{
+    TND_TRY(take_table(self, map->count, tnd_dtype_size(made->dtype), error));
+    self->keys = malloc(map->count * sizeof *self->keys);
+    mapped_t *mapped = malloc(map->count * sizeof *mapped);
+    tnd_status_t status = TND_FAILED;
+    if (self->keys != NULL && mapped != NULL)
+        status = fill_map(self, map, mapped, made, error);
+    else
+        (void)tnd_fail(error, "there is no memory for a map of %zu entries", map->count);
+    free(mapped);
+    return status;
+}
+
+/*  Copies the rows of a file, cast to `made`'s type, and gives `made` their shape. */
+static tnd_status_t copy_rows(lookup_t *self, const tnd_stored_t *stored, bool same,
+                              tnd_column_t *made, uint64_t *content_p, tnd_error_t *error)
+{
+    tnd_column_t entry = {.dtype = stored->dtype, .rank = stored->rank};
+    memcpy(entry.shape, stored->shape, sizeof entry.shape);
+    if (same)
+        made->dtype = stored->dtype;
+    size_t elements = tnd_column_elements(&entry), bytes = tnd_column_bytes(&entry);
+    if (made->rank + stored->rank > TND_RANK_MAX)
+        return tnd_fail(error, "rows of %u dimensions for each of %u are too many: %d are possible",
+                        stored->rank, made->rank, TND_RANK_MAX);
+    if (made->dtype != stored->dtype && !tnd_dtype_is_float(made->dtype))
+        return tnd_fail(error, "%s holds %s; what is read of a file stays so, or becomes a float",
+                        stored->path, tnd_dtype_name(stored->dtype));
+    TND_TRY(take_table(self, stored->rows, elements * tnd_dtype_size(made->dtype), error));
+    TND_TRY(tnd_mapping_populate(stored->mapping, stored->offset, stored->rows * bytes, error));
+    uint8_t *copy = malloc(stored->rows * bytes);
+    if (copy == NULL)
+        return tnd_fail(error, "%s: there is no memory for it", stored->path);
+    memcpy(copy, (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset,
+           stored->rows * bytes);
+    tnd_cast(made->dtype, stored->dtype, stored->rows * elements, self->table, copy);
+    free(copy);
+    memcpy(made->shape + made->rank, stored->shape, stored->rank * sizeof stored->shape[0]);
+    made->rank += stored->rank;
+    *content_p = XXH3_64bits(self->table, self->count * self->entry_bytes);
+    return TND_OK;
+}
+
+static tnd_status_t read_file(lookup_t *self, const char *path, bool same, tnd_column_t *made,
+                              uint64_t *content_p, tnd_error_t *error)
+{
+    tnd_stored_t stored = {.path = path};
+    TND_TRY(tnd_npy_open(&stored, path, error));
+    tnd_status_t status = copy_rows(self, &stored, same, made, content_p, error);
+    tnd_stored_close(&stored);
+    return status;
+}
+
+static tnd_status_t read_missing(lookup_t *self, const char *text, const tnd_column_t *made,
+                                 tnd_error_t *error)
+{
+    uint64_t bits;
+    size_t size = tnd_dtype_size(made->dtype);
+    if (text == NULL)
+        return TND_OK;
+    TND_TRY(tnd_op_number("missing", text, made, &bits, error));
+    self->missing = malloc(self->entry_bytes);
+    if (self->missing == NULL)
+        return tnd_fail(error, "there is no memory for an entry of %zu bytes", self->entry_bytes);
+    for (size_t at = 0; at < self->entry_bytes; at += size)
+        memcpy(self->missing + at, &bits, size);
+    return TND_OK;
+}
+
+/*  Reads the table; *made, with the shape of the integers, becomes the column that is made. */
+static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, tnd_column_t *made,
+                               uint64_t *content_p, tnd_error_t *error)
+{
+    int given = (chosen->values.count > 0) + (chosen->map != NULL) + (chosen->file != NULL);
+    if (given != 1)
+        return tnd_fail(error, "say one of `values`, `map` and `file`, and it with entries");
+    made->dtype = TND_F32;
+    if (chosen->to != NULL)
+        TND_TRY(tnd_op_dtype(chosen->to, &made->dtype, error));
+    if (chosen->file != NULL)
+        TND_TRY(read_file(self, chosen->file, chosen->to == NULL, made, content_p, error));
+    else if (chosen->map != NULL)
+        TND_TRY(read_map(self, chosen->map, made, error));
+    else
+        TND_TRY(read_values(self, &chosen->values, made, error));
+    return read_missing(self, chosen->missing, made, error);
+}
+
+/*  What comes out: the made column in place of the integers, or behind all others. */
+static tnd_status_t say_facts(lookup_t *self, const tnd_schema_t *in, const tnd_column_t *made,
+                              tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    if (self->into == self->column)
+        return tnd_op_replace(facts, in, self->column, made->dtype, made->rank, made->shape, error);
+    for (uint32_t i = 0; i < in->count; i++)
+        facts->passes[i] = (int8_t)i;
+    facts->schema = *in;
+    facts->reads = UINT32_C(1) << self->column;
+    return tnd_schema_add(&facts->schema, made->name, made->dtype, made->rank, made->shape, error);
+}
+
+static void lookup_close(void *state)
+{
+    lookup_t *self = state;
+    free(self->table);
+    free(self->keys);
+    free(self->missing);
+}
+
+static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema_t *in,
+                                tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    lookup_t *self = state;
+    const lookup_options_t *chosen = given;
+    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
+    const tnd_column_t *column = &in->columns[self->column];
+    if (tnd_dtype_is_float(column->dtype))
+        return tnd_fail(error, "column `%s` is %s; integers are looked up: `cast` it first",
+                        column->name, tnd_dtype_name(column->dtype));
+    bool is_new = chosen->into != NULL && strcmp(chosen->into, chosen->column) != 0;
+    tnd_column_t made = *column;
+    if (is_new)
+        snprintf(made.name, sizeof made.name, "%s", chosen->into);
+    memcpy(self->name, column->name, sizeof self->name);
+    self->columns = in->count;
+    self->into = is_new ? in->count : self->column;
+    self->from = column->dtype;
+    self->elements = tnd_column_elements(column);
+    tnd_status_t status = read_table(self, chosen, &made, &facts->content, error);
+    if (status == TND_OK)
+        status = say_facts(self, in, &made, facts, error);
+    if (status != TND_OK)
+        lookup_close(self);
+    return status;
+}
+
+/*  The entry of an integer, or NULL. */
+static const uint8_t *find(const lookup_t *self, int64_t value)
+{
+    if (self->keys == NULL)
+        return (uint64_t)value < self->count ? self->table + (uint64_t)value * self->entry_bytes
+                                             : NULL;
+    if (self->from == TND_U64 && value < 0)
+        return NULL;
+    size_t low = 0, high = self->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (self->keys[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < self->count && self->keys[low] == value ? self->table + low * self->entry_bytes
+                                                         : NULL;
+}
+
+static tnd_status_t fail_row(const lookup_t *self, int64_t value, tnd_error_t *error)
+{
+    char text[32];
+    snprintf(text, sizeof text, self->from == TND_U64 ? "%" PRIu64 : "%" PRId64, value);
+    if (self->keys == NULL)
+        return tnd_fail(error,
+                        "column `%s` has %s, and the table has entries for 0 to %" PRIu64
+                        "; `missing` would stand for others",
+                        self->name, text, self->count - 1);
+    return tnd_fail(error,
+                    "column `%s` has %s, which `map` does not have; `missing` would stand for "
+                    "others",
+                    self->name, text);
+}
+
+static tnd_status_t lookup_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                 tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key;
+    const lookup_t *self = state;
+    tnd_op_pass(in, out, self->columns, self->into);
+    uint8_t *to = out->columns[self->into].base;
+    size_t size = tnd_dtype_size(self->from);
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const uint8_t *from = tnd_tile_row(in, self->column, row);
+        for (size_t i = 0; i < self->elements; i++, to += self->entry_bytes) {
+            int64_t value;
+            tnd_cast(TND_I64, self->from, 1, &value, from + i * size);
+            const uint8_t *entry = find(self, value);
+            if (entry == NULL)
+                entry = self->missing;
+            if (entry == NULL)
+                return fail_row(self, value, error);
+            memcpy(to, entry, self->entry_bytes);
+        }
+    }
+    return TND_OK;
+}
+
+const tnd_op_t tnd_op_lookup = {
+    .spec = &tnd_op_lookup_spec,
+    .state_bytes = sizeof(lookup_t),
+    .open = lookup_open,
+    .apply = lookup_apply,
+    .close = lookup_close,
+};
