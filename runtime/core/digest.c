@@ -4,17 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-/*  Inlined, short rows cost half: their lengths are then branches the compiler can see. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "runtime/core/digest_rows.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are hashed as they lie");
-
-static void add(tnd_digest_t *self, uint64_t low, uint64_t high)
-{
-    self->low += low;
-    self->high += high + (self->low < low);
-}
 
 void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t *columns,
                     size_t count)
@@ -28,25 +20,44 @@ void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t
         }
         hash = XXH3_128bits_withSeed(columns[i].data, columns[i].bytes, hash.low64);
     }
-    add(self, hash.low64, hash.high64);
+    tnd_digest_put(self, hash.low64, hash.high64);
 }
+
+static void rows_plain(tnd_digest_t *self, uint64_t first_rank, size_t rows,
+                       const tnd_digest_stripe_t *columns, size_t count)
+{
+    tnd_digest_each(self, first_rank, rows, columns, count);
+}
+
+#if defined(__x86_64__)
+size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS])
+{
+    size_t count = 0;
+    paths[count++] = rows_plain;
+    if (__builtin_cpu_supports("avx2"))
+        paths[count++] = tnd_digest_rows_avx2;
+    return count;
+}
+#else
+size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS])
+{
+    paths[0] = rows_plain;
+    return 1;
+}
+#endif
 
 void tnd_digest_rows(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                      const tnd_digest_stripe_t *columns, size_t count)
 {
     assert(count > 0);
-    for (size_t row = 0; row < rows; row++) {
-        XXH128_hash_t hash = {first_rank + row, 0};
-        for (size_t i = 0; i < count; i++)
-            hash = XXH3_128bits_withSeed((const char *)columns[i].data + row * columns[i].stride,
-                                         columns[i].bytes, hash.low64);
-        add(self, hash.low64, hash.high64);
-    }
+    tnd_digest_rows_fn *paths[TND_DIGEST_PATHS];
+    size_t found = tnd_digest_paths(paths);
+    paths[found - 1](self, first_rank, rows, columns, count);
 }
 
 void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other)
 {
-    add(self, other->low, other->high);
+    tnd_digest_put(self, other->low, other->high);
 }
 
 bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b)

@@ -49,6 +49,12 @@ void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t
 void tnd_digest_rows(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                      const tnd_digest_stripe_t *columns, size_t count);
 
+/*  The ways of doing that which this processor has, the fastest last: tests compare them. */
+enum { TND_DIGEST_PATHS = 2 };
+typedef void tnd_digest_rows_fn(tnd_digest_t *self, uint64_t first_rank, size_t rows,
+                                const tnd_digest_stripe_t *columns, size_t count);
+size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS]);
+
 /*  Adds what was hashed elsewhere. */
 void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other);
 

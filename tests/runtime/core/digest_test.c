@@ -186,3 +186,27 @@ Test(digest, anything_but_32_digits_is_refused)
         cr_assert(digest.low == 1 && digest.high == 2);
     }
 }
+
+Test(digest, every_width_of_vectors_gives_the_same_digest)
+{
+    static unsigned char data[4 * MOST_BYTES];
+    fill(data, sizeof data, 1, 2);
+    tnd_digest_rows_fn *paths[TND_DIGEST_PATHS];
+    size_t count = tnd_digest_paths(paths);
+    for (size_t bytes = 0; bytes < 3200; bytes = bytes < 300 ? bytes + 1 : bytes + 211) {
+        const tnd_digest_stripe_t columns[] = {{data + 1, bytes + 5, bytes}, {data + 64, 8, 8}};
+        tnd_digest_t one_by_one = {0, 0};
+        for (size_t row = 0; row < 4; row++)
+            tnd_digest_row(
+                &one_by_one, 9 + row,
+                (const tnd_digest_column_t[]){{data + 1 + row * (bytes + 5), bytes, false},
+                                              {data + 64 + row * 8, 8, false}},
+                2);
+        for (size_t p = 0; p < count; p++) {
+            tnd_digest_t digest = {0, 0};
+            paths[p](&digest, 9, 4, columns, 2);
+            cr_assert(tnd_digest_equal(&digest, &one_by_one), "path %zu, rows of %zu bytes", p,
+                      bytes);
+        }
+    }
+}
