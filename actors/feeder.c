@@ -548,6 +548,12 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
     return note;
 }
 
+/*  Whether others carry replicas too, so that reducers have something to do. */
+static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
+{
+    return feeder->own->replica_count < tnd_actor_plan(self)->chains[feeder->own->chain].replicas;
+}
+
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
@@ -559,17 +565,32 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         tnd_count(&feeder->statistics->blocks_out, 1);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
         tnd_feed_done(feeder->machine, done.step, digest, done.rows, report_of(feeder, &done));
+        if (shares_replicas(feeder, self))
+            tnd_postings_done(&feeder->postings, self, &feeder->reducers, done.step, done.tensors,
+                              done.reductions);
         TND_TRY(perform(feeder, self, error));
     }
+    if (tnd_crew_idle(feeder->crew))
+        tnd_postings_idle(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
 }
 
-static void post(feeder_t *feeder, tnd_actor_t *self)
+/*  The values of one exchange.  A reducer first hears of the steps before it. */
+static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
+    if (!tnd_crew_waits(feeder->crew))
+        return TND_OK;
+    TND_TRY(take_done(feeder, self, error));
     tnd_outgoing_t outgoing;
-    while (tnd_crew_outgoing(feeder->crew, &outgoing))
-        tnd_postings_add(&feeder->postings, self, feeder->reducers.ids[outgoing.reducer],
+    bool any = false;
+    while (tnd_crew_outgoing(feeder->crew, &outgoing)) {
+        tnd_postings_add(&feeder->postings, self, &feeder->reducers, outgoing.reducer,
                          &outgoing.post);
+        any = true;
+    }
+    if (any)
+        tnd_postings_sent(&feeder->postings, self, &feeder->reducers);
+    return TND_OK;
 }
 
 /*  The last words of a feeder: of the first one also what its model has become. */
@@ -606,7 +627,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     }
     if (tnd_crew_error(feeder->crew) != NULL)
         return tnd_fail(error, "%s", tnd_crew_error(feeder->crew));
-    post(feeder, self);
+    TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));
     TND_TRY(take_done(feeder, self, error));
     if (tnd_feed_over(feeder->machine) && !feeder->over)
@@ -675,6 +696,13 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         arrival->carry = TND_CARRY_NOTHING;
         return take_result(feeder, self, msg, error);
     case TND_MSG_CLOSED:
+        if (tnd_crew_awaits(feeder->crew, msg->post.round, msg->post.reducer_slot))
+            return tnd_fail(error,
+                            "%s: in step %" PRIu64
+                            " another replica went on without reduction %" PRIu32
+                            ", to which those of %s posted: all replicas post the same "
+                            "reductions in the same order",
+                            feeder->name, msg->post.round, msg->post.reducer_slot, feeder->name);
         tnd_postings_close(&feeder->postings, msg->from, &msg->post);
         return TND_OK;
     default:
@@ -693,7 +721,7 @@ static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
             tnd_feed_join_up(feeder->machine, arrival->peer);
             return perform(feeder, self, error);
         }
-        tnd_postings_again(&feeder->postings, self, arrival->peer);
+        tnd_postings_again(&feeder->postings, self, &feeder->reducers, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
         if (is_join(feeder, arrival->peer)) {

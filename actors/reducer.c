@@ -24,6 +24,7 @@ typedef struct {
     tnd_rounds_t *machine;
     tnd_post_note_t *posts;   /* scratch: by replica */
     tnd_tree_input_t *inputs; /* likewise */
+    const char **names;       /* by replica: of the feeder that carries it */
     void **aligned;           /* by replica: copies of values that lay askew */
     size_t *aligned_room;
     tnd_pool_t *roots;
@@ -53,11 +54,16 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     reducer->name = tnd_actor_name(self);
     reducer->carriers = tnd_peers_carriers(self);
     uint32_t replicas = reducer->carriers.count;
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    reducer->names = zeroed(replicas, sizeof *reducer->names);
+    for (uint32_t i = 0; i < replicas; i++)
+        reducer->names[i] = plan->instances[reducer->carriers.ids[i]].name;
     tnd_round_config_t config = {
         .self = tnd_actor_id(self),
         .replicas = replicas,
         .feeders = reducer->carriers.ids,
-        .rounds_max = rounds_max(reducer, tnd_actor_plan(self)),
+        .names = reducer->names,
+        .rounds_max = rounds_max(reducer, plan),
     };
     reducer->machine_memory = zeroed(1, tnd_rounds_bytes(&config));
     reducer->machine = tnd_rounds_init(reducer->machine_memory, &config);
@@ -103,6 +109,8 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
             tnd_count(&statistics->bytes_in, tnd_buffer_size(msg->post.payload));
             return tnd_rounds_post(reducer->machine, msg, error);
         }
+        if (msg->kind == TND_MSG_PASSED)
+            return tnd_rounds_passed(reducer->machine, msg, error);
         if (msg->kind == TND_MSG_GOT)
             tnd_rounds_got(reducer->machine, msg);
         break;
@@ -249,6 +257,7 @@ static void reducer_fini(void *state)
     free(reducer->aligned);
     free(reducer->aligned_room);
     free(reducer->posts);
+    free(reducer->names);
     free(reducer->inputs);
     free(reducer->machine_memory);
     tnd_pool_destroy(&reducer->roots);

@@ -37,6 +37,7 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_PONG:
     case TND_MSG_CREDIT:
     case TND_MSG_WINDOW:
+    case TND_MSG_PASSED:
     case TND_MSG_REWIND:
     case TND_MSG_TICKET:
     case TND_MSG_LOST:

@@ -374,6 +374,10 @@ static void take_result(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
     for (uint32_t i = 0; i < REPLICAS; i++)
         rows += self->actors[id].rows[step % STEPS_KEPT][i];
     tnd_feed_done(feed, step, digest, rows, NULL);
+    tnd_msg_t passed = {.kind = TND_MSG_PASSED, .from = id, .to = MEAN};
+    passed.passed = (tnd_passed_note_t){
+        .first = step, .last = step, .begin = 1, .end = TND_PASSED_DONE, .reductions = 1};
+    send_link(self, &passed, NULL);
 }
 
 static void take_closed(actor_t *actor, const tnd_msg_t *msg)
@@ -475,6 +479,8 @@ static tnd_status_t take(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
     case TND_ROLE_REDUCER:
         if (msg->kind == TND_MSG_POST)
             return tnd_rounds_post(actor->rounds, msg, &self->error);
+        if (msg->kind == TND_MSG_PASSED)
+            return tnd_rounds_passed(actor->rounds, msg, &self->error);
         if (msg->kind == TND_MSG_GOT)
             tnd_rounds_got(actor->rounds, msg);
         return TND_OK;
@@ -627,6 +633,11 @@ static const field_t fields[] = {
     FIELD(CLOSED, post.reducer_slot),
     FIELD(CLOSED, post.first),
     FIELD(CLOSED, post.count),
+    FIELD(PASSED, passed.first),
+    FIELD(PASSED, passed.last),
+    FIELD(PASSED, passed.begin),
+    FIELD(PASSED, passed.end),
+    FIELD(PASSED, passed.reductions),
     FIELD(TICKET, ticket.first),
     FIELD(TICKET, ticket.lane),
     FIELD(TICKET, ticket.epoch),
@@ -896,8 +907,9 @@ static void open_actor(world_t *self, tnd_actor_id_t id)
                               .depth = 2,
                               .unbooked_max = 4,
                               .steps_max = TND_UNKNOWN};
+    static const char *const names[REPLICAS] = {"feed@a", "feed@a", "feed@b", "feed@b"};
     tnd_round_config_t rounds = {
-        .self = id, .replicas = REPLICAS, .feeders = feeders, .rounds_max = 4};
+        .self = id, .replicas = REPLICAS, .feeders = feeders, .names = names, .rounds_max = 4};
     switch (party->role) {
     case TND_ROLE_READER:
         actor->memory = zeroed(tnd_dispatch_bytes(&dispatch));

@@ -66,8 +66,10 @@ static const field_t slice_fields[] = {PLACE(slice.step),      PLACE(slice.step_
                                        U32(slice.total),       U32(slice.padded),
                                        U32(slice.step_rows),   BOOL(slice.last_of_epoch),
                                        BOOL(slice.last_of_run)};
-static const field_t post_fields[] = {U64(post.round), U32(post.reducer_slot), U32(post.first),
-                                      U32(post.count), U64(post.weight)};
+static const field_t post_fields[] = {U64(post.round), U32(post.reducer_slot), U32(post.reduction),
+                                      U32(post.first), U32(post.count),        U64(post.weight)};
+static const field_t passed_fields[] = {PLACE(passed.first), PLACE(passed.last), U32(passed.begin),
+                                        U32(passed.end), U32(passed.reductions)};
 static const field_t ticket_fields[] = {PLACE(ticket.first),     LANE(ticket.lane),
                                         U32(ticket.epoch),       U32(ticket.count),
                                         U32(ticket.attempt),     PLACE(ticket.floor.index),
@@ -117,6 +119,7 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_RESULT] = LAYOUT(post_fields, BUFFER),
     [TND_MSG_GOT] = LAYOUT(post_fields, BUFFER),
     [TND_MSG_CLOSED] = LAYOUT(post_fields, BUFFER),
+    [TND_MSG_PASSED] = LAYOUT(passed_fields, 0),
     [TND_MSG_REWIND] = BARE(1u << TND_CARRY_CURSOR),
     [TND_MSG_TICKET] = LAYOUT(ticket_fields, 0),
     [TND_MSG_LOST] = LAYOUT(ticket_fields, 0),

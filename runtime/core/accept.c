@@ -27,7 +27,7 @@ static const rule_t links[] = {
     {TND_MSG_BLOCK, READER | WORKER, JOIN},  {TND_MSG_WINDOW, FEEDER, JOIN},
     {TND_MSG_SLICE, JOIN, FEEDER},           {TND_MSG_POST, FEEDER, REDUCER},
     {TND_MSG_RESULT, REDUCER, FEEDER},       {TND_MSG_GOT, FEEDER, REDUCER},
-    {TND_MSG_CLOSED, REDUCER, FEEDER},
+    {TND_MSG_CLOSED, REDUCER, FEEDER},       {TND_MSG_PASSED, FEEDER, REDUCER},
 };
 
 static const rule_t controls[] = {
@@ -205,6 +205,10 @@ static const char *check(const tnd_accept_t *self, tnd_actor_id_t from, const tn
     case TND_MSG_GOT:
     case TND_MSG_CLOSED:
         return check_post(self, peer, msg);
+    case TND_MSG_PASSED:
+        return msg->passed.first > msg->passed.last || msg->passed.begin > msg->passed.end
+                   ? out_of_range
+                   : NULL;
     case TND_MSG_TICKET:
     case TND_MSG_LOST:
         return check_ticket(self, peer, msg);

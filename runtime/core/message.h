@@ -45,6 +45,7 @@ typedef enum {
     TND_MSG_RESULT, /* reducer -> feeder: the root of that round */
     TND_MSG_GOT,    /* feeder -> reducer: has the root; its input is still kept */
     TND_MSG_CLOSED, /* reducer -> feeder: all have the root; inputs may go */
+    TND_MSG_PASSED, /* feeder -> reducer: what it does not post there */
     /* control */
     TND_MSG_REWIND, /* leader -> all: drop older generations, go on from `cursor` */
     TND_MSG_TICKET, /* join -> reader */
@@ -118,10 +119,19 @@ typedef struct {
 typedef struct {
     uint64_t round;        /* over the run and the feeder's chain: step, then order of posting */
     uint32_t reducer_slot; /* which reduction of the step: 0, 1 ... in order of posting */
+    uint32_t reduction;    /* of the user's in this step; large ones travel in several slots */
     uint32_t first, count; /* logical replicas covered: an aligned node of the tree */
     uint64_t weight;       /* rows behind the value */
     void *payload;
 } tnd_post_note_t;
+
+/*  In each of the steps [first, last] a feeder posts nothing here under the slots [begin, end). */
+typedef struct {
+    uint64_t first, last;
+    uint32_t begin, end; /* `end` TND_PASSED_DONE: these steps are done */
+    uint32_t reductions; /* of the user's, in each of them so far */
+} tnd_passed_note_t;
+#define TND_PASSED_DONE UINT32_MAX
 
 typedef struct tnd_msg {
     tnd_msg_kind_t kind;
@@ -145,6 +155,7 @@ typedef struct tnd_msg {
         } until; /* WINDOW, HELD, BOOKED, DRAIN; LAST of the leader to feeders */
         tnd_slice_note_t slice;
         tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
+        tnd_passed_note_t passed;
         struct {
             const tnd_cursor_t *cursor;
         } rewind;

@@ -20,7 +20,8 @@
     X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
-    X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")
+    X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
+    X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")
 
 enum tnd_plant {
     TND_PLANT_NONE,

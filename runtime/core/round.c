@@ -19,6 +19,7 @@ typedef struct {
     uint64_t weight;
     void *payload;
     uint32_t count; /* 0: no node begins here */
+    uint32_t reduction;
     bool covered;
 } leaf_t;
 
@@ -41,9 +42,13 @@ typedef struct {
     bool used;
 } entry_t;
 
+/*  What a feeder said it does not post: of the steps that it has done, and of slots that went to
+ *  other reducers.
+ */
 typedef struct {
     tnd_actor_id_t id;
-    bool up;
+    bool up, has_done, has_aside;
+    tnd_passed_note_t done, aside;
 } feeder_t;
 
 typedef struct {
@@ -268,7 +273,110 @@ static bool was_passed(const tnd_rounds_t *self, name_t name)
     for (uint32_t i = 0; i < self->config.replicas; i++)
         if (self->has_posted[i] && compare(self->latest[i], name) > 0)
             return true;
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        if (self->feeders[i].has_done && self->feeders[i].done.last >= name.round)
+            return true;
     return false;
+}
+
+/*  Likewise of all that a feeder has done and has not posted again. */
+static void close_done(tnd_rounds_t *self, uint32_t feeder)
+{
+    uint32_t at = self->oldest;
+    while (at != NONE && self->rounds[at].name.round <= self->feeders[feeder].done.last) {
+        round_t *round = &self->rounds[at];
+        const leaf_t *leaves = leaves_of(self, round);
+        at = round->behind;
+        for (uint32_t i = 0; i < self->config.replicas; i++)
+            if (self->config.feeders[i] == self->feeders[feeder].id && !leaves[i].covered) {
+                close_round(self, round);
+                break;
+            }
+    }
+}
+
+/* Who left out what. */
+
+static bool leaves_out(const tnd_passed_note_t *passed, name_t name)
+{
+    return name.round >= passed->first && name.round <= passed->last &&
+           name.slot >= passed->begin && name.slot < passed->end;
+}
+
+/*  A replica posted to a round that another one leaves out: both and what they did, for the user.
+ */
+static tnd_status_t tell(const tnd_rounds_t *self, name_t name, uint32_t one, uint32_t reduction,
+                         uint32_t other, const tnd_passed_note_t *passed, tnd_error_t *error)
+{
+    static const char rule[] = "all replicas post the same reductions in the same order";
+    const char *const *names = self->config.names;
+    uint64_t posted = (uint64_t)reduction + 1;
+    if (passed->reductions < posted)
+        return tnd_fail(error,
+                        "in step %llu replica %u (%s) posted to %llu reduction%s at least, replica "
+                        "%u (%s) to %u: %s",
+                        (unsigned long long)name.round, one, names[one], (unsigned long long)posted,
+                        posted == 1 ? "" : "s", other, names[other], passed->reductions, rule);
+    return tnd_fail(error,
+                    "in step %llu replica %u (%s) posted to reduction %u what replica %u (%s) did "
+                    "not: other elements, or to another reducer; %s",
+                    (unsigned long long)name.round, one, names[one], reduction, other, names[other],
+                    rule);
+}
+
+/*  Whether a replica but those of feeder `but` has passed a round without posting to it. */
+static tnd_status_t check_passed(const tnd_rounds_t *self, name_t name, const leaf_t *leaves,
+                                 uint32_t one, uint32_t reduction, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->config.replicas; i++) {
+        if (self->config.feeders[i] == self->config.feeders[one] ||
+            (leaves != NULL && leaves[i].covered))
+            continue;
+        const feeder_t *feeder = &self->feeders[find_feeder(self, self->config.feeders[i])];
+        if (feeder->has_done && leaves_out(&feeder->done, name))
+            return tell(self, name, one, reduction, i, &feeder->done, error);
+        if (feeder->has_aside && leaves_out(&feeder->aside, name))
+            return tell(self, name, one, reduction, i, &feeder->aside, error);
+    }
+    return TND_OK;
+}
+
+/*  The open rounds of the steps [first, last], once a feeder has said more of these. */
+static tnd_status_t check_steps(const tnd_rounds_t *self, uint64_t first, uint64_t last,
+                                tnd_error_t *error)
+{
+    for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
+        const round_t *round = &self->rounds[at];
+        const leaf_t *leaves = leaves_of(self, round);
+        if (round->name.round > last)
+            break;
+        if (round->name.round < first || round->covered == self->config.replicas)
+            continue;
+        uint32_t one = 0;
+        while (!leaves[one].covered)
+            one++;
+        TND_TRY(check_passed(self, round->name, leaves, one, leaves[one].reduction, error));
+    }
+    return TND_OK;
+}
+
+/*  A feeder that goes on to another step has done those before like the last one it spoke of. */
+static tnd_status_t has_done(tnd_rounds_t *self, feeder_t *feeder, uint64_t until,
+                             tnd_error_t *error)
+{
+    if (!feeder->has_done || until <= feeder->done.last + 1)
+        return TND_OK;
+    uint64_t first = feeder->done.last + 1;
+    feeder->done.last = until - 1;
+    return check_steps(self, first, feeder->done.last, error);
+}
+
+static const char *name_of_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->config.replicas; i++)
+        if (self->config.feeders[i] == id)
+            return self->config.names[i];
+    return "a stranger";
 }
 
 static tnd_status_t check_post(const tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
@@ -277,16 +385,17 @@ static tnd_status_t check_post(const tnd_rounds_t *self, const tnd_msg_t *msg, t
     const tnd_tree_node_t node = {.first = post->first, .count = post->count};
     if (!tnd_tree_has(self->config.replicas, node))
         return tnd_fail(error,
-                        "feeder %u posted replicas %u + %u to round %llu: the tree of %u replicas "
-                        "has no such node",
-                        msg->from, post->first, post->count, (unsigned long long)post->round,
-                        self->config.replicas);
+                        "%s posted replicas %u + %u to step %llu: the tree of %u replicas has no "
+                        "such node",
+                        name_of_feeder(self, msg->from), post->first, post->count,
+                        (unsigned long long)post->round, self->config.replicas);
     for (uint32_t i = post->first; i < post->first + post->count; i++)
         if (self->config.feeders[i] != msg->from)
             return tnd_fail(error,
-                            "feeder %u posted to round %llu for replica %u, which feeder %u "
-                            "carries: compare the placements of both hosts",
-                            msg->from, (unsigned long long)post->round, i, self->config.feeders[i]);
+                            "%s posted to step %llu for replica %u, which %s carries: compare the "
+                            "placements of both hosts",
+                            name_of_feeder(self, msg->from), (unsigned long long)post->round, i,
+                            self->config.names[i]);
     return TND_OK;
 }
 
@@ -307,6 +416,7 @@ static void take(tnd_rounds_t *self, round_t *round, const tnd_post_note_t *post
     leaves[post->first].weight = post->weight;
     leaves[post->first].payload = post->payload;
     leaves[post->first].count = post->count;
+    leaves[post->first].reduction = post->reduction;
     for (uint32_t i = post->first; i < post->first + post->count; i++) {
         leaves[i].covered = true;
         if (!self->has_posted[i] || compare(self->latest[i], round->name) < 0)
@@ -381,6 +491,13 @@ tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error
         return status;
     }
     const entry_t *entry = &self->hash[find(self, name)];
+    status = has_done(self, &self->feeders[find_feeder(self, msg->from)], name.round, error);
+    if (status == TND_OK && !entry->used)
+        status = check_passed(self, name, NULL, post->first, post->reduction, error);
+    if (status != TND_OK) {
+        answer(self, post->payload, TND_NOBODY, name);
+        return status;
+    }
     if (entry->used ? entry->round == NONE : was_passed(self, name)) {
         answer(self, post->payload, msg->from, name);
         return TND_OK;
@@ -392,9 +509,10 @@ tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error
     if (round == NULL) {
         answer(self, post->payload, TND_NOBODY, name);
         return tnd_fail(error,
-                        "feeder %u posted to round %llu while %u rounds are open, the most there "
-                        "may be: a replica does not post to all of its reductions",
-                        msg->from, (unsigned long long)post->round, self->config.rounds_max);
+                        "%s posted to step %llu while %u rounds are open, the most there may be: a "
+                        "replica does not post to all of its reductions",
+                        name_of_feeder(self, msg->from), (unsigned long long)post->round,
+                        self->config.rounds_max);
     }
     const leaf_t *leaves = leaves_of(self, round);
     for (uint32_t i = post->first; i < post->first + post->count; i++) {
@@ -404,11 +522,32 @@ tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error
         if (leaves[post->first].count == post->count)
             return TND_OK;
         return tnd_fail(error,
-                        "feeder %u posted replicas %u + %u to round %llu, of which replica %u had "
-                        "been posted as part of another node",
-                        msg->from, post->first, post->count, (unsigned long long)post->round, i);
+                        "%s posted replicas %u + %u to step %llu, of which replica %u had been "
+                        "posted as part of another node",
+                        name_of_feeder(self, msg->from), post->first, post->count,
+                        (unsigned long long)post->round, i);
     }
     take(self, round, post);
+    return TND_OK;
+}
+
+tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    const tnd_passed_note_t *passed = &msg->passed;
+    uint32_t number = find_feeder(self, msg->from);
+    if (number == NONE || TND_PLANT(PASSED_UNHEARD))
+        return TND_OK;
+    feeder_t *feeder = &self->feeders[number];
+    if (passed->end != TND_PASSED_DONE) {
+        feeder->aside = *passed;
+        feeder->has_aside = true;
+        return check_steps(self, passed->first, passed->last, error);
+    }
+    TND_TRY(has_done(self, feeder, passed->first, error));
+    feeder->done = *passed;
+    feeder->has_done = true;
+    TND_TRY(check_steps(self, passed->first, passed->last, error));
+    close_done(self, number);
     return TND_OK;
 }
 

@@ -10,8 +10,18 @@
  *  A replica posts in ascending order of (round, reducer_slot), and a feeder that has a new
  *  connection posts all its unclosed rounds again in that order before any other.  Hence a replica
  *  that goes on without posting to an open round has seen it closed by a reducer that is gone: all
- *  have its result, and the round is closed for those who posted.  A feeder that hears CLOSED of a
- *  round without ever having got its root has found a replica that left out a reduction.
+ *  have its result, and the round is closed for those who posted.
+ *
+ *  A replica that leaves a reduction out would keep the others waiting for ever.  So feeders say
+ *  PASSED: how many slots a step had, when it had another number than the one before (the first
+ *  one too), and when they have no other step to run; and which slots went to other reducers,
+ *  where there are several.  A later post says the same of all steps in between.  Who posted to a
+ *  slot that another one has passed without is told so by TND_FAILED.  Steps that all post the same
+ *  cost nothing.  A feeder says PASSED of a step before it posts to a later one, and behind all
+ *  that it posts to that step, on a new connection too.
+ *
+ *  A feeder that hears CLOSED of a round without ever having got its root has found a replica that
+ *  left out a reduction where all that said so is lost with reducers.
  *
  *  A feeder keeps at most `rounds_max` rounds that are not closed.
  */
@@ -24,6 +34,7 @@ typedef struct {
     tnd_actor_id_t self;
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica; kept by the caller */
+    const char *const *names;      /* of those feeders, for texts: by replica; kept likewise */
     uint32_t rounds_max;           /* open at the same time: (depth + 1) x reductions of a step */
 } tnd_round_config_t;
 
@@ -34,9 +45,12 @@ tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config);
 
 /*  Takes the payload of a POST, whatever it returns: it is kept until FORGET, or comes back as DROP
  *  (a duplicate, or a round that is closed: the feeder is told so again).  TND_FAILED: no node of
- * the tree, another feeder's replicas, a node that overlaps another, or too many rounds.
+ *  the tree, another feeder's replicas, a node that overlaps another, too many rounds, or one that
+ *  another replica has left out.
  */
 tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+/*  TND_FAILED: a replica has left out a reduction that others posted. */
+tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
 /*  The root of a round asked for by REDUCE, a payload of its own: kept until FORGET, or comes back
  *  as DROP if nobody waits for it.
  */

@@ -475,7 +475,7 @@ static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t 
     job->note = *note;
     job->note.payload = NULL;
     job->task = task;
-    job->tensors = 0;
+    job->tensors = job->reductions = 0;
     for (uint32_t i = 0; i < self->config.count; i++)
         job->reports[i].count = 0;
     for (uint32_t w = 0; w < self->worker_count; w++)
@@ -580,10 +580,21 @@ bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)
     if (self->consumed >= limit)
         return false;
     const job_t *job = &self->jobs[self->consumed++ % self->config.depth];
-    *done = (tnd_done_t){.step = job->note.step, .slot = job->slot, .reports = job->reports};
+    *done = (tnd_done_t){
+        .step = job->note.step,
+        .slot = job->slot,
+        .tensors = job->tensors,
+        .reductions = job->reductions,
+        .reports = job->reports,
+    };
     for (uint32_t i = 0; i < self->config.count; i++)
         done->rows += self->shares[(size_t)job->slot * self->config.count + i].rows;
     return true;
+}
+
+bool tnd_crew_idle(const tnd_crew_t *self)
+{
+    return self->consumed == atomic_load_explicit(&self->ready, memory_order_relaxed);
 }
 
 void tnd_crew_over(tnd_crew_t *self, tnd_status_t how)

@@ -95,6 +95,8 @@ void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *not
 typedef struct {
     uint64_t step;
     uint32_t slot, rows;
+    uint32_t tensors;            /* that went to reducers */
+    uint32_t reductions;         /* of the user's that they were of */
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 
@@ -112,8 +114,14 @@ bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing);
 /*  A result; takes the buffer.  One that nobody waits for is dropped. */
 tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reducer_slot,
                                tnd_buffer_t *result, tnd_error_t *error) TND_CHECKED;
-/*  Whether a step waits for results from elsewhere. */
+/*  Whether a step waits for this result. */
+bool tnd_crew_awaits(const tnd_crew_t *self, uint64_t round, uint32_t reducer_slot);
+/*  Whether a step waits for results from elsewhere.  All steps before it can be had from
+ *  tnd_crew_done then.
+ */
 bool tnd_crew_waits(const tnd_crew_t *self);
+/*  Whether all steps that were made ready have been taken as done. */
+bool tnd_crew_idle(const tnd_crew_t *self);
 /*  The stream has ended: a program that waits for a step gets `how` (TND_END, TND_STOPPED). */
 void tnd_crew_over(tnd_crew_t *self, tnd_status_t how);
 

@@ -24,7 +24,8 @@ typedef struct {
     tnd_slice_note_t note;
     const tnd_task_t *task; /* NULL: nothing is to be done */
     tnd_report_t *reports;  /* by local replica */
-    uint32_t tensors;       /* reductions of this step that have gone to reducers */
+    uint32_t tensors;       /* of this step that have gone to reducers ... */
+    uint32_t reductions;    /* ... and how many reductions of the user's they are of */
     _Atomic uint32_t left;  /* workers that have not finished it */
     _Atomic uint32_t *met;  /* by worker: meetings arrived at */
 } job_t;
@@ -47,7 +48,7 @@ typedef struct {
 
 /*  A piece of one reduction that travels, and the nodes of it that are computed here. */
 typedef struct {
-    uint32_t posting, slot;
+    uint32_t posting, slot, reduction;
     size_t begin, count; /* elements */
     tnd_buffer_t *result;
     const void *values; /* in `result` */

@@ -96,6 +96,7 @@ static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t beg
     uint32_t piece = exchange->piece_count++;
     exchange->pieces[piece] =
         (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
+    exchange->pieces[piece].reduction = job->reductions + posting;
     tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
     uint32_t covers =
         tnd_tree_cover(crew->config.replicas, crew->config.first, crew->config.count, nodes);
@@ -129,6 +130,7 @@ static void prepare(tnd_crew_t *crew, job_t *job)
         for (size_t begin = 0; begin < post->count; begin += most)
             add_piece(crew, job, p, begin, post->count - begin < most ? post->count - begin : most);
     }
+    job->reductions += crew->replicas[0].post_count;
 }
 
 static void compute_node(worker_t *worker, const node_t *node)
@@ -237,6 +239,7 @@ bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing)
             {
                 .round = exchange->round,
                 .reducer_slot = piece->slot,
+                .reduction = piece->reduction,
                 .first = node->node.first,
                 .count = node->node.count,
                 .weight = node->rows,
@@ -247,15 +250,27 @@ bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing)
     return true;
 }
 
+static piece_t *find_awaited(const tnd_crew_t *self, uint64_t round, uint32_t reducer_slot)
+{
+    const exchange_t *exchange = &self->exchange;
+    if (!tnd_crew_waits(self) || exchange->round != round)
+        return NULL;
+    for (uint32_t p = 0; p < exchange->piece_count; p++)
+        if (exchange->pieces[p].slot == reducer_slot && exchange->pieces[p].result == NULL)
+            return &exchange->pieces[p];
+    return NULL;
+}
+
+bool tnd_crew_awaits(const tnd_crew_t *self, uint64_t round, uint32_t reducer_slot)
+{
+    return find_awaited(self, round, reducer_slot) != NULL;
+}
+
 tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reducer_slot,
                                tnd_buffer_t *result, tnd_error_t *error)
 {
     exchange_t *exchange = &self->exchange;
-    piece_t *piece = NULL;
-    if (tnd_crew_waits(self) && exchange->round == round)
-        for (uint32_t p = 0; p < exchange->piece_count && piece == NULL; p++)
-            if (exchange->pieces[p].slot == reducer_slot && exchange->pieces[p].result == NULL)
-                piece = &exchange->pieces[p];
+    piece_t *piece = find_awaited(self, round, reducer_slot);
     if (piece == NULL) {
         tnd_buffer_drop(&result);
         return TND_OK;

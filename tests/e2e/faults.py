@@ -48,6 +48,12 @@ hosts:
   b: {{address: 127.0.0.1, lanes: 1 each, data: {other}, actors: [read, prep, batch, feed]}}
 """
 
+TWO = """port: {port}
+hosts:
+  a: {{address: 127.0.0.1, lanes: 1, actors: [read, prep, batch, feed, mean]}}
+  b: {{address: 127.0.0.1, lanes: 1, actors: [read, prep, batch, feed]}}
+"""
+
 
 def write_npy(path, dtype, shape, data):
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
@@ -125,9 +131,9 @@ class Cluster:
             self.hosts[host] = subprocess.Popen(line, stdout=log, stderr=log, cwd=ROOT,
                                                 env={**os.environ, **(env or {})})
 
-    def start_all(self, hosts="abc", env=None):
+    def start_all(self, hosts="abc", env=None, leader=False):
         for host in hosts:
-            self.start(host, env=None if host == "a" else env)
+            self.start(host, env=None if host == "a" and not leader else env)
 
     def said(self, host):
         return (self.folder / f"{host}.log").read_text()
@@ -299,6 +305,36 @@ def test_a_file_that_shrinks_while_it_is_mapped(run):
     for host in "abc":
         run.ends(host, 1)
         one_sentence(run.said(host), "image.npy")
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def rogue(folder, does, step, epochs=1000000):
+    """Two hosts with two replicas each; those of the second one do something in one step."""
+    graph = GRAPH.replace("seed: 7", "seed: 7\nlanes: 2").replace("-> feed", "-> feed <-> mean")
+    graph = graph.replace("depth: 4}}", f"depth: 4, step: {{{{plugin: rogue, does: {does}, replica: 2, "
+                          f"step: {step}}}}}}}}}\n  mean: {{{{kind: reducer}}}}")
+    return Cluster(folder, overlay=TWO, graph=graph, epochs=epochs)
+
+
+def test_reductions_that_differ(run):
+    last = -(-ROWS // 128) - 1
+    for does, step, epochs, words in (
+            ("less", 40, 1000, ("in step 40 replica 0 (feed@a) posted to 1 reduction at least",
+                                "replica 2 (feed@b) to 0")),
+            ("never", 0, 1000, ("in step 0 replica 0 (feed@a)", "replica 2 (feed@b) to 0")),
+            ("more", last, 1, (f"in step {last} replica 2 (feed@b) posted to 2 reductions at least",
+                               "replica 0 (feed@a) to 1"))):
+        run = rogue(run.folder, does, step, epochs)
+        try:
+            run.start_all("ab", leader=True,
+                          env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+            for host in "ab":
+                run.ends(host, 1)
+                one_sentence(run.said(host), *words)
+        finally:
+            run.close()
 
 
 # --- processes ------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /*  tests/sim/actors.c - the actors: machines of the core, and the work they ask for. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -221,7 +222,8 @@ static void post(sim_t *self, uint32_t id, const sim_round_t *round)
     bool whole = count == plan->replicas;
     for (uint32_t r = 0; r < (whole ? 1 : count); r++) {
         tnd_msg_t msg = {.kind = TND_MSG_POST, .from = id, .to = plan->reducer};
-        msg.post.round = round->round;
+        msg.post.round = round->step;
+        msg.post.reduction = round->slot;
         msg.post.reducer_slot = round->slot;
         msg.post.first = first + r;
         msg.post.count = whole ? count : 1;
@@ -233,16 +235,56 @@ static void post(sim_t *self, uint32_t id, const sim_round_t *round)
     }
 }
 
-/*  A new connection: all that is not closed, in order. */
+/*  Where a round is kept: all of a step beside each other, in order. */
+static uint64_t place_of(const sim_round_t *round)
+{
+    return round->step * SIM_REDUCTIONS + round->slot;
+}
+
+static sim_round_t *round_of(sim_actor_t *actor, uint64_t step, uint32_t slot)
+{
+    return &actor->rounds[(step * SIM_REDUCTIONS + slot) % SIM_ROUNDS];
+}
+
+static void say_passed(sim_t *self, uint32_t id, const sim_actor_t *actor)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_PASSED, .from = id, .to = self->plan.reducer};
+    msg.passed = actor->passed;
+    link_to(self, id, msg.to, &msg);
+}
+
+/*  A new connection: all that is not closed, in order, and what was passed before what is not. */
 static void post_again(sim_t *self, uint32_t id, const sim_actor_t *actor)
 {
     uint64_t least = UINT64_MAX;
+    bool unsaid = actor->has_passed;
     for (uint32_t i = 0; i < SIM_ROUNDS; i++)
-        if (actor->rounds[i].open && actor->rounds[i].round < least)
-            least = actor->rounds[i].round;
+        if (actor->rounds[i].open && place_of(&actor->rounds[i]) < least)
+            least = place_of(&actor->rounds[i]);
     for (uint32_t i = 0; i < SIM_ROUNDS && least != UINT64_MAX; i++)
-        if (actor->rounds[(least + i) % SIM_ROUNDS].open)
-            post(self, id, &actor->rounds[(least + i) % SIM_ROUNDS]);
+        if (actor->rounds[(least + i) % SIM_ROUNDS].open) {
+            const sim_round_t *round = &actor->rounds[(least + i) % SIM_ROUNDS];
+            if (unsaid && round->step > actor->passed.last) {
+                say_passed(self, id, actor);
+                unsaid = false;
+            }
+            post(self, id, round);
+        }
+    if (unsaid)
+        say_passed(self, id, actor);
+}
+
+/*  A step is done: reducers hear of it when it had another number of reductions than the last. */
+static void pass(sim_t *self, uint32_t id, sim_actor_t *actor, uint64_t step, uint32_t reductions)
+{
+    bool same = actor->has_passed && actor->passed.begin == reductions;
+    if (!same)
+        actor->passed = (tnd_passed_note_t){
+            .first = step, .begin = reductions, .end = TND_PASSED_DONE, .reductions = reductions};
+    actor->passed.last = step;
+    actor->has_passed = true;
+    if (!same || actor->ready_count == 0)
+        say_passed(self, id, actor);
 }
 
 static sim_slot_t *slot_of(sim_actor_t *actor)
@@ -260,18 +302,26 @@ static void device_goes(sim_t *self, uint32_t id, sim_actor_t *actor)
                    id, (uint32_t)actor->life, 0);
 }
 
+/*  A rogue replica has another number of reductions in one step than all others. */
+static uint32_t reductions_of(const sim_t *self, uint32_t id, uint64_t step)
+{
+    const sim_plan_t *plan = &self->plan;
+    return id == plan->rogue && step == plan->rogue_step ? plan->rogue_reductions
+                                                         : plan->reductions;
+}
+
 static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     const sim_plan_t *plan = &self->plan;
     const sim_slot_t *slot = slot_of(actor);
     uint32_t feeder = id - plan->first_feeder;
-    for (uint32_t k = 0; k < plan->reductions; k++) {
-        uint64_t number = slot->step * plan->reductions + k;
-        sim_round_t *round = &actor->rounds[number % SIM_ROUNDS];
+    uint32_t reductions = reductions_of(self, id, slot->step);
+    for (uint32_t k = 0; k < reductions; k++) {
+        sim_round_t *round = round_of(actor, slot->step, k);
         if (round->open)
-            sim_violate(self, "%s still keeps round %llu", sim_name(self, id),
-                        (unsigned long long)round->round);
-        *round = (sim_round_t){.round = number, .slot = k, .step = slot->step, .open = true};
+            sim_violate(self, "%s still keeps round %u of step %llu", sim_name(self, id),
+                        round->slot, (unsigned long long)round->step);
+        *round = (sim_round_t){.slot = k, .step = slot->step, .open = true};
         round->rows = slot->rows;
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
             round->leaves[r] = sim_leaf(slot->step, k, plan->feeder_first[feeder] + r, slot->ids[r],
@@ -286,7 +336,8 @@ void sim_actor_device(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     sim_slot_t *slot = slot_of(actor);
-    if (!actor->device_applies && self->plan.reductions > 0) {
+    uint32_t reductions = reductions_of(self, id, slot->step);
+    if (!actor->device_applies && reductions > 0) {
         /*  What is not closed is kept, so there is a most of it. */
         actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
         if (actor->device_waits)
@@ -300,6 +351,8 @@ void sim_actor_device(sim_t *self, uint32_t id)
     slot->on_device = false;
     actor->device_busy = false;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
+    if (self->plan.reductions > 0)
+        pass(self, id, actor, slot->step, reductions);
     device_goes(self, id, actor);
     sim_actor_run(self, id);
 }
@@ -393,17 +446,17 @@ static void run_feeder(sim_t *self, uint32_t id, sim_actor_t *actor)
 
 static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
 {
-    sim_round_t *round = &actor->rounds[msg->post.round % SIM_ROUNDS];
+    sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
     uint64_t value = ((sim_payload_t *)msg->post.payload)->value;
     sim_free(self, msg->post.payload, id);
-    if (value != sim_root(self, msg->post.round / self->plan.reductions, msg->post.reducer_slot))
+    if (value != sim_root(self, msg->post.round, msg->post.reducer_slot))
         sim_violate(self, "%s gets a wrong result of round %llu", sim_name(self, id),
                     (unsigned long long)msg->post.round);
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = msg->from};
     got.post.round = msg->post.round;
     got.post.reducer_slot = msg->post.reducer_slot;
     link_to(self, id, msg->from, &got);
-    if (!round->open || round->round != msg->post.round || round->got)
+    if (!round->open || round->step != msg->post.round || round->got)
         return;
     round->got = true;
     if (--actor->reductions_open == 0)
@@ -670,11 +723,11 @@ static void feeder_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
         take_result(self, id, actor, msg);
         break;
     case TND_MSG_CLOSED: {
-        sim_round_t *round = &actor->rounds[msg->post.round % SIM_ROUNDS];
-        if (round->open && round->round == msg->post.round && !round->got)
+        sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
+        if (round->open && round->step == msg->post.round && !round->got)
             sim_violate(self, "%s is told that round %llu is closed before it has its result",
                         sim_name(self, id), (unsigned long long)msg->post.round);
-        if (round->open && round->round == msg->post.round) {
+        if (round->open && round->step == msg->post.round) {
             round->open = false;
             actor->rounds_open--;
         }
@@ -687,12 +740,31 @@ static void feeder_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
     }
 }
 
+/*  A rogue replica is to be named, with its step; nothing else may be refused. */
+static void reduced(sim_t *self, uint32_t id, tnd_status_t status, const tnd_error_t *error)
+{
+    const sim_plan_t *plan = &self->plan;
+    char step[32];
+    (void)snprintf(step, sizeof step, "in step %llu ", (unsigned long long)plan->rogue_step);
+    if (status == TND_OK || plan->rogue == SIM_NONE ||
+        strncmp(error->text, step, strlen(step)) != 0 ||
+        strstr(error->text, sim_name(self, plan->rogue)) == NULL) {
+        accept(self, id, status, error);
+        return;
+    }
+    sim_say(self, "%s: %s", sim_name(self, id), error->text);
+    self->rogue_found = self->over = true;
+    self->counts.faults[SIM_ROGUE]++;
+}
+
 static void reducer_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
 {
     tnd_error_t error;
     if (msg->kind == TND_MSG_POST) {
         own(self, msg->post.payload, SIM_FLYING, id);
-        accept(self, id, tnd_rounds_post(actor->machine, msg, &error), &error);
+        reduced(self, id, tnd_rounds_post(actor->machine, msg, &error), &error);
+    } else if (msg->kind == TND_MSG_PASSED) {
+        reduced(self, id, tnd_rounds_passed(actor->machine, msg, &error), &error);
     } else if (msg->kind == TND_MSG_GOT) {
         tnd_rounds_got(actor->machine, msg);
     }
@@ -807,7 +879,8 @@ static void *machine_for(sim_t *self, uint32_t id)
         tnd_round_config_t config = {.self = id,
                                      .replicas = plan->replicas,
                                      .feeders = self->feeder_of,
-                                     .rounds_max = (plan->depth + 1) * plan->reductions};
+                                     .names = self->feeder_names,
+                                     .rounds_max = (plan->depth + 1) * SIM_REDUCTIONS};
         return tnd_rounds_init(sim_store_take(&self->store, tnd_rounds_bytes(&config)), &config);
     }
     }

@@ -47,7 +47,7 @@ static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
     case TND_ROLE_JOIN:
         return tnd_order_used_blocks(tnd_join_order(actor->machine));
     case TND_ROLE_REDUCER:
-        return 2 * (self->plan.depth + 1) * self->plan.reductions * (self->plan.replicas + 1);
+        return 2 * (self->plan.depth + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
     default:
         return 0;
     }
@@ -202,6 +202,9 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         return;
     }
     self->booked = next;
+    if (plan->rogue != SIM_NONE && next == plan->rogue_step + 1)
+        sim_violate(self, "step %llu is booked, to which %s did not post what others did",
+                    (unsigned long long)plan->rogue_step, sim_name(self, plan->rogue));
     const sim_step_t *step = &self->reference.steps[next - 1];
     tnd_ledger_t expected = {
         .fed = step->first + step->rows, .dropped = step->dropped, .padded = step->padded};

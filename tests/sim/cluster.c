@@ -426,9 +426,9 @@ static void freeze(sim_host_t *host, const sim_event_t *event)
 }
 
 static const char *const kind_names[] = {
-    "HELLO", "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK",  "WINDOW",
-    "SLICE", "POST",    "RESULT", "GOT",    "CLOSED", "REWIND", "TICKET", "LOST",
-    "MARK",  "PART",    "LAST",   "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
+    "HELLO", "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK",  "WINDOW", "SLICE",
+    "POST",  "RESULT",  "GOT",    "CLOSED", "PASSED", "REWIND", "TICKET", "LOST",   "MARK",
+    "PART",  "LAST",    "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
 
 static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {
@@ -610,8 +610,10 @@ static void name_members(sim_t *self)
     for (uint32_t l = 0; l < plan->lanes; l++)
         self->joins[l] = plan->first_join + l;
     for (uint32_t f = 0; f < plan->feeders; f++)
-        for (uint32_t r = 0; r < plan->feeder_replicas[f]; r++)
+        for (uint32_t r = 0; r < plan->feeder_replicas[f]; r++) {
             self->feeder_of[plan->feeder_first[f] + r] = plan->first_feeder + f;
+            self->feeder_names[plan->feeder_first[f] + r] = plan->names[plan->first_feeder + f];
+        }
     for (uint32_t w = plan->first_worker; w < plan->first_feeder; w++) {
         self->worker_reader_count[w] = self->worker_lane_count[w] = 0;
         for (uint32_t l = 0; l < plan->lanes; l++) {
@@ -710,7 +712,7 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     self->violation[0] = 0;
     self->events = self->blocks = 0;
     self->fault_mask = fault_mask;
-    self->leader_dead = self->feeder_dead = false;
+    self->leader_dead = self->feeder_dead = self->rogue_found = false;
     self->stored_bytes = 0;
     sim_store_clear(&self->store);
     sim_plan_draw(&self->plan, seed, 0);

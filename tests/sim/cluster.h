@@ -55,6 +55,7 @@ typedef enum {
     SIM_CUT_CONTROL,
     SIM_DUPLICATE,
     SIM_WRITE_FAILS,
+    SIM_ROGUE,
     SIM_CRASH_FEEDER,
     SIM_CRASH_LEADER,
     SIM_FAULT_KINDS
@@ -90,9 +91,8 @@ typedef struct {
 } sim_link_t;
 
 typedef struct {
-    uint64_t round;
-    uint32_t slot;
     uint64_t step;
+    uint32_t slot;
     uint64_t leaves[SIM_REPLICAS];
     uint64_t rows;
     bool open, got;
@@ -129,6 +129,8 @@ typedef struct {
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
+    tnd_passed_note_t passed; /* the last that reducers were told, or are to be */
+    bool has_passed;
     uint64_t committed; /* steps that were checked */
 } sim_actor_t;
 
@@ -171,7 +173,7 @@ struct sim {
     tnd_actor_id_t joins[SIM_LANES], feeder_of[SIM_REPLICAS], readers[SIM_LANES][2];
     tnd_actor_id_t reader_of_all[2 * SIM_LANES];
     uint32_t lane_of_reader[2 * SIM_LANES], lane_numbers[SIM_LANES];
-    const char *host_names[SIM_HOSTS];
+    const char *host_names[SIM_HOSTS], *feeder_names[SIM_REPLICAS];
     tnd_actor_id_t worker_readers[SIM_ACTORS][2 * SIM_LANES], worker_joins[SIM_ACTORS][SIM_LANES];
     uint32_t worker_reader_lanes[SIM_ACTORS][2 * SIM_LANES];
     uint32_t worker_lanes[SIM_ACTORS][SIM_LANES], worker_reader_count[SIM_ACTORS];
@@ -179,7 +181,7 @@ struct sim {
     /* the leader */
     tnd_session_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
-    bool leader_dead, feeder_dead, over;
+    bool leader_dead, feeder_dead, rogue_found, over;
     uint64_t session_at; /* event that is due */
     unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t stored_bytes;

@@ -28,6 +28,7 @@ static const struct {
     [SIM_CUT_CONTROL] = {"cut_control", 8},
     [SIM_DUPLICATE] = {"duplicate", 12},
     [SIM_WRITE_FAILS] = {"write_fails", 4},
+    [SIM_ROGUE] = {"rogue_step", 0},
     [SIM_CRASH_FEEDER] = {"crash_feeder", 0},
     [SIM_CRASH_LEADER] = {"crash_leader", 0},
 };

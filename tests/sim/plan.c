@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3 };
+enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -170,6 +170,19 @@ static void draw_placement(sim_plan_t *self)
     self->death = self->session == 0 && sim_chance(&random, 12);
 }
 
+static void draw_rogue(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_ROGUE);
+    self->rogue = UINT32_MAX;
+    if (self->reductions == 0 || self->feeders < 2 || self->session > 0 || !sim_chance(&random, 8))
+        return;
+    self->rogue = self->first_feeder + sim_below(&random, self->feeders);
+    self->rogue_step = sim_below(&random, 100);
+    self->rogue_reductions = sim_below(&random, self->reductions + 1);
+    if (self->rogue_reductions == self->reductions)
+        self->rogue_reductions++;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -177,4 +190,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->session = session;
     draw_graph(self);
     draw_placement(self);
+    draw_rogue(self);
 }

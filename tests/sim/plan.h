@@ -18,6 +18,7 @@ enum {
     SIM_LANES = 8,
     SIM_EPOCHS = 3,
     SIM_REPLICAS = 6,
+    SIM_REDUCTIONS = 4,
     SIM_ACTORS = 48,
     SIM_LINKS = 320,
     SIM_FAULTS = 24
@@ -48,6 +49,9 @@ typedef struct {
     /* what happens */
     uint32_t faults;
     bool drain, death;
+    uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
+    uint64_t rogue_step;
+    uint32_t rogue_reductions;
 } sim_plan_t;
 
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session);

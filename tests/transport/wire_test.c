@@ -45,7 +45,7 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
     case TND_MSG_RESULT:
     case TND_MSG_GOT:
     case TND_MSG_CLOSED:
-        msg.post = (tnd_post_note_t){1ull << 50, 1, 2, 3, 1ull << 33, NULL};
+        msg.post = (tnd_post_note_t){1ull << 50, 1, 2, 3, 4, 1ull << 33, NULL};
         break;
     case TND_MSG_TICKET:
     case TND_MSG_LOST:
@@ -77,6 +77,9 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
         msg.commit.digest[0] = UINT64_MAX;
         msg.commit.digest[1] = 2;
         msg.commit.rows = 3;
+        break;
+    case TND_MSG_PASSED:
+        msg.passed = (tnd_passed_note_t){1, 2, 3, TND_PASSED_DONE, 5};
         break;
     case TND_MSG_WINDOW:
     case TND_MSG_HELD:

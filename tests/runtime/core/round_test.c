@@ -14,8 +14,14 @@ static const tnd_actor_id_t feeders[REPLICAS] = {A, A, B, B};
 
 static tnd_rounds_t *make_for(const tnd_actor_id_t *owners, uint32_t replicas)
 {
-    const tnd_round_config_t config = {
-        .self = SELF, .replicas = replicas, .feeders = owners, .rounds_max = ROUNDS};
+    static const char *names[8];
+    for (uint32_t i = 0; i < replicas; i++)
+        names[i] = owners[i] == A ? "feed@a" : owners[i] == B ? "feed@b" : "feed@c";
+    const tnd_round_config_t config = {.self = SELF,
+                                       .replicas = replicas,
+                                       .feeders = owners,
+                                       .names = names,
+                                       .rounds_max = ROUNDS};
     return tnd_rounds_init(calloc(1, tnd_rounds_bytes(&config)), &config);
 }
 
@@ -239,9 +245,9 @@ Test(round, what_does_not_belong_fails_with_a_text)
         uint32_t first, count;
         const char *text;
     } cases[] = {
-        {A, 1, 2, "no such node"},      {A, 0, 0, "no such node"},
-        {B, 4, 1, "no such node"},      {B, UINT32_MAX, 2, "no such node"},
-        {B, 0, 2, "feeder 10 carries"}, {A, 0, 4, "feeder 11 carries"},
+        {A, 1, 2, "no such node"},   {A, 0, 0, "no such node"},
+        {B, 4, 1, "no such node"},   {B, UINT32_MAX, 2, "no such node"},
+        {B, 0, 2, "feed@a carries"}, {A, 0, 4, "feed@b carries"},
         {A, 0, 2, "another node"},
     };
     tnd_rounds_t *self = make();
@@ -286,6 +292,106 @@ Test(round, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
     is_idle(self);
     post(self, A, 6, 0, 2);
     does(self, TND_EFFECT_REDUCE, 6);
+    free(self);
+}
+
+/*  A feeder says of steps [first, last] that it posts nothing under slots [begin, end). */
+static tnd_status_t pass(tnd_rounds_t *self, tnd_actor_id_t from, tnd_passed_note_t passed,
+                         tnd_error_t *error)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_PASSED, .from = from, .to = SELF, .passed = passed};
+    return tnd_rounds_passed(self, &msg, error);
+}
+
+static void has_done(tnd_rounds_t *self, tnd_actor_id_t from, uint64_t step, uint32_t slots)
+{
+    tnd_error_t error;
+    cr_assert_eq(
+        pass(self, from, (tnd_passed_note_t){step, step, slots, TND_PASSED_DONE, slots}, &error),
+        TND_OK, "%s", error.text);
+}
+
+static tnd_msg_t leaf(tnd_actor_id_t from, uint64_t step, uint32_t slot)
+{
+    tnd_msg_t msg = node(from, step, from == A ? 0 : 2, 2);
+    msg.post.reducer_slot = msg.post.reduction = slot;
+    return msg;
+}
+
+static const char left_out[] =
+    "in step 7 replica 0 (feed@a) posted to 2 reductions at least, replica 2 (feed@b) to 1: all "
+    "replicas post the same reductions in the same order";
+
+Test(round, a_reduction_left_out_is_told_with_step_replicas_and_counts)
+{
+    tnd_error_t error;
+    for (int order = 0; order < 2; order++) {
+        tnd_rounds_t *self = make();
+        tnd_msg_t extra = leaf(A, 7, 1);
+        if (order == 0) {
+            cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
+            cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 1, TND_PASSED_DONE, 1}, &error),
+                         TND_FAILED);
+        } else {
+            has_done(self, B, 7, 1);
+            cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_FAILED);
+            cr_assert_eq(does(self, TND_EFFECT_DROP, 7).payload, extra.post.payload);
+        }
+        cr_assert_str_eq(error.text, left_out);
+        free(self);
+    }
+}
+
+Test(round, who_goes_on_has_done_the_steps_between_like_the_last_one_told)
+{
+    tnd_error_t error;
+    tnd_rounds_t *self = make();
+    has_done(self, B, 3, 1);
+    tnd_msg_t extra = leaf(A, 7, 1), later = leaf(B, 8, 0);
+    cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
+    cr_assert_eq(tnd_rounds_post(self, &later, &error), TND_FAILED);
+    cr_assert_str_eq(error.text, left_out);
+    free(self);
+
+    self = make();
+    has_done(self, B, 3, 1);
+    cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
+    cr_assert_eq(pass(self, B, (tnd_passed_note_t){8, 8, 2, TND_PASSED_DONE, 2}, &error),
+                 TND_FAILED);
+    cr_assert_str_eq(error.text, left_out);
+    free(self);
+}
+
+Test(round, a_value_that_went_to_another_reducer_is_missed_at_once)
+{
+    tnd_error_t error;
+    tnd_rounds_t *self = make();
+    tnd_msg_t first = leaf(A, 7, 0);
+    cr_assert_eq(tnd_rounds_post(self, &first, &error), TND_OK);
+    cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 1, 2, 2}, &error), TND_OK,
+                 "of another slot");
+    cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 0, 1, 1}, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "replica 2 (feed@b)"), "%s", error.text);
+    free(self);
+}
+
+Test(round, what_a_feeder_has_done_and_does_not_post_again_was_closed)
+{
+    tnd_rounds_t *self = make();
+    post(self, A, 5, 0, 2);
+    has_done(self, B, 5, 1);
+    says(self, TND_MSG_CLOSED, A, 5);
+    says(self, TND_MSG_CLOSED, B, 5);
+    cr_assert_eq(does(self, TND_EFFECT_FORGET, 5).payload, (void *)5002);
+    is_idle(self);
+    free(self);
+
+    self = make();
+    has_done(self, B, 5, 1);
+    post(self, A, 5, 0, 2);
+    cr_assert_eq(does(self, TND_EFFECT_DROP, 5).payload, (void *)5002);
+    says(self, TND_MSG_CLOSED, A, 5);
+    is_idle(self);
     free(self);
 }
 

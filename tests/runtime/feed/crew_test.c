@@ -53,8 +53,12 @@ static const tnd_actor_id_t carriers[] = {10, 10, 10, 11};
 
 static middle_t middle_of(crewed_t *left, crewed_t *right)
 {
-    tnd_round_config_t config = {
-        .self = 1, .replicas = CREWED_REPLICAS, .feeders = carriers, .rounds_max = 16};
+    static const char *const names[] = {"left", "left", "left", "right"};
+    tnd_round_config_t config = {.self = 1,
+                                 .replicas = CREWED_REPLICAS,
+                                 .feeders = carriers,
+                                 .names = names,
+                                 .rounds_max = 16};
     middle_t self = {.memory = calloc(1, tnd_rounds_bytes(&config)), .feeders = {left, right}};
     self.machine = tnd_rounds_init(self.memory, &config);
     tnd_rounds_feeder_up(self.machine, 10);
