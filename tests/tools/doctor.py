@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""`tundish doctor`: a line each, what is bad makes it fail."""
+import json
+
+from command import holds, main, run, same
+
+NAMES = ["cores", "memory", "descriptors", "/dev/shm", "statistics", "temporary", "ports", "ipc",
+         "clock", "huge pages", "libraries", "cuda"]
+
+
+def test_it_says_a_line_for_each_thing(folder):
+    code, out, err = run("doctor", env={"XDG_RUNTIME_DIR": str(folder)})
+    same((code, err), (0, ""))
+    lines = [line for line in out.splitlines() if not line.lstrip().startswith("->")]
+    same([line[8:20].strip() for line in lines], NAMES)
+    same({line.split()[0] for line in lines} - {"ok", "warning"}, set())
+    holds(out, "zeromq ", "czmq ", "msgpack ", "libyaml ", "xxhash ", "zlib ")
+    assert "\033" not in out
+    same(list(folder.iterdir()), [], "it leaves nothing behind")
+
+
+def test_what_is_bad_is_said_and_makes_it_fail(folder):
+    code, out, _ = run("doctor", "--json", env={"XDG_RUNTIME_DIR": str(folder / "no"),
+                                                "TMPDIR": str(folder / "neither")})
+    same(code, 1)
+    checks = {check["name"]: check for check in json.loads(out)["checks"]}
+    same(list(checks), NAMES)
+    for name, variable in (("statistics", "XDG_RUNTIME_DIR"), ("temporary", "TMPDIR")):
+        same(checks[name]["level"], "bad")
+        holds(checks[name]["advice"], variable)
+        holds(checks[name]["found"], "No such file or directory")
+
+
+if __name__ == "__main__":
+    main(globals())
