@@ -3,10 +3,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/*  A file in the folder of `path` that has no name yet, and is gone with a process that is killed;
+ *  -1 where the file system cannot make one.
+ */
+static int open_nameless(const char *path)
+{
+    char *folder = strdup(path);
+    if (folder == NULL)
+        abort();
+    int file = open(dirname(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    return file;
+}
+
+/*  Gives a nameless file the temporary name. */
+static bool give_name(const tnd_output_t *self)
+{
+    char file[64];
+    snprintf(file, sizeof file, "/proc/self/fd/%d", fileno(self->out));
+    return linkat(AT_FDCWD, file, AT_FDCWD, self->temporary, AT_SYMLINK_FOLLOW) == 0;
+}
 
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
 {
@@ -17,8 +39,12 @@ tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *
     bool plain = lstat(path, &is) != 0 || S_ISREG(is.st_mode);
     if (plain && asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
         abort();
-    int file = plain ? open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int file = plain ? open_nameless(path) : -1;
+    self->nameless = file >= 0;
+    if (plain && file < 0)
+        file = open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (!plain)
+        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     self->out = file >= 0 ? fdopen(file, "w") : NULL;
     if (self->out != NULL)
         return TND_OK;
@@ -32,7 +58,7 @@ void tnd_output_abandon(tnd_output_t *self)
 {
     if (self->out != NULL)
         fclose(self->out);
-    if (self->temporary != NULL)
+    if (self->temporary != NULL && !self->nameless)
         unlink(self->temporary);
     free(self->temporary);
     *self = (tnd_output_t){0};
@@ -43,6 +69,10 @@ tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
     bool bad = ferror(self->out) != 0 || fflush(self->out) != 0;
     /* A device or a pipe has nothing to make durable. */
     bad = bad || (self->temporary != NULL && fsync(fileno(self->out)) != 0);
+    if (self->nameless && !bad) {
+        bad = !give_name(self);
+        self->nameless = bad;
+    }
     bad = fclose(self->out) != 0 || bad;
     self->out = NULL;
     bad = bad || (self->temporary != NULL && rename(self->temporary, self->path) != 0);

@@ -1,6 +1,7 @@
 /*  tools/output.h - a file that takes its place whole, or not at all.
  *
- *  A plain file is made beside its place and renamed when it is complete.  What already stands at
+ *  A plain file is made beside its place, without a name where the file system can do that, and
+ *  renamed when it is complete.  What already stands at
  *  the path and is none - a device such as /dev/null, a pipe, a link such as /dev/stdout - is
  *  never replaced: it is opened and written as it is.
  *
@@ -16,6 +17,7 @@
 typedef struct {
     const char *path; /* borrowed */
     char *temporary;  /* NULL: `path` itself is written */
+    bool nameless;    /* it has not even the temporary name */
     FILE *out;        /* NULL: not open */
 } tnd_output_t;
 

@@ -224,6 +224,11 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         return;
     tnd_progress_clear(self);
     const tnd_tally_chain_t *first = &self->tally->chains[0];
+    if (drained && first->steps == 0) {
+        puts("drained before the first step");
+        fflush(stdout);
+        return;
+    }
     double seconds = tnd_tally_seconds(first);
     char rows[32], rate[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
     printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s)\n",

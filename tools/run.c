@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/life/session.h"
+#include "tools/claim.h"
 #include "tools/crash.h"
 #include "tools/load.h"
 #include "tools/memory.h"
@@ -231,6 +232,10 @@ static int prepare(run_t *run)
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
                                only, run->plan->hosts[0].name);
+    if (tnd_claim(run->plan, run->host, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        return TND_EXIT_USAGE;
+    }
     if (!fits(run))
         return TND_EXIT_TOPOLOGY;
     if (tnd_report_open(&run->report, request->report, &error) != TND_OK)

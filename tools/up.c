@@ -13,12 +13,18 @@
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/stock.h"
+#include "tools/chorus.h"
 #include "tools/load.h"
 #include "tools/machine.h"
 #include "tools/terminal.h"
 
 /*  How long the others may take to see for themselves that a host has ended, to drain, to leave. */
 static const uint64_t patience_ns = 5000000000;
+
+/*  The same where nothing can come of it any more: the leader has ended, or the run cannot begin.
+ */
+static const uint64_t short_patience_ns = 300000000;
 
 enum { LINE_MAX_BYTES = 4096 };
 
@@ -34,18 +40,25 @@ typedef struct {
     const char *name;
     pid_t pid; /* 0: ended */
     pipe_t out, err;
+    char *held; /* what another host says of this one, until it has spoken; NULL: nothing */
+    uint32_t held_by;
+    bool complained; /* of something that no other had said */
+    int failed;      /* its exit code, once it has ended badly and nobody asked for it; 0: not */
 } child_t;
 
 typedef struct {
     const tnd_request_t *request;
     child_t *children;
     uint32_t count, running;
-    size_t width; /* of the longest name */
-    int code;     /* of the first child that failed */
+    const char *leader; /* host */
+    bool told;          /* which host failed */
+    size_t width;       /* of the longest name */
+    int code;           /* of the first child that failed */
     unsigned signals;
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
+    tnd_chorus_t chorus;
 } up_t;
 
 /* --- output ------------------------------------------------------------------------------------
@@ -63,7 +76,84 @@ static void print_line(const up_t *up, uint32_t index, FILE *to, const char *tex
     fflush(to);
 }
 
-static void take_output(const up_t *up, uint32_t index, pipe_t *from)
+static bool has_spoken(const child_t *child)
+{
+    return child->out.file < 0 && child->err.file < 0;
+}
+
+/*  The child that another one speaks for, if it may still speak for itself. */
+static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
+{
+    size_t length = 0;
+    const char *name = tnd_chorus_speaks_for(line, &length);
+    for (uint32_t i = 0; name != NULL && i < up->count; i++)
+        if (i != index && strlen(up->children[i].name) == length &&
+            memcmp(up->children[i].name, name, length) == 0 && !has_spoken(&up->children[i]))
+            return &up->children[i];
+    return NULL;
+}
+
+static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
+{
+    char line[LINE_MAX_BYTES + 1];
+    if (to == stdout) {
+        print_line(up, index, to, text, size);
+        return;
+    }
+    memcpy(line, text, size);
+    line[size] = '\0';
+    child_t *child = spoken_for(up, index, line);
+    if (child == NULL) {
+        if (tnd_chorus_repeats(&up->chorus, line))
+            return;
+        up->children[index].complained = true;
+        print_line(up, index, to, text, size);
+    } else if (child->held == NULL) {
+        child->held = strdup(line);
+        child->held_by = index;
+    }
+}
+
+static const char *meaning_of(int code)
+{
+    switch (code) {
+    case TND_EXIT_FAILED:
+        return "it failed";
+    case TND_EXIT_USAGE:
+        return "its command line is wrong";
+    case TND_EXIT_PEER:
+        return "another host refused, did not come or was lost";
+    case TND_EXIT_TOPOLOGY:
+        return "its topology or its files cannot be used";
+    default:
+        return "it failed";
+    }
+}
+
+static void tell_failed(up_t *up, const child_t *child)
+{
+    if (!up->told)
+        tnd_complain("up", "host %s ended with %d: %s", child->name, child->failed,
+                     meaning_of(child->failed));
+    up->told = true;
+}
+
+/*  A child has said all it will; what others have to add comes now.  Of those that ended badly the
+ *  one to name is the one that had something to say.
+ */
+static void conclude(up_t *up, child_t *child)
+{
+    if (!has_spoken(child))
+        return;
+    if (child->held != NULL && !tnd_chorus_repeats(&up->chorus, child->held))
+        print_line(up, child->held_by, stderr, child->held, strlen(child->held));
+    free(child->held);
+    child->held = NULL;
+    if (child->failed != 0 && child->complained)
+        tell_failed(up, child);
+}
+
+static void take_output(up_t *up, uint32_t index, pipe_t *from)
 {
     ssize_t got = read(from->file, from->text + from->used, sizeof from->text - from->used);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -73,18 +163,19 @@ static void take_output(const up_t *up, uint32_t index, pipe_t *from)
     size_t begin = 0;
     for (size_t i = 0; i < from->used; i++)
         if (from->text[i] == '\n') {
-            print_line(up, index, from->to, from->text + begin, i - begin);
+            take_line(up, index, from->to, from->text + begin, i - begin);
             begin = i + 1;
         }
     from->used -= begin;
     memmove(from->text, from->text + begin, from->used);
     if (from->used == sizeof from->text || (got <= 0 && from->used > 0)) {
-        print_line(up, index, from->to, from->text, from->used);
+        take_line(up, index, from->to, from->text, from->used);
         from->used = 0;
     }
     if (got <= 0) {
         close(from->file);
         from->file = -1;
+        conclude(up, &up->children[index]);
     }
 }
 
@@ -181,27 +272,14 @@ static bool start(up_t *up, uint32_t index, bool leads, const sigset_t *mask)
 static void press(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
+    /* Each child would say that it drains and leaves; that is ours to say. */
+    (void)tnd_chorus_repeats(&up->chorus, "tundish run: draining; once more to leave at once");
+    (void)tnd_chorus_repeats(&up->chorus, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + patience_ns;
     for (uint32_t i = 0; i < up->count; i++)
         if (up->children[i].pid > 0)
             kill(up->children[i].pid, number);
-}
-
-static const char *meaning_of(int code)
-{
-    switch (code) {
-    case TND_EXIT_FAILED:
-        return "it failed";
-    case TND_EXIT_USAGE:
-        return "its command line is wrong";
-    case TND_EXIT_PEER:
-        return "another host refused, did not come or was lost";
-    case TND_EXIT_TOPOLOGY:
-        return "its topology or its files cannot be used";
-    default:
-        return "it failed";
-    }
 }
 
 static void take_ended(up_t *up, child_t *child, int status)
@@ -212,16 +290,21 @@ static void take_ended(up_t *up, child_t *child, int status)
     if (code == TND_EXIT_OK)
         return;
     bool asked = up->signals > 0 && code == TND_EXIT_DRAINED;
-    if (WIFSIGNALED(status))
+    bool first = up->code == TND_EXIT_OK;
+    if (WIFSIGNALED(status)) {
+        up->told = true;
         tnd_complain("up", "host %s was killed by signal %d (%s)", child->name, WTERMSIG(status),
                      strsignal(WTERMSIG(status)));
-    else if (!asked && code != TND_EXIT_DRAINED)
-        tnd_complain("up", "host %s ended with %d: %s", child->name, code, meaning_of(code));
-    if (up->code == TND_EXIT_OK)
+    } else if (!asked && code != TND_EXIT_DRAINED)
+        child->failed = code;
+    conclude(up, child);
+    if (first)
         up->code = code;
     /* The others see it for themselves, or are told. */
+    bool vain =
+        strcmp(child->name, up->leader) == 0 || code == TND_EXIT_TOPOLOGY || code == TND_EXIT_USAGE;
     if (!asked && up->press_ns == 0)
-        up->press_ns = tnd_clock_now() + patience_ns;
+        up->press_ns = tnd_clock_now() + (vain ? short_patience_ns : patience_ns);
 }
 
 static void take_signal(up_t *up, int files)
@@ -279,6 +362,9 @@ static void watch(up_t *up, int signals)
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
     }
+    for (uint32_t i = 0; i < up->count; i++)
+        if (up->children[i].failed != 0 && up->children[i].failed == up->code)
+            tell_failed(up, &up->children[i]);
     free(files);
 }
 
@@ -306,13 +392,34 @@ static int perform(up_t *up, const tnd_plan_t *plan)
     return up->code;
 }
 
+/*  What can be seen to be missing before anything is started, of all hosts here in one pass. */
+static bool look(const tnd_graph_t *graph)
+{
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
+    bool good = true;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_stock_t stock;
+        if (!tnd_machine_has(plan->hosts[h].address))
+            continue;
+        tnd_stock_list(&stock, plan, h);
+        good = tnd_stock_look(&stock, diagnostics) && good;
+        tnd_stock_close(&stock);
+    }
+    tnd_diagnostics_print(diagnostics, stderr);
+    tnd_arena_destroy(&arena);
+    return good;
+}
+
 static int up_graph(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     up_t up = {.request = request, .terminal = tnd_terminal_look()};
     int code = TND_EXIT_TOPOLOGY;
-    if (tnd_load_check(graph)) {
+    if (tnd_load_check(graph) && look(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
+        up.leader = plan->hosts[0].name;
         up.children = calloc(plan->host_count, sizeof *up.children);
         if (up.children == NULL)
             abort();
@@ -337,6 +444,7 @@ static int up_graph(const tnd_request_t *request)
         else
             code = perform(&up, plan);
         free(up.children);
+        tnd_chorus_free(&up.chorus);
     }
     tnd_graph_destroy(&graph);
     return code;

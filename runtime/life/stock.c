@@ -74,9 +74,8 @@ static bool lacks_files(const tnd_instance_t *instance, tnd_diagnostics_t *diagn
     return any;
 }
 
-bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
 {
-    tnd_error_t error;
     size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
@@ -84,6 +83,15 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
         if (instance->host == self->host && kind->check != NULL)
             kind->check(instance, self->plan, diagnostics);
     }
+    for (uint32_t s = 0; s < self->count; s++)
+        (void)lacks_files(self->data[s].instance, diagnostics);
+    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
+}
+
+bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    bool good = tnd_stock_look(self, diagnostics);
     for (uint32_t s = 0; s < self->count; s++) {
         tnd_stock_data_t *data = &self->data[s];
         const tnd_kind_t *kind = tnd_kind_of(data->instance->kind);
@@ -92,8 +100,9 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
         data->open = kind->facts(data->instance, &data->stream, &data->opened, &error) == TND_OK;
         if (!data->open)
             tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
+        good = good && data->open;
     }
-    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
+    return good;
 }
 
 void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)

@@ -31,8 +31,11 @@ typedef struct {
 /*  Lists the actors of a host that have data; opens nothing yet. */
 void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host);
 
-/*  Opens the data and looks for plugins and devices.  May take as long as its sources do.  False:
- *  something is missing; what could be opened is.
+/*  Looks for files, plugins and devices, and opens nothing; quick.  False: something is missing. */
+bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
+
+/*  Does that, and opens the data.  May take as long as its sources do.  False: something is missing
+ *  or cannot be used; what could be opened is.
  */
 bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
 

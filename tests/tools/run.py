@@ -13,6 +13,8 @@ import subprocess
 import termios
 import time
 
+import numpy
+
 from command import BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
 
 PLUGINS = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
@@ -267,12 +269,64 @@ def test_up_ends_as_the_host_that_failed(folder):
     holds(err, "host b was killed by signal 11", "b | ", "SIGSEGV")
 
 
+def test_up_starts_nothing_when_something_is_missing(folder):
+    path = graph(folder)
+    (folder / "y.npy").unlink()
+    path.write_text(path.read_text().replace("plugin: probe", "plugin: nosuch"))
+    code, out, err = run("up", path, hosts(folder))
+    same((code, out), (78, ""))
+    holds(err, "error[T061]: read: ", "y.npy", "error[T063]: feed: ", "nosuch.so", "2 errors")
+    assert "a | " not in err and "b | " not in err, err
+
+
+def test_up_says_once_why_a_run_failed_and_does_not_wait(folder):
+    path = graph(folder)
+    numpy.save(folder / "y.npy", numpy.zeros(99, "i8"))
+    began = time.monotonic()
+    code, out, err = run("up", path, hosts(folder), env=PLUGINS)
+    assert time.monotonic() - began < 4, "it waited"
+    same((code, out), (78, ""))
+    same(err.count("has 99 rows"), 1, err)
+    holds(err, "a | ", "host a ended with 78")
+    for unwanted in ("draining", "host b"):
+        assert unwanted not in err, err
+
+
+def test_a_host_is_one_process(folder):
+    path, over = graph(folder, read=", epochs: forever"), hosts(folder)
+    a, b = (Started("run", path, over, "--host", host) for host in "ab")
+    a.until("epoch")
+    code, _, err = run("run", path, over, "--host", "b", env=PLUGINS)
+    same(code, 2)
+    holds(err, "host b of this run is already running here", f"process {b.process.pid}")
+    a.process.send_signal(signal.SIGINT)
+    same((a.end(), b.end()), (130, 130), a.text + b.text)
+
+
+def test_drained_before_the_first_step_is_said_so(folder):
+    started = Started("run", graph(folder), hosts(folder), "--host", "a")
+    started.until("waiting for b")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130)
+    holds(started.text, "drained before the first step")
+    assert "stream" not in started.text, started.text
+
+
+def test_a_killed_run_leaves_no_half_report(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.kill()
+    started.end()
+    same([path.name for path in folder.iterdir() if "r.json" in path.name], [])
+
+
 def test_up_drains_all_hosts(folder):
     started = Started("up", graph(folder, read=", epochs: forever"), hosts(folder))
     started.until("epoch")
     started.process.send_signal(signal.SIGINT)
     same(started.end(), 130, started.text)
     holds(started.text, "a | drained: ")
+    same(started.text.count("draining"), 1, started.text)
 
 
 def test_up_refuses_what_is_elsewhere(folder):

@@ -1,0 +1,59 @@
+/*  tools/claim.c - one process a host. */
+#include "tools/claim.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/*  The process that listens at an address; 0: not known. */
+static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
+{
+    struct ucred other = {0};
+    socklen_t room = sizeof other;
+    int asking = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (asking < 0)
+        return 0;
+    if (connect(asking, (const struct sockaddr *)address, size) != 0 ||
+        getsockopt(asking, SOL_SOCKET, SO_PEERCRED, &other, &room) != 0)
+        other.pid = 0;
+    close(asking);
+    return other.pid;
+}
+
+tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    const tnd_plan_host_t *leader = &plan->hosts[0];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    /* The leader's own port is a claim already. */
+    if (host == 0)
+        return TND_OK;
+    /* A name that begins with a NUL is no file. */
+    int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+                          "tundish.%u.%016" PRIx64 ".%" PRIu32 ".%s", (unsigned)getuid(),
+                          plan->fingerprint[0], leader->port, plan->hosts[host].name);
+    size_t most = sizeof address.sun_path - 2;
+    size_t used = (size_t)length < most ? (size_t)length : most;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
+    int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (claim < 0)
+        return TND_OK;
+    if (bind(claim, (const struct sockaddr *)&address, size) == 0 && listen(claim, 1) == 0)
+        return TND_OK; /* and stays open until the process ends */
+    bool taken = errno == EADDRINUSE;
+    close(claim);
+    if (!taken)
+        return TND_OK;
+    pid_t holder = holder_of(&address, size);
+    char who[48] = "another process";
+    if (holder > 0)
+        snprintf(who, sizeof who, "process %d", (int)holder);
+    return tnd_fail(error,
+                    "host %s of this run is already running here, as %s: each host is one process; "
+                    "give this one another --host, or end that one first",
+                    plan->hosts[host].name, who);
+}
