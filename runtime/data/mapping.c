@@ -29,13 +29,16 @@ typedef struct entry {
 } entry_t;
 
 static _Atomic(entry_t *) registry;
+static atomic_size_t vacant; /* entries that nobody has taken, at least: spares a walk in vain */
 
 struct tnd_mapping {
     tnd_buffer_t *buffer;
     entry_t *entry;
     const uint8_t *data;
     size_t size;
-    int file;
+    char *path; /* the descriptor is closed: there may be more files than a process can have open */
+    dev_t device;
+    ino_t inode;
     _Atomic uint64_t *populated; /* a bit a chunk: it was brought in once, by any thread */
 };
 
@@ -58,11 +61,15 @@ static void *take_memory(size_t size)
 
 static entry_t *entry_take(void)
 {
-    for (entry_t *entry = atomic_load_explicit(&registry, memory_order_acquire); entry != NULL;
-         entry = entry->next)
-        if (!atomic_exchange_explicit(&entry->taken, true, memory_order_acquire))
+    entry_t *entry = NULL;
+    if (atomic_load_explicit(&vacant, memory_order_relaxed) > 0)
+        entry = atomic_load_explicit(&registry, memory_order_acquire);
+    for (; entry != NULL; entry = entry->next)
+        if (!atomic_exchange_explicit(&entry->taken, true, memory_order_acquire)) {
+            atomic_fetch_sub_explicit(&vacant, 1, memory_order_relaxed);
             return entry;
-    entry_t *entry = take_memory(sizeof *entry);
+        }
+    entry = take_memory(sizeof *entry);
     atomic_init(&entry->taken, true);
     entry->next = atomic_load_explicit(&registry, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&registry, &entry->next, entry,
@@ -83,6 +90,7 @@ static entry_t *entry_write(const char *path, const void *data, size_t size)
 static void entry_give(entry_t *entry)
 {
     atomic_store_explicit(&entry->start, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&vacant, 1, memory_order_relaxed);
     atomic_store_explicit(&entry->taken, false, memory_order_release);
 }
 
@@ -116,6 +124,11 @@ static tnd_status_t fail_to_open(const char *path, int code, tnd_error_t *error)
         return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
     if (code == EACCES)
         return tnd_fail(error, "%s: may not be read; check its permissions", path);
+    if (code == EMFILE)
+        return tnd_fail(error,
+                        "%s: cannot be opened, so many files are; raise the limit with `ulimit "
+                        "-n`, or use larger files",
+                        path);
     return tnd_fail(error, "%s: cannot be opened: %s", path, strerror(code));
 }
 
@@ -146,9 +159,14 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     }
     size_t size = (size_t)status.st_size;
     void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    int code = errno;
+    close(file);
     if (data == MAP_FAILED) {
-        int code = errno;
-        close(file);
+        if (code == ENOMEM)
+            return tnd_fail(error,
+                            "%s: %zu bytes cannot be mapped: too many files are, or there is no "
+                            "room in the address space; raise vm.max_map_count or use larger files",
+                            path, size);
         return tnd_fail(error, "%s: %zu bytes cannot be mapped: %s", path, size, strerror(code));
     }
 
@@ -159,9 +177,12 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
                             .entry = pages->entry,
                             .data = data,
                             .size = size,
-                            .file = file,
+                            .path = take_memory(strlen(path) + 1),
+                            .device = status.st_dev,
+                            .inode = status.st_ino,
                             .populated = take_memory(((size >> CHUNK_BITS) / BITS_A_WORD + 1) *
                                                      sizeof(_Atomic uint64_t))};
+    strcpy(self->path, path);
     *self_p = self;
     return TND_OK;
 }
@@ -172,7 +193,7 @@ void tnd_mapping_destroy(tnd_mapping_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
-    close(self->file);
+    free(self->path);
     free(self->populated);
     tnd_buffer_drop(&self->buffer);
     free(self);
@@ -201,9 +222,10 @@ tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self)
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
 {
     struct stat status;
-    if (fstat(self->file, &status) != 0)
-        return tnd_fail(error, "%s: cannot be looked at any more: %s", self->entry->path,
-                        strerror(errno));
+    /* A file that was removed or replaced keeps its pages. */
+    if (stat(self->path, &status) != 0 || status.st_ino != self->inode ||
+        status.st_dev != self->device)
+        return TND_OK;
     if ((size_t)status.st_size < self->size)
         return tnd_fail(error,
                         "%s: shrank while it was mapped: it had %zu bytes and now ends at byte "

@@ -19,9 +19,10 @@ enum { TND_MAPPING_PATH_MAX = 1024 };
 
 typedef struct tnd_mapping tnd_mapping_t;
 
-/*  Maps the whole file.  The caller owns it; pages stay mapped until tnd_mapping_destroy was called
- *  and the last buffer is dropped.  TND_FAILED: there is no such file, it is no regular file, may
- *  not be read, or is empty; the text names the path and what to do.
+/*  Maps the whole file and keeps no descriptor.  The caller owns it; pages stay mapped until
+ * tnd_mapping_destroy was called and the last buffer is dropped.  TND_FAILED: there is no such
+ * file, it is no regular file, may not be read, or is empty; the text names the path and what to
+ * do.
  */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
@@ -34,7 +35,9 @@ const char *tnd_mapping_path(const tnd_mapping_t *self);
 /*  The mapped pages as a sealed buffer; a new reference. */
 tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self);
 
-/*  TND_FAILED: the file no longer has the bytes that were mapped.  One system call. */
+/*  TND_FAILED: the file no longer has the bytes that were mapped.  One system call.  A file that
+ * was removed, or replaced by another of its name, still has them.
+ */
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
 /*  Brings bytes [offset, offset + size) into memory and waits for them.  Cheap for bytes that were
