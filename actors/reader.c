@@ -30,14 +30,19 @@ typedef struct {
     void *state;
 } opened_t;
 
+/*  A pool of buffers that are large enough for the tickets so far. */
+typedef struct {
+    tnd_pool_t *pool;
+    size_t size;
+} store_t;
+
 typedef struct {
     const tnd_reader_options_t *options;
     const tnd_stream_t *stream;
     const opened_t *opened;
     void *machine_memory;
     tnd_dispatch_t *machine;
-    tnd_pool_t *indices;
-    size_t indices_room;
+    store_t indices, room;
     tnd_rack_t *rack;
     uint32_t lane, shuffled_epoch;
     bool shuffled;
@@ -49,6 +54,7 @@ static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *s
                                  void **shared_p, tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
+    const tnd_source_scope_t scope = {.lanes = 1};
     opened_t *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         abort();
@@ -57,7 +63,7 @@ static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *s
     if (opened->state == NULL)
         abort();
     tnd_status_t status =
-        opened->source->open(opened->state, options->source.options, &opened->facts, error);
+        opened->source->open(opened->state, options->source.options, &scope, &opened->facts, error);
     if (status != TND_OK) {
         error->about = options->source.value;
         free(opened->state);
@@ -203,15 +209,17 @@ static void fill_indices(reader_t *reader, uint32_t epoch, uint64_t first, uint3
     }
 }
 
-static tnd_buffer_t *take_indices(reader_t *reader, uint32_t count)
+/*  NULL where nothing is needed. */
+static tnd_buffer_t *store_take(store_t *self, size_t need)
 {
-    size_t need = count * sizeof(uint64_t);
-    if (need > reader->indices_room) {
-        tnd_pool_destroy(&reader->indices);
-        reader->indices_room = need < 4096 ? 4096 : need;
-        reader->indices = tnd_pool_new(reader->indices_room);
+    if (need == 0)
+        return NULL;
+    if (need > self->size) {
+        tnd_pool_destroy(&self->pool);
+        self->size = need < 4096 ? 4096 : need;
+        self->pool = tnd_pool_new(self->size);
     }
-    return tnd_pool_take(reader->indices);
+    return tnd_pool_take(self->pool);
 }
 
 static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
@@ -219,15 +227,20 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
 {
     uint64_t began = tnd_actor_now(self);
     uint32_t count = ticket->ticket.count;
-    tnd_buffer_t *indices = take_indices(reader, count);
+    const tnd_source_facts_t *facts = &reader->opened->facts;
+    tnd_source_call_t call = {
+        .indices =
+            store_take(&reader->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
+        .room = store_take(&reader->room, tnd_source_room(facts, count)),
+        .count = count,
+    };
     fill_indices(reader, ticket->ticket.epoch, ticket->ticket.first, count,
-                 tnd_buffer_data(indices));
-    tnd_buffer_seal(indices);
+                 tnd_buffer_data(call.indices));
 
     tnd_block_t *block = tnd_rack_take(reader->rack, &reader->stream->read);
-    tnd_status_t status =
-        reader->opened->source->read(reader->opened->state, indices, count, block, error);
-    tnd_buffer_drop(&indices);
+    tnd_status_t status = reader->opened->source->read(reader->opened->state, &call, block, error);
+    tnd_buffer_drop(&call.indices);
+    tnd_buffer_drop(&call.room);
     if (status != TND_OK) {
         tnd_block_drop(&block);
         return status;
@@ -260,6 +273,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     tnd_count(&statistics->rows_out, count);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, bytes);
+    tnd_count(&statistics->bytes_copied, facts->copied * count);
     return TND_OK;
 }
 
@@ -293,7 +307,8 @@ static void reader_fini(void *state)
 {
     reader_t *reader = state;
     free(reader->machine_memory);
-    tnd_pool_destroy(&reader->indices);
+    tnd_pool_destroy(&reader->indices.pool);
+    tnd_pool_destroy(&reader->room.pool);
     tnd_rack_destroy(&reader->rack);
 }
 

@@ -16,13 +16,46 @@
 #include "runtime/data/block.h"
 #include "runtime/graph/spec.h"
 
+/*  How the bytes of files come into memory. */
+typedef enum {
+    TND_ACCESS_AUTO, /* mapped, but read where a server may go away: nfs, smb, lustre, fuse ... */
+    TND_ACCESS_MAP,  /* as pages of the file; nothing is copied */
+    TND_ACCESS_READ  /* copied by pread, so that trouble is an error and never a signal */
+} tnd_access_t;
+
+/*  What a reader wants of a source. */
+typedef struct {
+    uint32_t lane, lanes; /* only the files at places p of the list with p mod lanes == lane, for
+                             sources with TND_SOURCE_FILES; 0, 1: all */
+    tnd_access_t access;
+    uint64_t retry_ns; /* transient failures of reads (EIO, ESTALE ...) are retried so long */
+} tnd_source_scope_t;
+
 /*  What a source says of its data once it is open. */
 typedef struct {
     tnd_schema_t schema;
     uint64_t count; /* rows; TND_UNKNOWN */
     uint64_t
-        identity; /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
+        identity;   /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
+    uint64_t found; /* hash of the names of files that a pattern found; 0: all were written down */
+    uint32_t lists; /* lists that `read` writes, each a u64 a row */
+    size_t copied;  /* bytes a row that `read` copies to call->room; 0: none */
 } tnd_source_facts_t;
+
+/*  Rows that are asked for.  The caller drops both buffers after the call; a source that keeps one
+ *  in the block seals it first.
+ */
+typedef struct {
+    tnd_buffer_t *indices; /* which rows: `count` u64, and room for facts.lists * count more */
+    tnd_buffer_t *room;    /* tnd_source_room bytes to write rows to; NULL where that is 0 */
+    uint32_t count;
+} tnd_source_call_t;
+
+/*  Bytes of call->room: the rows, and slack so that every column can be aligned. */
+static inline size_t tnd_source_room(const tnd_source_facts_t *facts, uint32_t count)
+{
+    return facts->copied == 0 ? 0 : facts->copied * count + (size_t)TND_COLUMNS_MAX * 64;
+}
 
 typedef struct tnd_source {
     const tnd_source_spec_t *spec; /* name, options, help, what it can do */
@@ -31,15 +64,15 @@ typedef struct tnd_source {
     /*  Opens the data; `options` is the struct that spec->options fill, valid until close.  Fails
      *  with a text that names file and offset.  On failure close is not called.
      */
-    tnd_status_t (*open)(void *state, const void *options, tnd_source_facts_t *facts,
-                         tnd_error_t *error);
-    /*  Makes `block` show rows index[0 ... count), in this order: sets columns, and may keep
-     *  `index` itself, which is the content of `index_buffer` (hold it: block->index).  Touches the
-     *  pages, so that page faults are waited for here.  Checks what it hands out: a file that
-     *  shrank is an error with file and offset, never a signal.
+    tnd_status_t (*open)(void *state, const void *options, const tnd_source_scope_t *scope,
+                         tnd_source_facts_t *facts, tnd_error_t *error);
+    /*  Makes `block` show rows index[0 ... count), in this order: sets columns, and may keep the
+     *  buffers of the call (hold them: block->index, columns[].buffer).  Touches the pages, so that
+     *  page faults are waited for here.  Checks what it hands out: a file that shrank is an error
+     *  with file and offset, never a signal.
      */
-    tnd_status_t (*read)(void *state, tnd_buffer_t *index_buffer, uint32_t count,
-                         tnd_block_t *block, tnd_error_t *error);
+    tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                         tnd_error_t *error);
     void (*close)(void *state);
 } tnd_source_t;
 

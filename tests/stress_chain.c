@@ -175,13 +175,13 @@ static void produce(worker_t *workers, const tnd_source_t *source, void *state)
         uint64_t *rows = tnd_buffer_data(index), first = at % (ROWS / BLOCK) * BLOCK;
         for (uint64_t i = 0; i < BLOCK; i++)
             rows[i] = at % 2 == 0 ? first + i : first + BLOCK - 1 - i;
-        tnd_buffer_seal(index);
         tnd_block_t *block = tnd_rack_take(rack, &workers[0].schema);
         block->note.first = first;
         block->note.rows = block->note.count = BLOCK;
         block->note.attempt = at % 2; /* 1: backwards */
         block->note.end = at + WORKERS >= blocks;
-        must(source->read(state, index, BLOCK, block, &error), &error);
+        const tnd_source_call_t call = {.indices = index, .count = BLOCK};
+        must(source->read(state, &call, block, &error), &error);
         tnd_buffer_drop(&index);
         tnd_block_seal(block);
         push(&workers[at % WORKERS].in, at / WORKERS, block);
@@ -226,7 +226,8 @@ int main(void)
     void *state = calloc(1, source->state_bytes);
     tnd_source_facts_t facts;
     tnd_error_t error;
-    must(source->open(state, parts->source.options, &facts, &error), &error);
+    const tnd_source_scope_t scope = {.lanes = 1};
+    must(source->open(state, parts->source.options, &scope, &facts, &error), &error);
     pthread_t threads[WORKERS + 1];
     consumer_t consumer = {.workers = workers};
     for (int i = 0; i < WORKERS; i++) {

@@ -188,7 +188,8 @@ static tnd_status_t copy_rows(lookup_t *self, const tnd_stored_t *stored, bool s
         return tnd_fail(error, "%s holds %s; what is read of a file stays so, or becomes a float",
                         stored->path, tnd_dtype_name(stored->dtype));
     TND_TRY(take_table(self, stored->rows, elements * tnd_dtype_size(made->dtype), error));
-    TND_TRY(tnd_mapping_populate(stored->mapping, stored->offset, stored->rows * bytes, error));
+    TND_TRY(
+        tnd_mapping_populate(stored->content.mapping, stored->offset, stored->rows * bytes, error));
     uint8_t *copy = malloc(stored->rows * bytes);
     if (copy == NULL)
         return tnd_fail(error, "%s: there is no memory for it", stored->path);

@@ -2,88 +2,313 @@
 #include "actors/source/columns.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
-enum { IDENTITY_BYTES = 64 * 1024 };
+enum { LINE_BYTES = 64 };
 
-uint64_t tnd_columns_identity(const void *data, size_t size)
+static void *take_memory(size_t size)
 {
-    size_t end = size < IDENTITY_BYTES ? size : IDENTITY_BYTES;
-    uint64_t hash = XXH3_64bits_withSeed(data, end, size);
-    return XXH3_64bits_withSeed((const uint8_t *)data + size - end, end, hash);
+    void *memory = calloc(1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
 }
 
 void tnd_stored_close(tnd_stored_t *self)
 {
     tnd_buffer_drop(&self->buffer);
-    tnd_mapping_destroy(&self->mapping);
+    tnd_content_close(&self->content);
 }
 
-static tnd_status_t check_rows(const tnd_columns_t *self, const tnd_stored_t *stored,
-                               tnd_error_t *error)
-{
-    if (self->schema.count == 0 || stored->rows == self->stored[0].rows)
-        return TND_OK;
-    return tnd_fail(error,
-                    "%s has %llu rows, but %s has %llu: columns of one source need equal counts; "
-                    "do these files belong together?",
-                    stored->path, (unsigned long long)stored->rows, self->stored[0].path,
-                    (unsigned long long)self->stored[0].rows);
-}
+/* --- opening ------------------------------------------------------------------------------------
+ */
 
-tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_stored_t *stored,
+tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
+                             const void *context, const tnd_source_scope_t *scope,
                              tnd_error_t *error)
 {
-    uint32_t at = self->schema.count;
-    tnd_error_t why;
-    tnd_status_t status = check_rows(self, stored, error);
-    if (status == TND_OK && tnd_schema_add(&self->schema, name, stored->dtype, stored->rank,
-                                           stored->shape, &why) != TND_OK)
-        status = tnd_fail(error, "%s: %s", stored->path, why.text);
+    *self = (tnd_stored_t){.path = path};
+    TND_TRY(tnd_content_open(&self->content, path, scope, error));
+    tnd_status_t status = open(self, context, error);
+    if (status == TND_OK)
+        status = tnd_content_identity(&self->content, &self->identity, error);
     if (status != TND_OK) {
-        tnd_stored_close(stored);
+        tnd_stored_close(self);
         return status;
     }
-    self->row_bytes[at] = tnd_column_bytes(&self->schema.columns[at]);
-    assert(stored->offset + stored->rows * self->row_bytes[at] <= tnd_buffer_size(stored->buffer));
-    self->stored[at] = *stored;
+    tnd_content_forget(&self->content);
+    if (self->buffer != NULL)
+        tnd_content_close(&self->content);
+    else if (self->content.mapping != NULL)
+        self->buffer = tnd_mapping_buffer(self->content.mapping);
     return TND_OK;
 }
 
-tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *files,
-                              tnd_stored_open_fn *open, tnd_source_facts_t *facts,
-                              tnd_error_t *error)
+/*  What the rows of a file are, as a schema of one column with a name of no meaning. */
+static tnd_status_t kind_of(const tnd_stored_t *stored, tnd_schema_t *schema, tnd_error_t *error)
 {
-    tnd_status_t status = TND_OK;
-    if (files->count == 0)
-        status = tnd_fail(error, "the source names no file; write `COLUMN: PATH` for each column");
-    for (size_t i = 0; i < files->count && status == TND_OK; i++) {
-        tnd_stored_t stored = {0};
-        status = open(&stored, files->items[i].text, error);
-        if (status != TND_OK)
-            break;
-        stored.path = files->items[i].text;
-        status = tnd_columns_add(self, files->items[i].name, &stored, error);
+    tnd_error_t why;
+    *schema = (tnd_schema_t){0};
+    if (tnd_schema_add(schema, "rows", stored->dtype, stored->rank, stored->shape, &why) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "%s: %s", stored->path, why.text);
+}
+
+static tnd_status_t check_kind(const tnd_strand_t *strand, const tnd_stored_t *stored,
+                               tnd_error_t *error)
+{
+    const tnd_stored_t *first = &strand->stored[0];
+    tnd_schema_t one, other;
+    char texts[2][128];
+    tnd_error_t differs;
+    TND_TRY(kind_of(first, &one, error));
+    TND_TRY(kind_of(stored, &other, error));
+    if (tnd_schema_compare(&one, &other, &differs) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: %s holds %s, but %s holds %s: the files of a column need one type and "
+                    "one shape of a row",
+                    strand->what, first->path, tnd_schema_text(&one, texts[0], sizeof texts[0]),
+                    stored->path, tnd_schema_text(&other, texts[1], sizeof texts[1]));
+}
+
+static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_open_fn *open,
+                               const void *context, const tnd_source_scope_t *scope,
+                               tnd_error_t *error)
+{
+    strand->stored = take_memory(strand->files.count * sizeof *strand->stored);
+    for (size_t i = 0; i < strand->files.count; i++) {
+        tnd_stored_t *stored = &strand->stored[i];
+        TND_TRY(tnd_stored_open(stored, strand->files.paths[i], open, context, scope, error));
+        strand->count++;
+        if (record == 0)
+            TND_TRY(check_kind(strand, stored, error));
     }
-    if (status != TND_OK) {
-        tnd_columns_close(self);
-        return status;
-    }
-    tnd_columns_facts(self, facts);
     return TND_OK;
 }
 
-void tnd_columns_facts(const tnd_columns_t *self, tnd_source_facts_t *facts)
+/*  The buffers of all files, to be dropped at once. */
+typedef struct {
+    size_t count;
+    tnd_buffer_t *buffers[];
+} bundle_t;
+
+static void drop_bundle(void *owner)
+{
+    bundle_t *bundle = owner;
+    for (size_t i = 0; i < bundle->count; i++)
+        tnd_buffer_drop(&bundle->buffers[i]);
+    free(bundle);
+}
+
+static tnd_buffer_t *bind(const tnd_strand_t *strand)
+{
+    if (strand->count == 1)
+        return tnd_buffer_hold(strand->stored[0].buffer);
+    bundle_t *bundle = take_memory(sizeof *bundle + strand->count * sizeof bundle->buffers[0]);
+    bundle->count = strand->count;
+    for (size_t i = 0; i < strand->count; i++)
+        bundle->buffers[i] = tnd_buffer_hold(strand->stored[i].buffer);
+    return tnd_buffer_wrap(tnd_buffer_kind(bundle->buffers[0]), (void *)(uintptr_t)strand->base, 0,
+                           drop_bundle, bundle);
+}
+
+/*  Where the rows of each file lie, once all are open. */
+static void lay_out(tnd_strand_t *strand)
+{
+    strand->first = take_memory(2 * strand->count * sizeof *strand->first);
+    strand->start = strand->first + strand->count;
+    strand->even = strand->stored[0].rows;
+    strand->list = -1;
+    for (size_t i = 0; i < strand->count; i++) {
+        const tnd_stored_t *stored = &strand->stored[i];
+        strand->first[i] = strand->rows;
+        strand->rows += stored->rows;
+        bool fits =
+            i + 1 < strand->count ? stored->rows == strand->even : stored->rows <= strand->even;
+        if (!fits)
+            strand->even = 0;
+        strand->copies = strand->copies || stored->buffer == NULL;
+    }
+    if (strand->copies)
+        return;
+    for (size_t i = 0; i < strand->count; i++) {
+        const tnd_stored_t *stored = &strand->stored[i];
+        const uint8_t *rows = (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
+        assert(stored->offset + stored->rows * strand->record <= tnd_buffer_size(stored->buffer));
+        if (strand->base == NULL || (uintptr_t)rows < (uintptr_t)strand->base)
+            strand->base = rows;
+    }
+    for (size_t i = 0; i < strand->count; i++)
+        strand->start[i] = (uintptr_t)tnd_buffer_data(strand->stored[i].buffer) +
+                           strand->stored[i].offset - (uintptr_t)strand->base;
+    strand->all = bind(strand);
+}
+
+tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
+                                size_t record, tnd_stored_open_fn *open, const void *context,
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_schema_t kind;
+    if (self->strand_count == TND_COLUMNS_MAX)
+        return tnd_fail(error, "%s: a source has at most %d columns", what, TND_COLUMNS_MAX);
+    uint32_t number = self->strand_count++;
+    tnd_strand_t *strand = &self->strands[number];
+    snprintf(self->whats[number], sizeof self->whats[number], "%s", what);
+    strand->what = self->whats[number];
+    TND_TRY(tnd_files_find(&strand->files, strand->what, written, error));
+    if (scope->lanes > 1)
+        TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
+    TND_TRY(open_files(strand, record, open, context, scope, error));
+    strand->record = record;
+    if (record == 0) {
+        TND_TRY(kind_of(&strand->stored[0], &kind, error));
+        strand->record = tnd_schema_row_bytes(&kind);
+    }
+    lay_out(strand);
+    return TND_OK;
+}
+
+void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored)
+{
+    assert(self->strand_count < TND_COLUMNS_MAX && stored->buffer != NULL);
+    uint32_t number = self->strand_count++;
+    tnd_strand_t *strand = &self->strands[number];
+    snprintf(self->whats[number], sizeof self->whats[number], "%s", what);
+    strand->what = self->whats[number];
+    strand->stored = take_memory(sizeof *strand->stored);
+    strand->stored[0] = *stored;
+    strand->count = 1;
+    strand->record = tnd_dtype_size(stored->dtype);
+    for (uint32_t i = 0; i < stored->rank; i++)
+        strand->record *= stored->shape[i];
+    lay_out(strand);
+}
+
+tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,
+                             uint32_t rank, const uint64_t *shape, size_t at, tnd_error_t *error)
+{
+    tnd_error_t why;
+    uint32_t column = self->schema.count, strand = self->strand_count - 1;
+    assert(self->strand_count > 0);
+    if (tnd_schema_add(&self->schema, name, dtype, rank, shape, &why) != TND_OK)
+        return tnd_fail(error, "%s: %s", self->strands[strand].stored[0].path, why.text);
+    self->strand_of[column] = strand;
+    self->at[column] = at;
+    assert(at + tnd_column_bytes(&self->schema.columns[column]) <= self->strands[strand].record);
+    return TND_OK;
+}
+
+/*  Whether the files of two strands begin with the same rows; else the first that does not. */
+static size_t first_difference(const tnd_strand_t *one, const tnd_strand_t *other)
+{
+    size_t count = one->count < other->count ? one->count : other->count, i = 0;
+    while (i < count && one->stored[i].rows == other->stored[i].rows)
+        i++;
+    return i;
+}
+
+static tnd_status_t check_rows(const tnd_strand_t *one, const tnd_strand_t *other, uint32_t lanes,
+                               tnd_error_t *error)
+{
+    size_t at = first_difference(one, other);
+    bool same_files = one->count == other->count;
+    if (one->rows == other->rows && (lanes <= 1 || (same_files && at == one->count)))
+        return TND_OK;
+    if (same_files)
+        return tnd_fail(error,
+                        "%s has %llu rows, but %s has %llu: columns of one source need equal "
+                        "counts%s; do these files belong together?",
+                        other->stored[at].path, (unsigned long long)other->stored[at].rows,
+                        one->stored[at].path, (unsigned long long)one->stored[at].rows,
+                        lanes > 1 ? ", file by file with `shard: file`" : "");
+    return tnd_fail(error,
+                    "%s has %zu file%s with %llu rows, but %s has %zu with %llu: columns of one "
+                    "source need equal counts%s",
+                    other->what, other->count, other->count == 1 ? "" : "s",
+                    (unsigned long long)other->rows, one->what, one->count,
+                    (unsigned long long)one->rows,
+                    lanes > 1 ? ", file by file with `shard: file`" : "");
+}
+
+tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
+                              tnd_source_facts_t *facts, tnd_error_t *error)
 {
     assert(self->schema.count > 0);
-    facts->schema = self->schema;
-    facts->count = self->stored[0].rows;
+    *facts = (tnd_source_facts_t){.schema = self->schema, .count = self->strands[0].rows};
     facts->identity = facts->count;
-    for (uint32_t i = 0; i < self->schema.count; i++)
-        facts->identity =
-            XXH3_64bits_withSeed(&self->stored[i].identity, sizeof(uint64_t), facts->identity);
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        tnd_strand_t *strand = &self->strands[s];
+        TND_TRY(check_rows(&self->strands[0], strand, scope->lanes, error));
+        for (size_t i = 0; i < strand->count; i++)
+            facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
+                                                   facts->identity);
+        if (strand->files.searched)
+            facts->found = tnd_files_hash(&strand->files, facts->found);
+        if (strand->copies)
+            facts->copied += strand->record;
+        else if (strand->count > 1)
+            strand->list = (int)facts->lists++;
+    }
+    return TND_OK;
+}
+
+static tnd_status_t open_column(tnd_columns_t *self, const tnd_pair_t *pair,
+                                tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
+                                tnd_error_t *error)
+{
+    char what[TND_COLUMN_NAME_MAX + 16];
+    snprintf(what, sizeof what, "column `%.*s`", TND_COLUMN_NAME_MAX, pair->name);
+    TND_TRY(tnd_columns_strand(self, what, &pair->texts, 0, open, NULL, scope, error));
+    const tnd_strand_t *strand = &self->strands[self->strand_count - 1];
+    const tnd_stored_t *stored = &strand->stored[0];
+    return tnd_columns_add(self, pair->name, stored->dtype, stored->rank, stored->shape, 0, error);
+}
+
+static tnd_status_t open_all(tnd_columns_t *self, const tnd_pairs_t *columns,
+                             tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    if (columns->count == 0)
+        return tnd_fail(error, "the source names no file; write `COLUMN: PATH` for each column");
+    for (size_t i = 0; i < columns->count; i++)
+        TND_TRY(open_column(self, &columns->items[i], open, scope, error));
+    return tnd_columns_seal(self, scope, facts, error);
+}
+
+tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
+                              tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
+                              tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    tnd_status_t status = open_all(self, columns, open, scope, facts, error);
+    if (status != TND_OK)
+        tnd_columns_close(self);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+/*  The file that has a row, as a place in strand->stored. */
+static size_t file_of(const tnd_strand_t *strand, uint64_t row)
+{
+    if (strand->count == 1)
+        return 0;
+    if (strand->even > 0)
+        return row / strand->even;
+    size_t low = 0, high = strand->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (strand->first[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /*  Whether the rows stand in one run, which needs no index list.  TND_FAILED: there is no such
@@ -92,12 +317,12 @@ void tnd_columns_facts(const tnd_columns_t *self, tnd_source_facts_t *facts)
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
                                   bool *run_p, tnd_error_t *error)
 {
-    uint64_t rows = self->stored[0].rows;
+    uint64_t rows = self->strands[0].rows;
     bool run = true;
     for (uint32_t i = 0; i < count; i++) {
         if (index[i] >= rows)
             return tnd_fail(error, "%s: row %llu was asked for, but there are only %llu",
-                            self->stored[0].path, (unsigned long long)index[i],
+                            self->strands[0].stored[0].path, (unsigned long long)index[i],
                             (unsigned long long)rows);
         run &= index[i] == index[0] + i;
     }
@@ -105,49 +330,150 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     return TND_OK;
 }
 
-/*  Waits here for the pages of the rows, so that nobody downstream does. */
-static tnd_status_t fault_in(tnd_stored_t *stored, size_t row_bytes, const uint64_t *index,
-                             uint32_t count, bool run, tnd_error_t *error)
+/*  Waits here for the pages of rows [row, row + count) of a file, so that nobody downstream does.
+ */
+static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint32_t count,
+                             tnd_error_t *error)
 {
-    if (stored->mapping == NULL)
+    const tnd_stored_t *stored = &strand->stored[file];
+    if (stored->content.mapping == NULL)
         return TND_OK;
-    TND_TRY(tnd_mapping_check(stored->mapping, error));
-    if (run)
-        return tnd_mapping_populate(stored->mapping, stored->offset + index[0] * row_bytes,
-                                    count * row_bytes, error);
-    for (uint32_t i = 0; i < count; i++)
-        TND_TRY(tnd_mapping_populate(stored->mapping, stored->offset + index[i] * row_bytes,
-                                     row_bytes, error));
+    return tnd_mapping_populate(stored->content.mapping, stored->offset + row * strand->record,
+                                count * strand->record, error);
+}
+
+static tnd_status_t check_file(const tnd_strand_t *strand, size_t file, tnd_error_t *error)
+{
+    const tnd_mapping_t *mapping = strand->stored[file].content.mapping;
+    return mapping != NULL ? tnd_mapping_check(mapping, error) : TND_OK;
+}
+
+/*  Copies rows [row, row + count) of a file. */
+static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t row, uint32_t count,
+                              uint8_t *to, tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[file];
+    size_t offset = stored->offset + row * strand->record, bytes = count * strand->record;
+    if (stored->buffer == NULL)
+        return tnd_content_read(&stored->content, offset, bytes, to, error);
+    TND_TRY(check_file(strand, file, error));
+    TND_TRY(fault_in(strand, file, row, count, error));
+    memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
     return TND_OK;
 }
 
-tnd_status_t tnd_columns_read(tnd_columns_t *self, tnd_buffer_t *index_buffer, uint32_t count,
+/*  Copies the rows to `to`, those that follow each other in a file at once. */
+static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                             uint8_t *to, tnd_error_t *error)
+{
+    for (uint32_t i = 0, some; i < count; i += some) {
+        size_t file = file_of(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file], left = strand->stored[file].rows - row;
+        for (some = 1; i + some < count && some < left && index[i + some] == index[i] + some;)
+            some++;
+        TND_TRY(copy_rows(strand, file, row, some, to + i * strand->record, error));
+    }
+    return TND_OK;
+}
+
+/*  How a strand shows its rows. */
+typedef struct {
+    const uint8_t *base;
+    size_t stride;
+    const uint64_t *index;
+    tnd_buffer_t *buffer; /* not held */
+} shown_t;
+
+/*  Writes where each row lies, in bytes from the base; faults it in. */
+static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                                  uint64_t *offsets, tnd_error_t *error)
+{
+    size_t checked = SIZE_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t file = file_of(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file];
+        if (file != checked)
+            TND_TRY(check_file(strand, file, error));
+        checked = file;
+        TND_TRY(fault_in(strand, file, row, 1, error));
+        offsets[i] = strand->start[file] + row * strand->record;
+    }
+    return TND_OK;
+}
+
+static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *call, bool run,
+                         uint8_t **room, shown_t *shown, tnd_error_t *error)
+{
+    uint64_t *index = tnd_buffer_data(call->indices);
+    uint32_t count = call->count;
+    *shown = (shown_t){.base = strand->base, .stride = strand->record, .buffer = strand->all};
+    if (strand->copies) {
+        shown->base = *room;
+        shown->buffer = call->room;
+        size_t bytes = count * strand->record;
+        *room += (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+        return copy_all(strand, index, count, (uint8_t *)(uintptr_t)shown->base, error);
+    }
+    size_t file = run ? file_of(strand, index[0]) : 0;
+    uint64_t row = run ? index[0] - strand->first[file] : 0;
+    if (run && count <= strand->stored[file].rows - row) {
+        TND_TRY(check_file(strand, file, error));
+        shown->base += strand->start[file] + row * strand->record;
+        return fault_in(strand, file, row, count, error);
+    }
+    if (strand->count > 1) {
+        uint64_t *offsets = index + (size_t)(1 + strand->list) * count;
+        shown->stride = 1;
+        shown->index = offsets;
+        return write_offsets(strand, index, count, offsets, error);
+    }
+    shown->index = index;
+    TND_TRY(check_file(strand, 0, error));
+    if (strand->stored[0].content.mapping != NULL)
+        for (uint32_t i = 0; i < count; i++)
+            TND_TRY(fault_in(strand, 0, index[i], 1, error));
+    return TND_OK;
+}
+
+tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error)
 {
-    if (count == 0)
+    shown_t shown[TND_COLUMNS_MAX];
+    bool run = false, listed = false;
+    if (call->count == 0)
         return TND_OK;
-    const uint64_t *index = tnd_buffer_data(index_buffer);
-    bool run = false;
-    TND_TRY(look_at_index(self, index, count, &run, error));
-    for (uint32_t i = 0; i < self->schema.count; i++)
-        TND_TRY(fault_in(&self->stored[i], self->row_bytes[i], index, count, run, error));
-    for (uint32_t i = 0; i < self->schema.count; i++) {
-        const tnd_stored_t *stored = &self->stored[i];
-        const uint8_t *base = (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
-        block->columns[i] =
-            (tnd_block_column_t){.base = run ? base + index[0] * self->row_bytes[i] : base,
-                                 .stride = self->row_bytes[i],
-                                 .index = run ? NULL : index,
-                                 .buffer = tnd_buffer_hold(stored->buffer)};
+    TND_TRY(look_at_index(self, tnd_buffer_data(call->indices), call->count, &run, error));
+    uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        TND_TRY(show(&self->strands[s], call, run, &room, &shown[s], error));
+        listed = listed || shown[s].index != NULL;
     }
-    if (!run)
-        block->index = tnd_buffer_hold(index_buffer);
+    if (listed)
+        tnd_buffer_seal(call->indices);
+    if (call->room != NULL)
+        tnd_buffer_seal(call->room);
+    for (uint32_t i = 0; i < self->schema.count; i++) {
+        const shown_t *from = &shown[self->strand_of[i]];
+        block->columns[i] = (tnd_block_column_t){.base = from->base + self->at[i],
+                                                 .stride = from->stride,
+                                                 .index = from->index,
+                                                 .buffer = tnd_buffer_hold(from->buffer)};
+    }
+    if (listed)
+        block->index = tnd_buffer_hold(call->indices);
     return TND_OK;
 }
 
 void tnd_columns_close(tnd_columns_t *self)
 {
-    for (uint32_t i = 0; i < self->schema.count; i++)
-        tnd_stored_close(&self->stored[i]);
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        tnd_strand_t *strand = &self->strands[s];
+        for (size_t i = 0; i < strand->count; i++)
+            tnd_stored_close(&strand->stored[i]);
+        tnd_buffer_drop(&strand->all);
+        free(strand->stored);
+        free(strand->first);
+        tnd_files_free(&strand->files);
+    }
     *self = (tnd_columns_t){0};
 }

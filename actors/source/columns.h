@@ -1,19 +1,27 @@
-/*  actors/source/columns.h - columns whose rows lie one after the other, in memory or in a mapped
- *  file: what most sources come down to.
+/*  actors/source/columns.h - columns whose rows lie one after the other, in memory or in files:
+ * what most sources come down to.
  *
- *  Lifecycle: zeroed; tnd_columns_add for each; tnd_columns_facts, then any number of reads;
- *  tnd_columns_close, also after a failed add.
+ *  A strand is a list of files with records of one size, as one long array of records; a column is
+ *  a place in the records of a strand.  Formats with a file a column have a strand a column,
+ * formats with all columns in a record have one strand.
  *
- *  Threads: one at a time.
+ *  The file of a row is found by a division where the files have equal counts, else by a binary
+ *  search.  A mapped file takes one mapping, a file that is read one descriptor.
+ *
+ *  Lifecycle: zeroed; tnd_columns_open, or tnd_columns_strand and tnd_columns_add;
+ * tnd_columns_seal; any number of reads; tnd_columns_close, also after a failure of the others.
+ *
+ *  Threads: one at a time; reads on any number at once.
  */
 #ifndef TND_ACTORS_SOURCE_COLUMNS_H
 #define TND_ACTORS_SOURCE_COLUMNS_H
 
-#include "runtime/data/mapping.h"
+#include "actors/source/content.h"
+#include "actors/source/files.h"
 #include "runtime/graph/options.h"
 #include "runtime/source.h"
 
-/*  One column: row i is at byte offset + i * bytes of a row in `buffer`. */
+/*  One file of a strand: record i is at byte offset + i * its size. */
 typedef struct {
     const char *path; /* for errors; borrowed */
     tnd_dtype_t dtype;
@@ -21,43 +29,82 @@ typedef struct {
     uint64_t shape[TND_RANK_MAX];
     uint64_t rows;
     size_t offset;
-    tnd_buffer_t *buffer;   /* sealed; held */
-    tnd_mapping_t *mapping; /* owned; NULL unless the buffer is the pages of a file */
-    uint64_t identity;      /* tnd_columns_identity of the file as it lies on the disk */
+    tnd_buffer_t *buffer;  /* sealed; held; NULL: the file is read */
+    tnd_content_t content; /* closed where the rows lie in memory */
+    uint64_t identity;     /* of the file as it lies on the disk */
 } tnd_stored_t;
 
 typedef struct {
+    const char *what; /* for errors: "column `image`"; borrowed */
+    tnd_files_t files;
+    tnd_stored_t *stored;
+    size_t count;
+    size_t record; /* bytes */
+    uint64_t rows;
+    uint64_t even;       /* rows of every file but the last, which has no more; 0: they differ */
+    uint64_t *first;     /* row that each file begins with */
+    uint64_t *start;     /* bytes from `base` to that row */
+    const uint8_t *base; /* the lowest first row */
+    tnd_buffer_t *all;   /* holds every file */
+    bool copies;         /* at least one file is read */
+    int list;            /* which of the lists that are written has its offsets; -1: none */
+} tnd_strand_t;
+
+typedef struct {
     tnd_schema_t schema;
-    tnd_stored_t stored[TND_COLUMNS_MAX];
-    size_t row_bytes[TND_COLUMNS_MAX];
+    uint32_t strand_of[TND_COLUMNS_MAX];
+    size_t at[TND_COLUMNS_MAX]; /* bytes from the begin of a record */
+    tnd_strand_t strands[TND_COLUMNS_MAX];
+    uint32_t strand_count;
+    char whats[TND_COLUMNS_MAX][TND_COLUMN_NAME_MAX + 16];
 } tnd_columns_t;
 
-/*  Opens a file as a column.  On failure nothing in *stored has to be released. */
-typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const char *path, tnd_error_t *error);
+/*  Says what is in the file that stored->content shows: type, shape, rows, offset.  Rows that do
+ * not lie in the file as they must be handed out it leaves in stored->buffer.
+ */
+typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *context,
+                                        tnd_error_t *error);
 
-/*  A hash of size and first and last 64 KiB. */
-uint64_t tnd_columns_identity(const void *data, size_t size);
-
-/*  Releases what a column holds. */
+/*  Opens one file alone; on failure nothing has to be released. */
+tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
+                             const void *context, const tnd_source_scope_t *scope,
+                             tnd_error_t *error) TND_CHECKED;
 void tnd_stored_close(tnd_stored_t *self);
 
-/*  Adds a column and takes *stored, also on failure.  TND_FAILED: the name or shape does not fit,
- * or the number of rows differs from that of the columns before.
+/*  Adds a strand of the files that `written` stands for.  `record`: bytes of a record, 0: of a row
+ *  of the first file; then all must have its type and shape.  `context` is handed to `open`.
  */
-tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_stored_t *stored,
+tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
+                                size_t record, tnd_stored_open_fn *open, const void *context,
+                                const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+/*  Adds a strand of rows in memory; takes *stored. */
+void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored);
+
+/*  Adds a column to the last strand, `at` bytes behind the begin of its records.  TND_FAILED: the
+ *  name or shape does not fit.
+ */
+tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,
+                             uint32_t rank, const uint64_t *shape, size_t at,
                              tnd_error_t *error) TND_CHECKED;
 
-/*  Opens each file of a map from column to path.  On failure all is closed again. */
-tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *files,
-                              tnd_stored_open_fn *open, tnd_source_facts_t *facts,
-                              tnd_error_t *error) TND_CHECKED;
-
-void tnd_columns_facts(const tnd_columns_t *self, tnd_source_facts_t *facts);
-
-/*  As `read` of runtime/source.h: nothing is copied.  Rows in a run become a packed block, others
- *  one gathered by the index list.
+/*  All columns are there: checks that their strands have as many rows, file by file where lanes
+ *  share files, and says what there is.
  */
-tnd_status_t tnd_columns_read(tnd_columns_t *self, tnd_buffer_t *index_buffer, uint32_t count,
+tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
+                              tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
+
+/*  All of it for a map from column to files, of which each holds one column.  On failure all is
+ *  closed again.
+ */
+tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
+                              tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
+                              tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
+
+/*  As `read` of runtime/source.h: nothing is copied of mapped files.  Rows in a run become a packed
+ *  block, others one gathered by the index list, or by lists of offsets where there are several
+ *  files.
+ */
+tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
 
 void tnd_columns_close(tnd_columns_t *self);

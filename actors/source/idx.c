@@ -24,19 +24,20 @@ typedef struct {
 
 static const tnd_option_t options[] = {
     {.name = "*",
-     .type = TND_OPTION_PATH,
+     .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
      .fallback = "",
-     .help = "a column, and the IDX file that holds it, raw or compressed by gzip",
+     .help = "a column, and the IDX files that hold it, raw or compressed by gzip: a path, a "
+             "pattern such as \"${data}/*-images.gz\", a range `part-[0-7].idx`, or a list of them",
      .offset = offsetof(idx_options_t, files)},
 };
 
 const tnd_source_spec_t tnd_source_idx_spec = {
     .table = {.name = "idx",
-              .help = "Reads arrays in the IDX format of MNIST, one file a column.",
+              .help = "Reads arrays in the IDX format of MNIST, one or more files a column.",
               TND_OPTIONS(options),
               .size = sizeof(idx_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 
 static bool dtype_of(uint8_t code, tnd_dtype_t *dtype_p)
@@ -223,52 +224,45 @@ static tnd_status_t read_raw_header(tnd_stored_t *stored, const uint8_t *data, s
     return TND_OK;
 }
 
-static tnd_status_t open_raw(tnd_stored_t *stored, tnd_mapping_t **mapping_p, tnd_error_t *error)
+static tnd_status_t open_raw(tnd_stored_t *stored, const uint8_t *data, tnd_error_t *error)
 {
-    const uint8_t *data = tnd_mapping_data(*mapping_p);
-    size_t offset = 0;
     uint64_t bytes = 0;
-    TND_TRY(read_raw_header(stored, data, tnd_mapping_size(*mapping_p), &offset, &bytes, error));
-    if (tnd_dtype_size(stored->dtype) == 1) {
-        stored->buffer = tnd_mapping_buffer(*mapping_p);
-        stored->offset = offset;
-        stored->mapping = *mapping_p;
-        *mapping_p = NULL;
+    TND_TRY(read_raw_header(stored, data, stored->content.size, &stored->offset, &bytes, error));
+    if (tnd_dtype_size(stored->dtype) == 1)
         return TND_OK;
-    }
     TND_TRY(check_memory(stored->path, bytes, error));
+    TND_TRY(tnd_content_view(&stored->content, 0, stored->content.size, &data, error));
     stored->buffer = tnd_buffer_new(bytes);
-    memcpy(tnd_buffer_data(stored->buffer), data + offset, bytes);
+    memcpy(tnd_buffer_data(stored->buffer), data + stored->offset, bytes);
     swap(tnd_buffer_data(stored->buffer), bytes, tnd_dtype_size(stored->dtype));
     tnd_buffer_seal(stored->buffer);
+    stored->offset = 0;
     return TND_OK;
 }
 
-static tnd_status_t open_file(tnd_stored_t *stored, const char *path, tnd_error_t *error)
+static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_error_t *error)
 {
-    tnd_mapping_t *mapping = NULL;
-    TND_TRY(tnd_mapping_open(&mapping, path, error));
-    const uint8_t *data = tnd_mapping_data(mapping);
-    size_t size = tnd_mapping_size(mapping);
-    stored->path = path;
-    stored->identity = tnd_columns_identity(data, size);
-    tnd_status_t status = tnd_inflate_fits(data, size) ? open_compressed(stored, data, size, error)
-                                                       : open_raw(stored, &mapping, error);
-    tnd_mapping_destroy(&mapping);
-    return status;
+    (void)context;
+    const uint8_t *data;
+    size_t size = stored->content.size;
+    TND_TRY(tnd_content_view(&stored->content, 0, HEADER_MAX, &data, error));
+    if (!tnd_inflate_fits(data, size))
+        return open_raw(stored, data, error);
+    TND_TRY(tnd_content_view(&stored->content, 0, size, &data, error));
+    return open_compressed(stored, data, size, error);
 }
 
-static tnd_status_t idx_open(void *state, const void *given, tnd_source_facts_t *facts,
-                             tnd_error_t *error)
+static tnd_status_t idx_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
 {
     const idx_options_t *chosen = given;
-    return tnd_columns_open(state, &chosen->files, open_file, facts, error);
+    return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
-static tnd_status_t idx_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,
-                             tnd_block_t *block, tnd_error_t *error)
+static tnd_status_t idx_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                             tnd_error_t *error)
 {
-    return tnd_columns_read(state, index_buffer, count, block, error);
+    return tnd_columns_read(state, call, block, error);
 }
 
 static void idx_close(void *state)

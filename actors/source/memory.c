@@ -31,6 +31,18 @@ static void nothing(void *owner)
     (void)owner;
 }
 
+static tnd_status_t add_column(tnd_columns_t *self, const char *name, tnd_stored_t *stored,
+                               tnd_error_t *error)
+{
+    if (self->strand_count == TND_COLUMNS_MAX) {
+        tnd_buffer_drop(&stored->buffer);
+        return tnd_fail(error, "a source has at most %d columns", TND_COLUMNS_MAX);
+    }
+    stored->content.file = -1;
+    tnd_columns_array(self, name, stored);
+    return tnd_columns_add(self, name, stored->dtype, stored->rank, stored->shape, 0, error);
+}
+
 static tnd_status_t add_array(tnd_columns_t *self, const tnd_memory_column_t *column, uint64_t rows,
                               tnd_error_t *error)
 {
@@ -47,10 +59,10 @@ static tnd_status_t add_array(tnd_columns_t *self, const tnd_memory_column_t *co
     if ((uintptr_t)column->data % tnd_dtype_size(column->dtype) != 0)
         return tnd_fail(error, "the array of column `%s` is not aligned to its elements (%s)",
                         column->name, tnd_dtype_name(column->dtype));
-    stored.identity = tnd_columns_identity(column->data, bytes);
+    stored.identity = tnd_content_hash(column->data, bytes);
     stored.buffer =
         tnd_buffer_wrap(TND_BUFFER_HEAP, (void *)(uintptr_t)column->data, bytes, nothing, NULL);
-    return tnd_columns_add(self, column->name, &stored, error);
+    return add_column(self, column->name, &stored, error);
 }
 
 /*  Stores one written number; false if it does not fit the type. */
@@ -126,7 +138,7 @@ static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint
                         tnd_dtype_name(stored->dtype), item->type == TND_VALUE_SCALAR ? ": " : "",
                         item->type == TND_VALUE_SCALAR ? item->text : "");
     }
-    stored->identity = tnd_columns_identity(out, data->count * size);
+    stored->identity = tnd_content_hash(out, data->count * size);
     tnd_buffer_seal(stored->buffer);
     return TND_OK;
 }
@@ -142,7 +154,7 @@ static tnd_status_t add_written(tnd_columns_t *self, const tnd_pair_t *pair, tnd
                         pair->name);
     TND_TRY(read_shape(pair, &stored, &elements, error));
     TND_TRY(read_data(pair, &stored, elements, error));
-    return tnd_columns_add(self, pair->name, &stored, error);
+    return add_column(self, pair->name, &stored, error);
 }
 
 static tnd_status_t add_all(tnd_columns_t *self, const tnd_memory_options_t *chosen,
@@ -159,22 +171,21 @@ static tnd_status_t add_all(tnd_columns_t *self, const tnd_memory_options_t *cho
     return TND_OK;
 }
 
-static tnd_status_t memory_open(void *state, const void *given, tnd_source_facts_t *facts,
-                                tnd_error_t *error)
+static tnd_status_t memory_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                                tnd_source_facts_t *facts, tnd_error_t *error)
 {
     tnd_status_t status = add_all(state, given, error);
-    if (status != TND_OK) {
+    if (status == TND_OK)
+        status = tnd_columns_seal(state, scope, facts, error);
+    if (status != TND_OK)
         tnd_columns_close(state);
-        return status;
-    }
-    tnd_columns_facts(state, facts);
-    return TND_OK;
+    return status;
 }
 
-static tnd_status_t memory_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,
-                                tnd_block_t *block, tnd_error_t *error)
+static tnd_status_t memory_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                                tnd_error_t *error)
 {
-    return tnd_columns_read(state, index_buffer, count, block, error);
+    return tnd_columns_read(state, call, block, error);
 }
 
 static void memory_close(void *state)

@@ -12,7 +12,7 @@
 
 #include "actors/source/sources.h"
 
-enum { HEADER_MAX = 1 << 20, WORD_MAX = 32 };
+enum { HEADER_MAX = 1 << 20, HEADER_USUAL = 4096, WORD_MAX = 32 };
 
 typedef struct {
     tnd_pairs_t files;
@@ -20,19 +20,22 @@ typedef struct {
 
 static const tnd_option_t options[] = {
     {.name = "*",
-     .type = TND_OPTION_PATH,
+     .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
      .fallback = "",
-     .help = "a column, and the .npy file that holds it, first axis rows",
+     .help =
+         "a column, and the .npy files that hold it, first axis rows: a path, a pattern such as "
+         "\"${data}/train-*.npy\", a range `train-[00-15].npy`, or a list of them",
      .offset = offsetof(npy_options_t, files)},
 };
 
 const tnd_source_spec_t tnd_source_npy_spec = {
-    .table = {.name = "npy",
-              .help = "Reads arrays that numpy.save wrote, one file a column, without copying.",
-              TND_OPTIONS(options),
-              .size = sizeof(npy_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+    .table =
+        {.name = "npy",
+         .help = "Reads arrays that numpy.save wrote, one or more files a column, without copying.",
+         TND_OPTIONS(options),
+         .size = sizeof(npy_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 
 /*  The header while it is read: bytes [at, end) of the file are still to come. */
@@ -309,10 +312,13 @@ static tnd_status_t check_extent(const header_t *header, const tnd_stored_t *sto
     return TND_OK;
 }
 
-static tnd_status_t read_header(header_t *header, size_t size, tnd_stored_t *stored,
-                                tnd_error_t *error)
+static tnd_status_t read_header(header_t *header, tnd_stored_t *stored, tnd_error_t *error)
 {
+    size_t size = stored->content.size;
+    TND_TRY(tnd_content_view(&stored->content, 0, HEADER_USUAL, &header->data, error));
     TND_TRY(read_preamble(header, size, error));
+    if (header->end > HEADER_USUAL)
+        TND_TRY(tnd_content_view(&stored->content, 0, header->end, &header->data, error));
     TND_TRY(read_dictionary(header, error));
     TND_TRY(read_type(header, &stored->dtype, error));
     if (header->axes == 0)
@@ -329,34 +335,30 @@ static tnd_status_t read_header(header_t *header, size_t size, tnd_stored_t *sto
     return check_extent(header, stored, size, error);
 }
 
+static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_error_t *error)
+{
+    (void)context;
+    header_t header = {.path = stored->path};
+    return read_header(&header, stored, error);
+}
+
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error)
 {
-    tnd_mapping_t *mapping = NULL;
-    TND_TRY(tnd_mapping_open(&mapping, path, error));
-    header_t header = {.path = path, .data = tnd_mapping_data(mapping)};
-    size_t size = tnd_mapping_size(mapping);
-    tnd_status_t status = read_header(&header, size, stored, error);
-    if (status != TND_OK) {
-        tnd_mapping_destroy(&mapping);
-        return status;
-    }
-    stored->identity = tnd_columns_identity(header.data, size);
-    stored->buffer = tnd_mapping_buffer(mapping);
-    stored->mapping = mapping;
-    return TND_OK;
+    const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_MAP};
+    return tnd_stored_open(stored, path, open_file, NULL, &scope, error);
 }
 
-static tnd_status_t npy_open(void *state, const void *given, tnd_source_facts_t *facts,
-                             tnd_error_t *error)
+static tnd_status_t npy_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
 {
     const npy_options_t *chosen = given;
-    return tnd_columns_open(state, &chosen->files, tnd_npy_open, facts, error);
+    return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
-static tnd_status_t npy_read(void *state, tnd_buffer_t *index_buffer, uint32_t count,
-                             tnd_block_t *block, tnd_error_t *error)
+static tnd_status_t npy_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                             tnd_error_t *error)
 {
-    return tnd_columns_read(state, index_buffer, count, block, error);
+    return tnd_columns_read(state, call, block, error);
 }
 
 static void npy_close(void *state)

@@ -2,8 +2,8 @@
  *
  *  A block names its rows by a note (runtime/core/message.h) and holds them in one of two forms:
  *  packed, row i of a column at base + i * stride; or gathered, at base + index[i] * stride, an
- *  index list over a mapped file, so that a shuffled read copies nothing.  Readers of a block ask
- *  for rows and never see the form.
+ *  index list over a mapped file, or with a stride of 1 a list of byte offsets over several, so
+ * that a shuffled read copies nothing.  Readers of a block ask for rows and never see the form.
  *
  *  A slice is what a join sends a feeder: runs of rows of some blocks, in order.
  *
@@ -22,7 +22,7 @@
 
 typedef struct {
     const uint8_t *base;
-    size_t stride;         /* bytes from row to row */
+    size_t stride;         /* bytes from row to row, or of one unit of `index` */
     const uint64_t *index; /* NULL: packed */
     tnd_buffer_t *buffer;  /* holds base; NULL only in a block of no rows */
 } tnd_block_column_t;

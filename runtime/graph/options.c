@@ -655,7 +655,9 @@ static void parse_pair(field_t *field, const tnd_value_entry_t *entry, tnd_pairs
 {
     tnd_pair_t *pair = (tnd_pair_t *)&pairs->items[pairs->count++];
     *pair = (tnd_pair_t){.name = entry->key, .value = entry->value};
-    if (field->option->type != TND_OPTION_VALUE)
+    if (field->option->type == TND_OPTION_PATHS)
+        parse_texts(field, entry->value, &pair->texts);
+    else if (field->option->type != TND_OPTION_VALUE)
         pair->text = parse_text(field, entry->value);
 }
 
@@ -869,10 +871,13 @@ static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, 
         separator = ", ";
         tnd_value_print_text(pairs->items[i].name, out);
         fputs(": ", out);
-        if (pairs->items[i].text != NULL)
-            tnd_value_print_text(pairs->items[i].text, out);
+        const tnd_pair_t *pair = &pairs->items[i];
+        if (pair->text != NULL)
+            tnd_value_print_text(pair->text, out);
+        else if (pair->texts.count > 0)
+            print_texts(&pair->texts, out);
         else
-            tnd_value_print(pairs->items[i].value, out);
+            tnd_value_print(pair->value, out);
     }
     return separator;
 }

@@ -111,12 +111,14 @@ typedef struct {
     size_t count;
 } tnd_numbers_t;
 
-/*  Keys that the table does not name, for an option called "*" of type STRING, PATH, COLUMN or
- *  VALUE: `text` is the scalar (of a PATH, substituted; of a VALUE, NULL).  In the order written.
+/*  Keys that the table does not name, for an option called "*" of type STRING, PATH, PATHS, COLUMN
+ *  or VALUE: `text` is the scalar (of a PATH, substituted), `texts` the list of PATHS; the others
+ *  are empty.  In the order written.
  */
 typedef struct {
     const char *name;
     const char *text;
+    tnd_strings_t texts;
     const tnd_value_t *value;
 } tnd_pair_t;
 

@@ -51,8 +51,9 @@ typedef struct {
 
 /*  What a source can do.  Neither: it can be read once, from its start. */
 enum {
-    TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
-    TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
+    TND_SOURCE_RANDOM = 1,  /* any index, any time, the same rows */
+    TND_SOURCE_REWINDS = 2, /* again from the start, the same rows */
+    TND_SOURCE_FILES = 4    /* of several files, which lanes can share out (`shard: file`) */
 };
 
 typedef struct {

@@ -51,6 +51,15 @@ static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source,
     return true;
 }
 
+static bool lacks_any(const tnd_instance_t *instance, const tnd_part_t *source,
+                      const tnd_strings_t *paths, tnd_diagnostics_t *diagnostics)
+{
+    bool any = false;
+    for (size_t i = 0; i < paths->count; i++)
+        any |= is_missing(instance, source, paths->items[i], diagnostics);
+    return any;
+}
+
 /*  A source stops at its first file that is missing; a person wants to know of all. */
 static bool lacks_files(const tnd_instance_t *instance, tnd_diagnostics_t *diagnostics)
 {
@@ -59,17 +68,19 @@ static bool lacks_files(const tnd_instance_t *instance, tnd_diagnostics_t *diagn
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
     for (size_t i = 0; source != NULL && i < source->table->option_count; i++) {
         const tnd_option_t *option = &source->table->options[i];
-        const char *field = (const char *)source->options + option->offset;
-        const tnd_pairs_t *pairs = (const tnd_pairs_t *)(const void *)field;
-        if (option->type != TND_OPTION_PATH)
+        const void *field = (const char *)source->options + option->offset;
+        const tnd_pairs_t *pairs = field;
+        bool several = option->type == TND_OPTION_PATHS;
+        if (option->type != TND_OPTION_PATH && !several)
             continue;
         if (strcmp(option->name, "*") != 0) {
-            any |= is_missing(instance, source, *(const char *const *)(const void *)field,
-                              diagnostics);
+            any |= several ? lacks_any(instance, source, field, diagnostics)
+                           : is_missing(instance, source, *(const char *const *)field, diagnostics);
             continue;
         }
         for (size_t j = 0; j < pairs->count; j++)
-            any |= is_missing(instance, source, pairs->items[j].text, diagnostics);
+            any |= several ? lacks_any(instance, source, &pairs->items[j].texts, diagnostics)
+                           : is_missing(instance, source, pairs->items[j].text, diagnostics);
     }
     return any;
 }

@@ -136,9 +136,29 @@ def reduce(cases):
     return list(dict.fromkeys(lines))
 
 
+def fixed(cases):
+    """fixed NAME RECORD HEADER FOOTER FILE[,FILE] : RECORD ... , or `error`; bytes in hex.
+    Compressed files and files without records are left out: they are not read here."""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if (case["op"] != "fixed_length" or args["compression"] or not args["record_bytes"]
+                or not (expect["elements"] or "error" in expect)):
+            continue
+        files = []
+        for name in case["inputs"]["files"]:
+            with open(os.path.join(sys.argv[1], FOLDERS["fixed"], name), "rb") as file:
+                files.append(file.read().hex())
+        lines.append("fixed %s %d %d %d %s : %s" % (
+            case["name"], args["record_bytes"], args["header_bytes"], args["footer_bytes"],
+            ",".join(files), "error" if "error" in expect else " ".join(expect["elements"])))
+    return lines
+
+
 TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
-          "one_hot": one_hot, "reduce": reduce}
-FOLDERS = {"one_hot": "numeric"}
+          "one_hot": one_hot, "reduce": reduce,
+          "fixed": fixed}
+FOLDERS = {"one_hot": "numeric", "fixed": "text"}
 
 
 def main():

@@ -4,6 +4,9 @@
 
 FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE stands
 FILE.rows: rows (5 * i + 3) mod n for i = 0 ... n - 1 as they must be read, little-endian.
+FILE may be a pattern or a range that names several.  rec_*.bin are records of
+{label: u8, image: "u8[3,4,4]", score: f32} and three unused bytes, behind 16 bytes and before 3; their
+columns are in rec.COLUMN.rows.
 FOLDER/ops.txt has a line a chain: name, whether the rows are read in reverse, columns that come in
 and that go out, operations, separated by `|`; a column is read from FOLDER/NAME.in.COLUMN.npy, and
 FOLDER/NAME.out.COLUMN.npy (or NAME.rev.COLUMN.npy) is what the chain must make of it.
@@ -81,6 +84,34 @@ def make_idx(lines):
             with open(path(name + ".gz"), "wb") as file:  # two members make one content
                 file.write(gzip.compress(content[:half]) + gzip.compress(content[half:]))
             note_source(lines, "idx", name + ".gz", array)
+
+
+def make_many(lines):
+    """Columns in several files, named by a pattern or a range; records with several columns."""
+    for names, cuts, array in (("many_*.npy", [3, 4, 9], numbers("float32", (11, 3))),
+                               ("even_[0-2].npy", [4, 8], numbers("int64", (11,)))):
+        for number, part in enumerate(np.split(array, cuts)):
+            np.save(path("%s_%d.npy" % (names[:4], number)), part)
+        note_source(lines, "npy", names, array)
+    for names, array in (("pix_?.[ig]*", numbers("uint8", (11, 2, 2))),
+                         ("far_?.[ig]*", numbers("int16", (11,)))):
+        first, second, third = np.split(array, [4, 6])
+        for ending, part in (("0.idx", first), ("2.idx", third)):
+            with open(path(names[:4] + ending), "wb") as file:
+                file.write(idx_bytes(part))
+        with open(path(names[:4] + "1.gz"), "wb") as file:
+            file.write(gzip.compress(idx_bytes(second)))
+        note_source(lines, "idx", names, array)
+    record = np.dtype([("label", "u1"), ("image", "u1", (3, 4, 4)), ("score", "<f4"),
+                       ("unused", "V3")])
+    records = np.frombuffer(RNG.bytes(11 * record.itemsize), record)
+    for number, part in enumerate(np.split(records, [5])):
+        with open(path("rec_%d.bin" % number), "wb") as file:
+            file.write(b"the header, 16 b" + part.tobytes() + b"end")
+    order = [(5 * i + 3) % 11 for i in range(11)]
+    for column in ("label", "image", "score"):
+        with open(path("rec.%s.rows" % column), "wb") as file:
+            file.write(np.ascontiguousarray(records[column][order]).tobytes())
 
 
 def make_refused():
@@ -342,6 +373,7 @@ def main():
     make_ops()
     make_npy(sources)
     make_idx(sources)
+    make_many(sources)
     make_refused()
     with open(path("sources.txt"), "w") as file:
         file.write("\n".join(sources) + "\n")

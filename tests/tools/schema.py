@@ -138,8 +138,10 @@ PRESENT = ("tundish", "actors", "source", "ops")  # every document has them
 
 def filled(table, but=None):
     """What a table needs to be said, except one key."""
-    return {one["name"]: sample(one)[0] for one in table["options"]
-            if one["required"] and one["name"] not in (but, *PRESENT) and sample(one)}
+    samples = {one["name"]: sample(one) or ([{}] if one["type"] == "table" else [])
+               for one in table["options"] if one["required"]}
+    return {name: values[0] for name, values in samples.items()
+            if name not in (but, *PRESENT) and values}
 
 
 def inside(chapter, table, options):

@@ -17,7 +17,8 @@ Test(memory, arrays_of_the_program_are_read_without_copying)
     tnd_error_t error;
     opened.state = calloc(1, opened.source->state_bytes);
 
-    cr_assert_eq(opened.source->open(opened.state, &options, &opened.facts, &error), TND_OK);
+    cr_assert_eq(opened.source->open(opened.state, &options, &opened.scope, &opened.facts, &error),
+                 TND_OK);
 
     cr_assert_eq(opened.facts.count, 3);
     tnd_block_t *block = read_rows(&opened, index, 2, &error);
@@ -33,11 +34,12 @@ Test(memory, an_array_that_is_not_aligned_is_refused)
     const tnd_memory_columns_t arrays = {
         .rows = 2, .count = 1, .columns = {{"x", TND_F32, 0, {0}, bytes + 1}}};
     const tnd_memory_options_t options = {.arrays = &arrays};
+    const tnd_source_scope_t scope = {.lanes = 1};
     void *state = calloc(1, tnd_source_memory.state_bytes);
     tnd_source_facts_t facts;
     tnd_error_t error;
 
-    cr_assert_eq(tnd_source_memory.open(state, &options, &facts, &error), TND_FAILED);
+    cr_assert_eq(tnd_source_memory.open(state, &options, &scope, &facts, &error), TND_FAILED);
 
     cr_assert_not_null(strstr(error.text, "column `x` is not aligned"));
     free(state);

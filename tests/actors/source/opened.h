@@ -12,18 +12,26 @@ typedef struct {
     tnd_arena_t *arena;
     const tnd_source_t *source;
     void *state;
+    tnd_source_scope_t scope;
     tnd_source_facts_t facts;
     tnd_rack_t *rack;
 } opened_t;
 
-static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_error_t *error)
+static inline tnd_status_t open_scope(opened_t *self, const char *text, tnd_source_scope_t scope,
+                                      tnd_error_t *error)
 {
-    *self = (opened_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    *self = (opened_t){.arena = tnd_arena_new(), .rack = tnd_rack_new(), .scope = scope};
     const parsed_parts_t *parts = parse_parts(self->arena, text);
     self->source = tnd_source_of(tnd_source_spec_of(parts->source.table));
     cr_assert_not_null(self->source);
     self->state = calloc(1, self->source->state_bytes);
-    return self->source->open(self->state, parts->source.options, &self->facts, error);
+    return self->source->open(self->state, parts->source.options, &self->scope, &self->facts,
+                              error);
+}
+
+static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_error_t *error)
+{
+    return open_scope(self, text, (tnd_source_scope_t){.lanes = 1}, error);
 }
 
 static inline void leave_source(opened_t *self)
@@ -43,13 +51,17 @@ static inline void close_source(opened_t *self)
 static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint32_t count,
                                      tnd_error_t *error)
 {
-    tnd_buffer_t *buffer = tnd_buffer_new(count * sizeof *index);
-    memcpy(tnd_buffer_data(buffer), index, count * sizeof *index);
-    tnd_buffer_seal(buffer);
+    tnd_source_call_t call = {
+        .indices = tnd_buffer_new((1 + self->facts.lists) * count * sizeof *index),
+        .room =
+            self->facts.copied > 0 ? tnd_buffer_new(tnd_source_room(&self->facts, count)) : NULL,
+        .count = count};
+    memcpy(tnd_buffer_data(call.indices), index, count * sizeof *index);
     tnd_block_t *block = tnd_rack_take(self->rack, &self->facts.schema);
     block->note.rows = count;
-    tnd_status_t status = self->source->read(self->state, buffer, count, block, error);
-    tnd_buffer_drop(&buffer);
+    tnd_status_t status = self->source->read(self->state, &call, block, error);
+    tnd_buffer_drop(&call.indices);
+    tnd_buffer_drop(&call.room);
     tnd_block_seal(block);
     if (status != TND_OK)
         tnd_block_drop(&block);

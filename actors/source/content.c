@@ -1,0 +1,199 @@
+/*  actors/source/content.c - the bytes of one file, mapped or read.  */
+#include "actors/source/content.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+enum { IDENTITY_BYTES = 64 * 1024 };
+
+static const uint64_t pause_first_ns = 10000000, pause_most_ns = 1000000000;
+
+/*  File systems whose pages may come from another machine or program (`man 2 statfs`). */
+static bool is_remote(const char *path)
+{
+    static const uint32_t magics[] = {
+        0x6969,     /* nfs */
+        0x517b,     /* smb */
+        0xfe534d42, /* smb2 */
+        0xff534d42, /* cifs */
+        0x0bd00bd0, /* lustre */
+        0x65735546, /* fuse */
+        0x00c36400, /* ceph */
+        0x01021997, /* 9p */
+        0x5346414f, /* afs */
+        0x47504653, /* gpfs */
+        0x19830326, /* beegfs */
+    };
+    struct statfs system;
+    if (statfs(path, &system) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if ((uint32_t)system.f_type == magics[i])
+            return true;
+    return false;
+}
+
+static bool is_transient(int code)
+{
+    return code == EIO || code == ESTALE || code == EAGAIN || code == ETIMEDOUT;
+}
+
+static void pause_for(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
+    while (nanosleep(&time, &time) != 0 && errno == EINTR)
+        ;
+}
+
+/*  Opening is the same for both ways: the mapping knows all the reasons why a file is refused. */
+static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
+{
+    tnd_mapping_t *mapping = NULL;
+    TND_TRY(tnd_mapping_open(&mapping, self->path, error));
+    self->size = tnd_mapping_size(mapping);
+    tnd_mapping_destroy(&mapping);
+    self->file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (self->file >= 0)
+        return TND_OK;
+    return tnd_fail(error, "%s: cannot be opened: %s", self->path, strerror(errno));
+}
+
+tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
+                              const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    *self = (tnd_content_t){.path = path, .file = -1, .retry_ns = scope->retry_ns};
+    if (scope->access == TND_ACCESS_READ || (scope->access == TND_ACCESS_AUTO && is_remote(path)))
+        return open_to_read(self, error);
+    TND_TRY(tnd_mapping_open(&self->mapping, path, error));
+    self->size = tnd_mapping_size(self->mapping);
+    return TND_OK;
+}
+
+void tnd_content_forget(tnd_content_t *self)
+{
+    free(self->seen);
+    self->seen = NULL;
+    self->seen_size = 0;
+}
+
+void tnd_content_close(tnd_content_t *self)
+{
+    tnd_mapping_destroy(&self->mapping);
+    tnd_content_forget(self);
+    if (self->file >= 0)
+        close(self->file);
+    self->file = -1;
+}
+
+tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
+                              const uint8_t **data_p, tnd_error_t *error)
+{
+    assert(offset <= self->size);
+    if (size > self->size - offset)
+        size = self->size - offset;
+    if (self->mapping != NULL) {
+        TND_TRY(tnd_mapping_check(self->mapping, error));
+        *data_p = tnd_mapping_data(self->mapping) + offset;
+        return TND_OK;
+    }
+    if (self->seen == NULL || self->seen_offset != offset || self->seen_size < size) {
+        tnd_content_forget(self);
+        self->seen = malloc(size + 1);
+        if (self->seen == NULL)
+            return tnd_fail(error, "%s: no memory for %zu bytes of it", self->path, size);
+        self->seen_offset = offset;
+        self->seen_size = size;
+        TND_TRY(tnd_content_read(self, offset, size, self->seen, error));
+    }
+    *data_p = self->seen;
+    return TND_OK;
+}
+
+/*  One attempt.  What a server has forgotten (ESTALE) it may know under its name. */
+static ssize_t read_once(const tnd_content_t *self, bool stale, size_t offset, size_t size,
+                         void *out)
+{
+    if (!stale)
+        return pread(self->file, out, size, (off_t)offset);
+    int file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return -1;
+    ssize_t got = pread(file, out, size, (off_t)offset);
+    int code = errno;
+    close(file);
+    errno = code;
+    return got;
+}
+
+tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t size, void *out,
+                              tnd_error_t *error)
+{
+    uint64_t pause_ns = pause_first_ns, waited_ns = 0;
+    size_t done = 0;
+    bool stale = false;
+    while (done < size) {
+        ssize_t got = read_once(self, stale, offset + done, size - done, (uint8_t *)out + done);
+        if (got > 0) {
+            done += (size_t)got;
+            continue;
+        }
+        if (got == 0)
+            return tnd_fail(error,
+                            "%s: shrank while it was read: it had %zu bytes and now ends at byte "
+                            "%zu; put it back and do not write to data during a run",
+                            self->path, self->size, offset + done);
+        int code = errno;
+        if (code == EINTR)
+            continue;
+        if (!is_transient(code) || waited_ns >= self->retry_ns)
+            return tnd_fail(error,
+                            "%s: bytes %zu to %zu cannot be read%s: %s; check the disk or "
+                            "its server",
+                            self->path, offset + done, offset + size,
+                            waited_ns > 0 ? ", also when asked again" : "", strerror(code));
+        stale = stale || code == ESTALE;
+        pause_for(pause_ns);
+        waited_ns += pause_ns;
+        pause_ns = 2 * pause_ns < pause_most_ns ? 2 * pause_ns : pause_most_ns;
+    }
+    return TND_OK;
+}
+
+/*  Of the first and last bytes, `end` each, of `size`. */
+static uint64_t hash_ends(const void *first, const void *last, size_t end, size_t size)
+{
+    return XXH3_64bits_withSeed(last, end, XXH3_64bits_withSeed(first, end, size));
+}
+
+uint64_t tnd_content_hash(const void *data, size_t size)
+{
+    size_t end = size < IDENTITY_BYTES ? size : IDENTITY_BYTES;
+    return hash_ends(data, (const uint8_t *)data + size - end, end, size);
+}
+
+tnd_status_t tnd_content_identity(tnd_content_t *self, uint64_t *identity_p, tnd_error_t *error)
+{
+    static const size_t most = IDENTITY_BYTES;
+    const uint8_t *data;
+    if (self->mapping != NULL || self->size <= most || self->seen_size == self->size) {
+        TND_TRY(tnd_content_view(self, 0, self->size, &data, error));
+        *identity_p = tnd_content_hash(data, self->size);
+        return TND_OK;
+    }
+    uint8_t first[IDENTITY_BYTES];
+    TND_TRY(tnd_content_view(self, 0, most, &data, error));
+    memcpy(first, data, most);
+    TND_TRY(tnd_content_view(self, self->size - most, most, &data, error));
+    *identity_p = hash_ends(first, data, most, self->size);
+    return TND_OK;
+}

@@ -1,0 +1,50 @@
+/*  actors/source/content.h - the bytes of one file, mapped or read.
+ *
+ *  A mapped file costs no copy, but what its server cannot give ends in a signal.  So files on
+ *  network and user-space file systems are read by pread, unless the caller says otherwise; what
+ *  fails for a moment there (EIO, ESTALE, EAGAIN, ETIMEDOUT) is asked for again, with pauses of
+ *  10 ms doubling up to 1 s, for as long as the scope allows.
+ *
+ *  A mapped file keeps no descriptor; a read one keeps one.
+ *
+ *  Threads: open, view and close on one; read and check on any number at once.
+ */
+#ifndef TND_ACTORS_SOURCE_CONTENT_H
+#define TND_ACTORS_SOURCE_CONTENT_H
+
+#include "runtime/data/mapping.h"
+#include "runtime/source.h"
+
+typedef struct {
+    const char *path; /* borrowed */
+    size_t size;
+    tnd_mapping_t *mapping; /* NULL: it is read */
+    int file;               /* -1: it is mapped */
+    uint64_t retry_ns;
+    uint8_t *seen; /* what the last view of a file that is read shows */
+    size_t seen_offset, seen_size;
+} tnd_content_t;
+
+/*  Opens a file, which must be regular and not empty.  `path` is kept. */
+tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
+                              const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+/*  Idempotent; nothing to do after a failed open. */
+void tnd_content_close(tnd_content_t *self);
+
+/*  Bytes [offset, offset + size), or up to the end of the file, to look at until the next view or
+ *  tnd_content_forget; of a mapped file until it is closed.
+ */
+tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
+                              const uint8_t **data_p, tnd_error_t *error) TND_CHECKED;
+void tnd_content_forget(tnd_content_t *self);
+
+/*  Copies bytes [offset, offset + size) of a file that is read. */
+tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t size, void *out,
+                              tnd_error_t *error) TND_CHECKED;
+
+/*  A hash of size and first and last 64 KiB: of bytes in memory, of the file. */
+uint64_t tnd_content_hash(const void *data, size_t size);
+tnd_status_t tnd_content_identity(tnd_content_t *self, uint64_t *identity_p,
+                                  tnd_error_t *error) TND_CHECKED;
+
+#endif

@@ -1,0 +1,284 @@
+/*  actors/source/raw.c - records of fixed size, columns in each record, no description in the file.
+ *
+ *  What a record is made of is said by the topology file, in order:
+ *
+ *      raw: {files: "${data}/data_batch_*.bin",
+ *            columns: {label: u8, image: {dtype: u8, shape: [3, 32, 32]}}}
+ *
+ *  Bytes of the files are handed out as they lie, so numbers are little-endian.
+ */
+#include <string.h>
+
+#include "actors/source/columns.h"
+#include "actors/source/sources.h"
+#include "runtime/graph/quantity.h"
+
+typedef struct {
+    tnd_pairs_t columns;
+} layout_t;
+
+typedef struct {
+    tnd_strings_t files;
+    const layout_t *layout;
+    uint64_t header, footer, record;
+} raw_options_t;
+
+/*  Where the records are in a file. */
+typedef struct {
+    uint64_t header, footer;
+    size_t record;
+} frame_t;
+
+static const tnd_option_t layout_options[] = {
+    {.name = "*",
+     .type = TND_OPTION_VALUE,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .help = "a column, in the order of the record: its type such as u8 or `u8[3,32,32]`, or "
+             "{dtype: u8, shape: [3, 32, 32], offset: 1}, whose offset counts bytes from the begin "
+             "of the record",
+     .offset = offsetof(layout_t, columns)},
+};
+
+static const tnd_table_t layout_table = {.name = "columns",
+                                         .help = "What a record is made of, in order.",
+                                         TND_OPTIONS(layout_options),
+                                         .size = sizeof(layout_t)};
+
+static const tnd_table_t *layout_of(size_t index)
+{
+    return index == 0 ? &layout_table : NULL;
+}
+
+static const tnd_option_t options[] = {
+    {.name = "files",
+     .type = TND_OPTION_PATHS,
+     .role = TND_ROLE_GRAPH,
+     .help = "the files: a path, a pattern such as \"${data}/data_batch_*.bin\", a range "
+             "`part-[00-15].bin`, or a list of them",
+     .offset = offsetof(raw_options_t, files)},
+    {.name = "columns",
+     .type = TND_OPTION_TABLE,
+     .role = TND_ROLE_GRAPH,
+     .parts = layout_of,
+     .help = "what a record is made of, in order, little-endian: {label: u8, image: {dtype: u8, "
+             "shape: [3, 32, 32]}}",
+     .offset = offsetof(raw_options_t, layout)},
+    {.name = "header",
+     .type = TND_OPTION_BYTES,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "0B",
+     .help = "bytes of each file before its first record",
+     .offset = offsetof(raw_options_t, header)},
+    {.name = "footer",
+     .type = TND_OPTION_BYTES,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "0B",
+     .help = "bytes of each file behind its last record",
+     .offset = offsetof(raw_options_t, footer)},
+    {.name = "record",
+     .type = TND_OPTION_BYTES,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "0B",
+     .help = "bytes of a record, where its columns do not fill it",
+     .offset = offsetof(raw_options_t, record)},
+};
+
+const tnd_source_spec_t tnd_source_raw_spec = {
+    .table = {.name = "raw",
+              .help = "Reads records of fixed size, such as those of CIFAR-10, without copying.",
+              TND_OPTIONS(options),
+              .size = sizeof(raw_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+};
+
+typedef struct {
+    tnd_dtype_t dtype;
+    uint32_t rank;
+    uint64_t shape[TND_RANK_MAX];
+    size_t at, bytes;
+} field_t;
+
+/*  Adds a dimension; false if there are too many, or it is 0 or too large. */
+static bool add_dimension(field_t *field, const char *text)
+{
+    uint64_t *size = &field->shape[field->rank];
+    if (field->rank == TND_RANK_MAX || tnd_quantity_u64(text, size) != TND_QUANTITY_OK ||
+        *size == 0 || __builtin_mul_overflow(field->bytes, *size, &field->bytes) ||
+        field->bytes > (size_t)1 << 40)
+        return false;
+    field->rank++;
+    return true;
+}
+
+/*  `u8` or `u8[3,32,32]`. */
+static bool read_short(field_t *field, const char *text)
+{
+    char word[32], copy[256];
+    size_t size = strcspn(text, "[");
+    if (size >= sizeof word || strlen(text) >= sizeof copy)
+        return false;
+    memcpy(word, text, size);
+    word[size] = '\0';
+    if (!tnd_dtype_parse(word, &field->dtype))
+        return false;
+    field->bytes = tnd_dtype_size(field->dtype);
+    if (text[size] == '\0')
+        return true;
+    strcpy(copy, text + size + 1);
+    size_t length = strlen(copy);
+    if (length < 2 || copy[length - 1] != ']')
+        return false;
+    copy[length - 1] = '\0';
+    for (char *at = copy, *item; (item = strsep(&at, ",")) != NULL;)
+        if (!add_dimension(field, item + strspn(item, " ")))
+            return false;
+    return true;
+}
+
+static tnd_status_t read_long(field_t *field, const tnd_pair_t *pair, tnd_error_t *error)
+{
+    const tnd_value_t *dtype = tnd_value_get(pair->value, "dtype");
+    const tnd_value_t *shape = tnd_value_get(pair->value, "shape");
+    const tnd_value_t *offset = tnd_value_get(pair->value, "offset");
+    for (size_t i = 0; i < pair->value->count; i++) {
+        const char *key = pair->value->entries[i].key;
+        if (strcmp(key, "dtype") != 0 && strcmp(key, "shape") != 0 && strcmp(key, "offset") != 0)
+            return tnd_fail(error, "column `%s` has no option `%s`; there are dtype, shape, offset",
+                            pair->name, key);
+    }
+    if (dtype == NULL || dtype->type != TND_VALUE_SCALAR ||
+        !tnd_dtype_parse(dtype->text, &field->dtype))
+        return tnd_fail(error, "column `%s` needs `dtype`: u8, i8, u16 ... f32, f64 or bool",
+                        pair->name);
+    field->bytes = tnd_dtype_size(field->dtype);
+    if (shape != NULL && shape->type != TND_VALUE_LIST)
+        return tnd_fail(error, "column `%s`: `shape` is a list of numbers such as [3, 32, 32]",
+                        pair->name);
+    for (size_t i = 0; shape != NULL && i < shape->count; i++)
+        if (shape->items[i]->type != TND_VALUE_SCALAR ||
+            !add_dimension(field, shape->items[i]->text))
+            return tnd_fail(error,
+                            "column `%s`: `shape` is a list of at most %d numbers from 1 on, which "
+                            "make at most 1 TiB",
+                            pair->name, TND_RANK_MAX);
+    uint64_t at = field->at;
+    if (offset != NULL && (offset->type != TND_VALUE_SCALAR ||
+                           (tnd_quantity_u64(offset->text, &at) != TND_QUANTITY_OK &&
+                            tnd_quantity_bytes(offset->text, &at) != TND_QUANTITY_OK) ||
+                           at > (uint64_t)1 << 40))
+        return tnd_fail(error, "column `%s`: `offset` is a number of bytes", pair->name);
+    field->at = at;
+    return TND_OK;
+}
+
+static tnd_status_t read_field(field_t *field, const tnd_pair_t *pair, tnd_error_t *error)
+{
+    if (pair->value->type == TND_VALUE_MAP)
+        return read_long(field, pair, error);
+    if (pair->value->type == TND_VALUE_SCALAR && read_short(field, pair->value->text))
+        return TND_OK;
+    return tnd_fail(error,
+                    "column `%s` needs a type such as u8 or \"u8[3,32,32]\", or {dtype: u8, shape: "
+                    "[3, 32, 32]}",
+                    pair->name);
+}
+
+/*  Reads what a record is made of; *end_p: how many bytes that takes. */
+static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, size_t *end_p,
+                                tnd_error_t *error)
+{
+    const tnd_pairs_t *columns = &chosen->layout->columns;
+    size_t next = 0;
+    *end_p = 0;
+    if (columns->count == 0)
+        return tnd_fail(error, "the source has no column; write `columns: {label: u8, ...}`");
+    if (columns->count > TND_COLUMNS_MAX)
+        return tnd_fail(error, "the source has %zu columns; at most %d are possible",
+                        columns->count, TND_COLUMNS_MAX);
+    for (size_t i = 0; i < columns->count; i++) {
+        fields[i] = (field_t){.at = next};
+        TND_TRY(read_field(&fields[i], &columns->items[i], error));
+        next = fields[i].at + fields[i].bytes;
+        if (next > *end_p)
+            *end_p = next;
+        if (chosen->record > 0 && next > chosen->record)
+            return tnd_fail(error,
+                            "column `%s` ends at byte %zu of a record, but `record` says that one "
+                            "has %llu",
+                            columns->items[i].name, next, (unsigned long long)chosen->record);
+    }
+    return TND_OK;
+}
+
+/*  The size of a file is all that can be checked. */
+static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_error_t *error)
+{
+    const frame_t *frame = context;
+    uint64_t around = frame->header + frame->footer, size = stored->content.size;
+    if (around < frame->header || around > size)
+        return tnd_fail(error,
+                        "%s: has %llu bytes, less than its header of %llu and its footer of %llu",
+                        stored->path, (unsigned long long)size, (unsigned long long)frame->header,
+                        (unsigned long long)frame->footer);
+    stored->offset = frame->header;
+    stored->rows = (size - around) / frame->record;
+    uint64_t rest = (size - around) % frame->record;
+    if (rest == 0)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: has %llu bytes; behind a header of %llu and before a footer of %llu these "
+                    "are %llu records of %zu bytes and a remainder of %llu; check `columns`, and "
+                    "whether the file is whole",
+                    stored->path, (unsigned long long)size, (unsigned long long)frame->header,
+                    (unsigned long long)frame->footer, (unsigned long long)stored->rows,
+                    frame->record, (unsigned long long)rest);
+}
+
+static tnd_status_t open_columns(tnd_columns_t *self, const raw_options_t *chosen,
+                                 const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                                 tnd_error_t *error)
+{
+    field_t fields[TND_COLUMNS_MAX];
+    frame_t frame = {.header = chosen->header, .footer = chosen->footer};
+    TND_TRY(read_fields(chosen, fields, &frame.record, error));
+    if (chosen->record > 0)
+        frame.record = chosen->record;
+    TND_TRY(tnd_columns_strand(self, "raw", &chosen->files, frame.record, open_file, &frame, scope,
+                               error));
+    if (self->strands[0].rows == 0)
+        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
+    const tnd_pairs_t *columns = &chosen->layout->columns;
+    for (size_t i = 0; i < columns->count; i++)
+        TND_TRY(tnd_columns_add(self, columns->items[i].name, fields[i].dtype, fields[i].rank,
+                                fields[i].shape, fields[i].at, error));
+    return tnd_columns_seal(self, scope, facts, error);
+}
+
+static tnd_status_t raw_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    tnd_status_t status = open_columns(state, given, scope, facts, error);
+    if (status != TND_OK)
+        tnd_columns_close(state);
+    return status;
+}
+
+static tnd_status_t raw_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                             tnd_error_t *error)
+{
+    return tnd_columns_read(state, call, block, error);
+}
+
+static void raw_close(void *state)
+{
+    tnd_columns_close(state);
+}
+
+const tnd_source_t tnd_source_raw = {
+    .spec = &tnd_source_raw_spec,
+    .state_bytes = sizeof(tnd_columns_t),
+    .open = raw_open,
+    .read = raw_read,
+    .close = raw_close,
+};

@@ -1,0 +1,259 @@
+/*  Covers actors/source/files.c, columns.c and content.c: which files a text stands for, columns in
+ *  many files, lanes that share them, and what does not fit together.
+ */
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "actors/source/files.h"
+#include "tests/actors/source/opened.h"
+
+static char folder[64];
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/tundish-files-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void clean_folder(void)
+{
+    remove_folder(folder);
+}
+
+TestSuite(files, .init = make_folder, .fini = clean_folder);
+
+/*  A .npy file of `rows` rows of `width` bytes; row r holds `first + r` throughout. */
+static void write_rows(const char *name, unsigned rows, unsigned width, unsigned first)
+{
+    char path[256], header[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int length =
+        snprintf(header, sizeof header,
+                 "{'descr': '|u1', 'fortran_order': False, 'shape': (%u, %u), }", rows, width);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file, "%s", path);
+    fprintf(file, "\x93NUMPY%c%c%c%c%s", 1, 0, length, 0, header);
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned i = 0; i < width; i++)
+            putc((int)(first + row), file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/*  What `text`, with %s for the folder, stands for: names without the folder. */
+static const char *names_of(const char *text, bool *searched_p)
+{
+    static char names[512];
+    char written[256];
+    const char *items[] = {written};
+    tnd_files_t files = {0};
+    tnd_error_t error;
+    snprintf(written, sizeof written, text, folder);
+    cr_assert_eq(tnd_files_find(&files, "x", &(tnd_strings_t){items, 1}, &error), TND_OK, "%s",
+                 error.text);
+    names[0] = '\0';
+    for (size_t i = 0; i < files.count; i++) {
+        cr_assert_eq(strncmp(files.paths[i], folder, strlen(folder)), 0);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? " " : "",
+                 files.paths[i] + strlen(folder) + 1);
+    }
+    *searched_p = files.searched;
+    tnd_files_free(&files);
+    return names;
+}
+
+Test(files, a_pattern_gives_what_there_is_sorted_by_bytes)
+{
+    bool searched;
+    write_rows("b.npy", 1, 1, 0);
+    write_rows("a10.npy", 1, 1, 0);
+    write_rows("a9.npy", 1, 1, 0);
+    write_rows("B.npy", 1, 1, 0);
+
+    cr_assert_str_eq(names_of("%s/*.npy", &searched), "B.npy a10.npy a9.npy b.npy");
+    cr_assert(searched);
+    cr_assert_str_eq(names_of("%s/[ab].npy", &searched), "b.npy");
+}
+
+Test(files, a_range_gives_all_its_names_in_order_there_or_not)
+{
+    bool searched;
+    cr_assert_str_eq(names_of("%s/x[8-11].npy", &searched), "x8.npy x9.npy x10.npy x11.npy");
+    cr_assert_not(searched);
+    cr_assert_str_eq(names_of("%s/x[008-010]-[0-1]", &searched),
+                     "x008-0 x008-1 x009-0 x009-1 x010-0 x010-1");
+}
+
+Test(files, a_file_whose_name_looks_like_a_pattern_is_that_file)
+{
+    bool searched;
+    write_rows("a[0-3].npy", 1, 1, 0);
+    write_rows("a0.npy", 1, 1, 0);
+
+    cr_assert_str_eq(names_of("%s/a[0-3].npy", &searched), "a[0-3].npy");
+}
+
+/*  Opening `format` must fail with all of the words; %1$s is the folder. */
+static void refuse(const char *format, const char *words)
+{
+    char text[512], wanted[512];
+    snprintf(text, sizeof text, format, folder);
+    snprintf(wanted, sizeof wanted, words, folder);
+    expect_refusal(text, wanted);
+}
+
+Test(files, a_pattern_without_a_match_names_the_nearest_directory)
+{
+    refuse("source: {npy: {x: \"%1$s/train-*.npy\"}}",
+           "column `x`|no file matches %1$s/train-*.npy|%1$s is empty");
+    write_rows("trian-0.npy", 1, 1, 0);
+    write_rows("other.npy", 1, 1, 0);
+    refuse("source: {npy: {x: \"%1$s/train-?.npy\"}}",
+           "no file matches|%1$s has 2 entries|trian-0.npy");
+    refuse("source: {npy: {x: \"%1$s/deep/er/*.npy\"}}",
+           "there is no directory %1$s/deep/er|nearest that there is is %1$s;");
+}
+
+Test(files, what_is_named_twice_or_not_at_all_is_refused)
+{
+    write_rows("a.npy", 1, 1, 0);
+    refuse("source: {npy: {x: [\"%1$s/a.npy\", \"%1$s/*.npy\"]}}",
+           "column `x`|a.npy is named twice");
+    refuse("source: {npy: {x: []}}", "column `x`|names no file");
+    refuse("source: {npy: {x: \"%1$s/a[9-3].npy\"}}", "range goes from 9 to 3");
+    refuse("source: {npy: {x: \"%1$s/a[0-99999999].npy\"}}", "at most 32768");
+}
+
+Test(files, of_one_column_must_agree_in_type_and_shape)
+{
+    write_rows("a0.npy", 2, 3, 0);
+    write_rows("a1.npy", 2, 4, 0);
+    refuse("source: {npy: {x: \"%1$s/a*.npy\"}}",
+           "column `x`|%1$s/a0.npy holds rows u8[3]|%1$s/a1.npy holds rows u8[4]|one type");
+}
+
+Test(files, of_several_columns_must_agree_in_rows)
+{
+    write_rows("a0.npy", 2, 1, 0);
+    write_rows("a1.npy", 3, 1, 0);
+    write_rows("b0.npy", 2, 1, 0);
+    write_rows("b1.npy", 4, 1, 0);
+    write_rows("c0.npy", 6, 1, 0);
+    refuse("source: {npy: {x: \"%1$s/a*.npy\", y: \"%1$s/b*.npy\"}}",
+           "%1$s/b1.npy has 4 rows|%1$s/a1.npy has 3");
+    refuse("source: {npy: {x: \"%1$s/a*.npy\", y: \"%1$s/c*.npy\"}}",
+           "column `y` has 1 file with 6 rows|column `x` has 2 with 5");
+}
+
+Test(files, rows_of_columns_that_are_cut_differently_stay_together)
+{
+    static const uint64_t index[] = {4, 0, 2, 3}, run[] = {1, 2, 3};
+    char text[512];
+    opened_t opened;
+    tnd_error_t error;
+    write_rows("a0.npy", 2, 3, 0);
+    write_rows("a1.npy", 3, 3, 2);
+    write_rows("b0.npy", 4, 1, 0);
+    write_rows("b1.npy", 1, 1, 4);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%1$s/a*.npy\", y: \"%1$s/b[0-1].npy\"}}",
+             folder);
+    cr_assert_eq(open_source(&opened, text, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(opened.facts.count, 5);
+
+    tnd_block_t *block = read_rows(&opened, index, 4, &error);
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, i), index[i]);
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 1, i), index[i]);
+    }
+    cr_assert_eq(tnd_buffer_kind(block->columns[0].buffer), TND_BUFFER_MAPPED);
+    tnd_block_drop(&block);
+
+    /* A run over an end of a file in one column, within a file in the other. */
+    block = read_rows(&opened, run, 3, &error);
+    uint8_t got[9];
+    cr_assert_eq(tnd_block_copy(block, 0, 0, 3, got), 9);
+    cr_assert_eq(memcmp(got, "\1\1\1\2\2\2\3\3\3", 9), 0);
+    cr_assert_null(block->columns[1].index);
+    close_source(&opened);
+    cr_assert_eq(tnd_block_copy(block, 1, 0, 3, got), 3, "a block outlives its source");
+    cr_assert_eq(memcmp(got, "\1\2\3", 3), 0);
+    tnd_block_drop(&block);
+}
+
+Test(files, more_than_there_may_be_open_are_mapped)
+{
+    enum { FILES = 200 };
+    uint64_t index[FILES];
+    char text[256], name[32];
+    opened_t opened;
+    tnd_error_t error;
+    for (unsigned i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%03u.npy", i);
+        write_rows(name, 1, 1, i);
+        index[i] = FILES - 1 - i;
+    }
+    struct rlimit limit, few;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    few = limit;
+    few.rlim_cur = 64;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/*.npy\"}}", folder);
+
+    tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ};
+    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "ulimit -n"), "%s", error.text);
+    leave_source(&opened);
+    cr_assert_eq(open_source(&opened, text, &error), TND_OK, "%s", error.text);
+    tnd_block_t *block = read_rows(&opened, index, FILES, &error);
+    for (unsigned i = 0; i < FILES; i++)
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, i), FILES - 1 - i);
+    tnd_block_drop(&block);
+    close_source(&opened);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Test(files, a_lane_opens_every_so_many_th_of_the_list_and_no_other)
+{
+    char text[256];
+    opened_t opened;
+    tnd_error_t error;
+    const uint64_t index[] = {2, 1, 0};
+    write_rows("1.npy", 1, 1, 1);
+    write_rows("4.npy", 2, 1, 4);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/[0-5].npy\"}}", folder);
+
+    cr_assert_eq(open_scope(&opened, text, (tnd_source_scope_t){.lane = 1, .lanes = 3}, &error),
+                 TND_OK, "%s", error.text);
+    cr_assert_eq(opened.facts.count, 3);
+    tnd_block_t *block = read_rows(&opened, index, 3, &error);
+    cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, 0), 5);
+    cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, 2), 1);
+    tnd_block_drop(&block);
+    close_source(&opened);
+
+    cr_assert_eq(open_scope(&opened, text, (tnd_source_scope_t){.lane = 2, .lanes = 3}, &error),
+                 TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "2.npy: no such file"), "%s", error.text);
+    leave_source(&opened);
+    cr_assert_eq(open_scope(&opened, text, (tnd_source_scope_t){.lane = 0, .lanes = 7}, &error),
+                 TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "has 6 files for 7 lanes"), "%s", error.text);
+    leave_source(&opened);
+}
+
+Test(files, that_shrink_while_they_are_read_are_an_error_not_a_signal)
+{
+    const uint64_t index[] = {0, 2};
+    char text[256], path[128];
+    opened_t opened;
+    tnd_error_t error;
+    write_rows("a.npy", 3, 50, 0);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/a.npy\"}}", folder);
+    snprintf(path, sizeof path, "%s/a.npy", folder);
+    tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ};
+    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(truncate(path, 100), 0);
+
+    cr_assert_null(read_rows(&opened, index, 2, &error));
+    cr_assert_not_null(strstr(error.text, "shrank while it was read"), "%s", error.text);
+    close_source(&opened);
+}
