@@ -18,6 +18,7 @@
 #include "actors/peers.h"
 #include "actors/postings.h"
 #include "actors/preprocessor.h"
+#include "actors/reducer.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/feed.h"
 #include "runtime/device.h"
@@ -54,6 +55,7 @@ typedef struct {
     tnd_peers_t joins;
     tnd_peers_t reducers;
     const char **reducer_names, **devices;
+    int *weights; /* by reducer: the column that its means weigh by, or -1 */
     void *machine_memory;
     tnd_feed_core_t *machine;
     tnd_models_t *models;
@@ -112,7 +114,8 @@ static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
     const tnd_plan_t *plan = tnd_actor_plan(self);
     feeder->reducers.ids = calloc(plan->edge_count + 1, sizeof *feeder->reducers.ids);
     feeder->reducer_names = calloc(plan->edge_count + 1, sizeof *feeder->reducer_names);
-    if (feeder->reducers.ids == NULL || feeder->reducer_names == NULL)
+    feeder->weights = calloc(plan->edge_count + 1, sizeof *feeder->weights);
+    if (feeder->reducers.ids == NULL || feeder->reducer_names == NULL || feeder->weights == NULL)
         abort();
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
@@ -241,6 +244,9 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         abort();
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
         feeder->devices[i] = device_of(plan, feeder->own, feeder->own->replica_first + i);
+    for (uint32_t r = 0; r < feeder->reducers.count; r++)
+        TND_TRY(tnd_reducer_weight(plan->instances[feeder->reducers.ids[r]].options,
+                                   &feeder->stream->fed, &feeder->weights[r], error));
     feeder->rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
                                       chain->replicas, 0);
     tnd_crew_config_t config = {
@@ -254,6 +260,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .rows_max = feeder->rows_max,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,
+        .weights = feeder->weights,
         .wake = wake,
         .context = self,
         .pages = feeder->statistics->devices,
@@ -798,6 +805,7 @@ static void feeder_release(void *state)
     tnd_peers_free(&feeder->joins);
     tnd_peers_free(&feeder->reducers);
     free(feeder->reducer_names);
+    free(feeder->weights);
     free(feeder->devices);
     free(feeder->filled);
     free(feeder->lent);

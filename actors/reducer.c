@@ -3,6 +3,8 @@
  *  When a round is complete the machine decides; here its root is computed, on the actor's thread,
  *  from nodes that the feeders have already reduced among themselves.
  */
+#include "actors/reducer.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +19,9 @@
 
 extern const tnd_kind_spec_t tnd_kind_reducer_spec;
 
+/*  Reductions of a step that have roots of different sizes, as many as keep their buffers. */
+enum { ROOT_POOLS = 16 };
+
 typedef struct {
     const char *name;
     tnd_peers_t carriers;
@@ -27,9 +32,34 @@ typedef struct {
     const char **names;       /* by replica: of the feeder that carries it */
     void **aligned;           /* by replica: copies of values that lay askew */
     size_t *aligned_room;
-    tnd_pool_t *roots;
-    size_t root_bytes;
+    tnd_pool_t *roots[ROOT_POOLS]; /* by size of what is reduced */
+    size_t root_bytes[ROOT_POOLS];
 } reducer_t;
+
+tnd_status_t tnd_reducer_weight(const tnd_reducer_options_t *options, const tnd_schema_t *fed,
+                                int *column_p, tnd_error_t *error)
+{
+    char text[256];
+    *column_p = -1;
+    if (options->weight == NULL)
+        return TND_OK;
+    *column_p = tnd_schema_find(fed, options->weight);
+    if (*column_p < 0)
+        return tnd_fail(error, "there is no column `%s` to weigh by; what is fed has: %s",
+                        options->weight, tnd_schema_text(fed, text, sizeof text));
+    uint64_t elements = tnd_column_elements(&fed->columns[*column_p]);
+    if (elements != 1)
+        return tnd_fail(error, "column `%s` has %" PRIu64 " numbers a row; a weight is one",
+                        options->weight, elements);
+    return TND_OK;
+}
+
+static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
+                                 tnd_error_t *error)
+{
+    int column;
+    return tnd_reducer_weight(instance->options, &stream->fed, &column, error);
+}
 
 static void *zeroed(size_t count, size_t size)
 {
@@ -136,12 +166,15 @@ static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *v
 
 static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
 {
-    if (bytes != reducer->root_bytes) {
-        tnd_pool_destroy(&reducer->roots);
-        reducer->roots = tnd_pool_new(bytes);
-        reducer->root_bytes = bytes;
+    uint32_t at = 0;
+    while (reducer->roots[at] != NULL && reducer->root_bytes[at] != bytes)
+        if (++at == ROOT_POOLS)
+            return tnd_buffer_new(bytes);
+    if (reducer->roots[at] == NULL) {
+        reducer->roots[at] = tnd_pool_new(bytes);
+        reducer->root_bytes[at] = bytes;
     }
-    return tnd_pool_take(reducer->roots);
+    return tnd_pool_take(reducer->roots[at]);
 }
 
 /*  Reads the nodes of a round into `inputs`; all must be of one shape, which `head` gets. */
@@ -156,7 +189,7 @@ static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_he
         if (i == 0)
             *head = own;
         if (own.reduce != head->reduce || own.dtype != head->dtype || own.count != head->count ||
-            own.partial != 1)
+            own.weighted != head->weighted || own.partial != 1)
             return tnd_fail(error,
                             "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
                             " elements of %s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64
@@ -171,8 +204,53 @@ static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_he
             .data = post->weight == 0 ? NULL : aligned_values(reducer, i, values, &own),
             .rows = post->weight,
             .partial = true,
+            .weight = own.weight,
         };
     }
+    return TND_OK;
+}
+
+/*  The elements of all replicas: first looks at all nodes, then puts them one after the other. */
+static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t count,
+                           tnd_error_t *error)
+{
+    tnd_tensor_head_t head = {0}, own;
+    const void *node_counts, *values;
+    size_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const tnd_post_note_t *post = &reducer->posts[i];
+        TND_TRY(tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error));
+        if (i == 0)
+            head = own;
+        if (own.dtype != head.dtype || own.partial != 1)
+            return tnd_fail(error,
+                            "%s: in step %" PRIu64 " replica %" PRIu32 " gathers %s, replica "
+                            "%" PRIu32 " %s: all replicas post the same reductions in the same "
+                            "order",
+                            reducer->name, post->round, post->first,
+                            tnd_dtype_name((tnd_dtype_t)own.dtype), reducer->posts[0].first,
+                            tnd_dtype_name((tnd_dtype_t)head.dtype));
+        sum += (size_t)own.count;
+    }
+    tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
+    if (sum > TND_TENSOR_BYTES / tnd_dtype_size(dtype))
+        return tnd_fail(error,
+                        "%s: in step %" PRIu64 " more is gathered than %d MiB, which travel at a "
+                        "time: gather it in parts",
+                        reducer->name, round->post.round, TND_TENSOR_BYTES >> 20);
+    uint32_t replicas = reducer->carriers.count;
+    tnd_buffer_t *root = take_root(reducer, tnd_gather_bytes(dtype, replicas, sum));
+    uint64_t *counts;
+    uint8_t *out = tnd_gather_begin(root, dtype, false, replicas, sum, &counts);
+    for (uint32_t i = 0; i < count; i++) {
+        const tnd_post_note_t *post = &reducer->posts[i];
+        TND_TRY(tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error));
+        memcpy(counts + post->first, node_counts, post->count * sizeof *counts);
+        memcpy(out, values, (size_t)own.count * tnd_dtype_size(dtype));
+        out += (size_t)own.count * tnd_dtype_size(dtype);
+    }
+    tnd_buffer_seal(root);
+    tnd_rounds_reduced(reducer->machine, round, root);
     return TND_OK;
 }
 
@@ -181,6 +259,8 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
     uint32_t count = tnd_rounds_nodes(reducer->machine, round->post.round, round->post.reducer_slot,
                                       reducer->posts, reducer->carriers.count);
     assert(count > 0 && count <= reducer->carriers.count);
+    if (tnd_gather_is(reducer->posts[0].payload))
+        return gather(reducer, round, count, error);
     tnd_tensor_head_t head = {0};
     TND_TRY(read_nodes(reducer, count, &head, error));
     tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
@@ -191,6 +271,7 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
         .node = {0, reducer->carriers.count},
         .inputs = reducer->inputs,
         .input_count = count,
+        .weighted = head.weighted != 0,
     };
     tnd_tree_root(&job, 0, (size_t)head.count,
                   tnd_tensor_begin(root, job.reduce, dtype, false, (size_t)head.count));
@@ -260,13 +341,15 @@ static void reducer_fini(void *state)
     free(reducer->names);
     free(reducer->inputs);
     free(reducer->machine_memory);
-    tnd_pool_destroy(&reducer->roots);
+    for (uint32_t i = 0; i < ROOT_POOLS; i++)
+        tnd_pool_destroy(&reducer->roots[i]);
     tnd_peers_free(&reducer->carriers);
 }
 
 const tnd_kind_t tnd_kind_reducer = {
     .spec = &tnd_kind_reducer_spec,
     .state_bytes = sizeof(reducer_t),
+    .fits = reducer_fits,
     .init = reducer_init,
     .arrive = reducer_arrive,
     .work = reducer_work,

@@ -25,8 +25,11 @@ typedef struct {
     uint32_t reducer;
     tnd_reduce_t reduce;
     tnd_dtype_t dtype;
-    size_t count; /* of elements */
-    void *data;   /* the replica's; the result is written here */
+    size_t count;  /* of elements; of a GATHER the replica's own */
+    void *data;    /* the replica's; the result is written here, unless it is a GATHER */
+    uint64_t rows; /* behind the value; 0: the replica takes no part */
+    bool weighted; /* a MEAN by weights */
+    double weight; /* finite, and 0 where rows is */
 } tnd_posting_t;
 
 /*  Whether two replicas post the same thing. */
@@ -47,9 +50,11 @@ void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t 
 /*  What stands in front of the values in a tensor. */
 typedef struct {
     uint32_t magic;
-    uint8_t reduce, dtype, partial, zero;
-    uint64_t count; /* of elements; there are none where `rows` of the post is 0 */
-    uint64_t more[6];
+    uint8_t reduce, dtype, partial, weighted;
+    uint64_t count;  /* of elements; there are none where `rows` of the post is 0 */
+    double weight;   /* of a node of a weighted MEAN; else 0 */
+    uint64_t leaves; /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
+    uint64_t more[4];
 } tnd_tensor_head_t;
 
 /*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result. */
@@ -57,10 +62,28 @@ size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count);
 /*  Writes the head into a buffer and returns where the values go. */
 void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
                        size_t count);
+/*  Makes the tensor one of a MEAN by weights. */
+void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight);
 /*  Reads a head that may come from another process; `empty`: no values follow it.  TND_FAILED: it
  * is none, or does not fit its buffer.
  */
 tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
                              const void **values_p, tnd_error_t *error) TND_CHECKED;
+
+/*  A GATHER puts the elements of all replicas one after the other.  Its tensors, of nodes and of
+ *  the result alike, say how many each replica has.
+ */
+size_t tnd_gather_bytes(tnd_dtype_t dtype, uint32_t leaves, size_t count);
+/*  Writes the head; `counts` gets where the counts go, by leaf; returns where the values go. */
+void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, uint32_t leaves,
+                       size_t count, uint64_t **counts);
+/*  Whether a tensor says that it is one of a GATHER. */
+bool tnd_gather_is(tnd_buffer_t *tensor);
+/*  Reads one that may come from another process; counts may lie askew: use memcpy.  TND_FAILED: it
+ *  is none of so many leaves, or its counts do not add up.
+ */
+tnd_status_t tnd_gather_read(tnd_buffer_t *tensor, uint32_t leaves, tnd_tensor_head_t *head,
+                             const void **counts_p, const void **values_p,
+                             tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -38,6 +38,9 @@ typedef struct tnd_kind {
      */
     tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_stream_t *stream,
                            tnd_error_t *error);
+    /*  Whether the kind can do with what the stream has become; on every host.  NULL: it can. */
+    tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
+                         tnd_error_t *error);
 
     /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
      *  failure `fini` is called and the run fails with the text.

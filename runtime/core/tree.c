@@ -208,7 +208,9 @@ static value_t take(walk_t *walk, block_t *room)
         return (value_t){NULL, 1};
     double factor = 1;
     if (job->reduce == TND_MEAN && !input->partial)
-        factor = walk->partial_dtype == TND_F32 ? (float)input->rows : (double)input->rows;
+        factor = job->weighted                    ? input->weight
+                 : walk->partial_dtype == TND_F32 ? (float)input->rows
+                                                  : (double)input->rows;
     tnd_dtype_t dtype = input->partial ? walk->partial_dtype : job->dtype;
     const char *data = (const char *)input->data + walk->at * tnd_dtype_size(dtype);
     if (dtype == walk->partial_dtype)
@@ -306,7 +308,7 @@ FINISH(finish_f32, float)
 FINISH(finish_f64, double)
 
 /*  Writes a node's value to `out` in the partial type; a MEAN divided by `rows`. */
-static void finish(const walk_t *walk, value_t value, uint64_t rows, block_t *out)
+static void finish(const walk_t *walk, value_t value, double rows, block_t *out)
 {
     bool scaled = walk->job->reduce == TND_MEAN;
     if (walk->partial_dtype == TND_F32 && scaled)
@@ -314,7 +316,7 @@ static void finish(const walk_t *walk, value_t value, uint64_t rows, block_t *ou
     else if (walk->partial_dtype == TND_F32)
         finish_f32((void *)out, value.data, walk->count);
     else if (walk->partial_dtype == TND_F64 && scaled)
-        finish_f64_scaled((void *)out, value.data, value.factor, (double)rows, walk->count);
+        finish_f64_scaled((void *)out, value.data, value.factor, rows, walk->count);
     else if (walk->partial_dtype == TND_F64)
         finish_f64((void *)out, value.data, walk->count);
     else
@@ -352,8 +354,10 @@ static void compute(const tnd_tree_job_t *job, size_t begin, size_t end, void *o
     tnd_dtype_t partial_dtype = tnd_tree_partial_dtype(job->dtype);
     tnd_dtype_t out_dtype = is_root ? job->dtype : partial_dtype;
     size_t out_size = tnd_dtype_size(out_dtype);
+    bool scaled = is_root && job->reduce == TND_MEAN;
     uint64_t rows = is_root ? tnd_tree_rows(job) : 1;
-    mean4_fn *mean4 = is_root && job->reduce == TND_MEAN ? mean4_of(partial_dtype) : NULL;
+    double weight = scaled && job->weighted ? tnd_tree_weight(job) : (double)rows;
+    mean4_fn *mean4 = scaled && !job->weighted ? mean4_of(partial_dtype) : NULL;
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     for (size_t at = begin; at < end; at += BLOCK) {
         walk_t walk = {.job = job,
@@ -370,7 +374,7 @@ static void compute(const tnd_tree_job_t *job, size_t begin, size_t end, void *o
         if (walk.finished)
             done = &room;
         else if (value.data)
-            finish(&walk, value, rows, &result);
+            finish(&walk, value, weight, &result);
         else
             finish_nothing(job->reduce, partial_dtype, walk.count, &result);
         /* By way of a room, so that `out` may be an input, which is read no more now. */
@@ -418,7 +422,7 @@ uint32_t tnd_tree_cover(uint32_t replicas, uint32_t first, uint32_t count, tnd_t
 
 bool tnd_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
 {
-    return joins[tnd_tree_partial_dtype(dtype)][reduce] != NULL;
+    return reduce <= TND_MAX && joins[tnd_tree_partial_dtype(dtype)][reduce] != NULL;
 }
 
 tnd_dtype_t tnd_tree_partial_dtype(tnd_dtype_t dtype)
@@ -432,6 +436,28 @@ uint64_t tnd_tree_rows(const tnd_tree_job_t *job)
     for (uint32_t i = 0; i < job->input_count; i++)
         rows += job->inputs[i].rows;
     return rows;
+}
+
+static double weigh(const tnd_tree_job_t *job, tnd_tree_node_t node, uint32_t *next)
+{
+    assert(*next < job->input_count);
+    const tnd_tree_input_t *input = &job->inputs[*next];
+    if (input->node.first == node.first && input->node.count == node.count) {
+        ++*next;
+        return input->weight;
+    }
+    assert(node.count > 1);
+    double left = weigh(job, left_of(node), next);
+    return left + weigh(job, right_of(node), next);
+}
+
+double tnd_tree_weight(const tnd_tree_job_t *job)
+{
+    uint32_t next = 0;
+    tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
+    double weight = weigh(job, job->node, &next);
+    tnd_float_mode_restore(before);
+    return weight;
 }
 
 void tnd_tree_partial(const tnd_tree_job_t *job, size_t begin, size_t end, void *out)

@@ -11,7 +11,8 @@
  *
  *  MEAN     sum of rows x value / sum of rows, the rows as numbers of the type: the value of a leaf
  *           is the mean over its rows.  A node holds the sum of rows x value; the root alone is
- *           divided.
+ *           divided.  Where weights are given they stand in the place of the rows; they are added
+ *           along the same tree, as doubles.
  *  f16      and bf16 are widened to f32 at the leaves and rounded once, at the root.
  *  i32, i64 wrap around mod 2^32 and 2^64.
  *  NaN      A NaN in any leaf that takes part gives a NaN, always the same one, in all four.
@@ -33,7 +34,7 @@
 
 #ifndef TND_REDUCE_DEFINED
 #define TND_REDUCE_DEFINED
-typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX } tnd_reduce_t;
+typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
 #endif
 
 typedef struct {
@@ -56,7 +57,9 @@ enum { TND_TREE_COVER_MOST = 64 };
  */
 uint32_t tnd_tree_cover(uint32_t replicas, uint32_t first, uint32_t count, tnd_tree_node_t *nodes);
 
-/*  True for f16, bf16, f32 and f64, and but for MEAN for i32 and i64. */
+/*  True for f16, bf16, f32 and f64, and but for MEAN for i32 and i64.  GATHER is none of the
+ * tree's.
+ */
 bool tnd_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype);
 
 /*  The type of a node's value before the root: f32 for f16 and bf16, else the same. */
@@ -66,8 +69,9 @@ tnd_dtype_t tnd_tree_partial_dtype(tnd_dtype_t dtype);
 typedef struct {
     tnd_tree_node_t node;
     const void *data; /* not read, and may be NULL, where rows is 0 */
-    uint64_t rows;    /* of all its replicas */
+    uint64_t rows;    /* of all its replicas that take part */
     bool partial;     /* made by tnd_tree_partial; else node.count is 1 */
+    double weight;    /* in a weighted job: of all its replicas; 0 where rows is 0, else above it */
 } tnd_tree_input_t;
 
 typedef struct {
@@ -76,10 +80,13 @@ typedef struct {
     tnd_tree_node_t node;           /* what is computed; {0, R} is the root */
     const tnd_tree_input_t *inputs; /* from left to right; they cover the node exactly */
     uint32_t input_count;
+    bool weighted; /* a MEAN weighs by `weight`, not by rows */
 } tnd_tree_job_t;
 
 /*  The rows of all inputs. */
 uint64_t tnd_tree_rows(const tnd_tree_job_t *job);
+/*  The weights of all inputs, added along the tree. */
+double tnd_tree_weight(const tnd_tree_job_t *job);
 
 /*  Writes elements begin ... end - 1 of the node's value, as one that tnd_tree_root can go on
  *  with, to out[begin] ... in the partial type.  Some input has rows.  `out` may be the data of an

@@ -119,6 +119,23 @@ bool tnd_crew_meet(worker_t *worker, job_t *job)
     return true;
 }
 
+/*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
+ *  from.
+ */
+static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, size_t at)
+{
+    const tnd_stage_t *stage = &self->stages[at];
+    for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
+        int column = self->config.weights[i];
+        if (column < 0)
+            continue;
+        const void *read = replica->columns[column];
+        replica->weighing[column] = read == (const char *)stage->device + self->offsets[column]
+                                        ? (const char *)stage->host + self->offsets[column]
+                                        : read;
+    }
+}
+
 /*  Points the replicas of a worker at their rows. */
 static bool begin(worker_t *worker, job_t *job)
 {
@@ -137,6 +154,7 @@ static bool begin(worker_t *worker, job_t *job)
             continue;
         size_t at = (size_t)job->slot * crew->config.count + i;
         replica->columns = &crew->columns[at * TND_COLUMNS_MAX];
+        find_weighing(crew, replica, at);
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
         if (worker->device->ops->upload(worker->device, &crew->stages[at], crew->stage_bytes,
@@ -345,6 +363,8 @@ static void make_replicas(tnd_crew_t *self)
         replica->schema = self->config.schema;
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
+        replica->weights = self->config.weights;
+        replica->gathers = &self->gathers;
     }
 }
 
@@ -441,6 +461,7 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->stages);
     free(self->shares);
     free(self->columns);
+    tnd_crew_gather_forget(self);
     free(self);
     *self_p = NULL;
 }

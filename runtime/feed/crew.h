@@ -35,6 +35,7 @@ typedef struct {
     uint64_t rows_max;               /* of one replica in one step, padding included */
     const char *const *reducers;
     uint32_t reducer_count;
+    const int *weights; /* by reducer: the column that its means weigh by; -1: none.  NULL: none */
     /*  Called on a device thread or a program's when there is something for the actor to look at.
      */
     void (*wake)(void *context);

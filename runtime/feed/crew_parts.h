@@ -52,6 +52,7 @@ typedef struct {
     size_t begin, count; /* elements */
     tnd_buffer_t *result;
     const void *values; /* in `result` */
+    const void *counts; /* of a GATHER: by replica of the run */
 } piece_t;
 
 typedef struct {
@@ -94,6 +95,7 @@ struct tnd_crew {
     job_t *jobs; /* by seq % depth */
     const tnd_task_t *task;
     exchange_t exchange;
+    tnd_gathers_t gathers;
 
     tnd_gate_t work, meet, program;
     _Atomic int mode;
@@ -118,5 +120,20 @@ bool tnd_crew_meet(worker_t *worker, job_t *job);
 /*  Reduces what the replicas posted; false: the crew is dead. */
 bool tnd_crew_reduce(worker_t *worker, job_t *job);
 void tnd_crew_forget_exchange(tnd_crew_t *self);
+
+/*  Gathers (crew_gather.c).  `room`: the first worker, while the others meet, makes room for what
+ *  all replicas posted, which are here; every worker then copies what its own did.
+ */
+void tnd_crew_gather_room(tnd_crew_t *self);
+void tnd_crew_gather_own(const worker_t *worker);
+/*  Where replicas are elsewhere: a node's tensor is made by the first worker, filled by all; the
+ *  result of posting `posting` is taken by the first.
+ */
+void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd_buffer_t *tensor);
+void tnd_crew_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);
+tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_buffer_t *result,
+                                   tnd_error_t *error) TND_CHECKED;
+void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece);
+void tnd_crew_gather_forget(tnd_crew_t *self);
 
 #endif

@@ -38,9 +38,22 @@ static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
         worker->inputs[i] = (tnd_tree_input_t){
             .node = {crew->config.first + i, 1},
             .data = data,
-            .rows = crew->replicas[i].rows,
+            .rows = post->rows,
+            .weight = post->weight,
         };
     }
+}
+
+/*  Whether this worker's replicas gather, or weigh by weights: what others posted has then to be
+ *  known before there is room for it.
+ */
+static bool posts_late(const worker_t *worker, bool weighing)
+{
+    const tnd_replica_t *own = &worker->crew->replicas[worker->first];
+    bool late = false;
+    for (uint32_t p = 0; p < own->post_count; p++)
+        late = late || own->posts[p].reduce == TND_GATHER || (weighing && own->posts[p].weighted);
+    return late;
 }
 
 static bool reduce_here(worker_t *worker, job_t *job)
@@ -48,9 +61,18 @@ static bool reduce_here(worker_t *worker, job_t *job)
     tnd_crew_t *crew = worker->crew;
     if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
         return false;
+    if (posts_late(worker, false)) {
+        if (worker->number == 0)
+            tnd_crew_gather_room(crew);
+        if (!tnd_crew_meet(worker, job))
+            return false;
+        tnd_crew_gather_own(worker);
+    }
     for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
         const tnd_posting_t *post = &crew->replicas[0].posts[p];
         size_t begin, end;
+        if (post->reduce == TND_GATHER)
+            continue;
         tnd_collective_share(post->count, tnd_dtype_size(post->dtype), worker->number,
                              crew->worker_count, &begin, &end);
         gather_inputs(worker, p, 0);
@@ -86,11 +108,53 @@ static void *grown(void *memory, uint32_t count, uint32_t *room, size_t size)
     return memory;
 }
 
+/*  What the leaves of a node weigh together. */
+static double weight_of(const tnd_crew_t *crew, tnd_tree_node_t node, uint32_t posting)
+{
+    worker_t *worker = &crew->workers[0];
+    gather_inputs(worker, posting, 0);
+    tnd_tree_job_t job = {
+        .reduce = TND_MEAN,
+        .node = node,
+        .inputs = worker->inputs + (node.first - crew->config.first),
+        .input_count = node.count,
+        .weighted = true,
+    };
+    return tnd_tree_weight(&job);
+}
+
+static void add_reduced(tnd_crew_t *crew, const job_t *job, node_t *node, uint32_t posting,
+                        size_t count)
+{
+    const tnd_posting_t *post = &crew->replicas[0].posts[posting];
+    const share_t *shares = &crew->shares[(size_t)job->slot * crew->config.count];
+    for (uint32_t i = 0; i < node->node.count; i++) {
+        uint32_t local = node->node.first - crew->config.first + i;
+        node->rows +=
+            post->weighted ? crew->replicas[local].posts[posting].rows : shares[local].rows;
+    }
+    node->tensor = take_tensor(&crew->exchange,
+                               tnd_tensor_bytes(post->dtype, true, node->rows > 0 ? count : 0));
+    node->values = tnd_tensor_begin(node->tensor, post->reduce, post->dtype, true, count);
+    if (post->weighted)
+        tnd_tensor_weigh(node->tensor, weight_of(crew, node->node, posting));
+}
+
+static void add_gathered(tnd_crew_t *crew, node_t *node, uint32_t posting)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < node->node.count; i++)
+        count += crew->replicas[node->node.first - crew->config.first + i].posts[posting].count;
+    size_t bytes =
+        tnd_gather_bytes(crew->replicas[0].posts[posting].dtype, node->node.count, count);
+    node->rows = 1; /* it always says something, if only that there is nothing */
+    tnd_crew_gather_begin(crew, node, posting, take_tensor(&crew->exchange, bytes));
+}
+
 static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t begin, size_t count)
 {
     exchange_t *exchange = &crew->exchange;
     const tnd_posting_t *post = &crew->replicas[0].posts[posting];
-    const share_t *shares = &crew->shares[(size_t)job->slot * crew->config.count];
     exchange->pieces = grown(exchange->pieces, exchange->piece_count, &exchange->piece_room,
                              sizeof *exchange->pieces);
     uint32_t piece = exchange->piece_count++;
@@ -101,21 +165,31 @@ static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t beg
     uint32_t covers =
         tnd_tree_cover(crew->config.replicas, crew->config.first, crew->config.count, nodes);
     for (uint32_t n = 0; n < covers; n++) {
-        uint64_t rows = 0;
-        for (uint32_t i = 0; i < nodes[n].count; i++)
-            rows += shares[nodes[n].first - crew->config.first + i].rows;
-        tnd_buffer_t *tensor =
-            take_tensor(exchange, tnd_tensor_bytes(post->dtype, true, rows > 0 ? count : 0));
         exchange->nodes = grown(exchange->nodes, exchange->node_count, &exchange->node_room,
                                 sizeof *exchange->nodes);
-        exchange->nodes[exchange->node_count++] = (node_t){
-            .piece = piece,
-            .node = nodes[n],
-            .rows = rows,
-            .tensor = tensor,
-            .values = tnd_tensor_begin(tensor, post->reduce, post->dtype, true, count),
-        };
+        node_t *node = &exchange->nodes[exchange->node_count++];
+        *node = (node_t){.piece = piece, .node = nodes[n]};
+        if (post->reduce == TND_GATHER)
+            add_gathered(crew, node, posting);
+        else
+            add_reduced(crew, job, node, posting, count);
     }
+}
+
+/*  Whether what is gathered here fits one tensor. */
+static bool gather_fits(tnd_crew_t *crew, const job_t *job, uint32_t posting)
+{
+    size_t size = tnd_dtype_size(crew->replicas[0].posts[posting].dtype), most = TND_TENSOR_BYTES;
+    for (uint32_t i = 0; i < crew->config.count; i++) {
+        size_t count = crew->replicas[i].posts[posting].count;
+        if (count > most / size)
+            return tnd_crew_fail(crew,
+                                 "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
+                                 "travel at a time: gather it in parts",
+                                 crew->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
+        most -= count * size;
+    }
+    return true;
 }
 
 /*  Makes room for what will travel; by the first worker, before the others come to the meeting. */
@@ -126,6 +200,12 @@ static void prepare(tnd_crew_t *crew, job_t *job)
     exchange->piece_count = exchange->node_count = exchange->taken = 0;
     for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
         const tnd_posting_t *post = &crew->replicas[0].posts[p];
+        if (post->reduce == TND_GATHER) {
+            if (!gather_fits(crew, job, p))
+                return;
+            add_piece(crew, job, p, 0, post->count);
+            continue;
+        }
         size_t most = TND_TENSOR_BYTES / tnd_dtype_size(tnd_tree_partial_dtype(post->dtype));
         for (size_t begin = 0; begin < post->count; begin += most)
             add_piece(crew, job, p, begin, post->count - begin < most ? post->count - begin : most);
@@ -140,6 +220,10 @@ static void compute_node(worker_t *worker, const node_t *node)
     const tnd_posting_t *post = &crew->replicas[0].posts[piece->posting];
     if (node->rows == 0)
         return;
+    if (post->reduce == TND_GATHER) {
+        tnd_crew_gather_node(worker, node, piece->posting);
+        return;
+    }
     gather_inputs(worker, piece->posting, piece->begin);
     tnd_tree_job_t job = {
         .reduce = post->reduce,
@@ -147,6 +231,7 @@ static void compute_node(worker_t *worker, const node_t *node)
         .node = node->node,
         .inputs = worker->inputs + (node->node.first - crew->config.first),
         .input_count = node->node.count,
+        .weighted = post->weighted,
     };
     size_t begin, end;
     tnd_collective_share(piece->count, tnd_dtype_size(tnd_tree_partial_dtype(post->dtype)),
@@ -178,6 +263,8 @@ static bool reduce_between(worker_t *worker, job_t *job)
     tnd_crew_t *crew = worker->crew;
     exchange_t *exchange = &crew->exchange;
     worker->exchanges++;
+    if (posts_late(worker, true) && (!tnd_crew_meet(worker, job) || !posts_fit(worker, job)))
+        return false;
     if (worker->number == 0)
         prepare(crew, job);
     if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
@@ -198,8 +285,15 @@ static bool reduce_between(worker_t *worker, job_t *job)
     tnd_gate_wait(&crew->meet, is_complete, worker, exchange_spin_ns);
     if (tnd_crew_dead(crew))
         return false;
+    if (worker->number == 0)
+        crew->gathers.count = 0;
     for (uint32_t p = 0; p < exchange->piece_count; p++) {
         const piece_t *piece = &exchange->pieces[p];
+        if (crew->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
+            if (worker->number == 0)
+                tnd_crew_gather_take(crew, piece);
+            continue;
+        }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
             const tnd_posting_t *post = &crew->replicas[i].posts[piece->posting];
             size_t size = tnd_dtype_size(post->dtype);
@@ -277,9 +371,12 @@ tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reduce
     }
     tnd_tensor_head_t head;
     const tnd_posting_t *post = &self->replicas[0].posts[piece->posting];
-    tnd_status_t status = tnd_tensor_read(result, false, &head, &piece->values, error);
-    if (status == TND_OK && (head.count != piece->count || head.dtype != post->dtype ||
-                             head.reduce != post->reduce || head.partial != 0))
+    bool gathers = post->reduce == TND_GATHER;
+    tnd_status_t status = gathers ? tnd_crew_gather_check(self, piece, result, error)
+                                  : tnd_tensor_read(result, false, &head, &piece->values, error);
+    if (!gathers && status == TND_OK &&
+        (head.count != piece->count || head.dtype != post->dtype || head.reduce != post->reduce ||
+         head.partial != 0))
         status = tnd_fail(error,
                           "%s: the result of a reduction of step %" PRIu64 " has another shape "
                           "than what was posted",

@@ -1,9 +1,12 @@
 /*  runtime/feed/replica.c - what a step may ask of its replica, and tell it. */
 #include "runtime/feed/replica.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "runtime/core/numeric.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
 {
@@ -86,29 +89,128 @@ static tnd_status_t find_reducer(tnd_replica_t *replica, const char *name, uint3
                   name, replica->reducer_count > 0 ? known : "none", name);
 }
 
+static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_posting_t posting)
+{
+    if (replica->columns == NULL)
+        return refuse(replica, "a reduction is only possible inside a step");
+    TND_TRY(find_reducer(replica, reducer, &posting.reducer));
+    if (replica->post_count == TND_POSTINGS_MAX)
+        return refuse(replica, "more than %d reductions in one step", TND_POSTINGS_MAX);
+    if ((uintptr_t)posting.data % tnd_dtype_size(posting.dtype) != 0)
+        return refuse(replica, "the values of a reduction are not aligned to their type");
+    replica->posts[replica->post_count++] = posting;
+    return TND_OK;
+}
+
+static bool is_dtype(tnd_dtype_t dtype)
+{
+    return (int)dtype >= 0 && (int)dtype < TND_DTYPE_COUNT;
+}
+
+/*  The column that means of a reducer weigh by, or -1. */
+static int weighing(const tnd_replica_t *replica, uint32_t reducer)
+{
+    return replica->weights != NULL ? replica->weights[reducer] : -1;
+}
+
+/*  The weights of the rows, one after the other, as doubles. */
+static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
+{
+    tnd_dtype_t dtype = replica->schema->columns[column].dtype;
+    const char *data = replica->weighing[column];
+    *weight_p = 0;
+    for (uint32_t row = 0; row < replica->rows; row++) {
+        double weight;
+        tnd_cast(TND_F64, dtype, 1, &weight, data + row * tnd_dtype_size(dtype));
+        if (!(weight >= 0 && isfinite(weight)))
+            return refuse(replica,
+                          "row %u of the replica has %g in weight column `%s`; a weight is finite "
+                          "and not negative",
+                          row, weight, replica->schema->columns[column].name);
+        *weight_p += weight;
+    }
+    return TND_OK;
+}
+
 tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
                                 tnd_dtype_t dtype, void *data, size_t count)
 {
     uint32_t found = 0;
     if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
-    TND_TRY(find_reducer(replica, reducer, &found));
-    if ((int)dtype < 0 || (int)dtype >= TND_DTYPE_COUNT || reduce > TND_MAX ||
-        !tnd_tree_reduces(reduce, dtype))
+    if (reduce == TND_GATHER)
+        return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
+    if (!is_dtype(dtype) || !tnd_tree_reduces(reduce, dtype))
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
-    if (replica->post_count == TND_POSTINGS_MAX)
-        return refuse(replica, "more than %d reductions in one step", TND_POSTINGS_MAX);
-    if ((uintptr_t)data % tnd_dtype_size(dtype) != 0)
-        return refuse(replica, "the values of a reduction are not aligned to their type");
-    replica->posts[replica->post_count++] = (tnd_posting_t){
-        .reducer = found,
-        .reduce = reduce,
-        .dtype = dtype,
-        .count = count,
-        .data = data,
-    };
-    return TND_OK;
+    TND_TRY(find_reducer(replica, reducer, &found));
+    tnd_posting_t posting = {
+        .reduce = reduce, .dtype = dtype, .count = count, .data = data, .rows = replica->rows};
+    int column = weighing(replica, found);
+    if (reduce == TND_MEAN && column >= 0) {
+        posting.weighted = true;
+        TND_TRY(weigh(replica, column, &posting.weight));
+        posting.rows = posting.weight > 0 ? replica->rows : 0;
+    }
+    return post(replica, reducer, posting);
+}
+
+double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
+{
+    uint32_t found = 0;
+    double weight = replica->rows;
+    if (find_reducer(replica, reducer, &found) != TND_OK)
+        return -1;
+    int column = weighing(replica, found);
+    if (replica->columns == NULL || column < 0)
+        return weight;
+    return weigh(replica, column, &weight) == TND_OK ? weight : -1;
+}
+
+tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
+                              void *data, size_t count, double weight)
+{
+    if (!is_dtype(dtype) || !tnd_tree_reduces(TND_MEAN, dtype))
+        return refuse(replica, "a mean takes f16, bf16, f32 and f64");
+    if (!(weight >= 0 && isfinite(weight)))
+        return refuse(replica, "a mean is weighed by %g; a weight is finite and not negative",
+                      weight);
+    return post(replica, reducer,
+                (tnd_posting_t){.reduce = TND_MEAN,
+                                .dtype = dtype,
+                                .count = count,
+                                .data = data,
+                                .rows = weight > 0 ? 1 : 0,
+                                .weighted = true,
+                                .weight = weight});
+}
+
+tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
+                                const void *data, size_t count)
+{
+    if (!is_dtype(dtype))
+        return refuse(replica, "there is no type %d", (int)dtype);
+    return post(replica, reducer,
+                (tnd_posting_t){.reduce = TND_GATHER,
+                                .dtype = dtype,
+                                .count = count,
+                                .data = (void *)(uintptr_t)data,
+                                .rows = replica->rows});
+}
+
+const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
+                                 size_t *count_p)
+{
+    const tnd_gathers_t *gathers = replica->gathers;
+    *count_p = 0;
+    if (gathers == NULL || gather >= gathers->count ||
+        (of >= gathers->replicas && of != TND_ALL_REPLICAS))
+        return NULL;
+    const tnd_gathered_t *gathered = &gathers->items[gather];
+    bool all = of == TND_ALL_REPLICAS;
+    size_t first = all ? 0 : gathered->first[of];
+    *count_p = gathered->first[all ? gathers->replicas : of + 1] - first;
+    return gathered->data + first * tnd_dtype_size(gathered->dtype);
 }
 
 void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, double weight)

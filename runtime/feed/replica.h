@@ -22,15 +22,32 @@ typedef struct {
     tnd_metric_t metrics[TND_METRICS_MAX];
 } tnd_report_t;
 
+/*  What a reduction gathered: the elements of replica r of the run begin at first[r]. */
+typedef struct {
+    tnd_dtype_t dtype;
+    uint8_t *data;
+    size_t room;   /* bytes */
+    size_t *first; /* by replica, and where the last one ends */
+} tnd_gathered_t;
+
+typedef struct {
+    uint32_t replicas;
+    uint32_t count;
+    tnd_gathered_t items[TND_POSTINGS_MAX];
+} tnd_gathers_t;
+
 struct tnd_replica {
     /* for good */
     uint32_t id;
     const tnd_schema_t *schema;
     const char *const *reducers;
     uint32_t reducer_count;
+    const int *weights; /* by reducer: the column that a mean weighs by; -1: rows.  NULL: rows */
+    const tnd_gathers_t *gathers;
     /* of a step; without rows while a model is opened */
     const tnd_slice_note_t *note;
-    const void *const *columns; /* where the rows of each column are; NULL: nowhere */
+    const void *const *columns;            /* where the rows of each column are; NULL: nowhere */
+    const void *weighing[TND_COLUMNS_MAX]; /* where the host reads columns that weigh */
     uint32_t rows, padded;
     tnd_report_t *report;
     tnd_posting_t posts[TND_POSTINGS_MAX];

@@ -157,5 +157,15 @@ bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnost
         tnd_stock_report(instance, TND_T062_OPERATION, &error, diagnostics);
         return false;
     }
-    return true;
+    bool fits = true;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->chain != stream->chain || kind->fits == NULL ||
+            kind->fits(instance, stream, &error) == TND_OK)
+            continue;
+        tnd_stock_report(instance, TND_T062_OPERATION, &error, diagnostics);
+        fits = false;
+    }
+    return fits;
 }

@@ -70,7 +70,7 @@ typedef enum {
 
 #ifndef TND_REDUCE_DEFINED
 #define TND_REDUCE_DEFINED
-typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX } tnd_reduce_t;
+typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
 #endif
 
 typedef struct tnd_graph tnd_graph_t;
@@ -153,12 +153,34 @@ TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char 
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
 /*  Posts `count` elements to a reduction over all replicas of the run; `data` is the caller's and
- *  must stay; the result stands in it when `apply` runs.  TND_MEAN weighs by rows.  All replicas
- *  post the same reductions in the same order.
+ *  must stay; the result stands in it when `apply` runs.  TND_MEAN weighs each replica by what
+ *  tnd_replica_weight says: `data` is the mean over its rows, by their weights.  All replicas post
+ *  the same reductions in the same order.
  */
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,
                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
                                         size_t count);
+/*  The sum of the weight column of that reducer (its option `weight`) over this replica's rows;
+ *  without one, its rows.  Negative, after tnd_replica_error: a weight is negative or no number.
+ */
+TND_API double tnd_replica_weight(tnd_replica_t *replica, const char *reducer);
+/*  A mean by a weight that the step knows, such as how many tokens count: finite, from 0 on.  A
+ *  replica of weight 0 takes no part.
+ */
+TND_API tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer,
+                                      tnd_dtype_t dtype, void *data, size_t count, double weight);
+/*  Posts `count` elements, each replica its own number, 0 too, to be put one after the other in
+ *  order of replicas; `data` must stay until `apply` runs, and is not changed.
+ */
+TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer,
+                                        tnd_dtype_t dtype, const void *data, size_t count);
+/*  In `apply`: what the gather number `gather` gave, counted from 0 in order of posting: the
+ *  elements of replica `of`, or with TND_ALL_REPLICAS of all.  Aligned to their type; valid until
+ *  `apply` returns.  NULL: there was no such gather.
+ */
+#define TND_ALL_REPLICAS UINT32_MAX
+TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
+                                         size_t *count_p);
 /*  A number for progress, metrics and report: its weighted mean over replicas and steps. */
 TND_API void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum,
                                 double weight);

@@ -5,7 +5,8 @@
  *      STEP EPOCH LAST PADDED : Y...
  *
  *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
- *  which `save` writes: equal hashes are equal bits of every reduction of the run.
+ *  which `save` writes: equal hashes are equal bits of every reduction of the run.  The rows of all
+ *  replicas are gathered too; replica 0 writes them to $WITNESS/gathered, a line a step.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +18,10 @@
 enum { SUM_COUNT = 700, FEW = 3 };
 
 typedef struct {
-    FILE *out;
+    FILE *out, *gathered;
     uint64_t hash, sleep_us, fail_step, fail_replica;
     float sum[SUM_COUNT];
-    double mean[FEW];
+    double mean[FEW], weighted;
     int64_t most[FEW];
     double least[FEW];
     int32_t total[FEW];
@@ -52,6 +53,9 @@ static tnd_status_t witness_open(void **model_p, const char *options, tnd_replic
             free(self);
             return TND_FAILED;
         }
+        snprintf(path, sizeof path, "%s/gathered", folder);
+        if (tnd_replica_id(replica) == 0)
+            self->gathered = fopen(path, "we");
     }
     *model_p = self;
     return TND_OK;
@@ -98,6 +102,7 @@ static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
         self->total[i] = (int32_t)sum * 65537;
         self->half[i] = (uint16_t)(0x3c00 + (sum + i) % 0x1000);
     }
+    self->weighted = (double)sum;
     tnd_replica_report(replica, "sum", (double)sum, 1);
     struct {
         tnd_reduce_t reduce;
@@ -113,7 +118,10 @@ static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
     for (size_t i = 0; i < sizeof posts / sizeof *posts && status == TND_OK; i++)
         status = tnd_replica_reduce(replica, "mean", posts[i].reduce, posts[i].dtype, posts[i].data,
                                     posts[i].count);
-    return status;
+    if (status == TND_OK)
+        status =
+            tnd_replica_mean(replica, "mean", TND_F64, &self->weighted, 1, 0.1 * (double)(sum % 7));
+    return status == TND_OK ? tnd_replica_gather(replica, "mean", TND_I64, names, rows) : status;
 }
 
 static void fold(witness_t *self, const void *data, size_t size)
@@ -126,13 +134,20 @@ static void fold(witness_t *self, const void *data, size_t size)
 static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
 {
     witness_t *self = model;
-    (void)replica;
     fold(self, self->sum, sizeof self->sum);
     fold(self, self->mean, sizeof self->mean);
     fold(self, self->most, sizeof self->most);
     fold(self, self->least, sizeof self->least);
     fold(self, self->total, sizeof self->total);
     fold(self, self->half, sizeof self->half);
+    fold(self, &self->weighted, sizeof self->weighted);
+    size_t count;
+    const int64_t *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
+    if (all == NULL)
+        return TND_FAILED;
+    fold(self, all, count * sizeof *all);
+    for (size_t i = 0; i < count && self->gathered != NULL; i++)
+        fprintf(self->gathered, "%" PRId64 "%c", all[i], i + 1 < count ? ' ' : '\n');
     return TND_OK;
 }
 
@@ -159,6 +174,8 @@ static void witness_close(void *model)
     witness_t *self = model;
     if (self->out != NULL)
         (void)fclose(self->out);
+    if (self->gathered != NULL)
+        (void)fclose(self->gathered);
     free(self);
 }
 

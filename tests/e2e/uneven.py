@@ -5,7 +5,8 @@ Each seed draws rows, epochs, lanes, replicas, batch size, split, remainder, ope
 workers, devices and depth, computes every step of every replica from the definitions alone (no
 blocks, processes or time), and runs the graph in one process and over hosts.  All must agree: rows
 of every replica in every step, which step is the last of its epoch, the ledger, the stream digest,
-and the bits of six reductions a step.  Usage: uneven.py [SEEDS [FROM]]
+what is gathered of all
+replicas, and the bits of seven reductions a step.  Usage: uneven.py [SEEDS [FROM]]
 """
 import ctypes
 import json
@@ -140,7 +141,7 @@ class Drawn:
             f"split: {self.split}, remainder: {self.remainder}, "
             f"span_epochs: {str(self.span).lower()}{block}}}\n"
             f"  feed: {{kind: feeder, depth: {self.depth}, step: {{plugin: witness}}}}\n"
-            f"  mean: {{kind: reducer}}\n{after}links:\n  - {chain} -> batch -> feed <-> mean\n"
+            f"  mean: {{kind: reducer{', weight: k' if self.seed % 2 else ''}}}\n{after}links:\n  - {chain} -> batch -> feed <-> mean\n"
             + ("  - check -> check_batch -> test\n" if self.after else ""))
         return path
 
@@ -265,10 +266,11 @@ def perform(folder, words, more=()):
     told = json.loads((out / "report.json").read_text())
     metrics = [json.loads(t) for t in (out / "metrics.jsonl").read_text().splitlines()]
     seen = {int(path.stem): path.read_text().splitlines() for path in out.glob("*.txt")}
-    return told, metrics, seen
+    gathered = (out / "gathered").read_text().splitlines() if (out / "gathered").exists() else []
+    return told, metrics, seen, gathered
 
 
-def check(drawn, told, metrics, seen):
+def check(drawn, told, metrics, seen, gathered):
     steps, ledger = drawn.expected()
     differs = []
 
@@ -282,6 +284,8 @@ def check(drawn, told, metrics, seen):
          [(s, len(rows)) for s, (_, _, rows) in enumerate(steps)])
     if not drawn.span:
         same("epochs of steps", [m["epoch"] for m in metrics], [epoch for epoch, _, _ in steps])
+    same("gathered", [[int(y) for y in line.split()] for line in gathered],
+         [sum(drawn.parts(rows), []) for _, _, rows in steps])
     same("replicas", sorted(seen), list(range(drawn.replicas)))
     for replica, lines in sorted(seen.items()):
         got = [line.split(" :") for line in lines]
@@ -323,8 +327,8 @@ def one(seed):
                 listed = ", ".join(f"cpu:{d}" for d in range(min(drawn.devices, drawn.replicas)))
                 more = ["--set", f"feed.devices=[{listed}]"]
             try:
-                told, metrics, seen = perform(folder, words, more)
-                differs = check(drawn, told, metrics, seen)
+                told, metrics, seen, gathered = perform(folder, words, more)
+                differs = check(drawn, told, metrics, seen, gathered)
                 for key in ("model_digest", "stream_digest", "results", "chains"):
                     if base and told[key] != base[key]:
                         differs.append(f"{key}: {told[key]}, in one process {base[key]}")

@@ -26,21 +26,44 @@ static void start(leaves_t *self, tnd_reduce_t reduce, tnd_dtype_t dtype, uint32
 {
     for (uint32_t i = 0; i < replicas; i++)
         self->inputs[i] = (tnd_tree_input_t){.node = {i, 1}, .rows = 1};
-    self->job = (tnd_tree_job_t){reduce, dtype, {0, replicas}, self->inputs, replicas};
+    self->job = (tnd_tree_job_t){reduce, dtype, {0, replicas}, self->inputs, replicas, false};
 }
 
 Test(tree, the_mean_weighs_every_replica_by_its_rows)
 {
     const float full[] = {1, 10}, half[] = {4, 40};
     const tnd_tree_input_t inputs[] = {
-        {{0, 1}, full, 2, false}, {{1, 1}, half, 1, false}, {{2, 1}, NULL, 0, false}};
-    const tnd_tree_job_t job = {TND_MEAN, TND_F32, {0, 3}, inputs, 3};
+        {{0, 1}, full, 2, false, 0}, {{1, 1}, half, 1, false, 0}, {{2, 1}, NULL, 0, false, 0}};
+    const tnd_tree_job_t job = {TND_MEAN, TND_F32, {0, 3}, inputs, 3, false};
     float mean[2];
 
     tnd_tree_root(&job, 0, 2, mean);
 
     cr_assert(mean[0] == 2 && mean[1] == 20);
     cr_assert_eq(tnd_tree_rows(&job), 3);
+}
+
+Test(tree, a_weighted_mean_weighs_by_weights_which_are_added_along_the_tree)
+{
+    const double values[] = {1, 10, -3};
+    /* 1e16 swallows 1, so another order of adding gives another sum. */
+    const tnd_tree_input_t inputs[] = {{{0, 1}, &values[0], 9, false, 1},
+                                       {{1, 1}, &values[1], 1, false, 0.5},
+                                       {{2, 1}, NULL, 0, false, 0},
+                                       {{3, 1}, &values[2], 5, false, 0.25}};
+    const tnd_tree_input_t far[] = {{{0, 1}, NULL, 1, false, 1},
+                                    {{1, 1}, NULL, 1, false, 1},
+                                    {{2, 1}, NULL, 1, false, 1e16},
+                                    {{3, 1}, NULL, 1, false, 1}};
+    const tnd_tree_job_t job = {TND_MEAN, TND_F64, {0, 4}, inputs, 4, true};
+    const tnd_tree_job_t other = {TND_MEAN, TND_F64, {0, 4}, far, 4, true};
+    double mean;
+
+    tnd_tree_root(&job, 0, 1, &mean);
+
+    cr_assert_eq(mean, (1 + 5 - 0.75) / 1.75);
+    cr_assert_eq(tnd_tree_weight(&job), 1.75);
+    cr_assert_eq(tnd_tree_weight(&other), 1e16 + 2);
 }
 
 Test(tree, a_node_is_halved_and_the_left_half_is_the_larger)
@@ -183,7 +206,7 @@ static void fill(tnd_dtype_t dtype, void *data, size_t width, uint64_t seed)
 }
 
 /*  Every reduction of every type over `replicas` leaves, of which each third has no rows. */
-static void reduce_through_owners(uint32_t replicas)
+static void reduce_through_owners(uint32_t replicas, bool weighted)
 {
     static const tnd_dtype_t dtypes[] = {TND_F32, TND_F64, TND_I32, TND_I64, TND_F16, TND_BF16};
     static double memory[MOST_REPLICAS][MOST_WIDTH], parts[MOST_REPLICAS][MOST_WIDTH];
@@ -198,7 +221,9 @@ static void reduce_through_owners(uint32_t replicas)
                 fill(dtypes[d], memory[r], MOST_WIDTH, replicas * 100 + r);
                 leaves.inputs[r].data = r % 3 == 2 ? NULL : memory[r];
                 leaves.inputs[r].rows = r % 3 == 2 ? 0 : 5 + r;
+                leaves.inputs[r].weight = r % 3 == 2 ? 0 : 0.1 / (r + 1);
             }
+            leaves.job.weighted = weighted;
             tnd_tree_root(&leaves.job, 0, MOST_WIDTH, whole);
             size_t bytes = MOST_WIDTH * tnd_dtype_size(dtypes[d]);
 
@@ -220,7 +245,8 @@ static void reduce_through_owners(uint32_t replicas)
                             tnd_tree_partial(&part, 0, 300, parts[count]);
                             tnd_tree_partial(&part, 300, MOST_WIDTH, parts[count]);
                         }
-                        inputs[count] = (tnd_tree_input_t){nodes[i], parts[count], rows, true};
+                        inputs[count] = (tnd_tree_input_t){nodes[i], parts[count], rows, true,
+                                                           tnd_tree_weight(&part)};
                     }
                     first += owned;
                 }
@@ -238,8 +264,10 @@ static void reduce_through_owners(uint32_t replicas)
 
 Test(tree, owners_and_chunks_change_no_bit)
 {
-    for (uint32_t replicas = 1; replicas <= MOST_REPLICAS; replicas++)
-        reduce_through_owners(replicas);
+    for (uint32_t replicas = 1; replicas <= MOST_REPLICAS; replicas++) {
+        reduce_through_owners(replicas, false);
+        reduce_through_owners(replicas, true);
+    }
 }
 
 Test(tree, the_sum_follows_the_tree)
@@ -286,7 +314,7 @@ Test(tree, the_nan_of_an_empty_batch_does_not_spread_but_one_with_rows_does)
         leaves_t tree;
         start(&tree, (tnd_reduce_t)reduce, TND_F32, 3);
         tree.inputs[0].data = &good;
-        tree.inputs[1] = (tnd_tree_input_t){{1, 1}, &bad, 0, false};
+        tree.inputs[1] = (tnd_tree_input_t){{1, 1}, &bad, 0, false, 0};
         tree.inputs[2].data = &good;
         float result;
         tnd_tree_root(&tree.job, 0, 1, &result);

@@ -81,10 +81,10 @@ static void compute_root(middle_t *self, const tnd_msg_t *round)
                       TND_OK,
                   "%s", error.text);
         inputs[i] =
-            (tnd_tree_input_t){{posts[i].first, posts[i].count}, values, posts[i].weight, true};
+            (tnd_tree_input_t){{posts[i].first, posts[i].count}, values, posts[i].weight, true, 0};
     }
     tnd_buffer_t *root = tnd_buffer_new(tnd_tensor_bytes(TND_F32, false, (size_t)head.count));
-    tnd_tree_job_t job = {TND_MEAN, TND_F32, {0, CREWED_REPLICAS}, inputs, count};
+    tnd_tree_job_t job = {TND_MEAN, TND_F32, {0, CREWED_REPLICAS}, inputs, count, false};
     tnd_tree_root(&job, 0, (size_t)head.count,
                   tnd_tensor_begin(root, TND_MEAN, TND_F32, false, (size_t)head.count));
     tnd_buffer_seal(root);
