@@ -521,12 +521,29 @@ static bool is_turned_away(const binder_t *self, uint64_t hash)
     return false;
 }
 
+/*  Whether the connection that a message came by is still the one that its descriptor names: that
+ * is used again as soon as it has ended, but what it brought is read later.  libzmq says the end of
+ * a connection to its socket before it closes the descriptor, and sends nothing to one that ended.
+ */
+static bool is_still_there(binder_t *binder, zmq_msg_t *id)
+{
+    void *socket = binder->line.data;
+    int events = 0;
+    size_t size = sizeof events;
+    binder->line.touched = true;
+    zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size); /* looks at what it was told */
+    if (zmq_send(socket, zmq_msg_data(id), zmq_msg_size(id), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+        return false;
+    zmq_send(socket, "", 0, ZMQ_DONTWAIT);
+    return true;
+}
+
 /*  Turns away what does not speak as it should: the connection ends, the user is told once, however
  *  much of it was read already.  Peers of the first ZMTP do not say by which descriptor they came:
  *  then all who have not said who they are have to go; those who mean well come again.
  */
-static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *from, bool answered,
-                      const char *why)
+static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, zmq_msg_t *from,
+                      bool answered, const char *why)
 {
     if (is_turned_away(binder, hash))
         return;
@@ -538,7 +555,7 @@ static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *f
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
     tnd_peers_turned_away(&self->peers, binder->port, TND_NOBODY, text);
-    if (answered)
+    if (answered || !is_still_there(binder, id))
         return; /* it goes by itself, or as one who has not said who he is */
     for (uint32_t i = 0; i < binder->visitor_count; i++) {
         visitor_t *visitor = &binder->visitors[i];
@@ -672,7 +689,7 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
             drain_watch(self, source);
             if (status == TND_REFUSED && !is_turned_away(binder, hash))
                 answer_other_version(self, binder, hash, id, error.text);
-            turn_away(self, binder, hash, &parts[0], status == TND_REFUSED, error.text);
+            turn_away(self, binder, hash, id, &parts[0], status == TND_REFUSED, error.text);
         }
         return false;
     }
