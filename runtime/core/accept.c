@@ -255,6 +255,14 @@ const char *tnd_accept_relay(const tnd_census_t *census, uint32_t self, uint32_t
     return NULL;
 }
 
+const char *tnd_accept_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg)
+{
+    if (msg->kind != TND_MSG_PART && msg->kind != TND_MSG_LAST)
+        return NULL;
+    return !is_place(bounds, msg->part.position) || msg->part.epoch > bounds->epochs ? out_of_range
+                                                                                     : NULL;
+}
+
 /* --- an actor ----------------------------------------------------------------------------------
  */
 

@@ -57,6 +57,10 @@ typedef struct {
 const char *tnd_accept_relay(const tnd_census_t *census, uint32_t self, uint32_t host,
                              const tnd_msg_t *msg);
 
+/*  Whether what an actor reports to the leader lies within its stream: PART and LAST.  NULL: yes.
+ */
+const char *tnd_accept_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg);
+
 typedef struct {
     tnd_census_t census;
     tnd_bounds_t bounds;

@@ -21,8 +21,14 @@ typedef struct {
 
 typedef struct {
     uint32_t rows, total, padded;
+    uint32_t pieces; /* slices so far: at most one a join */
     bool seen;
 } share_t;
+
+/*  Which rows of its replica a slice has. */
+typedef struct {
+    uint32_t first, rows;
+} piece_t;
 
 typedef struct {
     tnd_actor_id_t id;
@@ -57,6 +63,7 @@ struct tnd_feed_core {
     uint32_t handed_first, handed_count, handed_room;
     step_t *steps;   /* by step % ring */
     share_t *shares; /* by (step % ring) x replica */
+    piece_t *pieces; /* likewise, x join */
     join_t *joins;
     commit_t *commits; /* by step % (2 * unbooked_max) */
     handed_t *handed;
@@ -90,6 +97,11 @@ static step_t *step_at(const tnd_feed_core_t *self, uint64_t step)
 static share_t *shares_at(const tnd_feed_core_t *self, uint64_t step)
 {
     return &self->shares[step % self->ring * self->config.replicas];
+}
+
+static piece_t *pieces_of(const tnd_feed_core_t *self, const share_t *share)
+{
+    return &self->pieces[(size_t)(share - self->shares) * self->config.join_count];
 }
 
 static uint32_t slot_of(const tnd_feed_core_t *self, uint64_t step)
@@ -157,22 +169,22 @@ static tnd_status_t check_frame(const tnd_feed_core_t *self, const tnd_msg_t *ms
     if (slice->replica < config->first_replica ||
         slice->replica - config->first_replica >= config->replicas)
         return tnd_fail(error,
-                        "actor %u sent rows of replica %u, step %llu, to feeder %u, which carries "
-                        "replicas %u to %u: compare the placements of both hosts",
-                        msg->from, slice->replica, step, config->self, config->first_replica,
+                        "rows of replica %u, step %llu, came to a feeder of replicas %u to %u: "
+                        "compare the placements of both hosts",
+                        slice->replica, step, config->first_replica,
                         config->first_replica + config->replicas - 1);
     if (slice->step >= window_of(self))
         return tnd_fail(error,
-                        "actor %u sent step %llu to feeder %u, which has slots for steps below "
-                        "%llu: it does not keep to its credit",
-                        msg->from, step, config->self, (unsigned long long)window_of(self));
+                        "rows of step %llu came, where slots are for steps below %llu: who sent "
+                        "them does not keep to its credit",
+                        step, (unsigned long long)window_of(self));
     if ((uint64_t)slice->offset + slice->rows > slice->total || slice->total > slice->step_rows ||
         (slice->rows == 0) != (slice->total == 0))
         return tnd_fail(error,
-                        "actor %u sent rows %u + %u of %u (%u in the whole step) for replica %u, "
-                        "step %llu: they do not fit",
-                        msg->from, slice->offset, slice->rows, slice->total, slice->step_rows,
-                        slice->replica, step);
+                        "rows %u + %u of %u (%u in the whole step) came for replica %u, step %llu: "
+                        "they do not fit",
+                        slice->offset, slice->rows, slice->total, slice->step_rows, slice->replica,
+                        step);
     return TND_OK;
 }
 
@@ -191,19 +203,30 @@ static tnd_status_t check_step(const tnd_feed_core_t *self, const tnd_msg_t *msg
         step->note.last_of_epoch != slice->last_of_epoch ||
         step->note.last_of_run != slice->last_of_run)
         return tnd_fail(error,
-                        "actor %u says that step %llu is step %llu of epoch %u with %u rows, "
+                        "a slice says that step %llu is step %llu of epoch %u with %u rows, one of "
                         "another lane says step %llu of epoch %u with %u rows",
-                        msg->from, (unsigned long long)slice->step,
-                        (unsigned long long)slice->step_of_epoch, slice->epoch, slice->step_rows,
+                        (unsigned long long)slice->step, (unsigned long long)slice->step_of_epoch,
+                        slice->epoch, slice->step_rows,
                         (unsigned long long)step->note.step_of_epoch, step->note.epoch,
                         step->note.step_rows);
     if (share->seen && (share->total != slice->total || share->padded != slice->padded ||
                         share->total - share->rows < slice->rows || slice->rows == 0))
         return tnd_fail(error,
-                        "actor %u sent %u of %u rows for replica %u, step %llu, which has %u of %u "
-                        "already",
-                        msg->from, slice->rows, slice->total, slice->replica,
-                        (unsigned long long)slice->step, share->rows, share->total);
+                        "%u of %u rows came for replica %u, step %llu, which has %u of %u already",
+                        slice->rows, slice->total, slice->replica, (unsigned long long)slice->step,
+                        share->rows, share->total);
+    const piece_t *pieces = pieces_of(self, share);
+    for (uint32_t i = 0; i < share->pieces; i++)
+        if (slice->offset < pieces[i].first + pieces[i].rows &&
+            pieces[i].first < slice->offset + slice->rows)
+            return tnd_fail(error,
+                            "rows %u + %u came for replica %u, step %llu, which has rows %u + %u "
+                            "already: two lanes sent the same rows",
+                            slice->offset, slice->rows, slice->replica,
+                            (unsigned long long)slice->step, pieces[i].first, pieces[i].rows);
+    if (share->pieces == self->config.join_count)
+        return tnd_fail(error, "replica %u got more slices for step %llu than there are lanes",
+                        slice->replica, (unsigned long long)slice->step);
     return TND_OK;
 }
 
@@ -212,6 +235,7 @@ size_t tnd_feed_bytes(const tnd_feed_config_t *config)
     size_t ring = ring_of(config);
     return aligned(sizeof(tnd_feed_core_t)) + aligned(ring * sizeof(step_t)) +
            aligned(ring * config->replicas * sizeof(share_t)) +
+           aligned(ring * config->replicas * config->join_count * sizeof(piece_t)) +
            aligned(config->join_count * sizeof(join_t)) +
            aligned(2 * (size_t)config->unbooked_max * sizeof(commit_t)) +
            aligned(handed_of(config) * sizeof(handed_t));
@@ -230,6 +254,8 @@ tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
     at += aligned(self->ring * sizeof *self->steps);
     self->shares = (share_t *)at;
     at += aligned((size_t)self->ring * config->replicas * sizeof *self->shares);
+    self->pieces = (piece_t *)at;
+    at += aligned((size_t)self->ring * config->replicas * config->join_count * sizeof(piece_t));
     self->joins = (join_t *)at;
     at += aligned(config->join_count * sizeof *self->joins);
     self->commits = (commit_t *)at;
@@ -291,6 +317,7 @@ tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_err
     share->total = slice->total;
     share->padded = slice->padded;
     share->rows += slice->rows;
+    pieces_of(self, share)[share->pieces++] = (piece_t){slice->offset, slice->rows};
     if (share->rows == share->total && ++step->whole == self->config.replicas) {
         step->state = STEP_HELD;
         while (self->held < self->started + self->ring &&

@@ -316,13 +316,52 @@ static bool same_ledger(const tnd_ledger_t *a, const tnd_ledger_t *b)
            a->dropped == b->dropped && a->padded == b->padded;
 }
 
+static const char *name_of(const tnd_session_core_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].id == id)
+            return self->config.members[i].name;
+    return "a stranger";
+}
+
+/*  Positions, ranks and epochs never go back from one cursor to the next. */
+static bool goes_back(tnd_session_core_t *self, const tnd_msg_t *msg)
+{
+    uint64_t step = msg->part.step;
+    uint32_t lane = msg->part.lane;
+    tnd_position_t before = self->cursor.part[lane];
+    uint64_t rank = self->cursor.rank;
+    if (step < self->cursor.step)
+        return false;
+    if (step > self->cursor.step) {
+        const entry_t *entry = entry_of(self, step - 1);
+        if (entry->step == step - 1 && (entry->have[lane / 64] >> (lane % 64) & 1)) {
+            size_t place = (step - 1) % self->config.steps_open_max;
+            before = self->positions[place * self->config.lanes + lane];
+            rank = entry->rank;
+        }
+    }
+    if (tnd_position_compare(msg->part.position, before) >= 0 && msg->part.rank >= rank &&
+        msg->part.epoch >= self->cursor.epoch && msg->part.step_of_epoch <= step + 1)
+        return false;
+    self->state = TND_SESSION_FAILED;
+    (void)tnd_fail(&self->why,
+                   "%s says that after step %llu its lane %u stands at position %llu of epoch %u "
+                   "behind %llu rows, which lies before where it stood" TND_KEPT,
+                   name_of(self, msg->from), (unsigned long long)step, lane,
+                   (unsigned long long)msg->part.position.index, msg->part.position.epoch,
+                   (unsigned long long)msg->part.rank, kept(self));
+    return true;
+}
+
 static void differs(tnd_session_core_t *self, const tnd_msg_t *msg, const char *what)
 {
     self->state = TND_SESSION_FAILED;
     (void)tnd_fail(&self->why,
-                   "lane %u reported %s of step %llu: its rows are not the same each time they are "
-                   "made" TND_KEPT,
-                   msg->part.lane, what, (unsigned long long)msg->part.step, kept(self));
+                   "lane %u (%s) reported %s of step %llu: its rows are not the same each time "
+                   "they are made" TND_KEPT,
+                   msg->part.lane, name_of(self, msg->from), what,
+                   (unsigned long long)msg->part.step, kept(self));
 }
 
 /*  Takes what one lane says of one cursor; `place` is that cursor's. */
@@ -364,7 +403,7 @@ static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
     uint64_t step = msg->part.step;
     if (!is_of_now(self, msg) || (step < self->cursor.step && entry_of(self, step)->step != step))
         return;
-    if (step >= self->cursor.step && beyond(self, step))
+    if ((step >= self->cursor.step && beyond(self, step)) || goes_back(self, msg))
         return;
     enter(self, open_entry(self, step), step % self->config.steps_open_max, msg);
     while (self->assembled - self->cursor.step < self->config.steps_open_max &&
@@ -390,9 +429,9 @@ static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
         self->state = TND_SESSION_FAILED;
         (void)tnd_fail(
             &self->why,
-            "lane %u says that the stream ends before step %llu, but it was known to go "
+            "lane %u (%s) says that the stream ends before step %llu, but it was known to go "
             "to step %llu" TND_KEPT,
-            msg->part.lane, (unsigned long long)step,
+            msg->part.lane, name_of(self, msg->from), (unsigned long long)step,
             (unsigned long long)(self->last != TND_UNKNOWN ? self->last : self->cursor.step),
             kept(self));
         return;

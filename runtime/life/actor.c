@@ -459,6 +459,22 @@ static tnd_status_t check_confirmed(const tnd_actor_t *self, tnd_error_t *error)
                     tnd_actor_name(self), self->plan->instances[peer].name);
 }
 
+/*  Rows that the kind cannot use: it says why, here is added who sent them. */
+static tnd_status_t hand_over(tnd_actor_t *self, tnd_arrival_t *arrival, tnd_error_t *error)
+{
+    bool brings_rows = arrival->kind == TND_ARRIVAL_MESSAGE &&
+                       (arrival->msg.kind == TND_MSG_BLOCK || arrival->msg.kind == TND_MSG_SLICE);
+    tnd_actor_id_t peer = arrival->peer;
+    tnd_status_t status = self->config.kind->arrive(self->state, self, arrival, error);
+    if (status == TND_OK || !brings_rows || peer >= self->plan->instance_count)
+        return status;
+    size_t used = strlen(error->text);
+    const tnd_instance_t *from = &self->plan->instances[peer];
+    snprintf(error->text + used, sizeof error->text - used, " (sent by %s on host %s)", from->name,
+             self->plan->hosts[from->host].name);
+    return status;
+}
+
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
 {
     uint64_t now = tnd_clock_now();
@@ -488,7 +504,7 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
             TND_TRY(expel(self, &arrival, wrong, error));
             continue;
         }
-        TND_TRY(self->config.kind->arrive(self->state, self, &arrival, error));
+        TND_TRY(hand_over(self, &arrival, error));
     }
     return TND_OK;
 }

@@ -580,6 +580,21 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
     }
 }
 
+static void take_word(const tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
+{
+    const tnd_bounds_t bounds = tnd_census_bounds(self->plan, &chain->facts);
+    const char *wrong = tnd_accept_report(&bounds, msg);
+    if (wrong == NULL) {
+        tnd_session_message(chain->session, msg, now);
+        return;
+    }
+    const tnd_instance_t *from = &self->plan->instances[msg->from];
+    char why[256];
+    snprintf(why, sizeof why, "what %s on host %s says of step %" PRIu64 " cannot be: %s",
+             from->name, self->plan->hosts[from->host].name, msg->part.step, wrong);
+    tnd_session_fail(chain->session, why);
+}
+
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     bool from_host = msg->from >= tnd_host_id(0) && msg->from < tnd_host_id(self->plan->host_count);
@@ -600,7 +615,7 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         } else if (self->plan->instances[msg->from].chain == self->chain && !self->ended) {
             if (msg->kind == TND_MSG_COMMIT)
                 take_report(self, chain, msg);
-            tnd_session_message(chain->session, msg, now);
+            take_word(self, chain, msg, now);
         }
     }
     tnd_buffer_drop(&payload);

@@ -322,6 +322,8 @@ Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
         {11, FIRST, 2, 2, 4, 15, "another lane"},
         {11, FIRST, 2, 2, 5, 16, "already"},
         {11, FIRST, 1, 3, 4, 16, "already"},
+        {11, FIRST, 1, 2, 4, 16, "two lanes sent the same rows"},
+        {11, FIRST, 0, 2, 4, 16, "two lanes sent the same rows"},
     };
     tnd_feed_core_t *self = make();
     tnd_msg_t msg = slice(11, FIRST, 0);

@@ -265,7 +265,27 @@ Test(session, other_rows_after_a_rewind_end_the_run)
     tnd_msg_t other = part(self, 0, 1);
     other.part.position.index++;
     tnd_session_message(self, &other, 20 * ms);
-    fails_with(self, 20 * ms, "lane 1 reported other rows than before the last rewind of step 0");
+    fails_with(self, 20 * ms,
+               "lane 1 (batch.1) reported other rows than before the last rewind of step 0");
+}
+
+Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
+{
+    for (int what = 0; what < 4; what++) {
+        tnd_session_core_t *self = running();
+        take_part(self, 0, 1);
+        tnd_msg_t back = part(self, 1, 1);
+        if (what == 0)
+            back.part.position.index = 0;
+        else if (what == 1)
+            back.part.rank = 1;
+        else if (what == 2)
+            back.part.step_of_epoch = 3;
+        else
+            back.part.position = (tnd_position_t){0};
+        tnd_session_message(self, &back, 0);
+        fails_with(self, 0, "batch.1 says that after step 1 its lane 1 stands at");
+    }
 }
 
 Test(session, an_account_that_does_not_balance_ends_the_run)
