@@ -76,6 +76,17 @@ static const tnd_statistics_t *page_of(const char *thread)
     return length > 0 ? best : NULL;
 }
 
+/*  What a device thread of that actor is at; NULL: it is another thread. */
+static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const char *thread)
+{
+    const char *space = strchr(thread, ' ');
+    uint64_t count = atomic_load(&page->device_count);
+    for (uint64_t d = 0; space != NULL && d < count && d < TND_PAGE_DEVICES; d++)
+        if (strncmp(page->devices[d].name, space + 1, strlen(space + 1)) == 0)
+            return &page->devices[d];
+    return NULL;
+}
+
 static void last_words(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -91,7 +102,12 @@ static void last_words(int number, siginfo_t *info, void *context)
         put(&line, " `");
         put(&line, page->actor);
         put(&line, "` at step ");
-        put_number(&line, atomic_load_explicit(&page->step, memory_order_relaxed));
+        const tnd_device_page_t *device = device_of(page, thread);
+        put_number(&line, atomic_load(device != NULL ? &device->step : &page->step));
+        if (device != NULL) {
+            put(&line, ", replica ");
+            put_number(&line, atomic_load(&device->state) >> 8);
+        }
     }
     put(&line, " (thread ");
     put(&line, thread);

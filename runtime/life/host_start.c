@@ -79,6 +79,8 @@ tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_erro
 void tnd_host_make_actors(tnd_host_t *self)
 {
     const tnd_observer_t *observer = self->config.observer;
+    if (tnd_host_leads(self))
+        tnd_leader_streams(self->leader, self->streams);
     for (uint32_t c = 0; tnd_host_leads(self) && c < self->plan->chain_count; c++)
         if (observer != NULL && observer->stream != NULL)
             observer->stream(observer->context, &self->streams[c]);

@@ -31,6 +31,7 @@ typedef struct {
     uint32_t shown_missing;
     bool facts_known, model_known, over;
     tnd_stream_t facts;
+    tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
     uint32_t facts_host; /* who said them first */
     uint64_t rank;       /* rows booked so far */
     report_t *reports;   /* ring by step */
@@ -580,10 +581,15 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
     }
 }
 
+void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
+{
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        self->chains[c].bounds = tnd_census_bounds(self->plan, &streams[c]);
+}
+
 static void take_word(const tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
 {
-    const tnd_bounds_t bounds = tnd_census_bounds(self->plan, &chain->facts);
-    const char *wrong = tnd_accept_report(&bounds, msg);
+    const char *wrong = chain->bounds.epochs == 0 ? NULL : tnd_accept_report(&chain->bounds, msg);
     if (wrong == NULL) {
         tnd_session_message(chain->session, msg, now);
         return;

@@ -33,6 +33,8 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
  *  and must hear how it ended, unless it was given up.
  */
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
+/*  The streams are known: what is reported is held against them.  By chain; kept by the caller. */
+void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);
 /*  A message to the leader; takes its payload. */
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_drain(tnd_leader_t *self, uint64_t now);

@@ -173,7 +173,7 @@ def test_a_step_that_fails_ends_the_run_with_its_text(folder):
 def test_a_step_that_crashes_is_named(folder):
     code, _, err = run("run", graph(folder, step=", crash_at: 2"), env=PLUGINS)
     same(code, -signal.SIGSEGV)
-    holds(err, "SIGSEGV", "feeder `feed`", "step")
+    holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
 
 
 def test_a_plugin_that_is_not_there_is_named(folder):
@@ -326,7 +326,7 @@ def test_up_drains_all_hosts(folder):
     started.process.send_signal(signal.SIGINT)
     same(started.end(), 130, started.text)
     holds(started.text, "a | drained: ")
-    same(started.text.count("draining"), 1, started.text)
+    same(started.text.count("once more to leave"), 1, started.text)
 
 
 def test_up_refuses_what_is_elsewhere(folder):
