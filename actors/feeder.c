@@ -289,6 +289,10 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
         TND_TRY(open_plugin(feeder, tnd_actor_plan(self), error));
+    if (tnd_actor_save(self) != NULL && feeder->models != NULL &&
+        !tnd_models_can_save(feeder->models))
+        return tnd_fail(error, "%s: step plugin %s has no `save`: it cannot write %s", feeder->name,
+                        feeder->options->step->plugin, tnd_actor_save(self));
     TND_TRY(make_crew(feeder, self, error));
     if (feeder->models != NULL) {
         TND_TRY(tnd_crew_call(feeder->crew, tnd_models_open_task(feeder->models), error));
@@ -606,7 +610,7 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     if (feeder->own->replica_first == 0) {
         char digest[TND_DIGEST_TEXT_SIZE] = "-";
         if (feeder->models != NULL && feeder->options->after == NULL)
-            TND_TRY(tnd_models_digest(feeder->models, digest, error));
+            TND_TRY(tnd_models_save(feeder->models, tnd_actor_save(self), digest, error));
         tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
         msg.note.number = feeder->own->chain;
         msg.note.payload = tnd_note_of("%s", digest);

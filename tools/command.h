@@ -34,9 +34,9 @@ typedef struct {
     size_t file_count;
     const tnd_setting_t *settings;
     size_t setting_count;
-    const char *host, *data, *report, *metrics, *at, *npz; /* NULL: not given */
-    uint64_t steps;                                        /* UINT64_MAX: not given */
-    bool quiet, json, replicas;
+    const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
+    uint64_t steps; /* UINT64_MAX: not given */
+    bool quiet, json, replicas, log_json;
 } tnd_request_t;
 
 typedef struct {

@@ -6,6 +6,7 @@
 
 #include "runtime/life/session.h"
 #include "tools/load.h"
+#include "tools/log.h"
 #include "tools/look.h"
 #include "tools/npz.h"
 #include "tools/show.h"
@@ -15,11 +16,23 @@ typedef struct {
     tnd_look_t look;
     tnd_stream_t stream; /* known once the session's actors run */
     tnd_session_t *session;
+    tnd_log_t log;
 } head_t;
 
 static void observe_stream(void *context, const tnd_stream_t *stream)
 {
     ((head_t *)context)->stream = *stream;
+}
+
+static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                        const char *text)
+{
+    tnd_log_take(&((head_t *)context)->log, level, host, actor, text);
+}
+
+static void complain(head_t *head, const char *text)
+{
+    tnd_log_complain(&head->log, "local", "head", "%s", text);
 }
 
 /*  Whoever reads us has stopped. */
@@ -65,7 +78,7 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     if (writes && *failed_p)
         tnd_npz_abandon(&npz);
     else if (writes && tnd_npz_end(&npz, &error) != TND_OK) {
-        tnd_complain("head", "%s", error.text);
+        complain(head, error.text);
         code = TND_EXIT_FAILED;
     }
     tnd_capture_fini(&capture);
@@ -74,11 +87,14 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 
 static int look(head_t *head)
 {
-    tnd_observer_t observer = {.context = head, .stream = observe_stream};
+    tnd_observer_t observer = {.context = head,
+                               .stream = observe_stream,
+                               .log = observe_log,
+                               .log_level = head->log.level};
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN, .observer = &observer};
     tnd_error_t error;
     if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
-        tnd_complain("head", "%s", error.text);
+        complain(head, error.text);
         return TND_EXIT_FAILED;
     }
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_LOOK_FEEDER);
@@ -91,15 +107,18 @@ static int look(head_t *head)
         if (unusable)
             code = TND_EXIT_TOPOLOGY;
         if (!unusable || !tnd_load_tell(head->session))
-            tnd_complain("head", "%s", tnd_session_error(head->session));
+            complain(head, tnd_session_error(head->session));
     }
     (void)tnd_session_destroy(&head->session);
+    tnd_log_end(&head->log);
     return code;
 }
 
 static int head_graph(const tnd_request_t *request)
 {
     head_t head = {.request = request};
+    if (!tnd_log_init(&head.log, "head", request))
+        return TND_EXIT_USAGE;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_error_t error;
     tnd_graph_t *graph = tnd_load_graph(request, NULL, true);
@@ -121,7 +140,7 @@ const tnd_command_t tnd_command_head = {
     .operands = "FILE...",
     .summary = "shows what a pipeline would feed, without any model",
     .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--set",
-                                       "--data", NULL},
+                                       "--data", "--log-level", "--log-json", NULL},
     .details =
         "Runs the graph up to its batcher, in this process whatever overlays say, and shows the\n"
         "first steps (1 unless --steps says more): type, shape, range and first rows of each\n"

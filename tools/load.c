@@ -1,6 +1,8 @@
 /*  tools/load.c - the graph that a command line names. */
 #include "tools/load.h"
 
+#include "actors/feeder.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,15 @@ bool tnd_load_tell(const tnd_session_t *session)
     const tnd_diagnostics_t *diagnostics = tnd_session_diagnostics(session);
     tnd_diagnostics_print(diagnostics, stderr);
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0;
+}
+
+bool tnd_load_steps(const tnd_plan_t *plan, uint32_t chain)
+{
+    const tnd_chain_plan_t *is = &plan->chains[chain];
+    if (is->feeder == NULL)
+        return false;
+    const tnd_feeder_options_t *options = plan->instances[is->carriers[0].instance].options;
+    return options->step != NULL;
 }
 
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p)

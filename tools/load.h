@@ -22,6 +22,9 @@ bool tnd_load_check(tnd_graph_t *graph);
  */
 bool tnd_load_tell(const tnd_session_t *session);
 
+/*  Whether the feeder of a chain runs a step; without one it feeds and discards. */
+bool tnd_load_steps(const tnd_plan_t *plan, uint32_t chain);
+
 /*  The index of the host called `name`, NULL: the only one.  False after saying what is wrong. */
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p);
 

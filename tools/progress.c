@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/life/clock.h"
+#include "tools/load.h"
 #include "tools/terminal.h"
 
 static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
@@ -230,12 +231,17 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         return;
     }
     double seconds = tnd_tally_seconds(first);
-    char rows[32], rate[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
-    printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s)\n",
+    char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
+    /* Where nothing is computed, how fast the data comes is what one wants to know. */
+    if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0)
+        snprintf(bytes, sizeof bytes, ", %.1f MB/s",
+                 (double)first->ledger.fed * (double)tnd_schema_row_bytes(&first->stream.fed) /
+                     seconds * 1e-6);
+    printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
            drained ? "drained" : "done", grouped((double)first->steps, steps),
            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
            first->epochs == 1 ? "" : "s", seconds,
-           grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate));
+           grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate), bytes);
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
         printf("rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
                " dropped\n",

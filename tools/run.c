@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/life/session.h"
 #include "tools/claim.h"
 #include "tools/crash.h"
 #include "tools/load.h"
+#include "tools/log.h"
 #include "tools/memory.h"
 #include "tools/metrics.h"
 #include "tools/progress.h"
@@ -21,6 +23,7 @@ typedef struct {
     const tnd_plan_t *plan;
     uint32_t host;
     tnd_tally_t tally;
+    tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_report_t report;
     tnd_progress_t progress;
@@ -71,14 +74,20 @@ static void observe_statistics(void *context, const char *host, const char *acto
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
                         const char *text)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    (void)context;
-    if (level >= TND_LOG_WARNING)
-        fprintf(stderr, "%s %s %s %s\n", host, actor, names[level], text);
+    tnd_log_take(&((run_t *)context)->log, level, host, actor, text);
 }
 
 /* --- signals -----------------------------------------------------------------------------------
  */
+
+/*  What was asked for is answered, whatever level is shown. */
+static void say_signal(run_t *run, const char *text)
+{
+    if (run->log.json)
+        tnd_log_take(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
+    else
+        tnd_complain("run", "%s", text);
+}
 
 static void on_signal(void *context, int number, unsigned count)
 {
@@ -93,10 +102,10 @@ static void on_signal(void *context, int number, unsigned count)
     }
     tnd_progress_clear(&run->progress);
     if (count == 1) {
-        fputs("tundish run: draining; once more to leave at once\n", stderr);
+        say_signal(run, "draining; once more to leave at once");
         tnd_session_drain(run->session);
     } else {
-        fputs("tundish run: leaving\n", stderr);
+        say_signal(run, "leaving");
         tnd_session_stop(run->session);
     }
     pthread_mutex_unlock(&run->lock);
@@ -105,6 +114,7 @@ static void on_signal(void *context, int number, unsigned count)
 static void on_tick(void *context)
 {
     tnd_progress_tick(&((run_t *)context)->progress);
+    tnd_log_tick(&((run_t *)context)->log);
 }
 
 /* --- the run -----------------------------------------------------------------------------------
@@ -129,18 +139,23 @@ static int code_of(tnd_outcome_t outcome)
     return TND_EXIT_FAILED;
 }
 
+static void complain(run_t *run, const char *text)
+{
+    tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", text);
+}
+
 /*  Closes what the run wrote; a file that could not be written is a failure of its own. */
 static int close_files(run_t *run, tnd_outcome_t outcome, int code)
 {
     tnd_error_t error;
     if (tnd_metrics_close(&run->metrics, &error) != TND_OK) {
-        tnd_complain("run", "%s", error.text);
+        complain(run, error.text);
         code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
     }
     if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
         tnd_report_abandon(&run->report);
     } else if (tnd_report_close(&run->report, &run->tally, &error) != TND_OK) {
-        tnd_complain("run", "%s", error.text);
+        complain(run, error.text);
         code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
     }
     return code;
@@ -157,10 +172,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .model = observe_model,
         .statistics = observe_statistics,
         .log = observe_log,
+        .log_level = run->log.level,
     };
     tnd_session_wishes_t wishes = {
         .host = run->plan->hosts[run->host].name,
         .steps_max = run->request->steps,
+        .save = run->request->save,
         .observer = &observer,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
@@ -189,9 +206,10 @@ static int perform(run_t *run, tnd_graph_t *graph)
     (void)tnd_session_destroy(&run->session);
     tnd_signals_end(&signals);
     tnd_crash_disarm();
+    tnd_log_end(&run->log);
     tnd_progress_clear(&run->progress);
     if (code != TND_EXIT_OK && why[0] != '\0' && !told)
-        tnd_complain("run", "%s", why);
+        complain(run, why);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
     code = close_files(run, outcome, code);
@@ -218,6 +236,30 @@ static bool fits(const run_t *run)
     return fit;
 }
 
+/*  Whether the model that --save wants can be written, as far as that is known before the start. */
+static int check_save(const run_t *run)
+{
+    const char *path = run->request->save;
+    const tnd_chain_plan_t *first = &run->plan->chains[0];
+    tnd_output_t output;
+    tnd_error_t error;
+    struct stat is;
+    if (path == NULL)
+        return TND_EXIT_OK;
+    if (first->feeder == NULL || !tnd_load_steps(run->plan, 0))
+        return tnd_usage_error("run", "--save: no step of this graph makes a model");
+    uint32_t host = run->plan->instances[first->carriers[0].instance].host;
+    if (host != run->host)
+        return tnd_usage_error("run", "--save is for host '%s': it carries the first replica",
+                               run->plan->hosts[host].name);
+    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
+        return tnd_usage_error("run", "%s: cannot be written: it is no plain file", path);
+    if (tnd_output_open(&output, path, &error) != TND_OK)
+        return tnd_usage_error("run", "%s", error.text);
+    tnd_output_abandon(&output);
+    return TND_EXIT_OK;
+}
+
 /*  What can be said about the command line once the hosts are known. */
 static int prepare(run_t *run)
 {
@@ -238,6 +280,9 @@ static int prepare(run_t *run)
     }
     if (!fits(run))
         return TND_EXIT_TOPOLOGY;
+    int code = check_save(run);
+    if (code != TND_EXIT_OK)
+        return code;
     if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
         return tnd_usage_error("run", "%s", error.text);
     if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {
@@ -250,6 +295,8 @@ static int prepare(run_t *run)
 static int run_graph(const tnd_request_t *request)
 {
     run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!tnd_log_init(&run.log, "run", request))
+        return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
@@ -269,8 +316,9 @@ const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host's part of it",
-    .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
-                                       "--metrics", "--quiet", "--json", NULL},
+    .arguments =
+        (const char *const[]){"--host", "--set", "--data", "--steps", "--report", "--metrics",
+                              "--save", "--quiet", "--json", "--log-level", "--log-json", NULL},
     .details =
         "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
         "each of them is a process of its own, given by --host; the first one leads, shows the\n"
@@ -279,10 +327,21 @@ const tnd_command_t tnd_command_run = {
         "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
         "written.  Once more leaves at once.\n"
         "\n"
+        "--save FILE keeps the model of the first chain as its step's `save` writes it, when the "
+        "run\n"
+        "is done or drained; all replicas have the same one.  It takes its place whole, on the "
+        "host\n"
+        "that carries the first replica; its hash is the model digest.\n"
+        "\n"
+        "A feeder without `step:` feeds and discards: that is how fast the pipeline is.\n"
+        "\n"
+        "Records go to stderr, one a line (HOST ACTOR LEVEL TEXT), those of other hosts too from\n"
+        "warnings on; what is said again at once is counted.\n"
+        "\n"
         "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
     .codes = "  0    done\n"
              "  1    the run failed: data, a step, a port in use\n"
-             "  2    usage; a report or metrics file that cannot be written\n"
+             "  2    usage; a file to write that cannot be\n"
              "  75   another host refused, did not come or was lost\n"
              "  78   the topology is wrong, or a file cannot be used when it is opened\n"
              "  130  drained, or left\n",

@@ -16,6 +16,7 @@
 #include "runtime/life/stock.h"
 #include "tools/chorus.h"
 #include "tools/load.h"
+#include "tools/log.h"
 #include "tools/machine.h"
 #include "tools/terminal.h"
 
@@ -59,6 +60,8 @@ typedef struct {
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
     tnd_chorus_t chorus;
+    tnd_log_t log;
+    const char *saver; /* the host that carries the first replica */
 } up_t;
 
 /* --- output ------------------------------------------------------------------------------------
@@ -67,6 +70,13 @@ typedef struct {
 static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
     static const int colours[] = {36, 33, 35, 32, 34, 31};
+    /* Records say themselves of which host they are. */
+    if (up->log.json && to == stderr) {
+        fwrite(text, 1, size, to);
+        fputc('\n', to);
+        fflush(to);
+        return;
+    }
     if (up->terminal.colour)
         fprintf(to, "\033[%dm", colours[index % (sizeof colours / sizeof colours[0])]);
     fprintf(to, "%-*s |", (int)up->width, up->children[index].name);
@@ -133,8 +143,8 @@ static const char *meaning_of(int code)
 static void tell_failed(up_t *up, const child_t *child)
 {
     if (!up->told)
-        tnd_complain("up", "host %s ended with %d: %s", child->name, child->failed,
-                     meaning_of(child->failed));
+        tnd_log_complain(&up->log, child->name, "up", "host %s ended with %d: %s", child->name,
+                         child->failed, meaning_of(child->failed));
     up->told = true;
 }
 
@@ -184,9 +194,9 @@ static void take_output(up_t *up, uint32_t index, pipe_t *from)
 
 /*  The command line of one host's child, as a list ended by NULL. */
 static char **words_of(const tnd_request_t *request, const char *program, const char *host,
-                       bool leads)
+                       bool leads, bool saves)
 {
-    size_t room = request->file_count + 2 * request->setting_count + 16, used = 0;
+    size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
     char **words = calloc(room, sizeof *words);
     if (words == NULL)
         abort();
@@ -195,6 +205,8 @@ static char **words_of(const tnd_request_t *request, const char *program, const 
         {"--data", request->data},
         {"--report", leads ? request->report : NULL},
         {"--metrics", leads ? request->metrics : NULL},
+        {"--log-level", request->log_level},
+        {"--save", saves ? request->save : NULL},
     };
     words[used++] = strdup(program);
     words[used++] = strdup("run");
@@ -208,6 +220,8 @@ static char **words_of(const tnd_request_t *request, const char *program, const 
     if (request->steps != UINT64_MAX &&
         asprintf(&words[used++], "--steps=%" PRIu64, request->steps) < 0)
         abort();
+    if (request->log_json)
+        words[used++] = strdup("--log-json");
     if (request->quiet)
         words[used++] = strdup("--quiet");
     words[used++] = strdup("--");
@@ -244,10 +258,10 @@ static bool start(up_t *up, uint32_t index, bool leads, const sigset_t *mask)
     child_t *child = &up->children[index];
     int out[2], err[2];
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
-        tnd_complain("up", "cannot make a pipe: %s", strerror(errno));
+        tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
         return false;
     }
-    char **words = words_of(up->request, "tundish", child->name, leads);
+    char **words = words_of(up->request, "tundish", child->name, leads, child->name == up->saver);
     pid_t parent = getpid();
     child->pid = fork();
     if (child->pid == 0)
@@ -262,7 +276,8 @@ static bool start(up_t *up, uint32_t index, bool leads, const sigset_t *mask)
         return true;
     }
     child->pid = 0;
-    tnd_complain("up", "cannot start host %s: %s", child->name, strerror(errno));
+    tnd_log_complain(&up->log, child->name, "up", "cannot start host %s: %s", child->name,
+                     strerror(errno));
     return false;
 }
 
@@ -293,8 +308,8 @@ static void take_ended(up_t *up, child_t *child, int status)
     bool first = up->code == TND_EXIT_OK;
     if (WIFSIGNALED(status)) {
         up->told = true;
-        tnd_complain("up", "host %s was killed by signal %d (%s)", child->name, WTERMSIG(status),
-                     strsignal(WTERMSIG(status)));
+        tnd_log_complain(&up->log, child->name, "up", "host %s was killed by signal %d (%s)",
+                         child->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else if (!asked && code != TND_EXIT_DRAINED)
         child->failed = code;
     conclude(up, child);
@@ -321,9 +336,8 @@ static void take_signal(up_t *up, int files)
             continue;
         }
         up->signals++;
-        fputs(up->signals == 1 ? "tundish up: draining; once more to leave at once\n"
-                               : "tundish up: leaving\n",
-              stderr);
+        tnd_log_complain(&up->log, "", "up", "%s",
+                         up->signals == 1 ? "draining; once more to leave at once" : "leaving");
         if (up->pressed < up->signals)
             press(up);
         up->press_ns = up->signals == 1 ? 0 : up->press_ns;
@@ -414,19 +428,29 @@ static bool look(const tnd_graph_t *graph)
 
 static int up_graph(const tnd_request_t *request)
 {
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     up_t up = {.request = request, .terminal = tnd_terminal_look()};
+    if (!tnd_log_init(&up.log, "up", request))
+        return TND_EXIT_USAGE;
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && look(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         up.leader = plan->hosts[0].name;
+        const tnd_chain_plan_t *first = &plan->chains[0];
+        bool local = true;
+        if (first->feeder != NULL) {
+            uint32_t host = plan->instances[first->carriers[0].instance].host;
+            up.saver = plan->hosts[host].name;
+            local = tnd_machine_has(plan->hosts[host].address);
+        }
         up.children = calloc(plan->host_count, sizeof *up.children);
         if (up.children == NULL)
             abort();
         for (uint32_t h = 0; h < plan->host_count; h++) {
             if (!tnd_machine_has(plan->hosts[h].address)) {
-                fprintf(stderr, "tundish up: host %s is %s, another machine: start it there\n",
-                        plan->hosts[h].name, plan->hosts[h].address);
+                tnd_log_complain(&up.log, plan->hosts[h].name, "up",
+                                 "host %s is %s, another machine: start it there",
+                                 plan->hosts[h].name, plan->hosts[h].address);
                 continue;
             }
             child_t *child = &up.children[up.count++];
@@ -441,6 +465,10 @@ static int up_graph(const tnd_request_t *request)
             code = tnd_usage_error("up", "%s is for host %s, which leads and is another machine",
                                    request->report != NULL ? "--report" : "--metrics",
                                    plan->hosts[0].name);
+        else if (request->save != NULL && (!tnd_load_steps(plan, 0) || !local))
+            code = tnd_usage_error("up", local ? "--save: no step of this graph makes a model"
+                                               : "--save is for the host that carries the first "
+                                                 "replica, which is another machine");
         else
             code = perform(&up, plan);
         free(up.children);
@@ -456,7 +484,7 @@ const tnd_command_t tnd_command_up = {
     .operands = "FILE...",
     .summary = "starts every host of the overlays whose address is this machine",
     .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
-                                       "--quiet", NULL},
+                                       "--save", "--quiet", "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES... --host NAME`; what it prints is shown with\n"
         "its name before it.  Ctrl-C drains all of them, once more leaves.  When one fails the\n"

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -252,28 +253,62 @@ static tnd_status_t hash_file(const char *file, char text[33], tnd_error_t *erro
     return TND_OK;
 }
 
-tnd_status_t tnd_models_digest(tnd_models_t *self, char text[33], tnd_error_t *error)
+bool tnd_models_can_save(const tnd_models_t *self)
+{
+    return self->ops->save != NULL;
+}
+
+/*  A file of its own: where it will lie, or where nobody looks. */
+static tnd_status_t make_file(const char *place, char *file, size_t room, tnd_error_t *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (place != NULL)
+        snprintf(file, room, "%s.%d.tmp", place, (int)getpid());
+    else
+        snprintf(file, room, "%s/tundish-model-XXXXXX",
+                 folder != NULL && *folder != '\0' ? folder : "/tmp");
+    int fd = place != NULL ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                           : mkostemp(file, O_CLOEXEC);
+    if (fd < 0)
+        return tnd_fail(error, "%s cannot be made: %s%s", file, strerror(errno),
+                        place != NULL ? "" : "; name another folder in TMPDIR");
+    close(fd);
+    return TND_OK;
+}
+
+/*  It takes its place whole, and stays there when the machine loses its power. */
+static tnd_status_t put(const char *file, const char *place, tnd_error_t *error)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    if (good && rename(file, place) == 0)
+        return TND_OK;
+    return tnd_fail(error, "%s cannot be written: %s", place, strerror(good ? errno : reason));
+}
+
+tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33],
+                             tnd_error_t *error)
 {
     assert(self->config.first == 0);
     if (self->ops->save == NULL) {
+        assert(place == NULL);
         strcpy(text, "-");
         return TND_OK;
     }
-    const char *folder = getenv("TMPDIR");
-    char file[512];
-    snprintf(file, sizeof file, "%s/tundish-model-XXXXXX",
-             folder != NULL && *folder != '\0' ? folder : "/tmp");
-    int fd = mkstemp(file);
-    if (fd < 0)
-        return tnd_fail(error, "%s cannot be made: %s; name another folder in TMPDIR", file,
-                        strerror(errno));
-    close(fd);
+    char file[4200];
+    TND_TRY(make_file(place, file, sizeof file, error));
     tnd_status_t status = TND_OK;
     if (self->ops->save(self->models[0], file) != TND_OK)
         status =
             tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, file);
     if (status == TND_OK)
         status = hash_file(file, text, error);
-    unlink(file);
+    if (status == TND_OK && place != NULL)
+        status = put(file, place, error);
+    if (status != TND_OK || place == NULL)
+        unlink(file);
     return status;
 }

@@ -123,6 +123,11 @@ void *tnd_actor_shared(tnd_actor_t *self)
     return self->config.shared;
 }
 
+const char *tnd_actor_save(const tnd_actor_t *self)
+{
+    return self->config.instance->chain == 0 ? tnd_host_config(self->config.host)->save : NULL;
+}
+
 void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor)
 {
     return tnd_host_handle(self->config.host, actor);
@@ -399,10 +404,14 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
 /* --- life --------------------------------------------------------------------------------------
  */
 
-static void warn(tnd_actor_t *self, const char *text)
+static void say(tnd_actor_t *self, tnd_log_level_t level, const char *text)
 {
+    /* Warnings are for the leader, on whatever host that is. */
+    if (level < TND_LOG_WARNING &&
+        !tnd_observer_wants(tnd_host_config(self->config.host)->observer, level))
+        return;
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-    msg.note.number = TND_LOG_WARNING;
+    msg.note.number = level;
     msg.note.payload = tnd_note_of("%s %s", tnd_actor_name(self), text);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
@@ -415,7 +424,22 @@ static void note_refused(tnd_actor_t *self, const tnd_arrival_t *arrival)
     if (arrival->peer == TND_NOBODY && self->stranger_said)
         return;
     self->stranger_said = self->stranger_said || arrival->peer == TND_NOBODY;
-    warn(self, arrival->why);
+    say(self, TND_LOG_WARNING, arrival->why);
+}
+
+/*  Somebody came or went. */
+static void note_link(tnd_actor_t *self, const tnd_arrival_t *arrival)
+{
+    char text[400];
+    if (arrival->peer >= self->plan->instance_count)
+        return;
+    const char *peer = self->plan->instances[arrival->peer].name;
+    bool up = arrival->kind == TND_ARRIVAL_UP;
+    if (up)
+        snprintf(text, sizeof text, "is connected with %s", peer);
+    else
+        snprintf(text, sizeof text, "lost %s: %.300s", peer, arrival->why);
+    say(self, up ? TND_LOG_DEBUG : TND_LOG_INFO, text);
 }
 
 /*  Somebody said what cannot be.  Over a link its connection ends, and what it did is redone; who
@@ -434,7 +458,7 @@ static tnd_status_t expel(tnd_actor_t *self, tnd_arrival_t *arrival, const char 
     tnd_msg_drop(&arrival->msg, arrival->carry);
     if (!by_link || !known || ++self->violations[peer] >= VIOLATIONS_MAX)
         return tnd_fail(error, "%s: %s", tnd_actor_name(self), text);
-    warn(self, text);
+    say(self, TND_LOG_WARNING, text);
     tnd_hub_expel(self->hub, arrival->port, arrival->peer, text);
     return TND_OK;
 }
@@ -493,6 +517,8 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
         }
         if (arrival.kind == TND_ARRIVAL_REFUSED)
             note_refused(self, &arrival);
+        if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
+            note_link(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_LOST)
             tnd_count(&self->config.statistics->lost, 1);
         const char *wrong = NULL;

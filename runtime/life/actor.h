@@ -46,6 +46,8 @@ void tnd_actor_over(tnd_actor_t *self);
 void tnd_actor_wake(tnd_actor_t *self);
 /*  What the kind's `facts` opened on this host for all instances of the actor; NULL: nothing. */
 void *tnd_actor_shared(tnd_actor_t *self);
+/*  Where the model of this actor's chain is to be saved when it has ended; NULL: nowhere. */
+const char *tnd_actor_save(const tnd_actor_t *self);
 /*  What the actor called `actor` (as in the file) of this host hands out (tnd_kind_t.handle); NULL:
  *  not here, or nothing.
  */

@@ -35,6 +35,7 @@ typedef struct {
     const tnd_plan_t *plan;
     uint32_t host;                  /* index in the plan */
     uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
+    const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
 } tnd_host_config_t;
 

@@ -36,12 +36,36 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
     self->last_word[msg->note.number] = tnd_buffer_hold(msg->note.payload);
 }
 
+static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        char actor[64];
+        int used = 0;
+        if (tnd_observer_wants(observer, level) && sscanf(line, "%63s %n", actor, &used) == 1 &&
+            used > 0)
+            observer->log(observer->context, level, self->plan->hosts[self->config.host].name,
+                          actor, line + used);
+    }
+}
+
+/*  Records that the leader does not show, or cannot be told. */
+static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
+{
+    return msg->kind == TND_MSG_LOG && (msg->note.number < TND_LOG_WARNING || !self->leader_up);
+}
+
 void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
     if (msg->to == TND_LEADER) {
         if (tnd_host_leads(self))
             tnd_leader_message(self->leader, msg, tnd_clock_now());
-        else {
+        else if (stays_here(self, msg)) {
+            log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
+            tnd_msg_drop(msg, carry);
+        } else {
             remember(self, msg);
             send_to(self, PORT_HOSTS, tnd_host_id(0), msg, carry);
         }
@@ -214,7 +238,7 @@ static void refused(tnd_host_t *self, const char *reason)
     tnd_host_settle(self, TND_OUTCOME_LOST, why);
 }
 
-static void log_here(tnd_host_t *self, const char *text)
+static void warn(tnd_host_t *self, const char *text)
 {
     tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING, tnd_note_of("control %s", text));
 }
@@ -228,7 +252,7 @@ static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *wh
              "host %s sent a message of kind %u from actor %u to actor %u, which cannot be: %s",
              self->plan->hosts[host].name, (unsigned)arrival->msg.kind, arrival->msg.from,
              arrival->msg.to, why);
-    log_here(self, text);
+    warn(self, text);
     tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, text);
     if (++self->violations[host] < VIOLATIONS_MAX)
         return;

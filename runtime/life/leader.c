@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,24 +175,48 @@ static void tell_outcome(tnd_leader_t *self, uint32_t host)
     self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
 }
 
+static void log_line(tnd_leader_t *self, tnd_log_level_t level, const char *host, const char *actor,
+                     const char *text)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    if (tnd_observer_wants(observer, level))
+        observer->log(observer->context, level, host, actor, text);
+}
+
+/*  As users know it: by its feeder. */
+static const char *chain_name(const tnd_leader_t *self)
+{
+    const char *feeder = self->plan->chains[self->chain].feeder;
+    return feeder != NULL ? feeder : "the graph";
+}
+
+/*  Of the leader itself. */
+static void inform(tnd_leader_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void inform(tnd_leader_t *self, const char *format, ...)
+{
+    char text[512];
+    if (!tnd_observer_wants(self->config.observer, TND_LOG_INFO))
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    log_line(self, TND_LOG_INFO, self->plan->hosts[0].name, "leader", text);
+}
+
 static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 {
     if (self->ended)
         return;
     self->ended = true;
     self->outcome = outcome;
+    inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     snprintf(self->why, sizeof self->why, "%s", why);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tell_outcome(self, h);
     self->voice.end(self->voice.context, outcome, self->why);
-}
-
-static void log_line(tnd_leader_t *self, tnd_log_level_t level, const char *host, const char *actor,
-                     const char *text)
-{
-    const tnd_observer_t *observer = self->config.observer;
-    if (observer != NULL && observer->log != NULL)
-        observer->log(observer->context, level, host, actor, text);
 }
 
 void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
@@ -351,6 +376,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
     member_host_t *member = &self->hosts[host];
     member->up = true;
     member->away_ns = 0;
+    inform(self, "host %s is here", self->plan->hosts[host].name);
     begin_life(self, host, life);
     if (self->ended) {
         tell_outcome(self, host);
@@ -372,6 +398,7 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, ui
     member->up = false;
     member->away_ns = now + tnd_host_patience(self->plan, why);
     snprintf(member->why, sizeof member->why, "%s", why);
+    inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
 }
 
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
@@ -463,6 +490,9 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect)
     report_t *report = report_of(chain, step);
     uint64_t rows = cursor->rank - chain->rank;
     chain->rank = cursor->rank;
+    if (cursor->step_of_epoch == 0)
+        inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64, chain_name(self),
+               cursor->epoch, step);
     if (observer == NULL || observer->step == NULL)
         return;
     tnd_metric_t metrics[TND_METRICS_MAX];
@@ -646,6 +676,10 @@ static void show(tnd_leader_t *self)
     uint32_t count = tnd_session_missing(chain->session, missing, 64);
     if (state == chain->shown && (state != TND_SESSION_JOINING || count == chain->shown_missing))
         return;
+    static const char *const names[] = {"joining",  "ready", "running",
+                                        "draining", "done",  "failed"};
+    if (state != chain->shown && (size_t)state < sizeof names / sizeof names[0])
+        inform(self, "%s is %s", chain_name(self), names[state]);
     chain->shown = state;
     chain->shown_missing = count;
     if (observer == NULL || observer->state == NULL)
@@ -672,6 +706,9 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect)
         for (uint32_t m = 0; m < chain->member_count; m++) {
             tnd_msg_t msg = effect->msg;
             msg.to = chain->members[m].id;
+            if (msg.kind == TND_MSG_REWIND && m == 0)
+                inform(self, "%s: generation %" PRIu32 " begins at step %" PRIu64, chain_name(self),
+                       msg.generation, msg.rewind.cursor->step);
             self->voice.send(self->voice.context, &msg,
                              msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
         }

@@ -47,8 +47,16 @@ typedef struct tnd_observer {
     /*  What an actor counted, once, at the end: words "NAME VALUE" between spaces. */
     void (*statistics)(void *context, const char *host, const char *actor, const char *kind,
                        const char *counts);
+    /*  What is to be known of this host; at the leader also warnings and errors of all others. */
     void (*log)(void *context, tnd_log_level_t level, const char *host, const char *actor,
                 const char *text);
+    tnd_log_level_t log_level; /* less is not told */
 } tnd_observer_t;
+
+/*  Whether whoever watches (NULL: nobody) wants records of a level. */
+static inline bool tnd_observer_wants(const tnd_observer_t *self, tnd_log_level_t level)
+{
+    return self != NULL && self->log != NULL && level >= self->log_level;
+}
 
 #endif

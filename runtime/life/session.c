@@ -40,6 +40,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     tnd_host_config_t config = {
         .plan = plan,
         .steps_max = wishes->steps_max,
+        .save = wishes->save,
         .observer = wishes->observer,
         .transport = tnd_network.hub,
     };

@@ -15,6 +15,7 @@
 typedef struct {
     const char *host;               /* NULL: the only one */
     uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
+    const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
 } tnd_session_wishes_t;
 

@@ -18,7 +18,7 @@ import numpy
 from command import BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
 
 PLUGINS = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
-KEYS = {"rows", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results",
+KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results",
         "chains", "versions", "seed", "fingerprint"}
 
 
@@ -114,6 +114,74 @@ def test_places_that_cannot_be_written_are_refused_before_the_start(folder):
         code, out, err = run("run", path, option, folder / "no" / "file", env=PLUGINS)
         same((code, out), (2, ""), option)
         holds(err, str(folder / "no" / "file"), "cannot be written")
+
+
+def test_the_model_is_saved_whole_and_its_hash_is_the_digest(folder):
+    saved, path = folder / "model", graph(folder)
+    saved.write_text("what stood there before")
+    code, out, err = run("run", path, "--json", "--save", saved, env=PLUGINS)
+    same((code, err, saved.read_text()), (0, "", "a model"))
+    # XXH3-128 of "a model".
+    same(json.loads(out)["model_digest"], "45469cb0582bcc1bcad719f88c931876")
+    assert os.stat(saved).st_mode & 0o777 == 0o666 & ~umask(), oct(os.stat(saved).st_mode)
+    same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
+
+    saved.write_text("what stood there before")
+    code, out, err = run("run", graph(folder, step=", save_fails: 1"), "--save", saved, env=PLUGINS)
+    same((code, saved.read_text()), (1, "what stood there before"))
+    holds(err, "step plugin probe could not save its model")
+    same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_model_that_cannot_be_saved_is_refused_before_the_start(folder):
+    (folder / "in_the_way").mkdir()
+    for place, why in ((folder / "no" / "file", "cannot be written"),
+                       (folder / "in_the_way", "it is no plain file"),
+                       ("/dev/null", "it is no plain file")):
+        code, out, err = run("run", graph(folder), "--save", place, env=PLUGINS)
+        same((code, out), (2, ""))
+        holds(err, str(place), why)
+    code, out, err = run("run", graph(folder, step=None), "--save", folder / "model")
+    same((code, out), (2, ""))
+    holds(err, "no step of this graph makes a model")
+
+
+def test_up_saves_on_the_host_that_has_the_model(folder):
+    path, over = graph(folder), hosts(folder)
+    code, out, err = run("up", path, over, "--save", folder / "model", "--quiet", env=PLUGINS)
+    same((code, err, (folder / "model").read_text()), (0, "", "a model"))
+    code, out, err = run("run", path, over, "--host", "a", "--save", folder / "model", env=PLUGINS)
+    same(code, 2)
+    holds(err, "--save is for host 'b'")
+
+
+def test_without_a_step_it_says_how_fast_the_pipeline_is(folder):
+    code, out, err = run("run", graph(folder, step=None))
+    same((code, err), (0, ""))
+    assert re.search(r"done: 4 steps, 100 rows, 1 epoch in [0-9.]+ s \([0-9,]+ rows/s, "
+                     r"[0-9.]+ MB/s\)", out), out
+    told = json.loads(run("run", graph(folder, step=None), "--json")[1])
+    # A row is three f4 and an i8.
+    assert abs(told["bytes_per_second"] - 20 * told["rows_per_second"]) <= 2, told
+    assert told["rows_per_second"] > 0 and told["model_digest"] is None
+    assert "MB/s" not in run("run", graph(folder), env=PLUGINS)[1]
+
+
+def test_the_times_of_each_actor_add_up(folder):
+    told = json.loads(run("run", graph(folder), "--json", env=PLUGINS)[1])
+    for actor in told["actors"]:
+        same(set(actor["times"]), {"cpu", "wait_in", "wait_credit", "wait_order", "wait_step",
+                                   "wait_reduce", "wait_io", "run_queue", "other"})
+        assert min(actor["times"].values()) >= 0, actor
+        # An actor lives at least as long as rows were fed.
+        assert sum(actor["times"].values()) >= told["seconds"], (actor, told["seconds"])
+        assert sum(actor["times"].values()) < told["seconds"] + 30, actor
 
 
 def test_a_report_never_replaces_what_is_no_plain_file(folder):

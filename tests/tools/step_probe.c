@@ -8,6 +8,7 @@
 
 typedef struct {
     uint64_t fail_at, crash_at, hang_at;
+    bool save_fails;
 } probe_t;
 
 static uint64_t option(const char *options, const char *name)
@@ -24,7 +25,7 @@ static tnd_status_t probe_open(void **model_p, const char *options, tnd_replica_
     if (probe == NULL)
         return TND_FAILED;
     *probe = (probe_t){option(options, "fail_at"), option(options, "crash_at"),
-                       option(options, "hang_at")};
+                       option(options, "hang_at"), strstr(options, "save_fails") != NULL};
     *model_p = probe;
     return TND_OK;
 }
@@ -46,9 +47,11 @@ static tnd_status_t probe_step(void *model, tnd_replica_t *replica)
 
 static tnd_status_t probe_save(void *model, const char *file)
 {
-    (void)model;
+    const probe_t *probe = model;
     FILE *out = fopen(file, "w");
-    return out != NULL && fclose(out) == 0 ? TND_OK : TND_FAILED;
+    if (out != NULL)
+        fputs("a model", out);
+    return out != NULL && fclose(out) == 0 && !probe->save_fails ? TND_OK : TND_FAILED;
 }
 
 TND_API extern const tnd_step_ops_t tnd_step_probe;
