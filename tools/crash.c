@@ -1,4 +1,4 @@
-/*  tools/crash.c - last words of a process that crashes, most often in somebody's step.
+/*  tools/crash.c - last words of a process that crashes or exits, most often in somebody's step.
  *
  *  The handler calls only what is async-signal-safe and formats by hand.
  */
@@ -6,11 +6,14 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "runtime/data/mapping.h"
+#include "tools/command.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -87,52 +90,80 @@ static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const ch
     return NULL;
 }
 
+/*  Where the calling thread is. */
+static void put_place(line_t *line)
+{
+    char thread[16] = "";
+    prctl(PR_GET_NAME, thread);
+    const tnd_statistics_t *page = page_of(thread);
+    if (page != NULL) {
+        put(line, " in ");
+        put(line, page->kind);
+        put(line, " `");
+        put(line, page->actor);
+        put(line, "` at step ");
+        const tnd_device_page_t *device = device_of(page, thread);
+        put_number(line, atomic_load(device != NULL ? &device->step : &page->step));
+        if (device != NULL) {
+            put(line, ", replica ");
+            put_number(line, atomic_load(&device->state) >> 8);
+        }
+    }
+    put(line, " (thread ");
+    put(line, thread);
+    put(line, ")");
+}
+
+static void put_committed(line_t *line)
+{
+    uint64_t step = atomic_load(&committed);
+    if (step != TND_UNKNOWN) {
+        put(line, "; the last committed cursor is that of step ");
+        put_number(line, step);
+    }
+    put(line, "\n");
+    ssize_t written = write(STDERR_FILENO, line->text, line->used);
+    (void)written;
+}
+
 static void last_words(int number, siginfo_t *info, void *context)
 {
     (void)context;
     line_t line = {.used = 0};
-    char thread[16] = "";
-    prctl(PR_GET_NAME, thread);
-    const tnd_statistics_t *page = page_of(thread);
     put(&line, "\ntundish: ");
     put(&line, signal_name(number));
-    if (page != NULL) {
-        put(&line, " in ");
-        put(&line, page->kind);
-        put(&line, " `");
-        put(&line, page->actor);
-        put(&line, "` at step ");
-        const tnd_device_page_t *device = device_of(page, thread);
-        put_number(&line, atomic_load(device != NULL ? &device->step : &page->step));
-        if (device != NULL) {
-            put(&line, ", replica ");
-            put_number(&line, atomic_load(&device->state) >> 8);
-        }
-    }
-    put(&line, " (thread ");
-    put(&line, thread);
-    put(&line, ")");
+    put_place(&line);
     const char *file = number == SIGBUS ? tnd_mapping_at(info->si_addr) : NULL;
     if (file != NULL) {
         put(&line, ": ");
         put(&line, file);
         put(&line, " shrank while it was mapped");
     }
-    uint64_t step = atomic_load(&committed);
-    if (step != TND_UNKNOWN) {
-        put(&line, "; the last committed cursor is that of step ");
-        put_number(&line, step);
-    }
-    put(&line, "\n");
-    ssize_t written = write(STDERR_FILENO, line.text, line.used);
-    (void)written;
+    put_committed(&line);
     /* SA_RESETHAND: the default action now takes the process. */
     raise(number);
 }
 
+/*  Somebody's code ended the process in the middle of a run: that is no end of a run. */
+static void at_exit(int status, void *context)
+{
+    (void)context;
+    if (atomic_load(&armed_plan) == NULL)
+        return;
+    line_t line = {.used = 0};
+    put(&line, "\ntundish: exit(");
+    put_number(&line, (uint64_t)(status & 0xff));
+    put(&line, ") was called in the middle of a run");
+    put_place(&line);
+    put_committed(&line);
+    fflush(stdout);
+    _exit(TND_EXIT_FAILED);
+}
+
 void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session)
 {
-    atomic_store(&armed_plan, plan);
+    if (atomic_exchange(&armed_plan, plan) == NULL && on_exit(at_exit, NULL) != 0)
+        abort();
     atomic_store(&armed_session, session);
     struct sigaction action = {.sa_sigaction = last_words, .sa_flags = SA_SIGINFO | SA_RESETHAND};
     sigemptyset(&action.sa_mask);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric.h"
+#include "runtime/graph/value.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
 {
@@ -213,14 +214,32 @@ const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, 
     return gathered->data + first * tnd_dtype_size(gathered->dtype);
 }
 
+/*  A name is one word of a note, and text wherever it is printed. */
+static void make_word(char name[TND_METRIC_NAME], const char *metric)
+{
+    size_t used = 0;
+    memset(name, 0, TND_METRIC_NAME);
+    while (*metric != '\0') {
+        size_t bytes = tnd_value_character(metric);
+        bool odd = bytes == 0 || (unsigned char)*metric <= ' ';
+        bytes = odd ? 1 : bytes;
+        if (used + bytes >= TND_METRIC_NAME)
+            return;
+        memcpy(name + used, odd ? "_" : metric, bytes);
+        used += bytes;
+        metric += bytes;
+    }
+}
+
 void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, double weight)
 {
     tnd_report_t *report = replica->report;
     if (report == NULL)
         return;
+    char name[TND_METRIC_NAME];
+    make_word(name, metric);
     uint32_t at = 0;
-    while (at < report->count &&
-           strncmp(report->metrics[at].name, metric, TND_METRIC_NAME - 1) != 0)
+    while (at < report->count && strcmp(report->metrics[at].name, name) != 0)
         at++;
     if (at == TND_METRICS_MAX)
         return;
@@ -228,9 +247,7 @@ void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, 
     if (at == report->count) {
         report->count++;
         *entry = (tnd_metric_t){.sum = 0};
-        /* A name is one word of a note. */
-        for (size_t i = 0; i < sizeof entry->name - 1 && metric[i] != '\0'; i++)
-            entry->name[i] = (unsigned char)metric[i] <= ' ' ? '_' : metric[i];
+        memcpy(entry->name, name, sizeof name);
     }
     entry->sum += sum;
     entry->weight += weight;

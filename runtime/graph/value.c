@@ -151,11 +151,36 @@ bool tnd_value_equal(const tnd_value_t *a, const tnd_value_t *b)
     return false;
 }
 
+size_t tnd_value_character(const char *text)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t count = bytes[0] < 0x80   ? 1
+                   : bytes[0] < 0xc0 ? 0
+                   : bytes[0] < 0xe0 ? 2
+                   : bytes[0] < 0xf0 ? 3
+                   : bytes[0] < 0xf8 ? 4
+                                     : 0;
+    uint32_t code = count > 1 ? bytes[0] & (0x7fu >> count) : 0;
+    for (size_t i = 1; i < count; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (bytes[i] & 0x3fu);
+    }
+    bool is_none = code < least[count] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
+    return count > 1 && is_none ? 0 : count;
+}
+
 void tnd_value_print_text(const char *text, FILE *out)
 {
     fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
+    for (size_t bytes; *text != '\0'; text += bytes > 0 ? bytes : 1) {
+        bytes = tnd_value_character(text);
+        if (bytes == 0)
+            fputs("\\ufffd", out);
+        else if (bytes > 1)
+            fwrite(text, 1, bytes, out);
+        else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
         else if (iscntrl((unsigned char)*text))
             fprintf(out, "\\u%04x", (unsigned char)*text);

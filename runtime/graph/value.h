@@ -71,6 +71,8 @@ bool tnd_value_equal(const tnd_value_t *a, const tnd_value_t *b);
 /*  Writes one line of canonical text: keys sorted, every scalar in quotes. */
 void tnd_value_print(const tnd_value_t *self, FILE *out);
 
+/*  Bytes of the character of UTF-8 that `text` begins with; 0: it is none. */
+size_t tnd_value_character(const char *text);
 /*  Writes text in quotes, escaped as in JSON. */
 void tnd_value_print_text(const char *text, FILE *out);
 

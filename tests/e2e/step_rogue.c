@@ -1,13 +1,11 @@
-/*  tests/e2e/step_rogue.c - a step that keeps no promise.
+/*  tests/e2e/step_rogue.c - a step that posts what others do not.
  *
- *  Options: `does`, what one replica does in one step that the others do not; `replica`; `step`.
- *  All post one reduction a step.
+ *  Options: `does`, what replicas from `replica` on do in `step`, or always, where the others post
+ * one reduction: less, more, never.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tundish/tundish.h>
-#include <unistd.h>
 
 typedef struct {
     const char *does;
@@ -24,7 +22,7 @@ static uint64_t option(const char *options, const char *name)
 
 static tnd_status_t rogue_open(void **model_p, const char *options, tnd_replica_t *replica)
 {
-    static const char *const deeds[] = {"less", "more", "never", "exit", "crash", "hang", "latin1"};
+    static const char *const deeds[] = {"less", "more", "never"};
     rogue_t *self = calloc(1, sizeof *self);
     (void)replica;
     if (self == NULL)
@@ -49,14 +47,6 @@ static tnd_status_t rogue_step(void *model, tnd_replica_t *replica)
     rogue_t *self = model;
     bool now = tnd_replica_step(replica) == self->step && tnd_replica_id(replica) >= self->replica;
     uint32_t posts = 1;
-    if (now && is_told(self, "exit"))
-        exit(3);
-    if (now && is_told(self, "crash"))
-        abort();
-    while (now && is_told(self, "hang"))
-        pause();
-    if (is_told(self, "latin1"))
-        tnd_replica_report(replica, "perte g\xe9n\xe9rale", 1, 1);
     if (now && is_told(self, "less"))
         posts = 0;
     if (now && is_told(self, "more"))

@@ -244,6 +244,22 @@ def test_a_step_that_crashes_is_named(folder):
     holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
 
 
+def test_a_step_that_ends_the_process_is_named(folder):
+    code, _, err = run("run", graph(folder, step=", exit_at: 2"), env=PLUGINS)
+    same(code, 1)
+    holds(err, "exit(3) was called in the middle of a run in feeder `feed` at step 2, replica 0")
+
+
+def test_a_metric_of_any_name_is_written_as_json(folder):
+    code, _, err = run("run", graph(folder), "--metrics", folder / "m.jsonl", "--report",
+                       folder / "r.json", env={**PLUGINS, "PROBE_METRIC": "perte g\udce9n\udce9rale \u20ac"})
+    same(code, 0, err)
+    for name in ("m.jsonl", "r.json"):
+        for line in (folder / name).read_text(encoding="utf-8").splitlines()[:1]:
+            assert name == "r.json" or "perte_g_n_rale_\u20ac" in json.loads(line), line
+    same(json.loads((folder / "r.json").read_text(encoding="utf-8"))["steps"], 4)
+
+
 def test_a_plugin_that_is_not_there_is_named(folder):
     path = graph(folder)
     path.write_text(path.read_text().replace("plugin: probe", "plugin: nowhere"))

@@ -1,4 +1,5 @@
-/*  tests/tools/step_probe.c - a step that fails, crashes or never returns where its options say. */
+/*  tests/tools/step_probe.c - a step that fails, crashes, exits or never returns where its options
+ * say. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t fail_at, crash_at, hang_at;
+    uint64_t fail_at, crash_at, hang_at, exit_at;
     bool save_fails;
 } probe_t;
 
@@ -25,7 +26,8 @@ static tnd_status_t probe_open(void **model_p, const char *options, tnd_replica_
     if (probe == NULL)
         return TND_FAILED;
     *probe = (probe_t){option(options, "fail_at"), option(options, "crash_at"),
-                       option(options, "hang_at"), strstr(options, "save_fails") != NULL};
+                       option(options, "hang_at"), option(options, "exit_at"),
+                       strstr(options, "save_fails") != NULL};
     *model_p = probe;
     return TND_OK;
 }
@@ -37,10 +39,14 @@ static tnd_status_t probe_step(void *model, tnd_replica_t *replica)
         raise(SIGSEGV);
     while (tnd_replica_step(replica) == probe->hang_at)
         pause();
+    if (tnd_replica_step(replica) == probe->exit_at)
+        exit(3);
     if (tnd_replica_step(replica) == probe->fail_at) {
         tnd_replica_error(replica, "the probe fails as it was told");
         return TND_FAILED;
     }
+    if (getenv("PROBE_METRIC") != NULL)
+        tnd_replica_report(replica, getenv("PROBE_METRIC"), 1, 1);
     tnd_replica_report(replica, "size", (double)tnd_replica_rows(replica), 1);
     return TND_OK;
 }
