@@ -34,15 +34,38 @@ static const tnd_argument_t arguments[] = {
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, log_level)},
     {"--log-json", NULL, "writes records to stderr as JSON, one a line", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, log_json)},
+    {"--output", "FILE", "writes to FILE, which must not be there yet, instead of stdout",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, output)},
     {"--quiet", NULL, "prints errors only", TND_ARGUMENT_FLAG, offsetof(tnd_request_t, quiet)},
     {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, json)},
 };
 
+/*  What may be written with one letter. */
+static const struct {
+    const char *brief, *name;
+} briefs[] = {
+    {"-o", "--output"},
+};
+
+const char *tnd_argument_brief(const char *name)
+{
+    for (size_t i = 0; i < sizeof briefs / sizeof briefs[0]; i++)
+        if (strcmp(briefs[i].name, name) == 0)
+            return briefs[i].brief;
+    return NULL;
+}
+
+static bool is_called(const char *argument, const char *name, size_t length)
+{
+    return argument != NULL && strlen(argument) == length && strncmp(argument, name, length) == 0;
+}
+
 static const tnd_argument_t *find(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
-        if (strlen(arguments[i].name) == length && strncmp(arguments[i].name, name, length) == 0)
+        if (is_called(arguments[i].name, name, length) ||
+            is_called(tnd_argument_brief(arguments[i].name), name, length))
             return &arguments[i];
     return NULL;
 }
@@ -153,7 +176,9 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
                                  settings, request);
     }
     if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
-        *code_p = tnd_usage_error(command->name, "no topology file is given");
+        *code_p = tnd_usage_error(command->name, "%s",
+                                  command->missing != NULL ? command->missing
+                                                           : "no topology file is given");
     return *code_p == TND_EXIT_OK;
 }
 
@@ -171,8 +196,10 @@ void tnd_arguments_help(const tnd_command_t *command)
         puts("Options:");
     for (size_t i = 0; command->arguments[i] != NULL; i++) {
         const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
+        const char *brief = tnd_argument_brief(argument->name);
         char left[48];
-        snprintf(left, sizeof left, "%s%s%s", argument->name, argument->value != NULL ? " " : "",
+        snprintf(left, sizeof left, "%s%s%s%s%s", brief != NULL ? brief : "",
+                 brief != NULL ? ", " : "", argument->name, argument->value != NULL ? " " : "",
                  argument->value != NULL ? argument->value : "");
         printf("  %-18s  %s\n", left, argument->help);
     }

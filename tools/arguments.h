@@ -27,6 +27,8 @@ typedef struct {
 
 /*  The option called `name`, which must be in the table. */
 const tnd_argument_t *tnd_argument_find(const char *name);
+/*  "-o" of "--output"; NULL: it has no letter. */
+const char *tnd_argument_brief(const char *name);
 
 /*  Reads the `count` words after the command's name.  True: `*request` is filled.  False: there is
  *  nothing more to do, and *code_p is the exit code: help was asked for and printed, or something

@@ -35,6 +35,7 @@ typedef struct {
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
+    const char *output;
     uint64_t steps; /* UINT64_MAX: not given */
     bool quiet, json, replicas, log_json;
 } tnd_request_t;
@@ -47,6 +48,7 @@ typedef struct {
     const char *details;          /* paragraphs for --help */
     const char *codes;            /* its exit codes, a line each */
     size_t operands_min;
+    const char *missing; /* what to say if there are fewer; NULL: of topologies */
     int (*run)(const tnd_request_t *request);
 } tnd_command_t;
 

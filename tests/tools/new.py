@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""`tundish new`: what it writes for somebody's data runs as it is."""
+import gzip
+import json
+import os
+import struct
+
+import numpy
+
+from command import holds, main, run, same
+
+
+def idx(path, array, opened=open):
+    codes = {"u1": 0x08, "i4": 0x0c, "f4": 0x0d}
+    kind = array.dtype.str[1:]
+    with opened(path, "wb") as out:
+        out.write(struct.pack(">HBB", 0, codes[kind], array.ndim))
+        out.write(struct.pack(f">{array.ndim}I", *array.shape))
+        out.write(array.astype(array.dtype.newbyteorder(">")).tobytes())
+
+
+def fed(path, *words):
+    """The columns that a topology feeds, as `tundish explain` says."""
+    code, out, err = run("explain", path, "--json", *words)
+    same(code, 0, err)
+    return {name: (one["dtype"], one["shape"])
+            for name, one in json.loads(out)["chains"][0]["fed"].items()}
+
+
+def made(folder, *data):
+    """The topology that is written for some data; it must run without a word of complaint."""
+    path = folder / f"made{len(list(folder.iterdir()))}.yaml"
+    code, out, err = run("new", *data, "-o", path)
+    same((code, out), (0, ""), err)
+    same(run("validate", path)[0::2], (0, ""))
+    code, out, err = run("run", path)
+    same((code, err), (0, ""), path.read_text())
+    return path, out
+
+
+def test_two_files_become_two_columns(folder):
+    numpy.save(folder / "x_train.npy", numpy.ones((1000, 5)))
+    numpy.save(folder / "y_train.npy", numpy.arange(1000))
+    path, out = made(folder, folder / "x_train.npy", folder / "y_train.npy")
+    holds(out, "1,000 rows")
+    same(fed(path), {"x": ("f32", [5]), "y": ("i64", [])})
+    text = path.read_text()
+    holds(text, "cast: {column: x, to: f32}", "# - {cast: {column: y, to: i32}}", "size: 64",
+          "tundish help ops")
+    assert text.count("#") > 10, "it is commented"
+
+
+def test_pictures_are_scaled(folder):
+    numpy.save(folder / "images.npy", numpy.zeros((400, 8, 8, 3), "u1"))
+    numpy.save(folder / "labels.npy", numpy.zeros(400, "u1"))
+    path, _ = made(folder, folder)
+    same(fed(path), {"image": ("f32", [8, 8, 3]), "label": ("u8", [])})
+    holds(path.read_text(), "scale: {column: image, to: f32, range: [0, 1]}",
+          "# - {one_hot: {column: label")
+
+
+def test_a_directory_of_idx_files_is_the_training_set(folder):
+    data = folder / "a set"
+    data.mkdir()
+    draw = numpy.random.default_rng(3)
+    for part, rows in (("train", 200), ("t10k", 30)):
+        idx(data / f"{part}-images-idx3-ubyte.gz", draw.integers(0, 256, (rows, 6, 6)).astype("u1"),
+            gzip.open)
+        idx(data / f"{part}-labels-idx1-ubyte", draw.integers(0, 10, rows).astype("u1"))
+    (data / "README").write_text("pictures")
+    code, out, err = run("new", data)
+    same(code, 0)
+    holds(err, "t10k-images", "t10k-labels", "left out")
+    path, out = made(folder, data)
+    holds(out, "200 rows")
+    same(list(fed(path)), ["image", "label"])
+    path, out = made(folder, data / "t10k-images-idx3-ubyte.gz", data / "t10k-labels-idx1-ubyte")
+    holds(out, "30 rows")
+    code, _, err = run("new", *sorted(data.glob("*ubyte*")))
+    same(code, 78)
+    holds(err, "200 rows", "30 rows", "different sets")
+
+
+def test_columns_have_names_that_differ(folder):
+    for name in ("part-0.npy", "part-1.npy", "0.npy", "a b$\"c.npy", "float32.npy"):
+        numpy.save(folder / name, numpy.zeros(20, "f4"))
+    path, _ = made(folder, folder / "part-*.npy", folder / "0.npy", folder / "a b$\"c.npy",
+                   folder / "float32.npy")
+    same(list(fed(path)), ["part_0", "part_1", "x0", "a_b_c", "float32"])
+    path, _ = made(folder, folder / "0.npy", folder / "0.npy")
+    same(len(fed(path)), 2)
+
+
+def test_counts_that_differ_are_named(folder):
+    numpy.save(folder / "a.npy", numpy.zeros(20))
+    numpy.save(folder / "b.npy", numpy.zeros(21))
+    for words in ([folder / "a.npy", folder / "b.npy"], [folder]):
+        code, out, err = run("new", *words)
+        same((code, out), (78, ""))
+        holds(err, "a.npy has 20 rows", "b.npy has 21 rows")
+
+
+def test_formats_that_differ_are_named(folder):
+    numpy.save(folder / "a.npy", numpy.zeros(20))
+    idx(folder / "b", numpy.zeros(20, "f4"))
+    code, _, err = run("new", folder)
+    same(code, 78)
+    holds(err, "a.npy is npy", "b is idx")
+
+
+def test_what_is_no_data_is_named_with_what_there_is(folder):
+    files = {"a.csv": (b"1,2\n", "text, perhaps CSV"), "b.npz": (b"PK\3\4....", "zip"),
+             "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "no format"),
+             "e": (b"", "empty"), "f.gz": (gzip.compress(b"hello"), "text"),
+             "g.gz": (b"\x1f\x8b\0\0", "damaged"), "h.pkl": (b"\x80\x04K\1.", "pickle")}
+    for name, (content, words) in files.items():
+        (folder / name).write_bytes(content)
+        code, out, err = run("new", folder / name)
+        same((code, out), (78, ""), name)
+        holds(err, name, words, "known are .npy", "IDX")
+    code, _, err = run("new", folder)
+    same(code, 78)
+    holds(err, "holds no file in a known format")
+    numpy.save(folder / "objects.npy", numpy.array([{}]), allow_pickle=True)
+    code, _, err = run("new", folder / "objects.npy")
+    same(code, 78)
+    holds(err, "objects.npy", "Python objects")
+
+
+def test_what_is_not_there_is_named(folder):
+    for name, words in ((folder / "none.npy", "No such file"), (folder / "x*.npy", "no file")):
+        code, _, err = run("new", name)
+        same(code, 78)
+        holds(err, str(name), words)
+    code, _, err = run("new")
+    same(code, 2)
+    holds(err, "no data is given")
+
+
+def test_a_file_that_is_there_stays_as_it_is(folder):
+    numpy.save(folder / "a.npy", numpy.zeros(20))
+    there = folder / "mine.yaml"
+    there.write_text("mine")
+    code, _, err = run("new", folder / "a.npy", "--output", there)
+    same((code, there.read_text()), (1, "mine"))
+    holds(err, "is there already")
+    code, _, err = run("new", folder / "a.npy", "-o", folder / "no" / "x.yaml")
+    same(code, 1)
+    holds(err, "cannot be written")
+
+
+def test_it_names_the_schema_where_it_lies(folder):
+    numpy.save(folder / "a.npy", numpy.zeros(20))
+    first = run("new", folder / "a.npy")[1].splitlines()[0]
+    assert first.startswith("# yaml-language-server: $schema="), first
+    assert os.path.exists(first.partition("=")[2]), first
+
+
+main(globals())
