@@ -37,6 +37,10 @@ static const tnd_argument_t arguments[] = {
     {"--output", "FILE", "writes to FILE, which must not be there yet, instead of stdout",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, output)},
     {"--quiet", NULL, "prints errors only", TND_ARGUMENT_FLAG, offsetof(tnd_request_t, quiet)},
+    {"--dot", NULL, "prints it in the language of Graphviz", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, dot)},
+    {"--graph", NULL, "compares what makes the stream, not where it stands or how fast it is",
+     TND_ARGUMENT_FLAG, offsetof(tnd_request_t, graph)},
     {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, json)},
 };
@@ -152,6 +156,7 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
         }
         if (strcmp(word, "--") == 0) {
             options = false;
+            request->divider = request->file_count;
             continue;
         }
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
@@ -175,6 +180,8 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
                                                                      : words[++i],
                                  settings, request);
     }
+    if (options)
+        request->divider = request->file_count;
     if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
         *code_p = tnd_usage_error(command->name, "%s",
                                   command->missing != NULL ? command->missing

@@ -32,12 +32,14 @@ typedef struct {
 typedef struct {
     const char *const *files; /* what is no option, in order */
     size_t file_count;
+    size_t divider; /* how many of them stand before `--`; file_count if there is none */
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
     const char *output;
     uint64_t steps; /* UINT64_MAX: not given */
     bool quiet, json, replicas, log_json;
+    bool dot, graph;
 } tnd_request_t;
 
 typedef struct {

@@ -7,19 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended)
+static tnd_graph_t *load(const tnd_request_t *request, const char *const *files, size_t count,
+                         const tnd_graph_purpose_t *purpose)
 {
-    tnd_graph_t *graph = tnd_graph_load(request->files, request->file_count);
+    tnd_graph_t *graph = tnd_graph_load(files, count);
     for (size_t i = 0; i < request->setting_count; i++)
         tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
+    tnd_graph_purpose(graph, purpose);
+    return graph;
+}
+
+tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended)
+{
     tnd_graph_purpose_t purpose = {
         .data = request->data,
         .fallback_data = getenv("TUNDISH_DATA"),
         .host = host,
         .open_ended = open_ended,
     };
-    tnd_graph_purpose(graph, &purpose);
-    return graph;
+    return load(request, request->files, request->file_count, &purpose);
+}
+
+tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *files, size_t count)
+{
+    tnd_graph_purpose_t purpose = {.fallback_data = ".", .open_ended = true};
+    return load(request, files, count, &purpose);
 }
 
 bool tnd_load_check(tnd_graph_t *graph)

@@ -15,6 +15,11 @@
  */
 tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended);
 
+/*  Likewise of other files, for a graph that is only looked at: it may end before a feeder, and
+ *  nothing has to be known of its data.
+ */
+tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *files, size_t count);
+
 /*  Checks it; prints what was found on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);
 

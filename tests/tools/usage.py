@@ -5,7 +5,8 @@ import subprocess
 
 from command import TUNDISH, holds, main, run, same
 
-COMMANDS = ["run", "up", "head", "validate", "explain", "help"]
+COMMANDS = run("help", "commands")[1].split("\n")
+COMMANDS = [line.split()[0] for line in COMMANDS if line]
 
 
 def test_without_a_command_it_says_where_help_is(_):
