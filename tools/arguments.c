@@ -41,6 +41,8 @@ static const tnd_argument_t arguments[] = {
      offsetof(tnd_request_t, dot)},
     {"--graph", NULL, "compares what makes the stream, not where it stands or how fast it is",
      TND_ARGUMENT_FLAG, offsetof(tnd_request_t, graph)},
+    {"--man", NULL, "prints the page of the manual, for man -l", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, man)},
     {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, json)},
 };

@@ -39,7 +39,7 @@ typedef struct {
     const char *output;
     uint64_t steps; /* UINT64_MAX: not given */
     bool quiet, json, replicas, log_json;
-    bool dot, graph;
+    bool dot, graph, man;
 } tnd_request_t;
 
 typedef struct {

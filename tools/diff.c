@@ -138,16 +138,17 @@ static bool compare_part_lists(diff_t *self, const char *path, const tnd_part_li
 
 static const char *pair_text(diff_t *self, const tnd_pair_t *pair)
 {
-    if (pair->text != NULL)
-        return pair->text;
+    const tnd_pairs_t one = {.items = pair, .count = 1};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort();
-    tnd_value_print(pair->value, out);
+    tnd_pairs_print(&one, out);
     fclose(out);
-    const char *kept = tnd_arena_text(self->arena, text, size);
+    /* {"name": text} */
+    const char *from = strstr(text, "\": ") + 3;
+    const char *kept = tnd_arena_text(self->arena, from, strlen(from) - 1);
     free(text);
     return kept;
 }

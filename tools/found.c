@@ -121,8 +121,9 @@ static tnd_status_t open_source(tnd_found_t *item, tnd_arena_t *arena, tnd_error
     if (options == NULL)
         return tnd_fail(error, "%s: a path with ${ } cannot be written in a topology", item->path);
     void *state = tnd_arena_take(arena, source->state_bytes);
+    const tnd_source_scope_t scope = {.lanes = 1};
     tnd_source_facts_t facts = {0};
-    TND_TRY(source->open(state, options, &facts, error));
+    TND_TRY(source->open(state, options, &scope, &facts, error));
     source->close(state);
     item->rows = facts.count;
     item->column = facts.schema.columns[0];

@@ -4,19 +4,14 @@
 
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/manual.h"
 #include "tools/reference.h"
 
-static const char general[] =
-    "tundish COMMAND [ARGUMENT...]\n"
-    "\n"
+static const char purpose[] =
     "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
-    "and reduces what they return.\n"
-    "\n"
-    "Commands:\n";
+    "and reduces what they return.\n";
 
 static const char codes[] =
-    "\n"
-    "Exit codes:\n"
     "  0    done\n"
     "  1    the run failed: data, a step, a port in use\n"
     "  2    usage\n"
@@ -37,7 +32,7 @@ static void print_commands(void)
 static void print_general(void)
 {
     const tnd_chapter_t *chapter;
-    fputs(general, stdout);
+    printf("tundish COMMAND [ARGUMENT...]\n\n%s\nCommands:\n", purpose);
     print_commands();
     puts("  --version  which version this is, and of what it stands on\n\n"
          "`tundish help NAME` describes a command, or what a topology file can say about one of");
@@ -50,7 +45,7 @@ static void print_general(void)
     puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
          "kinds`,\n"
          "`sources`, `ops` and `commands` list with a sentence each.");
-    fputs(codes, stdout);
+    printf("\nExit codes:\n%s", codes);
 }
 
 static void print_chapter(const tnd_chapter_t *chapter)
@@ -331,6 +326,21 @@ static int show_option(const char *name, bool json)
     return code;
 }
 
+/*  A page of the manual: of all, of a command, or of topologies.  False: there is none. */
+static bool show_manual(const char *name)
+{
+    const tnd_command_t *command = name != NULL ? tnd_command_find(name) : NULL;
+    if (name == NULL || strcmp(name, "tundish") == 0)
+        tnd_manual_print(stdout, purpose, codes);
+    else if (strcmp(name, "topology") == 0)
+        tnd_manual_print_topology(stdout);
+    else if (command != NULL)
+        tnd_manual_print_command(stdout, command);
+    else
+        return false;
+    return true;
+}
+
 static int refuse(const char *name)
 {
     size_t count;
@@ -359,6 +369,11 @@ static int help(const tnd_request_t *request)
     if (request->file_count > 1)
         return tnd_usage_error("help", "one name, not %zu", request->file_count);
     const char *name = request->file_count == 1 ? request->files[0] : NULL;
+    if (request->man && !show_manual(name))
+        return tnd_usage_error("help", "'%s' has no page of the manual; commands and topology have",
+                               name);
+    if (request->man)
+        return TND_EXIT_OK;
     if (name == NULL && request->json)
         print_general_json();
     else if (name == NULL)
@@ -375,12 +390,13 @@ const tnd_command_t tnd_command_help = {
     .name = "help",
     .operands = "[NAME | NAME.KEY]",
     .summary = "describes a command, a kind of actor, a source, an operation or an option",
-    .arguments = (const char *const[]){"--json", NULL},
+    .arguments = (const char *const[]){"--json", "--man", NULL},
     .details =
         "Without a name it lists all there are; `kinds`, `sources`, `ops` and `commands` list "
         "with\n"
         "a sentence each; `topology` and `host` are the top level of a file and its hosts.\n"
-        "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n",
+        "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
+        "--man prints a page of the manual: of tundish, of a command, or of topology.\n",
     .codes = "  0   printed\n  2   there is no such thing\n",
     .run = help,
 };

@@ -23,15 +23,27 @@ static int refuse_unknown(const char *name)
     return tnd_usage_error("", "there is no command '%s'", name);
 }
 
+static int print_versions(int count, char **words)
+{
+    bool json = count == 1 && strcmp(words[0], "--json") == 0;
+    if (count > 0 && !json)
+        return tnd_usage_error("", "--version takes --json or nothing, not '%s'", words[0]);
+    if (json) {
+        tnd_versions_print_json(stdout);
+        putchar('\n');
+    } else {
+        tnd_versions_print(stdout);
+    }
+    return TND_EXIT_OK;
+}
+
 static int serve(int count, char **words)
 {
     if (count < 2)
         return tnd_usage_error("", "no command is given");
     const char *name = words[1];
-    if (strcmp(name, "--version") == 0) {
-        tnd_versions_print(stdout);
-        return TND_EXIT_OK;
-    }
+    if (strcmp(name, "--version") == 0)
+        return print_versions(count - 2, words + 2);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     const tnd_command_t *command = tnd_command_find(name);

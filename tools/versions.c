@@ -11,18 +11,40 @@
 
 #include "runtime/link.h"
 
-void tnd_versions_print_libraries(FILE *out)
+enum { LIBRARIES = 6 };
+
+typedef struct {
+    const char *name;
+    char version[32];
+} library_t;
+
+static void look(library_t libraries[LIBRARIES])
 {
     int zmq[3], czmq[3], yaml[3];
     zmq_version(&zmq[0], &zmq[1], &zmq[2]);
     zsys_version(&czmq[0], &czmq[1], &czmq[2]);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
-    fprintf(out,
-            "zeromq %d.%d.%d, czmq %d.%d.%d, msgpack %s, libyaml %d.%d.%d, xxhash %u.%u.%u, "
-            "zlib %s",
-            zmq[0], zmq[1], zmq[2], czmq[0], czmq[1], czmq[2], MSGPACK_VERSION, yaml[0], yaml[1],
-            yaml[2], xxhash / 10000, xxhash / 100 % 100, xxhash % 100, zlibVersion());
+    static const char *const names[LIBRARIES] = {"zeromq",  "czmq",   "msgpack",
+                                                 "libyaml", "xxhash", "zlib"};
+    for (int i = 0; i < LIBRARIES; i++)
+        libraries[i].name = names[i];
+    size_t room = sizeof libraries[0].version;
+    snprintf(libraries[0].version, room, "%d.%d.%d", zmq[0], zmq[1], zmq[2]);
+    snprintf(libraries[1].version, room, "%d.%d.%d", czmq[0], czmq[1], czmq[2]);
+    snprintf(libraries[2].version, room, "%s", MSGPACK_VERSION);
+    snprintf(libraries[3].version, room, "%d.%d.%d", yaml[0], yaml[1], yaml[2]);
+    snprintf(libraries[4].version, room, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
+             xxhash % 100);
+    snprintf(libraries[5].version, room, "%s", zlibVersion());
+}
+
+void tnd_versions_print_libraries(FILE *out)
+{
+    library_t libraries[LIBRARIES];
+    look(libraries);
+    for (int i = 0; i < LIBRARIES; i++)
+        fprintf(out, "%s%s %s", i > 0 ? ", " : "", libraries[i].name, libraries[i].version);
 }
 
 bool tnd_versions_old(void)
@@ -42,13 +64,10 @@ void tnd_versions_print(FILE *out)
 
 void tnd_versions_print_json(FILE *out)
 {
-    int zmq[3], yaml[3];
-    zmq_version(&zmq[0], &zmq[1], &zmq[2]);
-    yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
-    unsigned xxhash = XXH_versionNumber();
-    fprintf(out,
-            "{\"tundish\":\"%s\",\"abi\":%u,\"wire\":%d,\"zeromq\":\"%d.%d.%d\","
-            "\"libyaml\":\"%d.%d.%d\",\"xxhash\":\"%u.%u.%u\",\"zlib\":\"%s\"}",
-            TND_VERSION, TND_ABI, TND_WIRE_ABI, zmq[0], zmq[1], zmq[2], yaml[0], yaml[1], yaml[2],
-            xxhash / 10000, xxhash / 100 % 100, xxhash % 100, zlibVersion());
+    library_t libraries[LIBRARIES];
+    look(libraries);
+    fprintf(out, "{\"tundish\":\"%s\",\"abi\":%u,\"wire\":%d", TND_VERSION, TND_ABI, TND_WIRE_ABI);
+    for (int i = 0; i < LIBRARIES; i++)
+        fprintf(out, ",\"%s\":\"%s\"", libraries[i].name, libraries[i].version);
+    fputc('}', out);
 }
