@@ -289,6 +289,11 @@ tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
     return self;
 }
 
+void tnd_accept_begin(tnd_accept_t *self, uint32_t generation)
+{
+    self->generation = generation;
+}
+
 static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generation, uint64_t now)
 {
     if (generation <= self->generation || generation <= self->ahead)

@@ -22,9 +22,11 @@ typedef struct {
 } actor_t;
 
 typedef struct {
+    tnd_supervise_t supervise;
     bool up, came, soft, needed; /* soft: no feeder; needed: reader, join or feeder */
-    bool lost;
-    uint64_t lost_ns;
+    bool lost, spare;
+    uint64_t until_ns; /* a lost one: when it must be back */
+    char why[160];     /* and why it is lost */
 } host_t;
 
 /*  What is known of one step and of the cursor after it. */
@@ -54,7 +56,7 @@ struct tnd_session_core {
     uint64_t progress;            /* at the last rewind */
     uint32_t generation, feeders;
     uint32_t restarts_due;
-    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
+    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said, absent;
     tnd_error_t why;
 };
 
@@ -96,8 +98,11 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
     self->last = self->drain_end = TND_UNKNOWN;
     for (uint32_t i = 0; i < config->steps_open_max; i++)
         self->ring[i].step = TND_UNKNOWN;
-    for (uint32_t i = 0; i < config->host_count; i++)
-        self->hosts[i].soft = true;
+    for (uint32_t i = 0; i < config->host_count; i++) {
+        uint8_t flags = config->host_flags != NULL ? config->host_flags[i] : 0;
+        self->hosts[i].soft = (flags & TND_HOST_FINAL) == 0;
+        self->hosts[i].spare = (flags & TND_HOST_SPARE) != 0;
+    }
     for (uint32_t i = 0; i < config->member_count; i++) {
         const tnd_member_t *member = &config->members[i];
         host_t *host = &self->hosts[member->host];
@@ -179,6 +184,8 @@ void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now)
     host_t *it = &self->hosts[host];
     if (it->came && it->needed)
         self->want_rewind = true;
+    if (!it->up)
+        tnd_supervise_born(&it->supervise, now);
     it->up = it->came = true;
     it->lost = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -199,21 +206,26 @@ void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now)
     }
 }
 
-void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+static void append(char *text, size_t room, const char *more)
 {
-    assert(host < self->config.host_count);
+    size_t at = strlen(text), length = strlen(more);
+    if (at + length < room)
+        memcpy(text + at, more, length + 1);
+}
+
+static bool has_feeder(const tnd_session_core_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].host == host && self->config.members[i].role == TND_ROLE_FEEDER)
+            return true;
+    return false;
+}
+
+/*  Its actors are gone with it. */
+static void take_down(tnd_session_core_t *self, uint32_t host)
+{
     host_t *it = &self->hosts[host];
-    if (over(self) || !it->came)
-        return;
-    if (self->started && (!it->soft || self->config.restarts.max == 0)) {
-        self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(&self->why, "host %s was lost: %s" TND_KEPT, host_name(self, host), why,
-                       kept(self));
-        return;
-    }
     it->up = false;
-    it->lost = true;
-    it->lost_ns = now;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         actor_t *actor = &self->actors[i];
         if (self->config.members[i].host != host)
@@ -222,6 +234,58 @@ void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *
         actor->up = actor->restart_due = actor->restart_sent = false;
     }
     self->want_rewind = self->want_rewind || it->needed;
+}
+
+void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+{
+    assert(host < self->config.host_count);
+    host_t *it = &self->hosts[host];
+    if (over(self) || !it->came || it->lost)
+        return;
+    if (self->started && (!it->soft || self->config.restarts.max == 0)) {
+        self->state = TND_SESSION_FAILED;
+        self->absent = true;
+        (void)tnd_fail(&self->why, "host %s was lost%s: %s" TND_KEPT, host_name(self, host),
+                       has_feeder(self, host) ? " with the replicas that it carried"
+                                              : " and is not to be started again",
+                       why, kept(self));
+        return;
+    }
+    it->lost = true;
+    it->why[0] = '\0';
+    append(it->why, sizeof it->why, why);
+    it->until_ns = now + self->config.dead_after_ns;
+    take_down(self, host);
+}
+
+void tnd_session_host_again(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+{
+    host_t *it = &self->hosts[host];
+    uint64_t again_ns = now;
+    tnd_session_host_lost(self, host, why, now);
+    if (over(self) || !it->came)
+        return;
+    it->lost = true;
+    it->until_ns = now + self->config.start_timeout_ns;
+    if (!self->started ||
+        tnd_supervise_died(&it->supervise, &self->config.restarts, now, &again_ns))
+        return;
+    self->state = TND_SESSION_FAILED;
+    self->absent = true;
+    (void)tnd_fail(&self->why, "host %s died %u times in a short time, last because: %s" TND_KEPT,
+                   host_name(self, host), it->supervise.deaths + 1, why, kept(self));
+}
+
+void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now)
+{
+    host_t *it = &self->hosts[host];
+    if (it->needed) {
+        tnd_session_host_lost(self, host, "it was taken away", now);
+        return;
+    }
+    take_down(self, host);
+    it->came = it->lost = false;
+    it->spare = true;
 }
 
 void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const char *why,
@@ -521,11 +585,13 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
 static bool everybody(const tnd_session_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.host_count; i++)
-        if (!self->hosts[i].up && (!self->started || self->hosts[i].needed))
+        if (!self->hosts[i].up && !self->hosts[i].spare &&
+            (!self->started || self->hosts[i].needed))
             return false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         tnd_role_t role = self->config.members[i].role;
-        if (!self->actors[i].up && (!self->started || is_ordered(role) || role == TND_ROLE_FEEDER))
+        if (!self->actors[i].up && !self->hosts[self->config.members[i].host].spare &&
+            (!self->started || is_ordered(role) || role == TND_ROLE_FEEDER))
             return false;
     }
     return true;
@@ -563,13 +629,10 @@ static bool all_lanes_served(const tnd_session_core_t *self)
     return true;
 }
 
-/*  Whether the stream stands still without that lost host. */
-static bool missed(const tnd_session_core_t *self, uint32_t host)
+/*  Whether the stream stands still as long as that host is away. */
+static bool matters(const tnd_session_core_t *self, uint32_t host)
 {
-    const host_t *it = &self->hosts[host];
-    if (!it->lost)
-        return false;
-    if (it->needed)
+    if (self->hosts[host].needed)
         return true;
     bool reducer = false, worker = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -580,11 +643,19 @@ static bool missed(const tnd_session_core_t *self, uint32_t host)
     return reducer || (worker && !all_lanes_served(self));
 }
 
-static void append(char *text, size_t room, const char *more)
+static bool missed(const tnd_session_core_t *self, uint32_t host)
 {
-    size_t at = strlen(text), length = strlen(more);
-    if (at + length < room)
-        memcpy(text + at, more, length + 1);
+    return self->hosts[host].lost && matters(self, host);
+}
+
+/*  When a missed host must be back: of several with workers one is enough. */
+static uint64_t until(const tnd_session_core_t *self, uint32_t host)
+{
+    uint64_t latest = self->hosts[host].until_ns;
+    for (uint32_t i = 0; i < self->config.host_count && !self->hosts[host].needed; i++)
+        if (self->hosts[i].lost && !self->hosts[i].needed && self->hosts[i].until_ns > latest)
+            latest = self->hosts[i].until_ns;
+    return latest;
 }
 
 static void check_time(tnd_session_core_t *self, uint64_t now)
@@ -594,14 +665,15 @@ static void check_time(tnd_session_core_t *self, uint64_t now)
             return;
         char names[256] = "";
         for (uint32_t i = 0; i < self->config.host_count; i++)
-            if (!self->hosts[i].up) {
+            if (!self->hosts[i].up && !self->hosts[i].spare) {
                 append(names, sizeof names, names[0] ? ", " : "");
                 append(names, sizeof names, host_name(self, i));
             }
         for (uint32_t i = 0; i < self->config.member_count && names[0] == 0; i++)
-            if (!self->actors[i].up)
+            if (!self->actors[i].up && !self->hosts[self->config.members[i].host].spare)
                 append(names, sizeof names, self->config.members[i].name);
         self->state = TND_SESSION_FAILED;
+        self->absent = true;
         (void)tnd_fail(&self->why,
                        "%s did not come within %llu s: start it, or see whether it reaches host %s",
                        names, (unsigned long long)(self->config.start_timeout_ns / 1000000000u),
@@ -609,11 +681,12 @@ static void check_time(tnd_session_core_t *self, uint64_t now)
         return;
     }
     for (uint32_t i = 0; i < self->config.host_count; i++)
-        if (self->hosts[i].lost && now - self->hosts[i].lost_ns >= self->config.dead_after_ns &&
-            missed(self, i)) {
+        if (missed(self, i) && now >= until(self, i)) {
             self->state = TND_SESSION_FAILED;
-            (void)tnd_fail(&self->why, "host %s was lost and did not come back" TND_KEPT,
-                           host_name(self, i), kept(self));
+            self->absent = true;
+            (void)tnd_fail(&self->why,
+                           "host %s was lost and did not come back in time: %s" TND_KEPT,
+                           host_name(self, i), self->hosts[i].why, kept(self));
             return;
         }
 }
@@ -849,9 +922,8 @@ uint64_t tnd_session_deadline(const tnd_session_core_t *self)
                 self->hosts[self->config.members[i].host].up)
                 least = self->actors[i].restart_ns;
     for (uint32_t i = 0; i < self->config.host_count; i++)
-        if (self->hosts[i].lost && missed(self, i) &&
-            self->hosts[i].lost_ns + self->config.dead_after_ns < least)
-            least = self->hosts[i].lost_ns + self->config.dead_after_ns;
+        if (self->started && missed(self, i) && until(self, i) < least)
+            least = until(self, i);
     return least;
 }
 
@@ -879,10 +951,20 @@ uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, ui
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->config.host_count; i++)
-        if (!self->hosts[i].up) {
+        if (!self->hosts[i].up && !self->hosts[i].spare && (!self->started || missed(self, i))) {
             if (count < room)
                 hosts[count] = i;
             count++;
         }
     return count;
+}
+
+bool tnd_session_absent(const tnd_session_core_t *self)
+{
+    return self->absent;
+}
+
+bool tnd_session_needs(const tnd_session_core_t *self, uint32_t host)
+{
+    return !self->hosts[host].soft || matters(self, host);
 }

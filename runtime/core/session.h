@@ -43,10 +43,17 @@ typedef struct {
     const char *name; /* for texts */
 } tnd_member_t;
 
+/*  What the death of a host means, beside what its members say. */
+enum {
+    TND_HOST_FINAL = 1, /* it is not started again: its death ends the run */
+    TND_HOST_SPARE = 2  /* nobody waits for it: it may come, and go, at any time */
+};
+
 typedef struct {
     const tnd_member_t *members; /* kept by the caller */
     uint32_t member_count;
-    const char *const *hosts; /* names; kept by the caller */
+    const char *const *hosts;  /* names; kept by the caller */
+    const uint8_t *host_flags; /* by host: TND_HOST_*; kept by the caller; NULL: none */
     uint32_t host_count, lanes;
     uint64_t start_timeout_ns; /* all must have come by then */
     uint64_t dead_after_ns;    /* a lost host that the stream needs must be back by then */
@@ -54,7 +61,7 @@ typedef struct {
     uint64_t steps_max;        /* the run ends before this step; TND_UNKNOWN */
     uint32_t booked_every;     /* steps between two BOOKED to a feeder, which waits for none of them
                                   as long as it may have twice as many unbooked; 0: 1 */
-    tnd_limits_t restarts;     /* of one soft actor; restart.max 0: any death ends the run */
+    tnd_limits_t restarts;     /* of one soft actor or host; max 0: any death ends the run */
 } tnd_session_config_t;
 
 typedef struct tnd_session_core tnd_session_core_t;
@@ -68,6 +75,14 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
  */
 void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now);
 void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+/*  Another process has taken the place of the one that was there: that one is lost, which counts
+ *  towards its limit, and the new one has start_timeout to make itself ready (host_up).
+ */
+void tnd_session_host_again(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+/*  The user took it away: nobody waits for it any more.  Of a host that the stream needs it is as
+ *  host_lost.
+ */
+void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now);
 /*  A life of an actor has begun / ended, maybe one whose beginning was never heard of.  A life that
  *  nobody saw end is ended first.
  */
@@ -99,7 +114,11 @@ const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self);
 uint32_t tnd_session_generation(const tnd_session_core_t *self);
 /*  The sentence that says why a run failed; "" otherwise. */
 const char *tnd_session_why(const tnd_session_core_t *self);
-/*  Hosts that have not come yet: fills `hosts`, returns how many there are. */
+/*  Hosts that are waited for: fills `hosts`, returns how many there are. */
 uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, uint32_t room);
+/*  Of a failed run: whether it failed because a host did not come or went away. */
+bool tnd_session_absent(const tnd_session_core_t *self);
+/*  Of a host that is away: whether the run ends if it stays so. */
+bool tnd_session_needs(const tnd_session_core_t *self, uint32_t host);
 
 #endif

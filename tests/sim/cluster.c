@@ -223,7 +223,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     }
     tnd_life_t life = self->links[link].end[1].life;
     if (host->known_life != 0 && host->known_life != life) {
-        tnd_session_host_lost(self->session, h, "its process died", now);
+        tnd_session_host_again(self->session, h, "its process died", now);
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h)
                 self->known_actor[id] = 0;
