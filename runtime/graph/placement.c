@@ -19,6 +19,7 @@ typedef struct {
     const tnd_value_t *workers;
     const tnd_value_t *devices;
     int transport;
+    int restart; /* tnd_restart_t */
 } host_options_t;
 
 typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
@@ -113,6 +114,13 @@ static const tnd_option_t host_options[] = {
      .choices = "auto|ipc|tcp",
      .offset = offsetof(host_options_t, transport),
      .help = "what connects it to other hosts; auto is ipc on one machine, else tcp"},
+    {.name = "restart",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_TUNE,
+     .fallback = "on-failure",
+     .choices = "never|on-failure|always",
+     .offset = offsetof(host_options_t, restart),
+     .help = "when it died, whether it is started again; not given: as the top level says"},
 };
 
 const tnd_table_t tnd_host_table = {
@@ -1052,6 +1060,21 @@ static void read_ports(placer_t *self, const char *text, tnd_mark_t mark, tnd_pl
                         "`ports` expects a range of ports such as 7101-7200, not `%s`", text);
 }
 
+/*  A host is started again as it or the top level says, unless state dies with it. */
+static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
+{
+    const host_t *host = &self->hosts[index];
+    if (index == 0)
+        return TND_RESTART_NEVER;
+    for (uint32_t a = 0; a < self->topology->actor_count; a++)
+        if (host->shares[a].here && is_feeder(&self->topology->actors[a]))
+            return TND_RESTART_NEVER;
+    const tnd_value_t *own = tnd_value_get(host->value, "restart");
+    return own != NULL && own->type != TND_VALUE_NULL
+               ? (tnd_restart_t)host->options->restart
+               : (tnd_restart_t)self->topology->settings->restart;
+}
+
 static void make_hosts(placer_t *self, const char *data, const char *fallback_data)
 {
     const tnd_settings_t *settings = self->topology->settings;
@@ -1064,6 +1087,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
         *plan = (tnd_plan_host_t){.name = host->name,
                                   .address = host->address,
                                   .memory = settings->memory_bytes,
+                                  .restart = restart_of(self, i),
                                   .data = data != NULL         ? data
                                           : host->data != NULL ? host->data
                                                                : below};
@@ -1177,6 +1201,18 @@ static void make_chains(placer_t *self)
     self->plan->chain_count = topology->chain_count;
 }
 
+static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
+                                  const tnd_settings_t *settings)
+{
+    const tnd_restarts_t *given = settings->restarts;
+    if (given == NULL)
+        given = tnd_options_parse(context, &tnd_restarts_table, NULL, "restarts", (tnd_mark_t){0});
+    tnd_restarts_t restarts = *given;
+    if (restarts.backoff_max_ns < restarts.backoff_ns)
+        restarts.backoff_max_ns = restarts.backoff_ns;
+    return restarts;
+}
+
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
                                         const char *fallback_data, const char *local)
@@ -1193,6 +1229,9 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .link_timeout_ns = settings->link_timeout_ns,
                          .dead_after_ns = settings->dead_after_ns,
                          .start_timeout_ns = settings->start_timeout_ns,
+                         .hung_after_ns = settings->hung_after_ns,
+                         .restart_timeout_ns = settings->restart_timeout_ns,
+                         .restarts = restarts_of(context, settings),
                          .tolerant = settings->numeric != 0,
                          .insecure = settings->insecure};
     read_hosts(&self);

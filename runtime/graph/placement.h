@@ -26,7 +26,8 @@ typedef struct {
     const char *data;                 /* what ${data} stands for there; NULL: not given */
     const char *const *devices;       /* "cpu:0", ...: of its feeders, in order of use */
     uint32_t device_count;
-    uint64_t memory; /* budget in bytes; 0: none given */
+    uint64_t memory;       /* budget in bytes; 0: none given */
+    tnd_restart_t restart; /* when it died; NEVER for who leads or carries replicas */
 } tnd_plan_host_t;
 
 typedef struct {
@@ -73,7 +74,8 @@ typedef struct tnd_plan {
     uint64_t seed;
     uint32_t lanes;
     uint64_t fingerprint[2];
-    uint64_t link_timeout_ns, dead_after_ns, start_timeout_ns;
+    uint64_t link_timeout_ns, dead_after_ns, start_timeout_ns, hung_after_ns, restart_timeout_ns;
+    tnd_restarts_t restarts;
     bool tolerant; /* numeric: tolerant */
     bool insecure;
     const tnd_plan_host_t *hosts;

@@ -38,6 +38,50 @@ static const tnd_table_t *security_at(size_t index)
     return index == 0 ? &security_table : NULL;
 }
 
+static const tnd_option_t restarts_options[] = {
+    {.name = "max",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "times",
+     .fallback = "5",
+     .range = "0..1000000",
+     .offset = offsetof(tnd_restarts_t, max),
+     .help = "how often one host or actor is started again without a calm life between"},
+    {.name = "within",
+     .type = TND_OPTION_DURATION,
+     .role = TND_ROLE_TUNE,
+     .fallback = "60s",
+     .range = "1ms..",
+     .offset = offsetof(tnd_restarts_t, within_ns),
+     .help = "a life of so long is calm: the count begins anew"},
+    {.name = "backoff",
+     .type = TND_OPTION_DURATION,
+     .role = TND_ROLE_TUNE,
+     .fallback = "10ms",
+     .range = "1ms..",
+     .offset = offsetof(tnd_restarts_t, backoff_ns),
+     .help = "the wait before the first start, doubled with each death"},
+    {.name = "backoff_max",
+     .type = TND_OPTION_DURATION,
+     .role = TND_ROLE_TUNE,
+     .fallback = "1s",
+     .range = "1ms..",
+     .offset = offsetof(tnd_restarts_t, backoff_max_ns),
+     .help = "the longest wait before a start"},
+};
+
+const tnd_table_t tnd_restarts_table = {
+    .name = "restarts",
+    .help = "how often and how soon what died is started again",
+    TND_OPTIONS(restarts_options),
+    .size = sizeof(tnd_restarts_t),
+};
+
+static const tnd_table_t *restarts_at(size_t index)
+{
+    return index == 0 ? &tnd_restarts_table : NULL;
+}
+
 /*  Actors and hosts are read by hand, key by key; their roles are those of their own options. */
 static const tnd_option_t settings_options[] = {
     {.name = "tundish",
@@ -149,6 +193,27 @@ static const tnd_option_t settings_options[] = {
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, hung_after_ns),
      .help = "a read, an operation or a step that takes longer hangs"},
+    {.name = "restart",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_TUNE,
+     .fallback = "on-failure",
+     .choices = "never|on-failure|always",
+     .offset = offsetof(tnd_settings_t, restart),
+     .help = "when a host without replicas that died is started again"},
+    {.name = "restarts",
+     .type = TND_OPTION_TABLE,
+     .role = TND_ROLE_TUNE,
+     .fallback = "",
+     .offset = offsetof(tnd_settings_t, restarts),
+     .parts = restarts_at,
+     .help = "how often and how soon, `{max: 5, within: 60s, backoff: 10ms}`"},
+    {.name = "restart_timeout",
+     .type = TND_OPTION_DURATION,
+     .role = TND_ROLE_TUNE,
+     .fallback = "30s",
+     .range = "1ms..",
+     .offset = offsetof(tnd_settings_t, restart_timeout_ns),
+     .help = "how long the run waits for a lost host that it needs to be there again"},
     {.name = "numeric",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_TUNE,

@@ -24,6 +24,19 @@ typedef struct {
     const char *curve; /* directory; NULL: none */
 } tnd_security_t;
 
+/*  Who of those that may die is started again. */
+typedef enum {
+    TND_RESTART_NEVER,
+    TND_RESTART_ON_FAILURE, /* after it was killed or crashed */
+    TND_RESTART_ALWAYS      /* also after it ended by itself, while the run goes on */
+} tnd_restart_t;
+
+/*  How often, and how soon. */
+typedef struct {
+    uint64_t max;
+    uint64_t within_ns, backoff_ns, backoff_max_ns;
+} tnd_restarts_t;
+
 /*  The top level of a file. */
 typedef struct {
     uint64_t version;
@@ -43,6 +56,9 @@ typedef struct {
     uint64_t dead_after_ns;
     uint64_t link_timeout_ns;
     uint64_t hung_after_ns;
+    int restart; /* tnd_restart_t */
+    const tnd_restarts_t *restarts;
+    uint64_t restart_timeout_ns;
     int numeric; /* 0: exact, 1: tolerant */
 } tnd_settings_t;
 
@@ -82,6 +98,8 @@ typedef struct {
 
 /*  The table of the top level, for help and editors. */
 extern const tnd_table_t tnd_settings_table;
+/*  That of `restarts:`. */
+extern const tnd_table_t tnd_restarts_table;
 
 /*  Resolves a merged tree.  `open_ended`: a chain may end before a feeder, to look at what it
  *  would feed.  NULL after an error; all that can be found in one pass are reported.
