@@ -62,6 +62,8 @@ typedef struct {
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
     char why[256];              /* of REFUSED and LOST */
+    tnd_actor_id_t by;          /* of REFUSED: who refuses; another than `peer`: that one listens
+                                   where `peer` did, which may have moved */
 } tnd_arrival_t;
 
 typedef struct {

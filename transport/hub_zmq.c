@@ -704,7 +704,7 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
     if (status != TND_OK) {
         if (binder == NULL && peer->end.state == TND_END_OPENING) {
             /* Not even a WELCOME that can be read: as good as a refusal. */
-            tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .refuse.why = error.text};
+            tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .from = peer->id, .refuse.why = error.text};
             (void)tnd_peers_heard(&self->peers, peer, &refuse, self->now);
         } else {
             violate(self, peer, error.text);

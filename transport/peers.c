@@ -92,6 +92,7 @@ static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tn
     notice->port = port;
     notice->peer = id;
     notice->life = life;
+    notice->by = id;
     if (why != NULL)
         snprintf(notice->why, sizeof notice->why, "%s", why);
 }
@@ -215,6 +216,8 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
     if (change == TND_END_REFUSAL) {
         shut(self, peer);
         tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
+        uint32_t last = self->notice_first + self->notice_count - 1;
+        self->notices[last % self->notice_room].by = msg->from;
         return false;
     }
     tnd_peers_flush(self, peer, now);

@@ -46,6 +46,19 @@ typedef struct {
     tnd_carry_t carry;
 } word_t;
 
+/*  A peer that did not listen where it was called is called again so soon: its host may have been
+ *  started anew, and somebody else listens there.
+ */
+static const uint64_t call_again_ns = 100000000;
+
+/*  A peer that this actor connects to. */
+typedef struct {
+    const tnd_edge_t *edge;
+    char endpoint[TND_ENDPOINT_SIZE]; /* ""; not connected: it is not known where, or not there */
+    uint64_t again_ns;                /* when to call it again; 0: once it is known where */
+    uint64_t elsewhere_ns;            /* since when others answer for it; 0: it does itself */
+} dial_t;
+
 struct tnd_actor {
     tnd_actor_config_t config;
     const tnd_plan_t *plan;
@@ -53,13 +66,17 @@ struct tnd_actor {
     tnd_life_t life;
     tnd_hub_t *hub;
     void *state;
-    uint8_t *ports;       /* by instance: the port that leads there, or NO_PORT */
-    bool *dials;          /* by instance: this actor connects to it */
-    uint32_t *violations; /* by instance */
+    uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
+    bool *dials;    /* by instance: this actor connects to it */
+    bool *up;       /* by instance: connected */
+    dial_t *calls;  /* whom it connects to */
+    uint32_t call_count;
+    uint64_t calls_due_ns; /* when one is to be called again; TND_NEVER */
+    uint32_t *violations;  /* by instance */
     void *accept_memory;
     tnd_accept_t *accept;
     pthread_t thread;
-    _Atomic bool stopping, over;
+    _Atomic bool stopping, over, moved; /* moved: somebody may listen elsewhere */
     bool stranger_said;
     uint64_t cpu_read_ns, ready_read_ns;
     uint64_t counted_ns; /* when its time was */
@@ -340,22 +357,73 @@ static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
+static void list_calls(tnd_actor_t *self)
 {
+    self->calls_due_ns = TND_NEVER;
+    self->calls = calloc(self->plan->edge_count + 1u, sizeof *self->calls);
+    if (self->calls == NULL)
+        abort();
     for (uint32_t e = 0; e < self->plan->edge_count; e++) {
         const tnd_edge_t *edge = &self->plan->edges[e];
         bool out = edge->from == self->id;
-        if ((!out && edge->to != self->id) || edge->from_connects != out)
+        if ((out || edge->to == self->id) && edge->from_connects == out)
+            self->calls[self->call_count++].edge = edge;
+    }
+}
+
+static bool goes_out(const tnd_actor_t *self, const dial_t *call)
+{
+    return call->edge->from == self->id;
+}
+
+static tnd_actor_id_t called(const tnd_actor_t *self, const dial_t *call)
+{
+    return goes_out(self, call) ? call->edge->to : call->edge->from;
+}
+
+/*  Ends a connection that this actor opened; the kind hears of it if it was up. */
+static tnd_status_t hang_up(tnd_actor_t *self, dial_t *call, tnd_error_t *error)
+{
+    tnd_actor_id_t peer = called(self, call);
+    tnd_arrival_t arrival = {.kind = TND_ARRIVAL_LOST, .peer = peer, .by = peer};
+    if (call->endpoint[0] == '\0')
+        return TND_OK;
+    call->endpoint[0] = '\0';
+    arrival.port = edge_port(call->edge, goes_out(self, call));
+    tnd_hub_disconnect(self->hub, arrival.port, peer);
+    if (!self->up[peer])
+        return TND_OK;
+    self->up[peer] = false;
+    tnd_accept_reset(self->accept, peer);
+    return self->config.kind->arrive(self->state, self, &arrival, error);
+}
+
+/*  Connects to every peer where it listens now. */
+static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
+{
+    uint64_t now = tnd_clock_now();
+    self->calls_due_ns = TND_NEVER;
+    for (uint32_t i = 0; i < self->call_count; i++) {
+        dial_t *call = &self->calls[i];
+        const tnd_edge_t *edge = call->edge;
+        bool out = goes_out(self, call);
+        tnd_actor_id_t peer = called(self, call);
+        char endpoint[TND_ENDPOINT_SIZE];
+        if (!tnd_host_endpoint(self->config.host, peer, edge_port(edge, !out), edge->transport,
+                               endpoint))
+            continue; /* it comes with a later table */
+        if (strcmp(endpoint, call->endpoint) == 0)
             continue;
-        uint32_t peer = out ? edge->to : edge->from;
-        const char *endpoint =
-            tnd_host_endpoint(self->config.host, peer, edge_port(edge, !out), edge->transport);
-        if (endpoint == NULL)
-            return tnd_fail(error, "%s: nobody said where %s listens", tnd_actor_name(self),
-                            self->plan->instances[peer].name);
+        if (now < call->again_ns) {
+            if (call->again_ns < self->calls_due_ns)
+                self->calls_due_ns = call->again_ns;
+            continue;
+        }
+        TND_TRY(hang_up(self, call, error));
         tnd_terms_t terms;
         edge_terms(self, edge, &terms);
         TND_TRY(tnd_hub_connect(self->hub, edge_port(edge, out), peer, endpoint, &terms, error));
+        memcpy(call->endpoint, endpoint, sizeof endpoint);
     }
     return TND_OK;
 }
@@ -499,6 +567,37 @@ static tnd_status_t hand_over(tnd_actor_t *self, tnd_arrival_t *arrival, tnd_err
     return status;
 }
 
+/*  Who was called is not there; it is called again, for some time. */
+static tnd_status_t take_wrong_number(tnd_actor_t *self, const tnd_arrival_t *arrival, uint64_t now,
+                                      tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->call_count; i++) {
+        dial_t *call = &self->calls[i];
+        if (called(self, call) != arrival->peer)
+            continue;
+        if (call->elsewhere_ns == 0)
+            call->elsewhere_ns = now;
+        if (now - call->elsewhere_ns >= self->plan->dead_after_ns)
+            return tnd_fail(error, "%s did not find %s: %s", tnd_actor_name(self),
+                            self->plan->instances[arrival->peer].name, arrival->why);
+        TND_TRY(hang_up(self, call, error));
+        call->again_ns = now + call_again_ns;
+        if (call->again_ns < self->calls_due_ns)
+            self->calls_due_ns = call->again_ns;
+    }
+    return TND_OK;
+}
+
+static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
+{
+    if (arrival->peer >= self->plan->instance_count)
+        return;
+    self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
+    for (uint32_t i = 0; i < self->call_count; i++)
+        if (called(self, &self->calls[i]) == arrival->peer)
+            self->calls[i].again_ns = self->calls[i].elsewhere_ns = 0;
+}
+
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
 {
     uint64_t now = tnd_clock_now();
@@ -508,6 +607,12 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
             return TND_OK;
         bool dialled = arrival.port == PORT_CONTROL ||
                        (arrival.peer < self->plan->instance_count && self->dials[arrival.peer]);
+        if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
+            note_up(self, &arrival);
+        if (arrival.kind == TND_ARRIVAL_REFUSED && dialled && arrival.by != arrival.peer) {
+            TND_TRY(take_wrong_number(self, &arrival, now, error));
+            continue;
+        }
         if (arrival.kind == TND_ARRIVAL_REFUSED && dialled) {
             bool known = arrival.peer < self->plan->instance_count;
             (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
@@ -578,6 +683,8 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         bool more = false;
         tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
         TND_TRY(take_arrivals(self, error));
+        if (atomic_exchange(&self->moved, false) || tnd_clock_now() >= self->calls_due_ns)
+            TND_TRY(connect_peers(self, error));
         TND_TRY(check_confirmed(self, error));
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
@@ -594,6 +701,8 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         uint64_t wake = now + nap_ns;
         if (self->word_count > 0 && self->words_due_ns < wake)
             wake = self->words_due_ns;
+        if (self->calls_due_ns < wake)
+            wake = self->calls_due_ns;
         tnd_statistics_state(statistics, TND_STATE_WAITING,
                              self->config.kind->blocked_on(self->state), now);
         show_depth(self);
@@ -619,6 +728,9 @@ static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
     set_phase(self, TND_ACTOR_BOUND);
     if (!wait_for_go(self))
         return TND_OK;
+    tnd_accept_begin(self->accept,
+                     tnd_host_generation(self->config.host, self->config.instance->chain));
+    list_calls(self);
     TND_TRY(connect_peers(self, error));
     set_phase(self, TND_ACTOR_RUNNING);
     return live(self, error);
@@ -680,9 +792,11 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
         .self = self->id,
     };
     self->dials = calloc(plan->instance_count, sizeof *self->dials);
+    self->up = calloc(plan->instance_count, sizeof *self->up);
     self->violations = calloc(plan->instance_count, sizeof *self->violations);
     self->accept_memory = calloc(1, tnd_accept_bytes(&accept));
-    if (self->dials == NULL || self->violations == NULL || self->accept_memory == NULL)
+    if (self->dials == NULL || self->up == NULL || self->violations == NULL ||
+        self->accept_memory == NULL)
         abort();
     self->accept = tnd_accept_init(self->accept_memory, &accept);
     /* Later lives of a later process are greater: the clock never goes back on one machine. */
@@ -718,6 +832,15 @@ void tnd_actor_go(tnd_actor_t *self)
     pthread_mutex_lock(&self->lock);
     self->go = true;
     pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_actor_look(tnd_actor_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    atomic_store(&self->moved, true);
+    if (self->hub != NULL)
+        tnd_hub_wake(self->hub);
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -769,6 +892,8 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     pthread_mutex_destroy(&self->lock);
     free(self->ports);
     free(self->dials);
+    free(self->up);
+    free(self->calls);
     free(self->violations);
     free(self->accept_memory);
     free(self->state);

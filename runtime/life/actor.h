@@ -66,14 +66,14 @@ typedef enum {
     TND_ACTOR_ENDED   /* its thread has ended as asked */
 } tnd_actor_phase_t;
 
+enum { TND_ACTOR_ENDPOINTS_MAX = 6, TND_ENDPOINT_SIZE = 128 };
+
 /*  One endpoint that an actor listens at. */
 typedef struct {
     uint32_t instance, port;
     tnd_transport_t transport;
-    char endpoint[128];
+    char endpoint[TND_ENDPOINT_SIZE];
 } tnd_endpoint_t;
-
-enum { TND_ACTOR_ENDPOINTS_MAX = 6 };
 
 typedef struct {
     tnd_host_t *host;
@@ -93,6 +93,8 @@ tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self);
 uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints);
 /*  Lets a bound actor connect to its peers (tnd_host_endpoint) and run. */
 void tnd_actor_go(tnd_actor_t *self);
+/*  Some peer may listen elsewhere now. */
+void tnd_actor_look(tnd_actor_t *self);
 void tnd_actor_stop(tnd_actor_t *self);
 /*  Waits for its thread at most `wait_ns`; false: it is still inside a hook. */
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);

@@ -41,14 +41,24 @@ const char *tnd_host_nonce(const tnd_host_t *self)
     return self->nonce;
 }
 
-const char *tnd_host_endpoint(const tnd_host_t *self, uint32_t instance, uint32_t port,
-                              tnd_transport_t transport)
+bool tnd_host_endpoint(tnd_host_t *self, uint32_t instance, uint32_t port,
+                       tnd_transport_t transport, char endpoint[TND_ENDPOINT_SIZE])
 {
-    for (uint32_t i = 0; i < self->table_count; i++)
-        if (self->table[i].instance == instance && self->table[i].port == port &&
-            self->table[i].transport == transport)
-            return self->table[i].endpoint;
-    return NULL;
+    bool found = false;
+    pthread_mutex_lock(&self->lock);
+    for (uint32_t i = 0; i < self->table_count && !found; i++) {
+        const tnd_endpoint_t *entry = &self->table[i];
+        found = entry->instance == instance && entry->port == port && entry->transport == transport;
+        if (found)
+            memcpy(endpoint, entry->endpoint, sizeof entry->endpoint);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return found;
+}
+
+uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain)
+{
+    return self->generations[chain];
 }
 
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
@@ -353,10 +363,11 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->actors = calloc(self->plan->instance_count, sizeof *self->actors);
     self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
     self->words = calloc(self->plan->instance_count, 1);
+    self->generations = calloc(self->plan->chain_count, sizeof *self->generations);
     self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->violations = calloc(self->plan->host_count, sizeof *self->violations);
     if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
-        self->last_word == NULL || self->violations == NULL)
+        self->last_word == NULL || self->violations == NULL || self->generations == NULL)
         abort();
     self->census = tnd_census_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
@@ -494,6 +505,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     *self_p = NULL;
     if (self->stuck)
         return false;
+    tnd_buffer_drop(&self->stream_note);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
@@ -509,6 +521,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->streams);
     free(self->table);
     free(self->words);
+    free(self->generations);
     free(self->last_word);
     free(self->violations);
     free((void *)(uintptr_t)self->census.parties);

@@ -76,9 +76,11 @@ static inline tnd_actor_id_t tnd_host_id(uint32_t host)
 {
     return 0x80000000u + host;
 }
-/*  The endpoint of a peer's port; NULL: not known. */
-const char *tnd_host_endpoint(const tnd_host_t *self, uint32_t instance, uint32_t port,
-                              tnd_transport_t transport);
+/*  Where a peer's port listens now: copied into `endpoint`; false: not known, it may come. */
+bool tnd_host_endpoint(tnd_host_t *self, uint32_t instance, uint32_t port,
+                       tnd_transport_t transport, char endpoint[TND_ENDPOINT_SIZE]);
+/*  The generation of a chain when the actors of this host were let go. */
+uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain);
 /*  Whether an actor of the run is inside a work hook. */
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
 /*  Whether the silence of a peer says nothing: it is inside a work hook, or in this process, where

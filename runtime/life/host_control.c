@@ -134,20 +134,13 @@ static void take_words(tnd_host_t *self, tnd_buffer_t *note)
 
 static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
 {
-    tnd_error_t error;
     tnd_note_reader_t reader;
     if (tnd_host_settled(self))
         return;
     switch (msg->kind) {
     case TND_MSG_STREAM:
-        if (self->made || self->failed_ns != 0)
-            break;
-        if (tnd_host_take_stream(self, msg->note.payload, &error) != TND_OK) {
-            tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
-            break;
-        }
-        self->made = true;
-        tnd_host_make_actors(self);
+        tnd_buffer_drop(&self->stream_note);
+        self->stream_note = tnd_buffer_hold(msg->note.payload);
         break;
     case TND_MSG_TABLE:
         tnd_host_take_table(self, msg->note.payload);

@@ -32,9 +32,8 @@ struct tnd_host {
     tnd_stock_t stock;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics; /* what is wrong with data, plugins, devices, operations */
-    tnd_endpoint_t *table;          /* where everybody listens */
-    uint32_t table_count;
-    uint8_t *words; /* by instance: inside a work hook elsewhere */
+    uint32_t *generations;          /* by chain: when this host's actors were let go */
+    uint8_t *words;                 /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
     uint32_t *violations; /* by host */
     uint64_t words_due_ns, leader_away_ns;
@@ -43,9 +42,10 @@ struct tnd_host {
     uint64_t failed_ns;   /* when it failed here; 0: it has not */
     tnd_outcome_t failed; /* how */
     char failure[512];
-    char leader_why[256];     /* it went away */
-    uint64_t booked;          /* steps that the leader told feeders here to be committed */
-    tnd_buffer_t **last_word; /* by chain: the MODEL that feeders here said; NULL: none */
+    char leader_why[256];      /* it went away */
+    uint64_t booked;           /* steps that the leader told feeders here to be committed */
+    tnd_buffer_t *stream_note; /* what the leader said of the stream, not taken yet */
+    tnd_buffer_t **last_word;  /* by chain: the MODEL that feeders here said; NULL: none */
 
     _Atomic bool drain, stop, noticed, facts_done;
     bool drain_asked;
@@ -56,6 +56,8 @@ struct tnd_host {
     tnd_outcome_t outcome;
     bool running;
     char why[512];
+    tnd_endpoint_t *table; /* where everybody listens who is there */
+    uint32_t table_count;
 };
 
 static inline bool tnd_host_leads(const tnd_host_t *self)
@@ -76,9 +78,6 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
 /*  The actors of this host that have data, each once however many instances it has here. */
 /*  The thread that opens the data. */
 void *tnd_host_read_facts(void *context);
-tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note,
-                                  tnd_error_t *error) TND_CHECKED;
-void tnd_host_make_actors(tnd_host_t *self);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
 /*  Says to the leader what has become true since: facts, endpoints, ready, the wish to end. */
 void tnd_host_make_progress(tnd_host_t *self);

@@ -48,7 +48,7 @@ static void say_facts(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
 }
 
-tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
+static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
 {
     tnd_stream_t *stream = NULL;
     tnd_note_reader_t reader;
@@ -76,7 +76,7 @@ tnd_status_t tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_erro
     return TND_OK;
 }
 
-void tnd_host_make_actors(tnd_host_t *self)
+static void make_actors(tnd_host_t *self)
 {
     const tnd_observer_t *observer = self->config.observer;
     if (tnd_host_leads(self))
@@ -119,6 +119,22 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
     return all;
 }
 
+/*  Once the data here is known: a host that comes late is told of the stream at once. */
+static void begin_stream(tnd_host_t *self)
+{
+    tnd_error_t error;
+    if (self->stream_note == NULL || !self->facts_joined || self->made || self->failed_ns != 0)
+        return;
+    tnd_status_t status = take_stream(self, self->stream_note, &error);
+    tnd_buffer_drop(&self->stream_note);
+    if (status != TND_OK) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
+    self->made = true;
+    make_actors(self);
+}
+
 static void say_endpoints(tnd_host_t *self)
 {
     if (!self->made || self->endpoints_said || !all_in(self, TND_ACTOR_BOUND) ||
@@ -138,32 +154,55 @@ static void say_endpoints(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
 }
 
-void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note)
+/*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT ENDPOINT". */
+static void read_table(tnd_host_t *self, tnd_buffer_t *note)
 {
-    if (self->gone || !self->made)
-        return;
+    tnd_endpoint_t *table = NULL;
+    uint32_t count = 0;
     size_t room = 0;
     tnd_note_reader_t reader;
     tnd_note_read(&reader, note);
     for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
-        if (self->table_count == room) {
+        uint32_t chain, generation;
+        if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
+            if (chain < self->plan->chain_count && !self->gone)
+                self->generations[chain] = generation;
+            continue;
+        }
+        if (count == room) {
             room = room > 0 ? 2 * room : 64;
-            self->table = realloc(self->table, room * sizeof *self->table);
-            if (self->table == NULL)
+            table = realloc(table, room * sizeof *table);
+            if (table == NULL)
                 abort();
         }
-        tnd_endpoint_t *entry = &self->table[self->table_count];
+        tnd_endpoint_t *entry = &table[count];
         int transport;
         if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %127s", &entry->instance, &entry->port,
                    &transport, entry->endpoint) != 4)
             continue;
         entry->transport = (tnd_transport_t)transport;
-        self->table_count++;
+        count++;
     }
-    self->gone = true;
+    pthread_mutex_lock(&self->lock);
+    free(self->table);
+    self->table = table;
+    self->table_count = count;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note)
+{
+    if (!self->made)
+        return;
+    read_table(self, note);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        if (self->actors[i] != NULL)
-            tnd_actor_go(self->actors[i]);
+        if (self->actors[i] != NULL) {
+            if (self->gone)
+                tnd_actor_look(self->actors[i]);
+            else
+                tnd_actor_go(self->actors[i]);
+        }
+    self->gone = true;
 }
 
 static void say_ready(tnd_host_t *self)
@@ -182,6 +221,7 @@ static void say_ready(tnd_host_t *self)
 void tnd_host_make_progress(tnd_host_t *self)
 {
     say_facts(self);
+    begin_stream(self);
     say_endpoints(self);
     say_ready(self);
     if (self->ready_said && atomic_exchange(&self->noticed, false))

@@ -41,8 +41,9 @@ typedef struct {
 
 typedef struct {
     bool up, facts_said, ready;
-    tnd_life_t life; /* of its process */
-    uint64_t away_ns;
+    bool late;        /* it came when the run was under way */
+    tnd_life_t life;  /* of its process */
+    uint64_t away_ns; /* it is away, and is lost then; 0: it is not, or is lost already */
     char why[256];
     tnd_buffer_t *endpoints;
 } member_host_t;
@@ -54,8 +55,10 @@ struct tnd_leader {
     chain_t *chains;
     uint32_t chain; /* that runs */
     member_host_t *hosts;
-    tnd_buffer_t *stream_note, *table_note;
+    tnd_buffer_t *stream_note;
+    bool tabled; /* all hosts were there once and know where everybody listens */
     const char **host_names;
+    uint8_t *host_flags;
     void **memories;
     bool ended, drain;
     tnd_outcome_t outcome; /* once ended */
@@ -109,11 +112,15 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .host_count = plan->host_count,
         .lanes = plan->lanes,
         .start_timeout_ns = plan->start_timeout_ns,
-        .dead_after_ns = plan->dead_after_ns,
+        .host_flags = self->host_flags,
+        .dead_after_ns = plan->restart_timeout_ns,
         .steps_open_max = STEPS_OPEN,
         .booked_every = BOOKED_EVERY,
         .steps_max = index == 0 ? self->config.steps_max : TND_UNKNOWN,
-        .restarts = {.max = 0},
+        .restarts = {.max = (uint32_t)plan->restarts.max,
+                     .first_ns = plan->restarts.backoff_ns,
+                     .most_ns = plan->restarts.backoff_max_ns,
+                     .calm_ns = plan->restarts.within_ns},
     };
     tnd_cursor_t start;
     tnd_cursor_start(&start, plan->lanes);
@@ -134,8 +141,12 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
     self->plan = config->plan;
     self->hosts = zeroed(self->plan->host_count, sizeof *self->hosts);
     self->host_names = zeroed(self->plan->host_count, sizeof *self->host_names);
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
+    self->host_flags = zeroed(self->plan->host_count, sizeof *self->host_flags);
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
         self->host_names[h] = self->plan->hosts[h].name;
+        if (self->plan->hosts[h].restart == TND_RESTART_NEVER)
+            self->host_flags[h] |= TND_HOST_FINAL;
+    }
     self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
@@ -158,11 +169,11 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
         free(self->memories[c]);
     }
     tnd_buffer_drop(&self->stream_note);
-    tnd_buffer_drop(&self->table_note);
     free(self->chains);
     free(self->memories);
     free(self->hosts);
     free(self->host_names);
+    free(self->host_flags);
     free(self);
     *self_p = NULL;
 }
@@ -296,7 +307,10 @@ static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
         }
     }
     self->hosts[host].facts_said = true;
-    publish_stream(self);
+    if (self->stream_note != NULL)
+        tell(self, host, TND_MSG_STREAM, self->stream_note);
+    else
+        publish_stream(self);
 }
 
 /*  Of what a host says, where its own actors listen: it speaks for no others. */
@@ -312,19 +326,52 @@ static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
     }
 }
 
-static void publish_table(tnd_leader_t *self)
+/*  Where everybody listens who is there, and at which generation each chain is. */
+static tnd_buffer_t *table_of(const tnd_leader_t *self)
 {
-    if (self->table_note != NULL)
-        return;
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].endpoints == NULL)
-            return;
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
+    for (uint32_t c = 0; c <= self->chain; c++)
+        fprintf(writer.stream, "generation %" PRIu32 " %" PRIu32 "\n", c,
+                tnd_session_generation(self->chains[c].session));
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         write_endpoints(self, h, writer.stream);
-    self->table_note = tnd_note_end(&writer);
-    tell_all(self, TND_MSG_TABLE, self->table_note);
+    return tnd_note_end(&writer);
+}
+
+static void tell_table(tnd_leader_t *self, uint32_t host)
+{
+    tnd_buffer_t *note = table_of(self);
+    tell(self, host, TND_MSG_TABLE, note);
+    tnd_buffer_drop(&note);
+}
+
+/*  Once all have said where they listen, and whenever one says it again. */
+static void publish_table(tnd_leader_t *self)
+{
+    for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)
+        if (self->hosts[h].endpoints == NULL)
+            return;
+    self->tabled = true;
+    tnd_buffer_t *note = table_of(self);
+    tell_all(self, TND_MSG_TABLE, note);
+    tnd_buffer_drop(&note);
+}
+
+static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
+{
+    return a != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
+           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
+}
+
+static void take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+{
+    member_host_t *member = &self->hosts[host];
+    if (note == NULL || (self->tabled && same_text(member->endpoints, note)))
+        return;
+    tnd_buffer_drop(&member->endpoints);
+    member->endpoints = tnd_buffer_hold(note);
+    publish_table(self);
 }
 
 /*  Host and actors of a host are there, as far as the running chain is concerned. */
@@ -343,6 +390,11 @@ static void begin_chain(tnd_leader_t *self, uint64_t now)
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (self->hosts[h].ready && self->hosts[h].up)
             enter_host(self, h, now);
+    /* Who was lost for good, and was not missed, is not missed now. */
+    tnd_session_core_t *session = self->chains[self->chain].session;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (!self->hosts[h].up && !tnd_session_needs(session, h))
+            tnd_session_host_left(session, h, now);
 }
 
 static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -352,22 +404,32 @@ static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
     self->hosts[host].ready = true;
 }
 
+static tnd_session_core_t *session_of(const tnd_leader_t *self)
+{
+    return self->chains[self->chain].session;
+}
+
 /*  A process that takes the place of another one has none of what that one has said. */
-static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life)
+static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
+    const char *name = self->plan->hosts[host].name;
     if (member->life == life)
         return;
-    if (member->life != 0 && self->table_note != NULL) {
-        char why[256];
-        snprintf(why, sizeof why,
-                 "host %s was started again during the run, which goes on with the process it "
-                 "began with: start all hosts again",
-                 self->plan->hosts[host].name);
-        end(self, TND_OUTCOME_LOST, why);
-        return;
+    char why[300];
+    snprintf(why, sizeof why, "%.250s",
+             member->why[0] != '\0' ? member->why : "another process came in its place");
+    if (member->life != 0 && self->tabled && !self->ended) {
+        tnd_session_host_again(session_of(self), host, why, now);
+        char text[400];
+        snprintf(text, sizeof text, "host %s was lost (%s); it was started again", name, why);
+        if (tnd_session_state(session_of(self)) != TND_SESSION_FAILED)
+            log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
     }
+    member->late = self->tabled;
     member->life = life;
+    member->facts_said = member->ready = false;
+    member->why[0] = '\0';
     tnd_buffer_drop(&member->endpoints);
 }
 
@@ -377,19 +439,19 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
     member->up = true;
     member->away_ns = 0;
     inform(self, "host %s is here", self->plan->hosts[host].name);
-    begin_life(self, host, life);
+    begin_life(self, host, life, now);
     if (self->ended) {
         tell_outcome(self, host);
         return;
     }
-    if (self->stream_note != NULL)
+    if (self->stream_note != NULL && (member->facts_said || !has_data(self, host)))
         tell(self, host, TND_MSG_STREAM, self->stream_note);
-    if (self->table_note != NULL)
-        tell(self, host, TND_MSG_TABLE, self->table_note);
+    if (self->tabled && member->endpoints != NULL)
+        tell_table(self, host);
     if (member->ready)
         enter_host(self, host, now);
-    else
-        tnd_session_host_up(self->chains[self->chain].session, host, now);
+    else if (!self->tabled)
+        tnd_session_host_up(session_of(self), host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
@@ -399,6 +461,34 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, ui
     member->away_ns = now + tnd_host_patience(self->plan, why);
     snprintf(member->why, sizeof member->why, "%s", why);
     inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
+}
+
+/*  A host is away for too long to be merely slow. */
+static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    const tnd_plan_host_t *plan = &self->plan->hosts[host];
+    char text[700];
+    member->away_ns = 0;
+    if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
+        snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
+                 member->why);
+        end(self, TND_OUTCOME_LOST, text);
+        return;
+    }
+    tnd_session_host_lost(session_of(self), host, member->why, now);
+    if (tnd_session_state(session_of(self)) == TND_SESSION_FAILED)
+        return;
+    if (tnd_session_needs(session_of(self), host))
+        snprintf(text, sizeof text,
+                 "host %s is lost (%s): the run waits %" PRIu64
+                 " s for it to be started again, by the same command with --host %s",
+                 plan->name, member->why, self->plan->restart_timeout_ns / 1000000000u, plan->name);
+    else
+        snprintf(text, sizeof text,
+                 "host %s is lost (%s): the run goes on without it; started again it joins",
+                 plan->name, member->why);
+    log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
@@ -562,7 +652,7 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
         observer->model(observer->context, chain, digest);
 }
 
-static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg)
+static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->note.payload);
@@ -573,6 +663,17 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg)
     uint64_t outcome = msg->note.number;
     if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)
         outcome = TND_OUTCOME_FAILED;
+    /* One that came later and cannot take part is no reason to end what goes on without it. */
+    bool stays_out =
+        outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE || !self->hosts[host].ready;
+    if (self->hosts[host].late && stays_out) {
+        tnd_session_host_lost(session_of(self), host, why != NULL ? why : "it failed", now);
+        if (!tnd_session_needs(session_of(self), host)) {
+            tnd_session_host_left(session_of(self), host, now);
+            log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+            return;
+        }
+    }
     end(self, (tnd_outcome_t)outcome,
         self->plan->host_count > 1
             ? text
@@ -587,15 +688,13 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         take_facts(self, host, msg->note.payload);
         break;
     case TND_MSG_ENDPOINTS:
-        if (self->hosts[host].endpoints == NULL && msg->note.payload != NULL)
-            self->hosts[host].endpoints = tnd_buffer_hold(msg->note.payload);
-        publish_table(self);
+        take_endpoints(self, host, msg->note.payload);
         break;
     case TND_MSG_READY:
         take_ready(self, host, now);
         break;
     case TND_MSG_DOWN:
-        take_down(self, host, msg);
+        take_down(self, host, msg, now);
         break;
     case TND_MSG_ASK:
         tnd_leader_drain(self, now);
@@ -728,8 +827,8 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
-        bool absent = tnd_session_missing(chain->session, NULL, 0) > 0;
-        end(self, absent ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED, tnd_session_why(chain->session));
+        end(self, tnd_session_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+            tnd_session_why(chain->session));
         return;
     }
     /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.
@@ -751,20 +850,13 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
     for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
-        member_host_t *member = &self->hosts[h];
+        const member_host_t *member = &self->hosts[h];
         if (member->up || member->away_ns == 0)
             continue;
-        if (now >= member->away_ns) {
-            char why[512], kept[64] = "no step was committed";
-            uint64_t steps = tnd_session_cursor(self->chains[self->chain].session)->step;
-            if (steps > 0)
-                snprintf(kept, sizeof kept, "the last committed step is %" PRIu64, steps - 1);
-            snprintf(why, sizeof why, "host %s is lost (%s); %s", self->plan->hosts[h].name,
-                     member->why, kept);
-            end(self, TND_OUTCOME_LOST, why);
-        } else if (member->away_ns < wake) {
+        if (now >= member->away_ns)
+            lose_host(self, h, now);
+        else if (member->away_ns < wake)
             wake = member->away_ns;
-        }
     }
     while (!self->ended) {
         chain_t *chain = &self->chains[self->chain];

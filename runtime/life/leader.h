@@ -1,8 +1,9 @@
 /*  runtime/life/leader.h - what the first host does beside being a host: it leads.
  *
  *  It holds the barriers of the start, one session machine a chain, and the account of what steps
- *  reported.  It decides nothing that a machine of runtime/core/ decides; it carries messages
- *  between them and the hosts.
+ *  reported.  A process that takes the place of one that died passes the same barriers alone, while
+ *  the run goes on; all are told anew where everybody listens.  It decides nothing that a machine
+ * of runtime/core/ decides; it carries messages between them and the hosts.
  *
  *  Threads: the host's.
  */
