@@ -10,7 +10,7 @@
 #include "tools/tally.h"
 
 /*  Whoever follows the file sees steps this soon. */
-static const uint64_t flush_every_ns = 1000000000;
+static const uint64_t flush_every_ns = 10000000;
 
 tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t *error)
 {

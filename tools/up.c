@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
 #include "runtime/life/stock.h"
+#include "tools/child.h"
 #include "tools/chorus.h"
 #include "tools/load.h"
 #include "tools/log.h"
@@ -27,6 +27,9 @@ static const uint64_t patience_ns = 5000000000;
  */
 static const uint64_t short_patience_ns = 300000000;
 
+/*  And where the leader has ended well. */
+static const uint64_t late_ns = 1000000000;
+
 enum { LINE_MAX_BYTES = 4096 };
 
 /*  What one stream of a child said and has not ended with a new line. */
@@ -39,7 +42,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    pid_t pid; /* 0: ended */
+    tnd_child_t process;
     pipe_t out, err;
     char *held; /* what another host says of this one, until it has spoken; NULL: nothing */
     uint32_t held_by;
@@ -51,10 +54,12 @@ typedef struct {
     const tnd_request_t *request;
     child_t *children;
     uint32_t count, running;
-    const char *leader; /* host */
-    bool told;          /* which host failed */
-    size_t width;       /* of the longest name */
-    int code;           /* of the first child that failed */
+    bool led;      /* the leader runs, here or elsewhere */
+    bool done;     /* it has ended well */
+    sigset_t mask; /* of the children */
+    bool told;     /* which host failed */
+    size_t width;  /* of the longest name */
+    int code;      /* of the first child that failed */
     unsigned signals;
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
@@ -124,27 +129,11 @@ static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size
     }
 }
 
-static const char *meaning_of(int code)
-{
-    switch (code) {
-    case TND_EXIT_FAILED:
-        return "it failed";
-    case TND_EXIT_USAGE:
-        return "its command line is wrong";
-    case TND_EXIT_PEER:
-        return "another host refused, did not come or was lost";
-    case TND_EXIT_TOPOLOGY:
-        return "its topology or its files cannot be used";
-    default:
-        return "it failed";
-    }
-}
-
 static void tell_failed(up_t *up, const child_t *child)
 {
     if (!up->told)
         tnd_log_complain(&up->log, child->name, "up", "host %s ended with %d: %s", child->name,
-                         child->failed, meaning_of(child->failed));
+                         child->failed, tnd_child_meaning(child->failed));
     up->told = true;
 }
 
@@ -163,11 +152,12 @@ static void conclude(up_t *up, child_t *child)
         tell_failed(up, child);
 }
 
-static void take_output(up_t *up, uint32_t index, pipe_t *from)
+/*  False: there was nothing. */
+static bool take_output(up_t *up, uint32_t index, pipe_t *from)
 {
     ssize_t got = read(from->file, from->text + from->used, sizeof from->text - from->used);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
+        return false;
     if (got > 0)
         from->used += (size_t)got;
     size_t begin = 0;
@@ -187,73 +177,13 @@ static void take_output(up_t *up, uint32_t index, pipe_t *from)
         from->file = -1;
         conclude(up, &up->children[index]);
     }
+    return got > 0;
 }
 
 /* --- children ----------------------------------------------------------------------------------
  */
 
-/*  The command line of one host's child, as a list ended by NULL. */
-static char **words_of(const tnd_request_t *request, const char *program, const char *host,
-                       bool leads, bool saves)
-{
-    size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
-    char **words = calloc(room, sizeof *words);
-    if (words == NULL)
-        abort();
-    const char *texts[][2] = {
-        {"--host", host},
-        {"--data", request->data},
-        {"--report", leads ? request->report : NULL},
-        {"--metrics", leads ? request->metrics : NULL},
-        {"--log-level", request->log_level},
-        {"--save", saves ? request->save : NULL},
-    };
-    words[used++] = strdup(program);
-    words[used++] = strdup("run");
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i][1] != NULL && asprintf(&words[used++], "%s=%s", texts[i][0], texts[i][1]) < 0)
-            abort();
-    for (size_t i = 0; i < request->setting_count; i++)
-        if (asprintf(&words[used++], "--set=%s=%s", request->settings[i].key,
-                     request->settings[i].value) < 0)
-            abort();
-    if (request->steps != UINT64_MAX &&
-        asprintf(&words[used++], "--steps=%" PRIu64, request->steps) < 0)
-        abort();
-    if (request->log_json)
-        words[used++] = strdup("--log-json");
-    if (request->quiet)
-        words[used++] = strdup("--quiet");
-    words[used++] = strdup("--");
-    for (size_t i = 0; i < request->file_count; i++)
-        words[used++] = strdup(request->files[i]);
-    return words;
-}
-
-static void free_words(char **words)
-{
-    for (size_t i = 0; words[i] != NULL; i++)
-        free(words[i]);
-    free(words);
-}
-
-/*  In the child, between fork and exec. */
-static void become(char **words, const int out[2], const int err[2], pid_t parent,
-                   const sigset_t *mask)
-{
-    /* A group of its own: a Ctrl-C of the terminal comes to us alone, and once to the child. */
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(TND_EXIT_FAILED);
-    dup2(out[1], STDOUT_FILENO);
-    dup2(err[1], STDERR_FILENO);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execv("/proc/self/exe", words);
-    _exit(TND_EXIT_FAILED);
-}
-
-static bool start(up_t *up, uint32_t index, bool leads, const sigset_t *mask)
+static bool start(up_t *up, uint32_t index)
 {
     child_t *child = &up->children[index];
     int out[2], err[2];
@@ -261,24 +191,24 @@ static bool start(up_t *up, uint32_t index, bool leads, const sigset_t *mask)
         tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
         return false;
     }
-    char **words = words_of(up->request, "tundish", child->name, leads, child->name == up->saver);
-    pid_t parent = getpid();
-    child->pid = fork();
-    if (child->pid == 0)
-        become(words, out, err, parent, mask);
-    free_words(words);
+    tnd_child_terms_t terms = {
+        .out = out[1], .err = err[1], .death_signal = SIGTERM, .mask = &up->mask};
+    char **words = tnd_child_words(up->request, child->name, child->process.host == 0,
+                                   child->name == up->saver);
+    bool started = tnd_child_start(&child->process, words, &terms);
+    tnd_child_words_free(words);
     close(out[1]);
     close(err[1]);
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(err[0], F_SETFL, O_NONBLOCK);
     child->out = (pipe_t){.file = out[0], .to = stdout};
     child->err = (pipe_t){.file = err[0], .to = stderr};
-    if (child->pid > 0) {
+    if (started)
         up->running++;
-        return true;
-    }
-    child->pid = 0;
-    tnd_log_complain(&up->log, child->name, "up", "cannot start host %s: %s", child->name,
-                     strerror(errno));
-    return false;
+    else
+        tnd_log_complain(&up->log, child->name, "up", "cannot start host %s: %s", child->name,
+                         strerror(errno));
+    return started;
 }
 
 /*  Tells all children to end: the first time they drain, the second they leave, then they are
@@ -293,31 +223,55 @@ static void press(up_t *up)
     up->pressed++;
     up->press_ns = tnd_clock_now() + patience_ns;
     for (uint32_t i = 0; i < up->count; i++)
-        if (up->children[i].pid > 0)
-            kill(up->children[i].pid, number);
+        if (up->children[i].process.pid > 0)
+            kill(up->children[i].process.pid, number);
 }
 
-static void take_ended(up_t *up, child_t *child, int status)
+/*  The last words of a process that is to be started again. */
+static void finish_output(up_t *up, uint32_t index, pipe_t *from)
 {
-    child->pid = 0;
+    while (from->file >= 0 && take_output(up, index, from))
+        continue;
+    if (from->file >= 0)
+        close(from->file);
+    from->file = -1;
+}
+
+static void take_ended(up_t *up, uint32_t index, int status)
+{
+    child_t *child = &up->children[index];
+    char text[300];
     up->running--;
-    int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    tnd_child_verdict_t verdict = tnd_child_ended(&child->process, status, text, sizeof text);
+    int code = tnd_child_code(status);
+    bool leader = child->process.host == 0;
+    up->led = up->led && !leader;
+    up->done = up->done || (leader && code == TND_EXIT_OK);
+    if (verdict == TND_CHILD_AGAIN && up->led && up->signals < 2 && up->code == TND_EXIT_OK) {
+        finish_output(up, index, &child->out);
+        finish_output(up, index, &child->err);
+        tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
+        return;
+    }
+    child->process.again_ns = 0;
+    /* Who has not heard of the end by now came too late to hear of it. */
+    if (up->done && leader && up->press_ns == 0)
+        up->press_ns = tnd_clock_now() + late_ns;
     if (code == TND_EXIT_OK)
         return;
-    bool asked = up->signals > 0 && code == TND_EXIT_DRAINED;
+    bool asked = code == TND_EXIT_DRAINED && (up->signals > 0 || up->done);
     bool first = up->code == TND_EXIT_OK;
-    if (WIFSIGNALED(status)) {
+    if (WIFSIGNALED(status) || verdict == TND_CHILD_LIMIT) {
         up->told = true;
-        tnd_log_complain(&up->log, child->name, "up", "host %s was killed by signal %d (%s)",
-                         child->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
     } else if (!asked && code != TND_EXIT_DRAINED)
         child->failed = code;
     conclude(up, child);
-    if (first)
+    if (first && !(asked && up->done))
         up->code = code;
     /* The others see it for themselves, or are told. */
     bool vain =
-        strcmp(child->name, up->leader) == 0 || code == TND_EXIT_TOPOLOGY || code == TND_EXIT_USAGE;
+        leader || code == TND_EXIT_TOPOLOGY || code == TND_EXIT_USAGE || verdict == TND_CHILD_LIMIT;
     if (!asked && up->press_ns == 0)
         up->press_ns = tnd_clock_now() + (vain ? short_patience_ns : patience_ns);
 }
@@ -329,9 +283,9 @@ static void take_signal(up_t *up, int files)
         if (info.ssi_signo == SIGCHLD) {
             for (uint32_t i = 0; i < up->count; i++) {
                 int status;
-                if (up->children[i].pid > 0 &&
-                    waitpid(up->children[i].pid, &status, WNOHANG) == up->children[i].pid)
-                    take_ended(up, &up->children[i], status);
+                pid_t pid = up->children[i].process.pid;
+                if (pid > 0 && waitpid(pid, &status, WNOHANG) == pid)
+                    take_ended(up, i, status);
             }
             continue;
         }
@@ -344,6 +298,26 @@ static void take_signal(up_t *up, int files)
     }
 }
 
+/*  Starts again whose time has come; returns when the next one's comes. */
+static uint64_t start_again(up_t *up)
+{
+    uint64_t next = TND_NEVER, now = tnd_clock_now();
+    for (uint32_t i = 0; i < up->count; i++) {
+        tnd_child_t *process = &up->children[i].process;
+        if (process->again_ns == 0)
+            continue;
+        if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
+            process->again_ns = 0;
+        } else if (process->again_ns <= now) {
+            if (!start(up, i))
+                up->code = TND_EXIT_FAILED;
+        } else if (process->again_ns < next) {
+            next = process->again_ns;
+        }
+    }
+    return next;
+}
+
 /*  Until all children have ended and all they said is shown. */
 static void watch(up_t *up, int signals)
 {
@@ -352,26 +326,28 @@ static void watch(up_t *up, int signals)
         abort();
     for (;;) {
         bool open = false;
+        uint64_t wake = start_again(up);
         files[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         for (uint32_t i = 0; i < up->count; i++) {
             files[2 * i + 1] = (struct pollfd){.fd = up->children[i].out.file, .events = POLLIN};
             files[2 * i + 2] = (struct pollfd){.fd = up->children[i].err.file, .events = POLLIN};
             open = open || up->children[i].out.file >= 0 || up->children[i].err.file >= 0;
         }
-        if (!open && up->running == 0)
+        if (!open && up->running == 0 && wake == TND_NEVER)
             break;
+        if (up->press_ns != 0 && up->running > 0 && up->press_ns < wake)
+            wake = up->press_ns;
         uint64_t now = tnd_clock_now();
-        int wait = -1;
-        if (up->press_ns != 0 && up->running > 0)
-            wait = now >= up->press_ns ? 0 : (int)((up->press_ns - now) / 1000000) + 1;
+        int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
         (void)poll(files, 2 * (nfds_t)up->count + 1, wait);
         if (files[0].revents != 0)
             take_signal(up, signals);
         for (uint32_t i = 0; i < up->count; i++) {
-            if (files[2 * i + 1].revents != 0)
-                take_output(up, i, &up->children[i].out);
-            if (files[2 * i + 2].revents != 0)
-                take_output(up, i, &up->children[i].err);
+            child_t *child = &up->children[i];
+            if (files[2 * i + 1].revents != 0 && child->out.file == files[2 * i + 1].fd)
+                (void)take_output(up, i, &child->out);
+            if (files[2 * i + 2].revents != 0 && child->err.file == files[2 * i + 2].fd)
+                (void)take_output(up, i, &child->err);
         }
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
@@ -382,20 +358,20 @@ static void watch(up_t *up, int signals)
     free(files);
 }
 
-static int perform(up_t *up, const tnd_plan_t *plan)
+static int perform(up_t *up)
 {
-    sigset_t set, mask;
+    sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, &mask);
+    sigprocmask(SIG_BLOCK, &set, &up->mask);
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         abort();
     bool started = true;
     for (uint32_t i = 0; i < up->count && started; i++)
-        started = start(up, i, strcmp(up->children[i].name, plan->hosts[0].name) == 0, &mask);
+        started = start(up, i);
     if (!started) {
         up->code = TND_EXIT_FAILED;
         up->pressed = 1; /* there is nothing to drain */
@@ -428,14 +404,13 @@ static bool look(const tnd_graph_t *graph)
 
 static int up_graph(const tnd_request_t *request)
 {
-    up_t up = {.request = request, .terminal = tnd_terminal_look()};
+    up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look()};
     if (!tnd_log_init(&up.log, "up", request))
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && look(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
-        up.leader = plan->hosts[0].name;
         const tnd_chain_plan_t *first = &plan->chains[0];
         bool local = true;
         if (first->feeder != NULL) {
@@ -455,6 +430,7 @@ static int up_graph(const tnd_request_t *request)
             }
             child_t *child = &up.children[up.count++];
             child->name = plan->hosts[h].name;
+            child->process = (tnd_child_t){.plan = plan, .host = h};
             child->out.file = child->err.file = -1;
             up.width = strlen(child->name) > up.width ? strlen(child->name) : up.width;
         }
@@ -470,7 +446,7 @@ static int up_graph(const tnd_request_t *request)
                                                : "--save is for the host that carries the first "
                                                  "replica, which is another machine");
         else
-            code = perform(&up, plan);
+            code = perform(&up);
         free(up.children);
         tnd_chorus_free(&up.chorus);
     }
@@ -487,8 +463,10 @@ const tnd_command_t tnd_command_up = {
                                        "--save", "--quiet", "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES... --host NAME`; what it prints is shown with\n"
-        "its name before it.  Ctrl-C drains all of them, once more leaves.  When one fails the\n"
-        "others are stopped, and its exit code is that of `up`.\n",
+        "its name before it.  Ctrl-C drains all of them, once more leaves.  A host without "
+        "replicas\n"
+        "that is killed is started again, as `restart:` and `restarts:` say, and the run goes on.\n"
+        "When one fails otherwise the others are stopped, and its exit code is that of `up`.\n",
     .codes = "  0      all hosts have ended well\n"
              "  2      usage\n"
              "  78     the topology is wrong\n"

@@ -1,0 +1,55 @@
+/*  tools/child.h - a process of this program that runs one host, and is started again.
+ *
+ *  Whether it is started again the plan says (`restart:`, `restarts:`), and how it ended:
+ * on-failure means that a signal killed it; a command line, a topology or data that cannot be used
+ * will not be usable the next time either.
+ *
+ *  Threads: start on a thread that lives as long as its children should, for they end with it.
+ */
+#ifndef TUNDISH_TOOLS_CHILD_H
+#define TUNDISH_TOOLS_CHILD_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "runtime/core/supervise.h"
+#include "tools/load.h"
+
+typedef struct {
+    const tnd_plan_t *plan;
+    uint32_t host;
+    pid_t pid;         /* 0: it does not run */
+    uint64_t again_ns; /* when it is to be started again; 0: not at all */
+    tnd_supervise_t supervise;
+} tnd_child_t;
+
+/*  What its streams become; -1: those of this process. */
+typedef struct {
+    int out, err;
+    int death_signal; /* what it gets when the thread that started it ends */
+    const sigset_t *mask;
+} tnd_child_terms_t;
+
+/*  The command line `tundish run ... --host NAME` as a list ended by NULL; tnd_child_words_free. */
+char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves);
+void tnd_child_words_free(char **words);
+
+/*  False: errno says why. */
+bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_terms_t *terms);
+
+typedef enum {
+    TND_CHILD_OVER,  /* as asked, or nothing is to be done about it */
+    TND_CHILD_AGAIN, /* to be started at `again_ns` */
+    TND_CHILD_LIMIT  /* it died too often */
+} tnd_child_verdict_t;
+
+/*  It ended with this status of waitpid.  `text`: how, and what becomes of it, "was killed by
+ * signal 9 (Killed): it is started again in 10 ms (1 of 5)"; "" if it ended well.
+ */
+tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, size_t room);
+/*  What a shell calls that status. */
+int tnd_child_code(int status);
+/*  What an exit code of `tundish run` other than 0 says. */
+const char *tnd_child_meaning(int code);
+
+#endif
