@@ -340,30 +340,64 @@ def test_reductions_that_differ(run):
 # --- processes ------------------------------------------------------------------------------------
 
 
-def killed(run, host):
+def killed(run, host, *words):
     run.start_all()
     run.reaches(500)
     run.hosts[host].kill()
     began = time.monotonic()
     for other in sorted({"a", "b", "c"} - {host}):
         run.ends(other, 75)
-        one_sentence(run.said(other), f"host {host}", "lost")
+        one_sentence(run.said(other), f"host {host}", "lost", *words)
     spent = time.monotonic() - began
-    assert spent < 3, f"the others ended after {spent:.1f} s"
-    if host != "a":
-        one_sentence(run.said("a"), "the last committed step is")
+    assert spent < 4, f"the others ended after {spent:.1f} s"
 
 
 def test_a_killed_leader(run):
     killed(run, "a")
 
 
-def test_a_killed_worker(run):
-    killed(run, "b")
-
-
 def test_a_killed_feeder(run):
-    killed(run, "c")
+    killed(run, "c", "with the replicas that it carried",
+           "the last committed cursor is the one before step")
+
+
+def test_a_killed_worker_that_nobody_starts_again(run):
+    run.overlay.write_text(run.overlay.read_text() + "restart_timeout: 1 s\n")
+    killed(run, "b", "did not come back", "the last committed cursor is the one before step")
+    waits = "the run waits 1 s for it to be started again, by the same command with --host b"
+    assert run.said("a").count(waits) == 1, run.said("a")
+
+
+def test_a_killed_worker_that_may_not_be_started_again(run):
+    run.overlay.write_text(run.overlay.read_text() + "restart: never\n")
+    killed(run, "b", "is not to be started again")
+
+
+def test_a_killed_worker_started_again_by_hand(run):
+    run.start_all()
+    run.reaches(300)
+    for _ in range(3):
+        run.hosts["b"].kill()
+        run.hosts["b"].wait()
+        run.start("b")
+        run.goes_on(5)
+    assert run.said("a").count("host b was lost (the connection ended); it was started again") == 3
+    run.drains(by="c")
+
+
+def test_a_host_that_is_started_too_often(run):
+    run.overlay.write_text(run.overlay.read_text() + "restarts: {max: 2}\n")
+    run.start_all()
+    run.reaches(300)
+    for _ in range(3):
+        run.hosts["b"].kill()
+        run.hosts["b"].wait()
+        run.start("b")
+        run.goes_on(5) if _ < 2 else None
+    for host in "abc":
+        run.ends(host, 75)
+    one_sentence(run.said("a"), "host b died 3 times in a short time", "the connection ended",
+                 "the last committed cursor")
 
 
 def stopped_and_goes_on(run, host):
@@ -389,13 +423,13 @@ def test_a_stopped_leader_goes_on(run):
 
 
 def test_a_worker_stopped_for_too_long(run):
-    run.overlay.write_text(run.overlay.read_text() + "dead_after: 2 s\n")
+    run.overlay.write_text(run.overlay.read_text() + "dead_after: 2 s\nrestart_timeout: 500 ms\n")
     run.start_all()
     run.reaches(500)
     run.hosts["b"].send_signal(signal.SIGSTOP)
     for host in "ac":
         run.ends(host, 75)
-        one_sentence(run.said(host), "host b", "lost", "silent", "the last committed step is")
+        one_sentence(run.said(host), "host b", "lost", "silent", "the last committed cursor is")
 
 
 # --- connections ----------------------------------------------------------------------------------

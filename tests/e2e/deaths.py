@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Processes that are killed: who may die is started again and the run comes to the same end.
+
+Usage: deaths.py [--rounds N] [NAME...]; without a name it lists them.  A run under `tundish up` has
+its processes killed at random moments; rows, order and what replicas computed must be those of a
+run that nobody disturbed.  The longest time between two steps around a kill is measured and shown.
+"""
+import argparse
+import inspect
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from faults import free_range, one_sentence, until, write_npy
+from run import BUILD, ROOT, TUNDISH
+
+ROWS = 3000
+GRAPH = """tundish: 1
+name: deaths
+seed: 7
+data: {data}
+{settings}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: {epochs}}}
+  prep: {{kind: preprocessor, ops: [{{filter: {{column: y, op: lt, value: 2900}}}}, {{scale: {{column: x, to: f32, range: [0, 1]}}}}]}}
+  batch: {{kind: batcher, size: 24, replicas: 3, remainder: keep, block: 16 rows}}
+  feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
+  mean: {{kind: reducer}}
+links:
+  - read -> prep -> batch -> feed <-> mean
+"""
+SIX = """port: {port}
+hosts:
+  a: {{transport: {transport}, actors: [feed]}}
+  f: {{transport: {transport}, actors: [feed]}}
+  r: {{transport: {transport}, actors: [read]}}
+  p[0-1]: {{transport: {transport}, actors: [prep], workers: {{prep: 2}}}}
+  j: {{transport: {transport}, actors: [batch]}}
+  m: {{transport: {transport}, actors: [mean]}}
+"""
+QUIET = {}
+
+
+class Run:
+    """`tundish up` over a graph, and the steps that its leader writes."""
+
+    def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings=""):
+        self.folder = folder
+        data = list(range(ROWS))
+        write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *data))
+        write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
+        self.graph, self.overlay = folder / "graph.yaml", folder / "overlay.yaml"
+        self.words = {"epochs": epochs, "sleep_us": sleep_us, "settings": settings}
+        self.graph.write_text(GRAPH.format(data=folder, **self.words))
+        self.overlay.write_text(overlay.format(port=free_range("127.0.0.1", 1), transport=transport))
+        self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
+        self.log = folder / "up.log"
+        self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+        self.process = None
+        self.others = []
+
+    def start(self, *words):
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [str(TUNDISH), "up", str(self.graph), str(self.overlay), "--metrics",
+                 str(self.metrics), "--report", str(self.report), *words],
+                stdout=log, stderr=log, cwd=ROOT, env=self.env)
+
+    def said(self):
+        return self.log.read_text()
+
+    def steps(self):
+        if not self.metrics.exists():
+            return 0
+        with open(self.metrics, "rb") as file:
+            return file.read().count(b"\n")
+
+    def reaches(self, steps, seconds=20):
+        until(lambda: f"{steps} steps; there are {self.steps()}\n{self.said()}",
+              lambda: self.steps() >= steps or self.process.poll() is not None, seconds)
+        assert self.steps() >= steps, self.said()
+
+    def hears(self, text, seconds=20):
+        until(lambda: f"{text!r}\n{self.said()}", lambda: re.search(text, self.said()), seconds)
+
+    def pids(self):
+        """The processes below `up` by the host that they run."""
+        found, below = {}, [self.process.pid]
+        while below:
+            pid = below.pop()
+            try:
+                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                    below += [int(word) for word in (task / "children").read_text().split()]
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            for word in words:
+                if word.startswith("--host="):
+                    found[word[7:]] = pid
+        return found
+
+    def pid(self, host):
+        return until(lambda: f"no process of host {host}\n{self.said()}",
+                     lambda: self.pids().get(host))
+
+    def kill(self, host, number=signal.SIGKILL):
+        os.kill(self.pid(host), number)
+
+    def gap(self, within=1.5):
+        """The longest time between two steps from now on, in seconds."""
+        began = last = time.monotonic()
+        longest, size = 0, self.metrics.stat().st_size
+        while time.monotonic() < began + within and self.process.poll() is None:
+            now = time.monotonic()
+            more = self.metrics.stat().st_size
+            if more != size:
+                longest, last, size = max(longest, now - last), now, more
+            time.sleep(0.0005)
+        return max(longest, time.monotonic() - last if self.process.poll() is None else 0)
+
+    def ends(self, code, seconds=30):
+        try:
+            got = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it has not ended within {seconds} s\n{self.said()}")
+        assert got == code, f"it ended with {got}, not {code}\n{self.said()}"
+
+    def quiet(self):
+        """What one process makes of the same graph."""
+        key = json.dumps(self.words, sort_keys=True)
+        if key not in QUIET:
+            report, metrics = self.folder / "quiet.json", self.folder / "quiet.jsonl"
+            done = subprocess.run([str(TUNDISH), "run", str(self.graph), "--quiet", "--report",
+                                   str(report), "--metrics", str(metrics)], env=self.env, cwd=ROOT,
+                                  capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+            QUIET[key] = (json.loads(report.read_text()), metrics.read_text())
+        return QUIET[key]
+
+    def is_as_quiet(self):
+        """Steps, order of rows, account and what the replicas computed."""
+        told, lines = json.loads(self.report.read_text()), self.metrics.read_text()
+        plain, plain_lines = self.quiet()
+        for key in ("steps", "rows", "stream_digest", "model_digest", "epochs"):
+            assert key in plain, sorted(plain)
+            assert told[key] == plain[key], f"{key}: {told[key]}, not {plain[key]}\n{self.said()}"
+        assert lines == plain_lines, f"another line of a step\n{self.said()}"
+
+    def close(self):
+        for process in [self.process, *self.others]:
+            if process is None:
+                continue
+            if process.poll() is None:
+                for pid in self.pids().values() if process is self.process else ():
+                    os.kill(pid, signal.SIGKILL)
+                process.kill()
+            process.wait()
+
+
+def survives(make, hosts, kills, rounds, seed=1, epochs=8):
+    """Kills hosts at random steps; the gaps after each."""
+    gaps = []
+    for i in range(rounds):
+        draw = random.Random(f"{seed} {hosts} {i}")
+        with make(transport=["ipc", "tcp"][i % 2], epochs=epochs) as run:
+            run.start()
+            step = 0
+            for _ in range(kills):
+                step = run.steps() + draw.randint(20, 120)
+                run.reaches(step)
+                run.kill(draw.choice(hosts))
+                gaps.append(run.gap(0.6))
+            run.ends(0)
+            run.is_as_quiet()
+    print(f"  {len(gaps)} kills of {' or '.join(hosts)}: median gap {statistics.median(gaps) * 1e3:.0f}"
+          f" ms, longest {max(gaps) * 1e3:.0f} ms")
+    return statistics.median(gaps)
+
+
+# --- what goes on ---------------------------------------------------------------------------------
+
+
+def test_a_worker(make, rounds):
+    assert survives(make, ["p0", "p1"], 2, 2 * rounds) < 0.05
+
+
+def test_a_batcher(make, rounds):
+    assert survives(make, ["j"], 1, 2 * rounds) < 1
+
+
+def test_a_reader(make, rounds):
+    assert survives(make, ["r"], 1, 2 * rounds) < 1
+
+
+def test_a_reducer(make, rounds):
+    assert survives(make, ["m"], 1, 2 * rounds) < 1
+
+
+def test_all_that_may_at_random(make, rounds):
+    survives(make, ["p0", "p1", "r", "j", "m"], 4, 2 * rounds, seed=9, epochs=16)
+
+
+TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
+         if name.startswith("test_")}
+
+
+class Made:
+    """A run in a folder of its own, whose processes end with it."""
+
+    def __init__(self, **words):
+        self.words = words
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.run = Run(pathlib.Path(self.folder.name), **self.words)
+        return self.run
+
+    def __exit__(self, *error):
+        self.run.close()
+        self.folder.cleanup()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    asked = parser.parse_args()
+    if not asked.names:
+        print("\n".join(TESTS))
+        return 0
+    failed = 0
+    for name in TESTS if asked.names == ["all"] else asked.names:
+        began = time.monotonic()
+        try:
+            TESTS[name](Made, asked.rounds)
+            verdict = "ok  "
+        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+            failed += 1
+            verdict = "FAIL"
+            print(error)
+        print(f"{verdict} {name} ({time.monotonic() - began:.1f} s)", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
