@@ -58,11 +58,6 @@ static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *pa
     return (double)(page->rows_out - before->rows_out) / seconds;
 }
 
-static uint32_t devices_of(const tnd_statistics_t *page)
-{
-    return page->device_count < TND_PAGE_DEVICES ? (uint32_t)page->device_count : TND_PAGE_DEVICES;
-}
-
 /*  The names of some waits, the foremost first. */
 static void print_waits(FILE *out, uint32_t waits, const char *before, const char *between,
                         const char *after)
@@ -127,7 +122,7 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
     snprintf(row->cells[10], CELL, "%" PRIu64, page->credit);
     if (page->credit == TND_UNKNOWN)
         strcpy(row->cells[10], "-");
-    for (uint32_t d = 0; d < devices_of(page); d++) {
+    for (uint32_t d = 0; d < page->device_count; d++) {
         const tnd_device_page_t *device = &page->devices[d];
         row = add_row(rows, process);
         snprintf(row->cells[3], 17, "  %s", device->name);
@@ -164,7 +159,7 @@ static void print_rows(const rows_t *rows)
 static void print_devices(const tnd_statistics_t *page, uint64_t now)
 {
     fputs(",\"devices\":[", stdout);
-    for (uint32_t d = 0; d < devices_of(page); d++) {
+    for (uint32_t d = 0; d < page->device_count; d++) {
         const tnd_device_page_t *device = &page->devices[d];
         unsigned state = device->state & 0xff;
         fputs(d > 0 ? ",{\"name\":" : "{\"name\":", stdout);

@@ -775,6 +775,25 @@ static void *actor_main(void *context)
 /* --- for the host ------------------------------------------------------------------------------
  */
 
+/*  Who this is and whom it deals with, for those who read its page. */
+static void introduce(const tnd_actor_t *self)
+{
+    tnd_statistics_t *page = self->config.statistics;
+    const tnd_instance_t *instance = self->config.instance;
+    snprintf(page->actor, sizeof page->actor, "%s", instance->name);
+    snprintf(page->kind, sizeof page->kind, "%s", instance->kind->table.name);
+    page->instance = self->id;
+    page->chain = instance->chain;
+    page->lane = instance->lane;
+    for (uint32_t e = 0; e < self->plan->edge_count && page->peer_count < TND_PAGE_PEERS; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        if (edge->from != self->id && edge->to != self->id)
+            continue;
+        page->upstream[page->peer_count] = edge->to == self->id;
+        page->peers[page->peer_count++] = edge->to == self->id ? edge->from : edge->to;
+    }
+}
+
 tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
 {
     tnd_actor_t *self = calloc(1, sizeof *self);
@@ -803,10 +822,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
-    snprintf(config->statistics->actor, sizeof config->statistics->actor, "%s",
-             config->instance->name);
-    snprintf(config->statistics->kind, sizeof config->statistics->kind, "%s",
-             config->instance->kind->table.name);
+    introduce(self);
     if (pthread_create(&self->thread, NULL, actor_main, self) != 0)
         abort();
     return self;

@@ -38,6 +38,15 @@ static void bound(tnd_statistics_t *page)
     plain(page->kind, sizeof page->kind);
     if ((page->state & 0xff) > TND_STATE_FAILED)
         page->state = TND_STATE_NEW;
+    if (page->peer_count > TND_PAGE_PEERS)
+        page->peer_count = 0;
+    for (unsigned p = 0; p < TND_PAGE_PEERS; p++) {
+        unsigned char byte;
+        memcpy(&byte, &page->upstream[p], 1);
+        page->upstream[p] = byte == 1;
+    }
+    if (page->device_count > TND_PAGE_DEVICES)
+        page->device_count = TND_PAGE_DEVICES;
     for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
         plain(page->devices[d].name, sizeof page->devices[d].name);
         if ((page->devices[d].state & 0xff) >= TND_DEVICE_STATES)

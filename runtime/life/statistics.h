@@ -10,6 +10,7 @@
 #define TND_RUNTIME_LIFE_STATISTICS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,7 @@ typedef enum {
 enum {
     TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
     TND_PAGE_DEVICES = 24, /* device threads that a page has room for */
+    TND_PAGE_PEERS = 64,   /* and edges */
     TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
 };
 
@@ -82,12 +84,16 @@ typedef struct {
     _Atomic uint64_t thread; /* its number, as the system's tools show it */
     char actor[48];
     char kind[16];
+    uint32_t instance, chain, lane; /* in the plan, which all hosts of the run have */
+    uint32_t peer_count;
+    uint32_t peers[TND_PAGE_PEERS]; /* instances at the other ends of its edges */
+    bool upstream[TND_PAGE_PEERS];  /* those that it gets from */
     _Atomic uint64_t device_count;
     tnd_device_page_t devices[TND_PAGE_DEVICES];
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 1 };
+enum { TND_PAGES_VERSION = 2 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

@@ -185,6 +185,8 @@ Test(inspection, a_page_of_noise_is_held_within_its_bounds)
     const tnd_statistics_t *page = &process->actors[0];
     cr_assert_leq(page->state & 0xff, TND_STATE_FAILED);
     cr_assert_lt(strlen(page->actor), sizeof page->actor);
+    cr_assert_leq(page->peer_count, TND_PAGE_PEERS);
+    cr_assert_leq(page->device_count, TND_PAGE_DEVICES);
     cr_assert_lt(page->devices[3].state & 0xff, TND_DEVICE_STATES);
     tnd_times_t times;
     tnd_statistics_times(page, 1000, &times);

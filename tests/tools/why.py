@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""`tundish why`: one sentence that ends with the one who is to blame."""
+import json
+import os
+import re
+import signal
+
+from command import holds, main, run, same
+from ps import hanging, in_step, until
+
+
+def test_a_step_that_does_not_return_is_to_blame(folder):
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+        code, out, err = run("why", env=environment)
+        same(code, 1)
+        assert re.search(r"^feed waits for replica 0 \(cpu:0\), whose step 2 has been running for "
+                         r"\d+\.\d s$", out, re.M), out
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        code, out, err = run("why", "--json", env=environment)
+        told, = [one for one in json.loads(out)["runs"] if one["run"] == "stuck"]
+        same((code, told["flows"], told["pid"], told["actor"]), (1, False, process.pid, "feed"))
+        holds(told["sentence"], f"whose process {process.pid} is stopped")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,89 @@
+/*  tools/why.c - why a run is as fast as it is, in one sentence. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/waits.h"
+
+/*  Between the two looks: short steps are done in it, long ones are seen. */
+static const struct timespec pause_between = {.tv_nsec = 500000000};
+
+static void print_json(const tnd_verdict_t *verdict, bool first)
+{
+    fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
+    tnd_json_text(stdout, verdict->run);
+    printf(",\"flows\":%s,\"rows_per_second\":%.1f,\"sentence\":",
+           verdict->flows ? "true" : "false", verdict->rows_per_second);
+    tnd_json_text(stdout, verdict->sentence);
+    const char *const names[] = {"actor", "host", "device"};
+    const char *const values[] = {verdict->actor, verdict->host, verdict->device};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        printf(",\"%s\":", names[i]);
+        tnd_json_text(stdout, *values[i] != '\0' ? values[i] : NULL);
+    }
+    if (verdict->process > 0)
+        printf(",\"pid\":%d}", verdict->process);
+    else
+        fputs(",\"pid\":null}", stdout);
+}
+
+static int why(const tnd_request_t *request)
+{
+    if (request->file_count > 0)
+        return tnd_usage_error("why", "it takes no file: it looks at all runs on this machine");
+    tnd_inspection_t *before = tnd_inspection_new();
+    nanosleep(&pause_between, NULL);
+    tnd_inspection_t *after = tnd_inspection_new();
+    const char *last = NULL;
+    bool first = true, still = false;
+    if (request->json)
+        fputs("{\"runs\":[", stdout);
+    else
+        fputs(after->unread, stderr);
+    for (uint32_t p = 0; p < after->count; p++) {
+        const tnd_inspected_t *process = &after->processes[p];
+        if (process->killed || (last != NULL && strcmp(last, process->run) == 0))
+            continue;
+        tnd_verdict_t verdict;
+        last = process->run;
+        tnd_waits_judge(before, after, last, &verdict);
+        still = still || !verdict.flows;
+        if (request->json)
+            print_json(&verdict, first);
+        else
+            printf("%s\n", verdict.sentence);
+        first = false;
+    }
+    if (request->json)
+        fputs("]}\n", stdout);
+    else if (first)
+        fputs("nothing runs here\n", stderr);
+    tnd_inspection_destroy(&before);
+    tnd_inspection_destroy(&after);
+    return still ? TND_EXIT_FAILED : TND_EXIT_OK;
+}
+
+const tnd_command_t tnd_command_why;
+const tnd_command_t tnd_command_why = {
+    .name = "why",
+    .operands = "",
+    .summary = "says in a sentence who holds up each run on this machine",
+    .arguments = (const char *const[]){"--json", NULL},
+    .details =
+        "Looks twice, half a second apart, at the pages that `tundish ps` shows.  Where rows were\n"
+        "fed meanwhile it names who is at work most of the time; where none were it goes from the\n"
+        "feeder along what each waits for, to the one that waits for nobody:\n"
+        "\n"
+        "  feed waits for mean, which waits for replica 3 on host c (cpu:1), whose step 57 has\n"
+        "  been running for 12 s\n"
+        "\n"
+        "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
+        "\"host\",\"device\",\"pid\"}]}.\n",
+    .codes = "  0   rows flow in every run, or nothing runs\n"
+             "  1   a run stood still between the two looks\n"
+             "  2   usage\n",
+    .run = why,
+};
