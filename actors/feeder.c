@@ -102,7 +102,7 @@ static bool keeps_rows(const tnd_actor_t *self)
 static uint64_t steps_of_epoch(const tnd_actor_t *self)
 {
     const tnd_batcher_options_t *options = batcher_options(self);
-    uint64_t count = tnd_actor_stream(self)->count;
+    uint64_t count = tnd_stream_positions(tnd_actor_stream(self));
     if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(self))
         return TND_UNKNOWN;
     bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;

@@ -1,10 +1,12 @@
 /*  actors/reader.c - answers tickets: maps positions to samples and reads them in blocks.
  *
  *  What goes to whom is decided by the dispatch machine; here positions become indices of the
- *  source (by the shuffle of the epoch and the shard of the lane) and indices become blocks.
+ *  source (by the shuffle of the epoch, what is skipped, taken and repeated, and the shard of the
+ *  lane) and indices become blocks.
  */
 #include "actors/reader.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +25,20 @@ enum { TICKETS_MAX = 65536 };
 
 extern const tnd_kind_spec_t tnd_kind_reader_spec;
 
+/*  What is opened of a source: all of it, or the files of one lane. */
+typedef struct {
+    uint32_t lane; /* of which lane; or ALL_LANES */
+    tnd_source_facts_t facts;
+    void *state;
+} part_t;
+
+enum { ALL_LANES = TND_LANES_MAX };
+
 /*  A source opened once for all readers of this host. */
 typedef struct {
     const tnd_source_t *source;
-    tnd_source_facts_t facts;
-    void *state;
+    uint32_t count;
+    part_t parts[];
 } opened_t;
 
 /*  A pool of buffers that are large enough for the tickets so far. */
@@ -39,40 +50,122 @@ typedef struct {
 typedef struct {
     const tnd_reader_options_t *options;
     const tnd_stream_t *stream;
-    const opened_t *opened;
+    const tnd_source_t *source;
+    const part_t *part;
     void *machine_memory;
     tnd_dispatch_t *machine;
     store_t indices, room;
     tnd_rack_t *rack;
     uint32_t lane, shuffled_epoch;
+    tnd_window_t window;
     bool shuffled;
     tnd_permute_t permutation;
     tnd_index_shuffle_t index_shuffle;
 } reader_t;
 
-static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *stream,
-                                 void **shared_p, tnd_error_t *error)
+static void close_all(opened_t *opened)
+{
+    for (uint32_t i = 0; i < opened->count; i++) {
+        opened->source->close(opened->parts[i].state);
+        free(opened->parts[i].state);
+    }
+    free(opened);
+}
+
+static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
+                              uint32_t lanes, tnd_error_t *error)
+{
+    part_t *part = &opened->parts[opened->count];
+    bool all = lane == ALL_LANES;
+    const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
+                                      .lanes = all ? 1 : lanes,
+                                      .access = (tnd_access_t)options->access,
+                                      .retry_ns = options->retry_ns};
+    part->lane = lane;
+    part->state = calloc(1, opened->source->state_bytes + 1);
+    if (part->state == NULL)
+        abort();
+    tnd_status_t status =
+        opened->source->open(part->state, options->source.options, &scope, &part->facts, error);
+    if (status != TND_OK) {
+        error->about = options->source.value;
+        free(part->state);
+        return status;
+    }
+    opened->count++;
+    return TND_OK;
+}
+
+/*  Whether another instance before this one is of the same lane: a lane may have several readers.
+ */
+static bool is_first(const tnd_plan_t *plan, uint32_t index)
+{
+    const tnd_instance_t *own = &plan->instances[index];
+    for (uint32_t i = 0; i < index; i++) {
+        const tnd_instance_t *other = &plan->instances[i];
+        if (other->host == own->host && other->lane == own->lane &&
+            strcmp(other->actor, own->actor) == 0)
+            return false;
+    }
+    return true;
+}
+
+/*  Opens the files of every lane that is read on the host of `instance`. */
+static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
+                               const tnd_instance_t *instance, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *other = &plan->instances[i];
+        if (other->host == instance->host && strcmp(other->actor, instance->actor) == 0 &&
+            is_first(plan, i))
+            TND_TRY(open_part(opened, instance->options, other->lane, plan->lanes, error));
+    }
+    for (uint32_t i = 1; i < opened->count; i++) {
+        tnd_error_t differs;
+        if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
+                               &differs) != TND_OK)
+            return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s",
+                            opened->parts[0].lane, opened->parts[i].lane, differs.text);
+    }
+    return TND_OK;
+}
+
+static void say_facts(const opened_t *opened, tnd_stream_t *stream)
+{
+    const tnd_source_facts_t *first = &opened->parts[0].facts;
+    stream->read = first->schema;
+    stream->count = first->count;
+    stream->data = first->identity;
+    if (opened->parts[0].lane == ALL_LANES)
+        return;
+    stream->by_file = true;
+    stream->found = first->found;
+    stream->count = TND_UNKNOWN;
+    stream->data = 0;
+    for (uint32_t i = 0; i < opened->count; i++) {
+        const part_t *part = &opened->parts[i];
+        stream->lane[part->lane] = (tnd_stream_lane_t){
+            .count = part->facts.count, .data = part->facts.identity, .known = true};
+    }
+}
+
+static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                 tnd_stream_t *stream, void **shared_p, tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    const tnd_source_scope_t scope = {.lanes = 1};
-    opened_t *opened = calloc(1, sizeof *opened);
+    bool by_file = options->shard == TND_SHARD_FILE && plan->lanes > 1;
+    uint32_t parts = by_file ? plan->lanes : 1;
+    opened_t *opened = calloc(1, sizeof *opened + parts * sizeof opened->parts[0]);
     if (opened == NULL)
         abort();
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
-    opened->state = calloc(1, opened->source->state_bytes + 1);
-    if (opened->state == NULL)
-        abort();
-    tnd_status_t status =
-        opened->source->open(opened->state, options->source.options, &scope, &opened->facts, error);
+    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, error)
+                                  : open_part(opened, options, ALL_LANES, 1, error);
     if (status != TND_OK) {
-        error->about = options->source.value;
-        free(opened->state);
-        free(opened);
+        close_all(opened);
         return status;
     }
-    stream->read = opened->facts.schema;
-    stream->count = opened->facts.count;
-    stream->data = opened->facts.identity;
+    say_facts(opened, stream);
     *shared_p = opened;
     return TND_OK;
 }
@@ -80,20 +173,49 @@ static tnd_status_t reader_facts(const tnd_instance_t *instance, tnd_stream_t *s
 static void reader_unshare(const tnd_instance_t *instance, void *shared)
 {
     (void)instance;
-    opened_t *opened = shared;
-    opened->source->close(opened->state);
-    free(opened->state);
-    free(opened);
+    close_all(shared);
+}
+
+static tnd_status_t check_window(const tnd_stream_t *stream, tnd_error_t *error)
+{
+    bool bounded = stream->skip > 0 || stream->take > 0 || stream->repeat > 1;
+    uint64_t all;
+    if (stream->count == TND_UNKNOWN && !stream->by_file && bounded)
+        return tnd_fail(error, "`skip`, `take` and `repeat` need a source whose length is known");
+    if (stream->count == TND_UNKNOWN)
+        return TND_OK;
+    if (stream->skip > 0 && stream->skip >= stream->count)
+        return tnd_fail(error,
+                        "`skip: %" PRIu64 "` leaves no row: the source has %" PRIu64 " of them",
+                        stream->skip, stream->count);
+    if (__builtin_mul_overflow(stream->count, stream->repeat, &all) || all > INT64_MAX)
+        return tnd_fail(error,
+                        "`repeat: %" PRIu64 "` of %" PRIu64 " rows are more than can be "
+                        "counted",
+                        stream->repeat, stream->count);
+    return TND_OK;
 }
 
 static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
                                   tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    (void)error;
     stream->epochs = (uint32_t)options->epochs;
+    stream->skip = options->skip;
+    stream->take = options->take == UINT64_MAX ? 0 : options->take;
+    stream->repeat = options->repeat;
     stream->fed = stream->read;
-    return TND_OK;
+    return check_window(stream, error);
+}
+
+/*  What this reader's lane reads from. */
+static const part_t *part_of(const opened_t *opened, uint32_t lane)
+{
+    uint32_t i = 0;
+    while (opened->parts[i].lane != ALL_LANES && opened->parts[i].lane != lane)
+        i++;
+    assert(i < opened->count);
+    return &opened->parts[i];
 }
 
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -102,8 +224,12 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     (void)error;
     reader->options = tnd_actor_options(self);
     reader->stream = tnd_actor_stream(self);
-    reader->opened = tnd_actor_shared(self);
+    const opened_t *opened = tnd_actor_shared(self);
     reader->lane = tnd_actor_instance(self)->lane;
+    reader->source = opened->source;
+    reader->part = part_of(opened, reader->lane);
+    if (reader->stream->count != TND_UNKNOWN)
+        reader->window = tnd_stream_window(reader->stream, reader->lane);
     reader->rack = tnd_rack_new();
     tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
     tnd_dispatch_config_t config = {
@@ -161,25 +287,60 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
     return TND_OK;
 }
 
-/*  The shuffle of an epoch; two epochs may be under way, but tickets of one come in runs. */
+/*  The shuffle of an epoch; two epochs may be under way, but tickets of one come in runs.  Lanes
+ *  with files of their own are shuffled each for itself, in different ways; by TensorFlow's shuffle
+ *  in the same way, as its workers do.
+ */
 static void shuffle_epoch(reader_t *reader, uint32_t epoch)
 {
+    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     if (reader->shuffled && reader->shuffled_epoch == epoch)
         return;
     reader->shuffled = true;
     reader->shuffled_epoch = epoch;
+    uint64_t seed = reader->stream->seed, count = reader->window.count * reader->window.repeat;
     uint32_t key[3];
     switch ((tnd_shuffle_t)reader->options->shuffle) {
     case TND_SHUFFLE_NONE:
         break;
     case TND_SHUFFLE_GLOBAL:
-        tnd_permute_init(&reader->permutation, reader->stream->count, reader->stream->seed, epoch);
+        if (reader->stream->by_file)
+            seed ^= odd * reader->lane;
+        tnd_permute_init(&reader->permutation, count, seed, epoch);
         break;
     case TND_SHUFFLE_TENSORFLOW:
-        tnd_index_shuffle_data_key(reader->stream->seed, 0, true, epoch, key);
-        tnd_index_shuffle_init(&reader->index_shuffle, key, reader->stream->count,
-                               TND_INDEX_SHUFFLE_DATA_ROUNDS);
+        tnd_index_shuffle_data_key(seed, 0, true, epoch, key);
+        tnd_index_shuffle_init(&reader->index_shuffle, key, count, TND_INDEX_SHUFFLE_DATA_ROUNDS);
         break;
+    }
+}
+
+/*  What stands at positions [first, first + count) of the lane, counted from the begin of the rows
+ *  that are used, over all repeats.
+ */
+static void fill_places(reader_t *reader, uint32_t epoch, uint64_t first, uint32_t count,
+                        uint64_t *places)
+{
+    bool alone = reader->stream->lanes == 1 || reader->stream->by_file;
+    uint64_t lanes = alone ? 1 : reader->stream->lanes, lane = alone ? 0 : reader->lane;
+    shuffle_epoch(reader, epoch);
+    if (reader->options->shuffle == TND_SHUFFLE_GLOBAL && alone) {
+        tnd_permute_range(&reader->permutation, first, count, places);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t position = (first + i) * lanes + lane;
+        switch ((tnd_shuffle_t)reader->options->shuffle) {
+        case TND_SHUFFLE_NONE:
+            places[i] = position;
+            break;
+        case TND_SHUFFLE_GLOBAL:
+            places[i] = tnd_permute_at(&reader->permutation, position);
+            break;
+        case TND_SHUFFLE_TENSORFLOW:
+            places[i] = tnd_index_shuffle_at(&reader->index_shuffle, position);
+            break;
+        }
     }
 }
 
@@ -187,26 +348,14 @@ static void shuffle_epoch(reader_t *reader, uint32_t epoch)
 static void fill_indices(reader_t *reader, uint32_t epoch, uint64_t first, uint32_t count,
                          uint64_t *indices)
 {
-    uint64_t lanes = reader->stream->lanes;
-    shuffle_epoch(reader, epoch);
-    if (reader->options->shuffle == TND_SHUFFLE_GLOBAL && lanes == 1) {
-        tnd_permute_range(&reader->permutation, first, count, indices);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t position = (first + i) * lanes + reader->lane;
-        switch ((tnd_shuffle_t)reader->options->shuffle) {
-        case TND_SHUFFLE_NONE:
-            indices[i] = position;
-            break;
-        case TND_SHUFFLE_GLOBAL:
-            indices[i] = tnd_permute_at(&reader->permutation, position);
-            break;
-        case TND_SHUFFLE_TENSORFLOW:
-            indices[i] = tnd_index_shuffle_at(&reader->index_shuffle, position);
-            break;
-        }
-    }
+    fill_places(reader, epoch, first, count, indices);
+    const tnd_window_t *window = &reader->window;
+    if (window->repeat > 1)
+        for (uint32_t i = 0; i < count; i++)
+            indices[i] %= window->count;
+    if (window->first > 0)
+        for (uint32_t i = 0; i < count; i++)
+            indices[i] += window->first;
 }
 
 /*  NULL where nothing is needed. */
@@ -227,7 +376,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
 {
     uint64_t began = tnd_actor_now(self);
     uint32_t count = ticket->ticket.count;
-    const tnd_source_facts_t *facts = &reader->opened->facts;
+    const tnd_source_facts_t *facts = &reader->part->facts;
     tnd_source_call_t call = {
         .indices =
             store_take(&reader->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
@@ -238,7 +387,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
                  tnd_buffer_data(call.indices));
 
     tnd_block_t *block = tnd_rack_take(reader->rack, &reader->stream->read);
-    tnd_status_t status = reader->opened->source->read(reader->opened->state, &call, block, error);
+    tnd_status_t status = reader->source->read(reader->part->state, &call, block, error);
     tnd_buffer_drop(&call.indices);
     tnd_buffer_drop(&call.room);
     if (status != TND_OK) {

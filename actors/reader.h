@@ -13,10 +13,15 @@ typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE } tnd_shard_t;
 
 typedef struct {
     tnd_part_t source;
-    int shuffle;     /* tnd_shuffle_t */
-    int shard;       /* tnd_shard_t */
+    int shuffle; /* tnd_shuffle_t */
+    int shard;   /* tnd_shard_t */
+    uint64_t skip;
+    uint64_t take; /* UINT64_MAX: all */
+    uint64_t repeat;
     uint64_t epochs; /* or TND_ENDLESS */
     uint64_t workers;
+    int access; /* tnd_access_t */
+    uint64_t retry_ns;
 } tnd_reader_options_t;
 
 #endif

@@ -18,6 +18,32 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_reader_options_t, shuffle),
      .help = "the order of an epoch: as stored, a permutation of all samples, or TensorFlow's own "
              "index_shuffle"},
+    {.name = "skip",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "rows",
+     .fallback = "0",
+     .range = "0..4503599627370496",
+     .offset = offsetof(tnd_reader_options_t, skip),
+     .help = "rows at the begin of the source that are left out, before the shuffle"},
+    {.name = "take",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "rows",
+     .fallback = "all",
+     .range = "1..4503599627370496",
+     .choices = "all=18446744073709551615",
+     .offset = offsetof(tnd_reader_options_t, take),
+     .help = "rows of the source behind those that are used, over all lanes; the others are left "
+             "out before the shuffle"},
+    {.name = "repeat",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "times",
+     .fallback = "1",
+     .range = "1..4294967295",
+     .offset = offsetof(tnd_reader_options_t, repeat),
+     .help = "how often an epoch has each of these rows; a shuffle mixes all of them"},
     {.name = "epochs",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_GRAPH,
@@ -33,8 +59,8 @@ static const tnd_option_t options[] = {
      .fallback = "index",
      .choices = "index|file",
      .offset = offsetof(tnd_reader_options_t, shard),
-     .help = "how lanes divide the data: by position, or by file so that only the host which has "
-             "a file reads it"},
+     .help = "how lanes divide the data: by position, or by file: the file at place i of the list "
+             "belongs to lane i mod lanes, and only the host of that lane needs it"},
     {.name = "workers",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_PLACE,
@@ -43,6 +69,23 @@ static const tnd_option_t options[] = {
      .range = "1..64",
      .offset = offsetof(tnd_reader_options_t, workers),
      .help = "readers a lane, for a source that can read any index"},
+    {.name = "access",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_TUNE,
+     .fallback = "auto",
+     .choices = "auto|map|read",
+     .offset = offsetof(tnd_reader_options_t, access),
+     .help = "how files are read: mapped, which copies nothing, or by read calls, where a server "
+             "that goes away is an error and no signal; auto maps what is not on nfs, smb, lustre, "
+             "fuse and the like"},
+    {.name = "retry",
+     .type = TND_OPTION_DURATION,
+     .role = TND_ROLE_TUNE,
+     .fallback = "10s",
+     .range = "0s..10min",
+     .offset = offsetof(tnd_reader_options_t, retry_ns),
+     .help = "how long a read call that fails for a moment (EIO, ESTALE, EAGAIN, ETIMEDOUT) is "
+             "tried again before the run fails"},
 };
 
 const tnd_kind_spec_t tnd_kind_reader_spec;

@@ -20,12 +20,12 @@ typedef struct tnd_kind {
     size_t state_bytes;          /* the runtime allocates and zeroes this much */
 
     /*  What the data is, said by a host that has it: opens it once for all instances of the actor
-     *  on this host, fills schema, count and identity, and leaves in *shared_p what the instances
-     *  then read from at the same time (tnd_actor_shared).  On a thread of its own.  NULL: this
-     * kind has no data.
+     *  on the host of `instance`, fills schema, count and identity, and leaves in *shared_p what
+     * the instances then read from at the same time (tnd_actor_shared).  On a thread of its own.
+     * NULL: this kind has no data.
      */
-    tnd_status_t (*facts)(const tnd_instance_t *instance, tnd_stream_t *stream, void **shared_p,
-                          tnd_error_t *error);
+    tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                          tnd_stream_t *stream, void **shared_p, tnd_error_t *error);
     /*  Closes what `facts` opened, once all instances are gone. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
     /*  Whether this machine has what the instance needs beside data: plugins, devices.  Before the

@@ -67,8 +67,11 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey
         puts("    rows       await the host that has the files");
         return;
     }
-    if (known->stream.count != TND_UNKNOWN)
-        printf("    rows       %" PRIu64, known->stream.count);
+    uint64_t rows = tnd_stream_positions(&known->stream);
+    if (rows != TND_UNKNOWN)
+        printf("    rows       %" PRIu64, rows);
+    else if (known->stream.by_file)
+        printf("    rows       await the hosts that have the files of the other lanes");
     else
         printf("    rows       not known before the end");
     if (known->stream.epochs == TND_ENDLESS)
@@ -214,8 +217,9 @@ static void json_chains(const tnd_plan_t *plan, const tnd_survey_t *survey)
         }
         printf("]");
         if (known->known) {
-            if (known->stream.count != TND_UNKNOWN)
-                printf(",\"rows\":%" PRIu64, known->stream.count);
+            uint64_t rows = tnd_stream_positions(&known->stream);
+            if (rows != TND_UNKNOWN)
+                printf(",\"rows\":%" PRIu64, rows);
             if (known->stream.epochs != TND_ENDLESS)
                 printf(",\"epochs\":%" PRIu32, known->stream.epochs);
             json_schema("read", &known->stream.read);

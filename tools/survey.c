@@ -19,6 +19,8 @@ static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_sto
     else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
                               plan->hosts[data->instance->host].name, &error) != TND_OK)
         tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
+    else
+        tnd_stream_merge(&chain->stream, &data->stream);
     chain->known = true;
 }
 
@@ -44,6 +46,9 @@ void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics
         }
         tnd_stock_close(&stock);
     }
+    uint32_t missing;
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known = tnd_stock_derive(plan, &self->chains[c].stream, diagnostics);

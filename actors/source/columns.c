@@ -161,6 +161,8 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
     snprintf(self->whats[number], sizeof self->whats[number], "%s", what);
     strand->what = self->whats[number];
     TND_TRY(tnd_files_find(&strand->files, strand->what, written, error));
+    if (strand->files.searched)
+        strand->found = tnd_files_hash(&strand->files, 0);
     if (scope->lanes > 1)
         TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
     TND_TRY(open_files(strand, record, open, context, scope, error));
@@ -248,7 +250,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
                                                    facts->identity);
         if (strand->files.searched)
-            facts->found = tnd_files_hash(&strand->files, facts->found);
+            facts->found = XXH3_64bits_withSeed(&strand->found, sizeof(uint64_t), facts->found);
         if (strand->copies)
             facts->copied += strand->record;
         else if (strand->count > 1)

@@ -35,8 +35,9 @@ typedef struct {
 } tnd_stored_t;
 
 typedef struct {
-    const char *what; /* for errors: "column `image`"; borrowed */
-    tnd_files_t files;
+    const char *what;  /* for errors: "column `image`"; borrowed */
+    tnd_files_t files; /* those that are opened */
+    uint64_t found;    /* hash of the names of all, where a pattern found them */
     tnd_stored_t *stored;
     size_t count;
     size_t record; /* bytes */

@@ -235,8 +235,11 @@ tnd_status_t tnd_files_share(tnd_files_t *self, const char *what, uint32_t lane,
     if (self->count < lanes)
         return tnd_fail(error,
                         "%s: has %zu file%s for %u lanes: with `shard: file` each lane needs one "
-                        "of its own; use fewer lanes, more files, or `shard: index`",
-                        what, self->count, self->count == 1 ? "" : "s", lanes);
+                        "of its own; use fewer lanes, more files, or `shard: index`%s",
+                        what, self->count, self->count == 1 ? "" : "s", lanes,
+                        self->searched ? "; files that only other hosts have are found by no "
+                                         "pattern: name them by a range such as part-[00-15].npy"
+                                       : "");
     for (size_t i = 0; i < self->count; i++)
         if (i % lanes == lane)
             self->paths[kept++] = self->paths[i];

@@ -809,7 +809,14 @@ static void check_source(resolver_t *self, const tnd_topology_actor_t *actor)
     const int *shuffle = field_of(actor, "shuffle", TND_OPTION_ENUM);
     const uint64_t *epochs = field_of(actor, "epochs", TND_OPTION_U64);
     const uint64_t *workers = field_of(actor, "workers", TND_OPTION_U64);
+    const int *shard = field_of(actor, "shard", TND_OPTION_ENUM);
     const char *name = source->table->name;
+    if (shard != NULL && *shard != 0 && (caps & TND_SOURCE_FILES) == 0) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
+                            option_mark(actor, "shard"),
+                            "`%s` has no files that lanes could share out", name);
+        tnd_diagnostics_help(diagnostics_of(self), "write `shard: index`");
+    }
     if (shuffle != NULL && *shuffle != 0 && (caps & TND_SOURCE_RANDOM) == 0)
         tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
                             option_mark(actor, "shuffle"),

@@ -50,7 +50,7 @@ tnd_bounds_t tnd_census_bounds(const tnd_plan_t *plan, const tnd_stream_t *strea
     uint64_t read = tnd_schema_row_bytes(&stream->read);
     uint64_t fed = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     return (tnd_bounds_t){
-        .lane_rows = tnd_stream_lane_count(stream, 0),
+        .lane_rows = tnd_stream_lane_most(stream),
         .row_bytes = read > fed ? read : fed,
         .rows_max = stream->rows_max,
         .epochs = stream->epochs,

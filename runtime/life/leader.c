@@ -269,12 +269,39 @@ static void publish_stream(tnd_leader_t *self)
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (has_data(self, h) && !self->hosts[h].facts_said)
             return;
+    for (uint32_t c = 0; c < self->plan->chain_count; c++) {
+        uint32_t lane;
+        tnd_error_t error;
+        if (tnd_stream_settle(&self->chains[c].facts, self->plan->lanes, &lane))
+            continue;
+        (void)tnd_fail(&error, "no host says what is in the files of lane %" PRIu32, lane);
+        end(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_stream_write(&self->chains[c].facts, writer.stream);
     self->stream_note = tnd_note_end(&writer);
     tell_all(self, TND_MSG_STREAM, self->stream_note);
+}
+
+/*  A host speaks of the lanes that it reads, and of no others. */
+static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const tnd_stream_t *said,
+                                tnd_error_t *error)
+{
+    bool reads[TND_LANES_MAX] = {false};
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host == host && instance->chain == said->chain &&
+            tnd_census_role(instance->kind) == TND_ROLE_READER)
+            reads[instance->lane] = true;
+    }
+    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
+        if (said->lane[lane].known && !reads[lane])
+            return tnd_fail(error, "host %s speaks of lane %" PRIu32 ", which it does not read",
+                            self->plan->hosts[host].name, lane);
+    return TND_OK;
 }
 
 static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
@@ -290,11 +317,14 @@ static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
         bool whole = line == NULL || strncmp(line, "stream ", 7) == 0;
         if (status == TND_OK && said.chain >= self->plan->chain_count)
             status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
+        if (status == TND_OK && whole)
+            status = check_lanes(self, host, &said, &error);
         if (status == TND_OK && whole) {
             chain_t *chain = &self->chains[said.chain];
             if (chain->facts_known) {
                 status = tnd_stream_agree(&chain->facts, self->plan->hosts[chain->facts_host].name,
                                           &said, self->plan->hosts[host].name, &error);
+                tnd_stream_merge(&chain->facts, &said);
             } else {
                 chain->facts = said;
                 chain->facts_host = host;

@@ -60,10 +60,17 @@ static bool lacks_any(const tnd_instance_t *instance, const tnd_part_t *source,
     return any;
 }
 
-/*  A source stops at its first file that is missing; a person wants to know of all. */
-static bool lacks_files(const tnd_instance_t *instance, tnd_diagnostics_t *diagnostics)
+/*  A source stops at its first file that is missing; a person wants to know of all.  Where lanes
+ *  share files, other hosts may have them.
+ */
+static bool lacks_files(const tnd_instance_t *instance, uint32_t lanes,
+                        tnd_diagnostics_t *diagnostics)
 {
     bool any = false;
+    const int *shard =
+        tnd_options_field(&instance->kind->table, instance->options, "shard", TND_OPTION_ENUM);
+    if (lanes > 1 && shard != NULL && *shard != 0)
+        return false;
     const tnd_part_t *source =
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
     for (size_t i = 0; source != NULL && i < source->table->option_count; i++) {
@@ -95,7 +102,7 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
             kind->check(instance, self->plan, diagnostics);
     }
     for (uint32_t s = 0; s < self->count; s++)
-        (void)lacks_files(self->data[s].instance, diagnostics);
+        (void)lacks_files(self->data[s].instance, self->plan->lanes, diagnostics);
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
 }
 
@@ -106,9 +113,10 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
     for (uint32_t s = 0; s < self->count; s++) {
         tnd_stock_data_t *data = &self->data[s];
         const tnd_kind_t *kind = tnd_kind_of(data->instance->kind);
-        if (lacks_files(data->instance, diagnostics))
+        if (lacks_files(data->instance, self->plan->lanes, diagnostics))
             continue;
-        data->open = kind->facts(data->instance, &data->stream, &data->opened, &error) == TND_OK;
+        data->open =
+            kind->facts(self->plan, data->instance, &data->stream, &data->opened, &error) == TND_OK;
         if (!data->open)
             tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
         good = good && data->open;

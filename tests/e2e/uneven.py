@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Small graphs drawn at random, on tiny files, over several placements, against plain Python.
 
-Each seed draws rows, epochs, lanes, replicas, batch size, split, remainder, operations, block size,
-workers, devices and depth, computes every step of every replica from the definitions alone (no
+Each seed draws rows, files, what is skipped, taken and repeated, epochs, lanes and how they share the
+data, replicas, batch size, split, remainder, operations, block size, workers, devices, depth and access, computes every step of every replica from the definitions alone (no
 blocks, processes or time), and runs the graph in one process and over hosts.  All must agree: rows
 of every replica in every step, which step is the last of its epoch, the ledger, the stream digest,
 what is gathered of all
@@ -110,6 +110,59 @@ class Drawn:
         }
         if kind == "none":
             self.ops.append("cast: {column: k, to: u8}")
+        self.draw_reading(random.Random(seed + 1000000))
+
+    def draw_reading(self, draw):
+        self.skip = draw.choice([0, 0, draw.randrange(self.rows)])
+        self.take = draw.choice([None, None, draw.randint(1, self.rows + 3)])
+        self.repeat = draw.choice([1, 1, 2, 3])
+        self.access = draw.choice(["auto", "map", "read"])
+        self.by_file = self.lanes > 1 and self.rows >= self.lanes and draw.random() < 0.6
+        few = self.lanes if self.by_file else 1
+        most = min(self.rows, 9)
+        self.named = draw.choice(["range", "list", "pattern"])
+        #  Rows of each file, by column; columns are cut alike where lanes share files.
+        self.cuts = {}
+        for name in self.columns:
+            if not self.cuts or not self.by_file:
+                count = draw.randint(few, most) if most > few else most
+                ends = [0, *sorted(draw.sample(range(1, self.rows), count - 1)), self.rows]
+                cut = [range(a, b) for a, b in zip(ends, ends[1:])]
+            self.cuts[name] = cut
+
+    def source(self):
+        def files(name):
+            count = len(self.cuts[name])
+            return {"range": f'"${{data}}/{name}-[0-{count - 1}].npy"',
+                    "pattern": f'"${{data}}/{name}-?.npy"',
+                    "list": "[" + ", ".join(f'"${{data}}/{name}-{i}.npy"' for i in range(count)) + "]"
+                    }[self.named]
+        return "npy: {" + ", ".join(f"{name}: {files(name)}" for name in self.columns) + "}"
+
+    def write_data(self, folder, lanes):
+        """The files that these lanes need, where lanes share them out, and `y` as a whole."""
+        folder.mkdir(exist_ok=True)
+        for name, (descr, shape, rows) in self.columns.items():
+            for at, cut in enumerate(self.cuts[name]):
+                if not self.by_file or self.named == "pattern" or at % self.lanes in lanes:
+                    write_npy(folder / f"{name}-{at}.npy", descr, (len(cut), *shape),
+                              b"".join(rows[cut.start:cut.stop]))
+        descr, shape, rows = self.columns["y"]
+        write_npy(folder / "y.npy", descr, (self.rows, *shape), b"".join(rows))
+
+    def used(self):
+        """The samples of each lane in an epoch before the shuffle; one list where they are dealt by
+        position."""
+        whole = list(range(self.rows))
+        end = None if self.take is None else self.skip + self.take
+        if not self.by_file:
+            return [whole[self.skip:end] * self.repeat]
+        lanes = [[s for at, cut in enumerate(self.cuts["x"]) if at % self.lanes == lane for s in cut]
+                 for lane in range(self.lanes)]
+        turns = [(turn, lane, s) for lane, samples in enumerate(lanes)
+                 for turn, s in enumerate(samples)]
+        kept = sorted(turns)[self.skip:end]
+        return [[s for _, of, s in kept if of == lane] * self.repeat for lane in range(self.lanes)]
 
     def copies(self, sample):
         """How many rows of the stream a sample becomes."""
@@ -123,11 +176,10 @@ class Drawn:
         return k if self.kind in ("column", "filter column") else 1
 
     def graph(self, folder):
-        for name, (descr, shape, rows) in self.columns.items():
-            write_npy(folder / f"{name}.npy", descr, (self.rows, *shape), b"".join(rows))
+        self.write_data(folder, range(self.lanes))
         block = f", block: {self.block}" if self.block else ""
         prep = f"  prep: {{kind: preprocessor, ops: [{', '.join('{%s}' % op for op in self.ops)}]}}\n"
-        source = 'npy: {x: "${data}/x.npy", y: "${data}/y.npy", k: "${data}/k.npy"}'
+        bounds = f", skip: {self.skip}" + (f", take: {self.take}" if self.take else "")
         chain = "read -> prep" if self.ops else "read"
         after = ("  check: {kind: reader, source: {npy: {y: \"${data}/y.npy\"}}}\n"
                  f"  check_batch: {{kind: batcher, size: 4, replicas: {self.replicas}}}\n"
@@ -135,8 +187,9 @@ class Drawn:
         path = folder / "graph.yaml"
         path.write_text(
             f"tundish: 1\nseed: {self.seed}\nlanes: {self.lanes}\ndata: {folder}\nactors:\n"
-            f"  read: {{kind: reader, source: {{{source}}}, shuffle: {self.shuffle}, "
-            f"epochs: {self.epochs}}}\n{prep if self.ops else ''}"
+            f"  read: {{kind: reader, source: {{{self.source()}}}, shuffle: {self.shuffle}, "
+            f"epochs: {self.epochs}{bounds}, repeat: {self.repeat}, access: {self.access}, "
+            f"shard: {'file' if self.by_file else 'index'}}}\n{prep if self.ops else ''}"
             f"  batch: {{kind: batcher, size: {self.size}, replicas: {self.replicas}, "
             f"split: {self.split}, remainder: {self.remainder}, "
             f"span_epochs: {str(self.span).lower()}{block}}}\n"
@@ -179,9 +232,13 @@ class Drawn:
         lanes = hosts.pop("lanes", None)
         feeding = sum("feed" in actors for actors in hosts.values())
         devices = max(1, min(self.devices, self.replicas // feeding))
-        lines = []
+        lines, first = [], 0
         for at, (host, actors) in enumerate(hosts.items()):
-            keys = [f"actors: [{', '.join(actors)}]", f"transport: {transport}"]
+            here = range(self.lanes) if not lanes else range(first, first + lanes[at])
+            first += lanes[at] if lanes else 0
+            self.write_data(folder / host, here if "read" in actors else [])
+            keys = [f"actors: [{', '.join(actors)}]", f"transport: {transport}",
+                    f"data: {folder / host}"]
             if lanes and lanes[at]:
                 keys.append(f"lanes: {lanes[at]}")
             workers = {actor: count for actor, count in (("prep", self.workers), ("read", self.readers))
@@ -201,11 +258,15 @@ class Drawn:
     def expected(self):
         """[(epoch, last, rows, padding)] of every step, and the ledger."""
         lanes = [[] for _ in range(self.lanes)]
+        used = self.used()
         for epoch in range(self.epochs):
-            order = (permutation(self.rows, self.seed, epoch) if self.shuffle == "global"
-                     else lambda position: position)
             for lane in range(self.lanes):
-                samples = [order(p) for p in range(lane, self.rows, self.lanes)]
+                stored = used[lane if self.by_file else 0]
+                seed = self.seed ^ (0x9E3779B97F4A7C15 * lane % 2**64 if self.by_file else 0)
+                order = (permutation(len(stored), seed, epoch)
+                         if self.shuffle == "global" and stored else lambda position: position)
+                places = range(len(stored)) if self.by_file else range(lane, len(stored), self.lanes)
+                samples = [stored[order(p)] for p in places]
                 lanes[lane].append([s for s in samples for _ in range(self.copies(s))])
         if self.span:
             lanes = [[sum(epochs, [])] for epochs in lanes]
@@ -221,8 +282,8 @@ class Drawn:
                 else:
                     found.append(rows)
             steps += [(epoch, at == len(found) - 1, rows) for at, rows in enumerate(found)]
-        copies = [self.copies(s) for s in range(self.rows)]
-        ledger = {"read": self.rows * self.epochs,
+        copies = [self.copies(s) for stored in used for s in stored]
+        ledger = {"read": len(copies) * self.epochs,
                   "added": self.epochs * sum(max(c - 1, 0) for c in copies),
                   "filtered": self.epochs * sum(c == 0 for c in copies), "quarantined": 0,
                   "fed": sum(len(rows) for _, _, rows in steps), "dropped": dropped}
@@ -307,7 +368,9 @@ def check(drawn, told, metrics, seen, gathered):
 def one(seed):
     drawn = Drawn(seed)
     print(f"seed {seed}: rows {drawn.rows} x {drawn.epochs}, lanes {drawn.lanes}, size {drawn.size}, replicas "
-          f"{drawn.replicas}, {drawn.remainder}{', span' if drawn.span else ''}, {drawn.kind}"
+          f"{drawn.replicas}, {drawn.remainder}{', span' if drawn.span else ''}, {drawn.kind}, "
+          f"{len(drawn.cuts['x'])} files by {drawn.named}{', a lane has its own' if drawn.by_file else ''}, "
+          f"skip {drawn.skip} take {drawn.take} repeat {drawn.repeat}, {drawn.access}"
           f"{', after' if drawn.after else ''}", flush=True)
     good = True
     with tempfile.TemporaryDirectory() as name:

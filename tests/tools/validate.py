@@ -65,6 +65,95 @@ def test_columns_of_different_counts_are_refused(folder):
     holds(err, "99", "100")
 
 
+def shared_out(folder, read, lanes=2):
+    """Two columns in four files each, read by this; three lanes."""
+    for column in "xy":
+        for part in range(4):
+            numpy.save(folder / f"{column}{part}.npy", numpy.arange(part + 3))
+    path = graph(folder, top=f"lanes: {lanes}\n", read=read, batch="size: 32, replicas: 2")
+    path.write_text(path.read_text().replace("/x.npy", "/x[0-3].npy").replace("/y.npy", "/y*.npy"))
+    return path
+
+
+def test_files_are_shared_out_among_lanes(folder):
+    path = shared_out(folder, ", shard: file")
+    code, _, err = run("validate", path)
+    same(code, 0, err)
+    code, out, _ = run("explain", path, "--json")
+    same(json.loads(out)["chains"][0]["rows"], 3 + 4 + 5 + 6)
+
+
+def test_too_few_files_for_lanes_are_refused(folder):
+    code, _, err = run("validate", shared_out(folder, ", shard: file", lanes=5))
+    same(code, 78)
+    holds(err, "column `x`", "4 files for 5 lanes", "shard: index")
+
+
+def test_files_that_differ_between_columns_are_refused_by_name(folder):
+    path = shared_out(folder, ", shard: file")
+    numpy.save(folder / "y3.npy", numpy.arange(5))
+    numpy.save(folder / "y2.npy", numpy.arange(6))
+    code, _, err = run("validate", path)
+    same(code, 78)
+    holds(err, "y2.npy has 6 rows", "x2.npy has 5", "file by file")
+
+
+def test_hosts_with_files_of_their_own_need_names_that_all_know(folder):
+    path = shared_out(folder, ", shard: file")
+    over = folder / "over.yaml"
+    over.write_text("port: 7100\nhosts:\n" + "".join(
+        f"  {host}: {{actors: [read, batch, feed], data: {folder}/{host}}}\n" for host in "ab"))
+    for lane, host in enumerate("ab"):
+        (folder / host).mkdir()
+        for part in (lane, lane + 2):
+            for column in "xy":
+                (folder / f"{column}{part}.npy").rename(folder / host / f"{column}{part}.npy")
+    ranges = path.read_text().replace("y*", "y[0-3]")
+    path.write_text(ranges.replace("[0-3]", "*"))
+    code, _, err = run("validate", path, over)
+    same(code, 78)
+    holds(err, "b find different files by the same pattern", "part-[00-15].npy")
+    path.write_text(ranges)
+    code, _, err = run("validate", path, over)
+    same(code, 0, err)
+
+
+def test_only_sources_of_files_can_be_shared_out_by_file(folder):
+    path = graph(folder, read=", shard: file")
+    path.write_text(path.read_text().replace("npy: {x", "memory: {x"))
+    code, _, err = run("validate", path)
+    same(code, 78)
+    holds(err, "`memory` has no files", "shard: index", f"{path}:")
+
+
+def test_what_is_skipped_and_taken_must_leave_rows(folder):
+    arrays(folder)
+    same(run("validate", graph(folder, read=", skip: 99, take: 5"))[0], 0)
+    code, _, err = run("validate", graph(folder, read=", skip: 100"))
+    same(code, 78)
+    holds(err, "`skip: 100` leaves no row: the source has 100")
+    same(run("validate", graph(folder, read=", take: 0"))[0], 78)
+
+
+def test_records_without_a_description_are_read_as_the_file_says(folder):
+    """CIFAR-10: a byte for the label, then the picture, in five files."""
+    draw = numpy.random.default_rng(3)
+    records = draw.integers(0, 256, (5, 20, 3073)).astype("u1")
+    for number, part in enumerate(records):
+        part.tofile(folder / f"data_batch_{number + 1}.bin")
+    path = graph(folder, batch="size: 100")
+    text = path.read_text()
+    line = next(one for one in text.splitlines() if "kind: reader" in one)
+    path.write_text(text.replace(line, '  read: {kind: reader, source: {raw: {files: "${data}/'
+                                 'data_batch_*.bin", columns: {label: u8, image: "u8[3,32,32]"}}}}'))
+    code, out, err = run("head", path, "--steps", "1", "--json")
+    same((code, err), (0, ""))
+    columns = json.loads(out.splitlines()[0])["columns"]
+    same(columns["label"]["data"], records[:, :, 0].flatten().tolist())
+    same(columns["image"]["shape"][-3:], [3, 32, 32])
+    same(columns["image"]["data"], records[:, :, 1:].flatten().tolist())
+
+
 def test_an_operation_that_does_not_fit_the_data_is_refused(folder):
     arrays(folder)
     path = topology(folder, actors=FEED % "" + "  prep: {kind: preprocessor, ops: [{cast: "
