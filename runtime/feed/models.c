@@ -116,7 +116,9 @@ static tnd_status_t load(tnd_models_t *self, int flags, tnd_error_t *error)
     const char *plugin = self->plugin;
     search_t search = {.searched = ""};
     char symbol[128];
-    if (strchr(plugin, '/') != NULL || plugin[0] == '\0')
+    size_t name = strlen(plugin);
+    if (strchr(plugin, '/') != NULL || plugin[0] == '\0' ||
+        (name > 3 && strcmp(plugin + name - 3, ".so") == 0))
         return tnd_fail(error, "step plugin '%s': a name is wanted, without folder and ending",
                         plugin);
     if (!find(&search, &self->config))

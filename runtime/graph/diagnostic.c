@@ -178,6 +178,10 @@ static const char *line_of(const tnd_origin_t *origin, uint32_t line, size_t *si
     }
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     size_t size = (size_t)((newline != NULL ? newline : end) - at);
+    if (line == 1 && size >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0) {
+        at += 3; /* a mark that no person sees */
+        size -= 3;
+    }
     while (size > 0 && at[size - 1] == '\r')
         size--;
     *size_p = size;
@@ -199,6 +203,20 @@ static void print_place(tnd_mark_t mark, FILE *out)
     fputc(' ', out);
 }
 
+/*  What of a long line is shown: from one character on, so many. */
+static void choose_window(uint32_t characters, uint32_t column, uint32_t *first_p,
+                          uint32_t *count_p)
+{
+    enum { SHOWN_MAX = 200, BEFORE = 60 };
+    *first_p = 0;
+    *count_p = characters;
+    if (characters <= SHOWN_MAX)
+        return;
+    if (column > SHOWN_MAX - BEFORE)
+        *first_p = column - BEFORE;
+    *count_p = SHOWN_MAX;
+}
+
 /*  The line of a mark with a line of carets below.  A file may hold control characters; a terminal
  *  must not get them.
  */
@@ -210,22 +228,30 @@ static void print_line(tnd_mark_t mark, FILE *out)
     const char *line = line_of(mark.origin, mark.line, &size);
     if (line == NULL)
         return;
-    fprintf(out, "%5u | ", mark.line);
+    uint32_t characters = 0, first, count;
     for (size_t i = 0; i < size; i++)
-        fputc(iscntrl((unsigned char)line[i]) && line[i] != '\t' ? '?' : line[i], out);
-    fputs("\n      | ", out);
+        characters += starts_character(line[i]);
+    choose_window(characters, mark.column, &first, &count);
+    const char *cut = first > 0 ? "..." : "";
+    fprintf(out, "%5u | %s", mark.line, cut);
+    uint32_t at = 0;
+    for (size_t i = 0; i < size; i++) {
+        at += starts_character(line[i]);
+        if (at > first && at <= first + count)
+            fputc(iscntrl((unsigned char)line[i]) && line[i] != '\t' ? '?' : line[i], out);
+    }
+    fprintf(out, "%s\n      | %*s", first + count < characters ? "..." : "", (int)strlen(cut), "");
     uint32_t column = 1;
     for (size_t i = 0; i < size && column < mark.column; i++)
         if (starts_character(line[i])) {
-            fputc(line[i] == '\t' ? '\t' : ' ', out);
+            if (column > first)
+                fputc(line[i] == '\t' ? '\t' : ' ', out);
             column++;
         }
     for (; column < mark.column; column++)
         fputc(' ', out);
-    uint32_t characters = 0;
-    for (size_t i = 0; i < size; i++)
-        characters += starts_character(line[i]);
-    uint32_t most = characters >= mark.column ? characters - mark.column + 1 : 1;
+    uint32_t end = first + count < characters ? first + count : characters;
+    uint32_t most = end >= mark.column ? end - mark.column + 1 : 1;
     uint32_t width = mark.width == 0 ? 1 : mark.width;
     for (uint32_t i = 0; i < (width < most ? width : most); i++)
         fputc('^', out);
@@ -407,14 +433,31 @@ static size_t edits(const char *a, const char *b)
     return rows[a_size][b_size];
 }
 
+/*  Whether `part` is one of the words that `text` is made of: `size` of `batch_size`. */
+static bool is_component(const char *text, const char *part)
+{
+    size_t size = strlen(part);
+    if (size < 4)
+        return false;
+    for (const char *at = strcasestr(text, part); at != NULL; at = strcasestr(at + 1, part))
+        if ((at == text || at[-1] == '_' || at[-1] == '-') &&
+            (at[size] == '\0' || at[size] == '_' || at[size] == '-'))
+            return true;
+    return false;
+}
+
 void tnd_nearest_offer(tnd_nearest_t *self, const char *candidate)
 {
     size_t most = strlen(self->word) / 3;
     size_t distance = edits(self->word, candidate);
-    if (distance > (most > 1 ? most : 1) || (self->best != NULL && distance >= self->distance))
-        return;
-    /* One edit turns a one-letter word into any other; that is no likeness. */
-    if (distance >= strlen(self->word))
+    most = most > 1 ? most : 1;
+    /* The same word in other letters, or one that says more, is near enough. */
+    if (distance > most &&
+        (strcasecmp(self->word, candidate) == 0 || is_component(self->word, candidate)))
+        distance = most;
+    else if (distance >= strlen(self->word))
+        return; /* one edit turns a one-letter word into any other; that is no likeness */
+    if (distance > most || (self->best != NULL && distance >= self->distance))
         return;
     self->best = candidate;
     self->distance = distance;

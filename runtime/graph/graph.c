@@ -235,8 +235,10 @@ static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_val
     tnd_value_t *copy =
         map ? tnd_value_merge(self->arena, base, tnd_value_map(self->arena, base->mark))
             : tnd_value_map(self->arena, tree->mark);
-    tnd_value_put(self->arena, copy, entry->key, entry->mark,
-                  replaced(self, tnd_value_get(base, entry->key), entry->value, depth - 1));
+    const tnd_value_entry_t *before = tnd_value_entry(base, entry->key);
+    tnd_value_put(self->arena, copy, entry->key,
+                  before != NULL && depth > 1 ? before->mark : entry->mark,
+                  replaced(self, before != NULL ? before->value : NULL, entry->value, depth - 1));
     return copy;
 }
 
@@ -255,6 +257,12 @@ static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
         }
         if (tnd_options_find(&tnd_settings_table, entry->key) != NULL) {
             root = replaced(self, root, at->tree, at->depth);
+            continue;
+        }
+        if (tnd_value_entry(actors, entry->key) != NULL) {
+            tnd_diagnostics_add(diagnostics, TND_T036_UNKNOWN_OVERRIDE, entry->mark,
+                                "which option of `%s`?", entry->key);
+            tnd_diagnostics_help(diagnostics, "write `%s.OPTION=VALUE`", entry->key);
             continue;
         }
         tnd_nearest_t nearest = {.word = entry->key};
@@ -283,16 +291,24 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     if (self->broken || root == NULL)
         return TND_FAILED;
     for (size_t i = 0; i < self->overlays->count; i++) {
-        tnd_value_t *sound =
-            tnd_topology_check_overlay(&context, self->base, self->overlays->items[i]);
+        tnd_value_t *over = self->overlays->items[i];
+        if (over->type != TND_VALUE_MAP) {
+            tnd_diagnostics_add(diagnostics, TND_T011_NOT_A_MAP, over->mark,
+                                "an overlay expects keys such as `hosts:`, not %s",
+                                tnd_value_type_name(over->type));
+            continue;
+        }
+        tnd_value_t *sound = tnd_topology_check_overlay(&context, self->base, over);
         root = tnd_value_merge(self->arena, root, sound);
     }
     root = apply_settings(self, root, diagnostics);
-    const tnd_topology_t *topology = tnd_topology_resolve(&context, root, self->purpose.open_ended);
-    const tnd_plan_t *plan =
-        topology == NULL ? NULL
-                         : tnd_placement_resolve(&context, topology, self->purpose.data,
-                                                 self->purpose.fallback_data, self->purpose.host);
+    const tnd_topology_t *topology = NULL;
+    if (!tnd_topology_resolve(&context, root, self->purpose.open_ended, &topology)) {
+        tnd_placement_look(&context, topology);
+        return TND_FAILED;
+    }
+    const tnd_plan_t *plan = tnd_placement_resolve(&context, topology, self->purpose.data,
+                                                   self->purpose.fallback_data, self->purpose.host);
     if (plan == NULL || tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0)
         return TND_FAILED;
     self->topology = topology;

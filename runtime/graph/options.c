@@ -2,7 +2,9 @@
 #include "runtime/graph/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/graph/quantity.h"
@@ -207,6 +209,54 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     return "a value";
 }
 
+/*  How a value of the wrong type was most likely meant. */
+static void help_type(field_t *field, const tnd_value_t *value)
+{
+    tnd_diagnostics_t *diagnostics = field->context->diagnostics;
+    const char *key = field->key;
+    bool scalar = value->type == TND_VALUE_SCALAR;
+    bool single_map = value->type == TND_VALUE_MAP && value->count == 1;
+    switch (field->option->type) {
+    case TND_OPTION_PARTS:
+        if (scalar)
+            tnd_diagnostics_help(diagnostics, "write `%s: [%s]`", key, value->text);
+        if (single_map && tnd_options_is_name(value->entries[0].key))
+            tnd_diagnostics_help(diagnostics, "it is a list: write `%s: [{%s: ...}]`", key,
+                                 value->entries[0].key);
+        break;
+    case TND_OPTION_PART:
+        if (value->type == TND_VALUE_LIST && value->count == 1 && value->items[0]->text != NULL)
+            tnd_diagnostics_help(diagnostics, "write `%s: %s`", key, value->items[0]->text);
+        break;
+    case TND_OPTION_MAP:
+        if (value->type == TND_VALUE_LIST && value->count > 0 &&
+            value->items[0]->type == TND_VALUE_MAP)
+            tnd_diagnostics_help(diagnostics, "leave out the dashes: each name is a key of `%s:`",
+                                 key);
+        else
+            tnd_diagnostics_help(diagnostics, "`%s:` says %s", key, field->option->help);
+        break;
+    case TND_OPTION_BOOL:
+    case TND_OPTION_U64:
+    case TND_OPTION_I64:
+    case TND_OPTION_F64:
+    case TND_OPTION_F64S:
+    case TND_OPTION_STRING:
+    case TND_OPTION_STRINGS:
+    case TND_OPTION_ENUM:
+    case TND_OPTION_BYTES:
+    case TND_OPTION_DURATION:
+    case TND_OPTION_EXTENT:
+    case TND_OPTION_COLUMN:
+    case TND_OPTION_COLUMNS:
+    case TND_OPTION_PATH:
+    case TND_OPTION_PATHS:
+    case TND_OPTION_TABLE:
+    case TND_OPTION_VALUE:
+        break;
+    }
+}
+
 static void report_type(field_t *field, const tnd_value_t *value)
 {
     tnd_arena_t *arena = field->context->arena;
@@ -215,7 +265,100 @@ static void report_type(field_t *field, const tnd_value_t *value)
     tnd_diagnostics_add(field->context->diagnostics, TND_T014_WRONG_TYPE, value->mark,
                         "`%s` expects %s, not %s", field->key,
                         tnd_option_expects(arena, field->option), got);
+    help_type(field, value);
     field->failed = true;
+}
+
+/*  A number as it should be written, of one in another notation: 0x20, 1e3, 32.0, 1,000. */
+static void help_number(field_t *field, const char *text)
+{
+    char digits[64];
+    size_t used = 0;
+    char *end = NULL;
+    bool whole = field->option->type == TND_OPTION_U64 || field->option->type == TND_OPTION_I64;
+    bool octal = strncmp(text, "0o", 2) == 0 && text[2] != '\0';
+    double number = 0;
+    for (const char *at = text; *at != '\0' && used + 1 < sizeof digits; at++)
+        if (*at != ',' && *at != ' ' && *at != '\'')
+            digits[used++] = *at;
+    digits[used] = '\0';
+    const char *sign = text + (*text == '-' || *text == '+');
+    if (!whole && (strcasecmp(sign, ".nan") == 0 || strcasecmp(sign, "nan") == 0 ||
+                   strcasecmp(sign, ".inf") == 0 || strncasecmp(sign, "inf", 3) == 0)) {
+        tnd_diagnostics_help(field->context->diagnostics,
+                             "what is no number, or has no end, cannot stand here");
+        return;
+    }
+    if (*text == '\0' || strspn(digits, "+-.0123456789eExXoabcdefABCDEF") != used)
+        return;
+    number = octal ? (double)strtoull(text + 2, &end, 8) : strtod(digits, &end);
+    if (*end != '\0' || !(number >= -9007199254740992.0 && number <= 9007199254740992.0))
+        return;
+    if (whole && number == (double)(int64_t)number)
+        tnd_diagnostics_help(field->context->diagnostics, "write %lld", (long long)number);
+    else if (!whole)
+        tnd_diagnostics_help(field->context->diagnostics, "write %.15g", number);
+}
+
+/*  A unit as it should be written, of one that people write instead. */
+static void help_unit(field_t *field, const char *text)
+{
+    static const struct {
+        tnd_option_type_t type;
+        const char *written, *meant, * or ;
+    } units[] = {
+        {TND_OPTION_BYTES, "k", "KiB", "kB"},
+        {TND_OPTION_BYTES, "kb", "KiB", "kB"},
+        {TND_OPTION_BYTES, "kib", "KiB", NULL},
+        {TND_OPTION_BYTES, "m", "MiB", "MB"},
+        {TND_OPTION_BYTES, "mb", "MiB", "MB"},
+        {TND_OPTION_BYTES, "mib", "MiB", NULL},
+        {TND_OPTION_BYTES, "mibs", "MiB", NULL},
+        {TND_OPTION_BYTES, "g", "GiB", "GB"},
+        {TND_OPTION_BYTES, "gb", "GiB", "GB"},
+        {TND_OPTION_BYTES, "gib", "GiB", NULL},
+        {TND_OPTION_BYTES, "t", "TiB", "TB"},
+        {TND_OPTION_BYTES, "tb", "TiB", "TB"},
+        {TND_OPTION_BYTES, "tib", "TiB", NULL},
+        {TND_OPTION_BYTES, "bytes", "B", NULL},
+        {TND_OPTION_BYTES, "byte", "B", NULL},
+        {TND_OPTION_BYTES, "b", "B", NULL},
+        {TND_OPTION_BYTES, "", "MiB", "GiB"},
+        {TND_OPTION_DURATION, "m", "min", "ms"},
+        {TND_OPTION_DURATION, "mins", "min", NULL},
+        {TND_OPTION_DURATION, "minute", "min", NULL},
+        {TND_OPTION_DURATION, "minutes", "min", NULL},
+        {TND_OPTION_DURATION, "sec", "s", NULL},
+        {TND_OPTION_DURATION, "secs", "s", NULL},
+        {TND_OPTION_DURATION, "second", "s", NULL},
+        {TND_OPTION_DURATION, "seconds", "s", NULL},
+        {TND_OPTION_DURATION, "msec", "ms", NULL},
+        {TND_OPTION_DURATION, "millis", "ms", NULL},
+        {TND_OPTION_DURATION, "milliseconds", "ms", NULL},
+        {TND_OPTION_DURATION, "usec", "us", NULL},
+        {TND_OPTION_DURATION, "hr", "h", NULL},
+        {TND_OPTION_DURATION, "hour", "h", NULL},
+        {TND_OPTION_DURATION, "hours", "h", NULL},
+        {TND_OPTION_DURATION, "s", "s", NULL},
+        {TND_OPTION_DURATION, "", "s", "ms"},
+    };
+    size_t size = strspn(text, "0123456789.");
+    const char *unit = text + size + strspn(text + size, " ");
+    tnd_option_type_t type =
+        field->option->type == TND_OPTION_EXTENT ? TND_OPTION_BYTES : field->option->type;
+    for (size_t i = 0; size > 0 && i < sizeof units / sizeof units[0]; i++) {
+        if (units[i].type != type || strcasecmp(units[i].written, unit) != 0)
+            continue;
+        if (units[i].or != NULL)
+            tnd_diagnostics_help(field->context->diagnostics, "write `%.*s%s` or `%.*s%s`",
+                                 (int)size, text, units[i].meant, (int)size, text, units[i].or);
+        else
+            tnd_diagnostics_help(field->context->diagnostics, "write `%.*s%s`", (int)size, text,
+                                 units[i].meant);
+        return;
+    }
+    tnd_diagnostics_help(field->context->diagnostics, "`%s` expects %s", field->key,
+                         tnd_option_expects(field->context->arena, field->option));
 }
 
 /*  The likeliest fix of a number that could not be read. */
@@ -231,6 +374,7 @@ static void report_number(field_t *field, const tnd_value_t *value, tnd_quantity
         return;
     case TND_QUANTITY_NOT_A_NUMBER:
         report_type(field, value);
+        help_number(field, text);
         return;
     case TND_QUANTITY_TOO_LARGE:
         tnd_diagnostics_add(diagnostics, TND_T015_RANGE, value->mark, "`%s`: %s is too large",
@@ -264,12 +408,13 @@ static void report_number(field_t *field, const tnd_value_t *value, tnd_quantity
     case TND_QUANTITY_NO_UNIT:
         tnd_diagnostics_add(diagnostics, TND_T016_UNIT, value->mark, "`%s`: %s lacks a unit",
                             field->key, text);
-        tnd_diagnostics_help(diagnostics, "`%s` expects %s", field->key, expects);
+        if (field->option->type != TND_OPTION_EXTENT)
+            help_unit(field, text);
         return;
     case TND_QUANTITY_WRONG_UNIT:
         tnd_diagnostics_add(diagnostics, TND_T016_UNIT, value->mark,
-                            "`%s`: `%s` has a unit of another kind", field->key, text);
-        tnd_diagnostics_help(diagnostics, "`%s` expects %s", field->key, expects);
+                            "`%s`: `%s` has a unit that is not known here", field->key, text);
+        help_unit(field, text);
         return;
     }
 }
@@ -386,18 +531,47 @@ static void parse_extent(field_t *field, const tnd_value_t *value, tnd_extent_t 
     *out = extent;
 }
 
+/*  What a shell would replace in a path and this language does not: ~/x, $HOME/x, {data}/x. */
+static bool looks_substituted(const char *text)
+{
+    static const char data[] = "{data}";
+    const char *brace = strstr(text, data);
+    return strncmp(text, "~/", 2) == 0 ||
+           (*text == '$' && (text[1] == '_' || isalpha((unsigned char)text[1]))) ||
+           (brace != NULL && (brace == text || brace[-1] != '$'));
+}
+
+static void report_variable(field_t *field, const tnd_value_t *value)
+{
+    tnd_diagnostics_t *diagnostics = field->context->diagnostics;
+    const char *name = value->text + strcspn(value->text, "${~");
+    size_t size = strspn(name, "${}~");
+    size += strcspn(name + size, "}/");
+    size += name[size] == '}';
+    tnd_diagnostics_add(diagnostics, TND_T050_DATA, value->mark,
+                        "`%s`: only `${data}` is replaced in paths, not `%.*s`", field->key,
+                        (int)size, name);
+    tnd_diagnostics_help(diagnostics,
+                         "write `\"${data}%s\"`, and say what it stands for by "
+                         "`--data DIR`, `data:` or TUNDISH_DATA",
+                         name[size] == '/' ? name + size : "/...");
+    field->failed = true;
+}
+
 /*  A path of a host: `${data}` stands for its directory. */
 static const char *parse_path(field_t *field, const tnd_value_t *value)
 {
     tnd_arena_t *arena = field->context->arena;
     const char *text = value->text;
     const char *result = "";
+    if (looks_substituted(text)) {
+        report_variable(field, value);
+        return NULL;
+    }
     for (const char *open = strstr(text, "${"); open != NULL; open = strstr(text, "${")) {
         const char *close = strchr(open, '}');
         if (close == NULL || strncmp(open, "${data}", strlen("${data}")) != 0) {
-            tnd_diagnostics_add(field->context->diagnostics, TND_T050_DATA, value->mark,
-                                "`%s`: only `${data}` can be substituted", field->key);
-            field->failed = true;
+            report_variable(field, value);
             return NULL;
         }
         if (field->context->data == NULL)
@@ -502,8 +676,15 @@ static void report_unknown_part(field_t *field, const tnd_option_t *option, cons
     }
     tnd_diagnostics_add(diagnostics, TND_T021_UNKNOWN_PART, mark, "`%s`: there is no `%s`",
                         field->key, name);
+    const char *dot = strrchr(name, '.');
+    tnd_nearest_t format = {.word = dot != NULL ? dot + 1 : ""};
+    for (size_t i = 0; dot != NULL && option->parts(i) != NULL; i++)
+        tnd_nearest_offer(&format, option->parts(i)->name);
     if (nearest.best != NULL)
         tnd_diagnostics_help(diagnostics, "did you mean `%s`?", nearest.best);
+    else if (format.best != NULL)
+        tnd_diagnostics_help(diagnostics, "write `%s: {%s: {COLUMN: %s}}`", field->key, format.best,
+                             name);
     else
         tnd_diagnostics_help(diagnostics, "there is %s", *list == '\0' ? "none yet" : list);
     field->failed = true;
@@ -671,9 +852,14 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
         list = tnd_arena_format(context->arena, "%s%s%s", list, i > 0 ? ", " : "",
                                 table->options[i].name);
     }
+    bool top = strcmp(table->name, "topology") == 0;
     tnd_diagnostics_add(context->diagnostics, TND_T012_UNKNOWN_KEY, entry->mark,
                         "%s has no option `%s`", what, entry->key);
-    if (nearest.best != NULL)
+    if (top && tnd_value_get(entry->value, "kind") != NULL)
+        tnd_diagnostics_help(context->diagnostics, "actors stand under `actors:`");
+    else if (top && tnd_value_get(entry->value, "actors") != NULL)
+        tnd_diagnostics_help(context->diagnostics, "hosts stand under `hosts:`");
+    else if (nearest.best != NULL)
         tnd_diagnostics_help(context->diagnostics, "did you mean `%s`?", nearest.best);
     else if (*list != '\0')
         tnd_diagnostics_help(context->diagnostics, "its options are %s", list);
@@ -720,6 +906,38 @@ static bool set_fallback(const tnd_options_context_t *context, const tnd_table_t
     return parsed;
 }
 
+/*  The key that somebody means who writes a text instead of a map. */
+static const char *first_text_option(const tnd_table_t *table)
+{
+    if (table->option_count == 0)
+        return NULL;
+    switch (table->options[0].type) {
+    case TND_OPTION_STRING:
+    case TND_OPTION_COLUMN:
+    case TND_OPTION_COLUMNS:
+    case TND_OPTION_PATH:
+    case TND_OPTION_PATHS:
+        return catches_all(&table->options[0]) ? "COLUMN" : table->options[0].name;
+    case TND_OPTION_BOOL:
+    case TND_OPTION_U64:
+    case TND_OPTION_I64:
+    case TND_OPTION_F64:
+    case TND_OPTION_F64S:
+    case TND_OPTION_STRINGS:
+    case TND_OPTION_ENUM:
+    case TND_OPTION_BYTES:
+    case TND_OPTION_DURATION:
+    case TND_OPTION_EXTENT:
+    case TND_OPTION_TABLE:
+    case TND_OPTION_PART:
+    case TND_OPTION_PARTS:
+    case TND_OPTION_MAP:
+    case TND_OPTION_VALUE:
+        break;
+    }
+    return NULL;
+}
+
 void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t *table,
                         const tnd_value_t *map, const char *what, tnd_mark_t where)
 {
@@ -733,9 +951,15 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
                                 ? tnd_arena_format(context->arena, "`%s`", map->text)
                                 : tnd_value_type_name(map->type));
         const char *colon = map->type == TND_VALUE_SCALAR ? strchr(map->text, ':') : NULL;
-        if (colon != NULL && colon[1] != ' ')
+        const char *first = map->type == TND_VALUE_SCALAR ? first_text_option(table) : NULL;
+        if (colon != NULL && colon > map->text && isalpha((unsigned char)*map->text) &&
+            colon[1] != ' ' && colon[1] != '\0')
             tnd_diagnostics_help(context->diagnostics, "write `%.*s: %s`, with a space",
                                  (int)(colon - map->text), map->text, colon + 1);
+        else if (strcmp(table->name, "topology") == 0)
+            tnd_diagnostics_help(context->diagnostics, "a topology begins with `tundish: 1`");
+        else if (first != NULL)
+            tnd_diagnostics_help(context->diagnostics, "write `{%s: %s}`", first, map->text);
         return NULL;
     }
     size_t given = null ? 0 : map->count;

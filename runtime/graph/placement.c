@@ -1,6 +1,7 @@
 /*  runtime/graph/placement.c - hosts, instances, edges and replicas of a topology. */
 #include "runtime/graph/placement.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,22 @@ static uint32_t find_actor(placer_t *self, const char *name, tnd_mark_t mark)
     return TND_TOPOLOGY_NONE;
 }
 
+/*  `actors: read prep batch` */
+static void report_joined_names(placer_t *self, const tnd_value_t *value)
+{
+    const char *list = "";
+    for (const char *at = value->text; *at != '\0';) {
+        size_t size = strcspn(at, " ,");
+        if (size > 0)
+            list = tnd_arena_format(arena_of(self), "%s%s%.*s", list, *list != '\0' ? ", " : "",
+                                    (int)size, at);
+        at += size + strspn(at + size, " ,");
+    }
+    tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, value->mark,
+                        "`actors` expects a list of names, not `%s`", value->text);
+    tnd_diagnostics_help(diagnostics_of(self), "write `[%s]`", list);
+}
+
 static void read_host_actors(placer_t *self, host_t *host)
 {
     const tnd_value_t *actors = host->options->actors;
@@ -311,13 +328,18 @@ static void read_host_actors(placer_t *self, host_t *host)
                                 tnd_value_type_name(item->type));
             continue;
         }
+        if (strpbrk(item->text, " ,") != NULL) {
+            report_joined_names(self, item);
+            continue;
+        }
         uint32_t actor = find_actor(self, item->text, item->mark);
         if (actor == TND_TOPOLOGY_NONE)
             continue;
         if (host->shares[actor].here) {
             tnd_diagnostics_add(diagnostics_of(self), TND_T034_DUPLICATE_ACTOR, item->mark,
                                 "`%s` stands here twice", item->text);
-            if (tnd_options_find(&self->topology->actors[actor].kind->table, "workers") != NULL)
+            const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
+            if (kind != NULL && tnd_options_find(&kind->table, "workers") != NULL)
                 tnd_diagnostics_help(diagnostics_of(self),
                                      "for several copies write `workers: {%s: 2}`", item->text);
         }
@@ -371,6 +393,8 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
         if (actor == TND_TOPOLOGY_NONE || entry->value->type == TND_VALUE_NULL)
             continue;
         const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
+        if (kind == NULL)
+            continue;
         const tnd_option_t *option = tnd_options_find(&kind->table, name);
         if (option == NULL) {
             tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` is a %s and has no %s",
@@ -406,7 +430,10 @@ static void check_address(placer_t *self, const host_t *host)
                strspn(address, "0123456789abcdefABCDEF:.[]%") == size &&
                strstr(address, "]:") == NULL;
     const char *colon = strrchr(address, ':');
-    if (name || (six && strchr(address, ':') != colon))
+    struct in_addr four;
+    bool digits = name && strspn(address, "0123456789.") == size;
+    if (digits ? inet_pton(AF_INET, address, &four) == 1
+               : name || (six && strchr(address, ':') != colon))
         return;
     tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, host_option_mark(host, "address"),
                         "`%s` is no address", address);
@@ -491,8 +518,8 @@ static size_t count_hosts(const tnd_value_t *hosts)
 
 static void read_hosts(placer_t *self)
 {
-    const tnd_value_t *hosts = self->topology->settings->hosts;
-    if (hosts == NULL || hosts->count == 0) {
+    const tnd_value_t *hosts = tnd_value_get(self->topology->root, "hosts");
+    if (hosts == NULL || hosts->type != TND_VALUE_MAP || hosts->count == 0) {
         self->hosts = tnd_arena_array(arena_of(self), 1, sizeof *self->hosts);
         self->hosts[0] = (host_t){.name = "local", .address = "127.0.0.1"};
         self->hosts[0].shares =
@@ -1211,6 +1238,12 @@ static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
     if (restarts.backoff_max_ns < restarts.backoff_ns)
         restarts.backoff_max_ns = restarts.backoff_ns;
     return restarts;
+}
+
+void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology)
+{
+    placer_t self = {.context = context, .topology = topology};
+    read_hosts(&self);
 }
 
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,

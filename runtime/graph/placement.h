@@ -96,6 +96,9 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
                                         const char *fallback_data, const char *local);
 
+/*  Reports what is wrong with the hosts of a topology that could not be resolved. */
+void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology);
+
 /*  "inproc", "ipc", "tcp" */
 const char *tnd_transport_name(tnd_transport_t transport);
 

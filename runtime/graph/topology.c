@@ -230,6 +230,9 @@ const tnd_table_t tnd_settings_table = {
     .size = sizeof(tnd_settings_t),
 };
 
+/*  Of an actor whose kind is not known. */
+static const tnd_table_t actor_table = {.name = "actor", .help = "an actor"};
+
 static tnd_diagnostics_t *diagnostics_of(const resolver_t *self)
 {
     return self->context->diagnostics;
@@ -255,6 +258,17 @@ static const tnd_kind_spec_t *find_kind(const char *name)
 
 /*  ------------------------------------------------------------------------------------ actors */
 
+/*  `knid: reader`, `type: reader`: the kind under another key. */
+static const tnd_value_entry_t *kind_in_disguise(const tnd_value_t *actor)
+{
+    for (size_t i = 0; actor->type == TND_VALUE_MAP && i < actor->count; i++) {
+        const tnd_value_t *value = actor->entries[i].value;
+        if (value->type == TND_VALUE_SCALAR && find_kind(value->text) != NULL)
+            return &actor->entries[i];
+    }
+    return NULL;
+}
+
 static const tnd_kind_spec_t *resolve_kind(resolver_t *self, const tnd_topology_actor_t *actor,
                                            const tnd_value_t *value)
 {
@@ -266,11 +280,21 @@ static const tnd_kind_spec_t *resolve_kind(resolver_t *self, const tnd_topology_
     for (size_t i = 0; i < count; i++)
         list = tnd_arena_format(self->context->arena, "%s%s%s", list, i > 0 ? ", " : "",
                                 kinds[i]->table.name);
-    if (name == NULL || name->type != TND_VALUE_SCALAR) {
+    if (name != NULL && name->type != TND_VALUE_SCALAR) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, name->mark,
+                            "`kind` expects one of %s, not %s", list,
+                            tnd_value_type_name(name->type));
+        return NULL;
+    }
+    if (name == NULL) {
+        const tnd_value_entry_t *meant = kind_in_disguise(value);
         tnd_diagnostics_add(diagnostics_of(self), TND_T013_MISSING_KEY,
-                            name != NULL ? name->mark : actor->mark, "actor `%s` needs `kind`",
+                            meant != NULL ? meant->mark : actor->mark, "actor `%s` needs `kind`",
                             actor->name);
-        tnd_diagnostics_help(diagnostics_of(self), "one of %s", list);
+        if (meant != NULL)
+            tnd_diagnostics_help(diagnostics_of(self), "write `kind: %s`", meant->value->text);
+        else
+            tnd_diagnostics_help(diagnostics_of(self), "one of %s", list);
         return NULL;
     }
     const tnd_kind_spec_t *kind = find_kind(name->text);
@@ -302,8 +326,11 @@ static void resolve_actor(resolver_t *self, const tnd_value_entry_t *entry)
     }
     const char *what = tnd_arena_format(self->context->arena, "actor `%s`", entry->key);
     if (entry->value->type != TND_VALUE_MAP && entry->value->type != TND_VALUE_NULL) {
-        (void)tnd_options_parse(self->context, &tnd_settings_table, entry->value, what,
-                                entry->mark);
+        bool is_kind =
+            entry->value->type == TND_VALUE_SCALAR && find_kind(entry->value->text) != NULL;
+        (void)tnd_options_parse(self->context, &actor_table, entry->value, what, entry->mark);
+        if (is_kind)
+            tnd_diagnostics_help(diagnostics_of(self), "write `{kind: %s}`", entry->value->text);
         return;
     }
     actor->kind = resolve_kind(self, actor, entry->value);
@@ -317,6 +344,12 @@ static void resolve_actor(resolver_t *self, const tnd_value_entry_t *entry)
 }
 
 /*  ------------------------------------------------------------------------------------- links */
+
+static bool is_word_byte(char byte)
+{
+    return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+           (byte >= 'A' && byte <= 'Z');
+}
 
 /*  One word or arrow of a link. */
 typedef struct {
@@ -351,17 +384,66 @@ static bool token_is(const token_t *token, const char *text)
     return token->size == strlen(text) && memcmp(token->text, text, token->size) == 0;
 }
 
-static void report_link_syntax(resolver_t *self, const token_t *token, const char *expected)
+/*  The names in a text and between them arrows, however those were written: `a => b`, `a, b`,
+ *  `b <- a`.  NULL: there are no two names.
+ */
+static const char *mended_link(resolver_t *self, const char *text)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    tnd_arena_t *arena = self->context->arena;
+    const char *mended = "";
+    bool backward = false;
+    size_t names = 0;
+    for (const char *at = text; *at != '\0';) {
+        size_t gap = strcspn(at, letters);
+        const char *left = memchr(at, '<', gap), *right = memchr(at, '>', gap);
+        bool both = (left != NULL && right != NULL) || memmem(at, gap, "\xE2\x86\x94", 3) != NULL;
+        backward =
+            backward || (left != NULL && right == NULL) || memmem(at, gap, "\xE2\x86\x90", 3);
+        at += gap;
+        size_t size = strspn(at, letters);
+        /* A `-` between letters belongs to a name. */
+        while (size > 0 && at[size] == '-' && at[size + 1] != '\0' &&
+               strchr(letters, at[size + 1]) != NULL)
+            size += 1 + strspn(at + size + 1, letters);
+        if (size == 0)
+            break;
+        const char *arrow = names == 0 ? "" : both ? " <-> " : " -> ";
+        mended = backward ? tnd_arena_format(arena, "%.*s%s%s", (int)size, at, arrow, mended)
+                          : tnd_arena_format(arena, "%s%s%.*s", mended, arrow, (int)size, at);
+        names++;
+        at += size;
+    }
+    return names > 1 ? mended : NULL;
+}
+
+static void report_link_syntax(resolver_t *self, const token_t *token, const char *expected,
+                               const char *text)
+{
+    const char *mended = mended_link(self, text);
     self->links_failed = true;
     tnd_diagnostics_add(diagnostics_of(self), TND_T024_LINK_SYNTAX, token->mark, "expected %s%s",
-                        expected, token->size == 0 ? " at the end" : "");
-    if (token_is(token, "<-") || token_is(token, ">"))
-        tnd_diagnostics_help(diagnostics_of(self), "links are written in the direction of the data,"
-                                                   " with `->`");
+                        expected, token->text != NULL && token->size == 0 ? " at the end" : "");
+    if (mended != NULL)
+        tnd_diagnostics_help(diagnostics_of(self), "write `%s`", mended);
     else
         tnd_diagnostics_help(diagnostics_of(self),
                              "links are written as `read -> prep -> batch -> feed <-> mean`");
+}
+
+/*  A link that is no text: `read: prep`, `[read, prep]`. */
+static const char *link_text(resolver_t *self, const tnd_value_t *value)
+{
+    const char *text = "";
+    for (size_t i = 0; i < value->count && value->type != TND_VALUE_SCALAR; i++) {
+        const tnd_value_t *item =
+            value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value;
+        if (value->type == TND_VALUE_MAP && i == 0)
+            text = value->entries[i].key;
+        if (item->text != NULL)
+            text = tnd_arena_format(self->context->arena, "%s %s", text, item->text);
+    }
+    return text;
 }
 
 static uint32_t find_actor(resolver_t *self, const token_t *token)
@@ -374,6 +456,8 @@ static uint32_t find_actor(resolver_t *self, const token_t *token)
     tnd_nearest_t nearest = {.word = name};
     for (uint32_t i = 0; i < self->topology->actor_count; i++)
         tnd_nearest_offer(&nearest, self->actors[i].name);
+    if (self->topology->actor_count == 0)
+        return TND_TOPOLOGY_NONE; /* that there are none has been said */
     tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, token->mark,
                         "there is no actor `%s`", name);
     if (nearest.best != NULL)
@@ -482,11 +566,20 @@ static void add_link(resolver_t *self, uint32_t from, uint32_t to, bool call, tn
     self->links[self->topology->link_count++] = link;
 }
 
+/*  Whether it could be a name at all, such as `read.0`, and is not punctuation. */
+static bool is_plain_name(const token_t *token)
+{
+    for (size_t i = 0; i < token->size; i++)
+        if (!is_word_byte(token->text[i]) && token->text[i] != '-' && token->text[i] != '.')
+            return false;
+    return true;
+}
+
 static void resolve_link(resolver_t *self, const tnd_value_t *value)
 {
     token_t token = {.mark = value->mark};
     if (value->type != TND_VALUE_SCALAR) {
-        report_link_syntax(self, &token, "a text such as `read -> prep`");
+        report_link_syntax(self, &token, "a text such as `read -> prep`", link_text(self, value));
         return;
     }
     const char *at = value->text;
@@ -494,7 +587,11 @@ static void resolve_link(resolver_t *self, const tnd_value_t *value)
     token_t arrow = {0};
     for (bool first = true;; first = false) {
         if (!next_token(value, &at, &token) || strspn(token.text, "<->") > 0) {
-            report_link_syntax(self, &token, "the name of an actor");
+            report_link_syntax(self, &token, "the name of an actor", value->text);
+            return;
+        }
+        if (!is_plain_name(&token)) {
+            report_link_syntax(self, &token, "the name of an actor", value->text);
             return;
         }
         uint32_t to = find_actor(self, &token);
@@ -503,11 +600,11 @@ static void resolve_link(resolver_t *self, const tnd_value_t *value)
         from = to;
         if (!next_token(value, &at, &arrow)) {
             if (first)
-                report_link_syntax(self, &arrow, "`->`");
+                report_link_syntax(self, &arrow, "`->`", value->text);
             return;
         }
         if (!token_is(&arrow, "->") && !token_is(&arrow, "<->")) {
-            report_link_syntax(self, &arrow, "`->` or `<->`");
+            report_link_syntax(self, &arrow, "`->` or `<->`", value->text);
             return;
         }
     }
@@ -720,6 +817,37 @@ static void add_chain(resolver_t *self, uint32_t end)
     mark_chain(self, chain);
 }
 
+/*  Whether `after:` of an actor, if it has one, names another feeder. */
+static bool check_after_name(resolver_t *self, uint32_t index)
+{
+    const tnd_topology_actor_t *feeder = &self->actors[index];
+    const char *after = after_of(feeder);
+    if (after == NULL)
+        return true;
+    uint32_t first = tnd_topology_find(self->topology, after);
+    if (first != TND_TOPOLOGY_NONE && first != index && is_feeder(&self->actors[first]))
+        return true;
+    if (first != TND_TOPOLOGY_NONE && self->actors[first].kind == NULL)
+        return false; /* what is wrong with that one has been said */
+    tnd_nearest_t nearest = {.word = after};
+    const char *other = NULL;
+    for (uint32_t i = 0; i < self->topology->actor_count; i++)
+        if (is_feeder(&self->actors[i]) && i != index) {
+            tnd_nearest_offer(&nearest, self->actors[i].name);
+            other = self->actors[i].name;
+        }
+    tnd_diagnostics_add(diagnostics_of(self), TND_T030_AFTER, option_mark(feeder, "after"),
+                        first == index ? "`%s` cannot come after itself"
+                        : first == TND_TOPOLOGY_NONE
+                            ? "`after:` names a feeder, and there is no actor `%s`"
+                            : "`after:` names a feeder, and `%s` is none",
+                        after);
+    if (nearest.best != NULL || other != NULL)
+        tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?",
+                             nearest.best != NULL ? nearest.best : other);
+    return false;
+}
+
 static void check_after(resolver_t *self, uint32_t index)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
@@ -730,17 +858,8 @@ static void check_after(resolver_t *self, uint32_t index)
         return;
     tnd_mark_t mark = option_mark(feeder, "after");
     uint32_t first = tnd_topology_find(self->topology, after);
-    if (first == TND_TOPOLOGY_NONE || !is_feeder(&self->actors[first]) || first == chain->end) {
-        tnd_nearest_t nearest = {.word = after};
-        for (uint32_t i = 0; i < self->topology->actor_count; i++)
-            if (is_feeder(&self->actors[i]) && i != chain->end)
-                tnd_nearest_offer(&nearest, self->actors[i].name);
-        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, mark,
-                            "`after:` expects another feeder, and `%s` is none", after);
-        if (nearest.best != NULL)
-            tnd_diagnostics_help(diagnostics, "did you mean `%s`?", nearest.best);
+    if (!check_after_name(self, chain->end))
         return;
-    }
     if (after_of(&self->actors[first]) != NULL) {
         tnd_diagnostics_add(diagnostics, TND_T030_AFTER, mark,
                             "`%s` has no models of its own: it comes after `%s` itself", after,
@@ -946,8 +1065,8 @@ static bool check_version(resolver_t *self, const tnd_value_t *root, const tnd_s
     return false;
 }
 
-const tnd_topology_t *tnd_topology_resolve(const tnd_options_context_t *context,
-                                           const tnd_value_t *root, bool open_ended)
+bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_t *root,
+                          bool open_ended, const tnd_topology_t **topology_p)
 {
     tnd_topology_t *topology = tnd_arena_take(context->arena, sizeof *topology);
     resolver_t self = {.context = context, .topology = topology, .open_ended = open_ended};
@@ -960,12 +1079,18 @@ const tnd_topology_t *tnd_topology_resolve(const tnd_options_context_t *context,
     size_t count = actors != NULL && actors->type == TND_VALUE_MAP ? actors->count : 0;
     self.actors = tnd_arena_array(context->arena, count, sizeof *self.actors);
     topology->actors = self.actors;
+    topology->root = root;
+    *topology_p = topology;
     for (size_t i = 0; i < count; i++)
         resolve_actor(&self, &actors->entries[i]);
-    if (topology->actor_count == 0 && root->type == TND_VALUE_MAP)
+    bool unread = actors != NULL && actors->type != TND_VALUE_MAP && actors->type != TND_VALUE_NULL;
+    if (topology->actor_count == 0 && root->type == TND_VALUE_MAP && !unread) {
         tnd_diagnostics_add(context->diagnostics, TND_T035_NO_ACTORS,
                             actors != NULL ? actors->mark : root->mark,
                             "a topology needs `actors:`");
+        tnd_diagnostics_help(context->diagnostics,
+                             "each is `NAME: {kind: KIND, options}`: see `tundish help kinds`");
+    }
     const tnd_value_t *links = tnd_value_get(root, "links");
     if (topology->actor_count > 0 && !open_ended &&
         (links == NULL || links->type == TND_VALUE_NULL)) {
@@ -978,19 +1103,22 @@ const tnd_topology_t *tnd_topology_resolve(const tnd_options_context_t *context,
     check_cycles(&self);
     for (uint32_t i = 0; i < topology->actor_count && !self.links_failed; i++)
         check_ports(&self, i);
-    for (uint32_t i = 0; i < topology->actor_count; i++)
+    for (uint32_t i = 0; i < topology->actor_count; i++) {
         check_source(&self, &self.actors[i]);
-    if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
-        return NULL;
+    }
+    if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors) {
+        for (uint32_t i = 0; i < topology->actor_count; i++)
+            (void)check_after_name(&self, i);
+        return false;
+    }
     topology->settings = settings;
-    topology->root = root;
     resolve_chains(&self);
     for (uint32_t i = 0; i < topology->actor_count; i++)
         check_batch(&self, &self.actors[i]);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
-        return NULL;
+        return false;
     compute_fingerprint(topology);
-    return topology;
+    return true;
 }
 
 /*  The best place so far for what a text is about. */
@@ -1000,12 +1128,6 @@ typedef struct {
     size_t score;
     size_t scalars; /* seen at all */
 } blame_t;
-
-static bool is_word_byte(char byte)
-{
-    return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= 'A' && byte <= 'Z');
-}
 
 /*  How clearly `text` speaks of `word`: what stands in backquotes before the longest, and then what
  *  comes first.  0: not at all.
@@ -1096,6 +1218,8 @@ static bool check_overlay_actor(const tnd_options_context_t *context, const tnd_
             tnd_diagnostics_help(context->diagnostics, "did you mean `%s`?", nearest.best);
         return false;
     }
+    if (entry->value->type == TND_VALUE_NULL)
+        return false; /* it says nothing of it */
     if (entry->value->type != TND_VALUE_MAP) {
         tnd_diagnostics_add(context->diagnostics, TND_T032_OVERLAY, entry->value->mark,
                             "an overlay cannot replace the actor `%s`", entry->key);

@@ -102,10 +102,11 @@ extern const tnd_table_t tnd_settings_table;
 extern const tnd_table_t tnd_restarts_table;
 
 /*  Resolves a merged tree.  `open_ended`: a chain may end before a feeder, to look at what it
- *  would feed.  NULL after an error; all that can be found in one pass are reported.
+ *  would feed.  False after an error; all that can be found in one pass are reported, and
+ *  *topology_p then has the actors and the tree only, of which some kinds may be missing.
  */
-const tnd_topology_t *tnd_topology_resolve(const tnd_options_context_t *context,
-                                           const tnd_value_t *root, bool open_ended);
+bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_t *root,
+                          bool open_ended, const tnd_topology_t **topology_p);
 
 /*  Reports where an overlay changes the graph of `base`: both are whole trees.  Returns what of the
  *  overlay can be merged in spite of that, so that the checks that follow make sense.

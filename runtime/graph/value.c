@@ -116,8 +116,13 @@ tnd_value_t *tnd_value_merge(tnd_arena_t *arena, tnd_value_t *base, tnd_value_t 
                       base->entries[i].value);
     for (size_t i = 0; i < over->count; i++) {
         const tnd_value_entry_t *entry = &over->entries[i];
-        tnd_value_t *value = tnd_value_merge(arena, tnd_value_get(base, entry->key), entry->value);
-        tnd_value_put(arena, merged, entry->key, entry->mark, value);
+        const tnd_value_entry_t *before = tnd_value_entry(base, entry->key);
+        tnd_value_t *value =
+            tnd_value_merge(arena, before != NULL ? before->value : NULL, entry->value);
+        /* What is only added to stands where it was first written. */
+        bool added = before != NULL && before->value->type == TND_VALUE_MAP &&
+                     entry->value->type == TND_VALUE_MAP;
+        tnd_value_put(arena, merged, entry->key, added ? before->mark : entry->mark, value);
     }
     return merged;
 }

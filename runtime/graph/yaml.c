@@ -2,6 +2,7 @@
 #include "runtime/graph/yaml.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +13,16 @@ typedef struct {
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
     const tnd_origin_t *origin;
-    uint32_t skipped; /* characters of the first line that libyaml does not see */
+    size_t skip;      /* bytes of the text that libyaml does not see */
+    uint32_t skipped; /* characters of the first line among them */
+    size_t line_told; /* about characters that are not what they seem */
     const char **lines;
     size_t line_count;
     yaml_parser_t parser;
     yaml_event_t event;
     unsigned flow; /* `{` and `[` that are open */
     bool failed;
+    bool spoilt; /* it could be read, but says less than was meant */
 } reader_t;
 
 /*  A stretch of one line, as bytes. */
@@ -158,6 +162,14 @@ static bool brackets_inside(span_t word)
     return any && depth == 0;
 }
 
+/*  `[::1]`, `::1`: the colons of an address. */
+static bool is_address(span_t word)
+{
+    size_t size = (size_t)(word.end - word.start);
+    return size > 2 && memmem(word.start, size, "::", 2) != NULL &&
+           strspn(word.start, "[]:.0123456789abcdefABCDEF") >= size;
+}
+
 /*  The first word of the line that needs quotes, as in `{address: [::1]:5555}`. */
 static bool find_unquoted(span_t line, span_t *word_p)
 {
@@ -174,7 +186,7 @@ static bool find_unquoted(span_t line, span_t *word_p)
             continue;
         }
         span_t word = word_at(line, at);
-        if (brackets_inside(word)) {
+        if (brackets_inside(word) || is_address(word)) {
             *word_p = word;
             return true;
         }
@@ -220,8 +232,275 @@ static void report_alias(reader_t *self, yaml_mark_t at)
                              "leave it out, and write the value wherever it is needed");
         return;
     }
-    help_line(self, at.line, word, quoted(self, word));
-    tnd_diagnostics_help(self->diagnostics, "or write the value itself, if another one is meant");
+    bool is_name = word.end - word.start > 1;
+    for (const char *byte = word.start + 1; byte < word.end; byte++)
+        is_name = is_name && (isalnum((unsigned char)*byte) || *byte == '_' || *byte == '-');
+    self->spoilt = self->spoilt || is_name; /* nobody knows the value */
+    if (!is_name)
+        help_line(self, at.line, word, quoted(self, word));
+    tnd_diagnostics_help(self->diagnostics,
+                         is_name ? "write the value itself, wherever it is needed"
+                                 : "or write the value itself, if another one is meant");
+}
+
+/*  A byte that is no text, with its place. */
+static void report_byte(reader_t *self)
+{
+    const char *start = self->origin->text;
+    const char *at = start + self->parser.problem_offset + self->skip;
+    const char *end = start + self->origin->size;
+    tnd_mark_t mark = {.origin = self->origin, .line = 1, .column = 1, .width = 1};
+    for (const char *byte = start; byte < at && byte < end; byte++) {
+        if (((unsigned char)*byte & 0xC0) != 0x80)
+            mark.column++;
+        if (*byte == '\n') {
+            mark.line++;
+            mark.column = 1;
+        }
+    }
+    const unsigned char *head = (const unsigned char *)start;
+    bool wide = self->origin->size > 1 &&
+                ((head[0] == 0xFF && head[1] == 0xFE) || (head[0] == 0xFE && head[1] == 0xFF));
+    if (wide)
+        tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, mark, "this is UTF-16");
+    else
+        tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, mark, "this is no text: %s",
+                            self->parser.problem);
+    tnd_diagnostics_help(self->diagnostics,
+                         wide ? "save it as UTF-8" : "a topology is a text file in UTF-8");
+}
+
+/*  Characters that look like a blank or a quote and are none. */
+typedef struct {
+    const char *bytes, *name, *instead;
+    bool prose; /* people print it in texts on purpose */
+} lookalike_t;
+
+static const lookalike_t lookalikes[] = {
+    {"\xC2\xA0", "a no-break space (U+00A0)", " ", false},
+    {"\xE3\x80\x80", "a wide space (U+3000)", " ", true},
+    {"\xE2\x80\x8B", "a space of no width (U+200B)", "", false},
+    {"\xEF\xBB\xBF", "a byte order mark (U+FEFF)", "", false},
+    {"\xEF\xBC\x9A", "a wide colon (U+FF1A)", ": ", true},
+    {"\xEF\xBC\x8C", "a wide comma (U+FF0C)", ", ", true},
+    {"\xE2\x80\x9C", "a printed quote (U+201C)", "\"", true},
+    {"\xE2\x80\x9D", "a printed quote (U+201D)", "\"", true},
+    {"\xE2\x80\x9E", "a printed quote (U+201E)", "\"", true},
+    {"\xE2\x80\x98", "a printed quote (U+2018)", "'", true},
+    {"\xE2\x80\x99", "a printed quote (U+2019)", "'", true},
+};
+
+/*  The first of them in a stretch of text. */
+static const lookalike_t *find_lookalike(span_t in, span_t *found_p)
+{
+    const lookalike_t *first = NULL;
+    for (size_t i = 0; i < sizeof lookalikes / sizeof lookalikes[0]; i++) {
+        size_t size = strlen(lookalikes[i].bytes);
+        const char *at = in.start < in.end ? memmem(in.start, (size_t)(in.end - in.start),
+                                                    lookalikes[i].bytes, size)
+                                           : NULL;
+        if (at == NULL || (first != NULL && at >= found_p->start))
+            continue;
+        first = &lookalikes[i];
+        *found_p = (span_t){at, at + size};
+    }
+    return first;
+}
+
+/*  The line with all of them replaced. */
+static const char *plain_line(reader_t *self, span_t line)
+{
+    const char *text = "";
+    span_t found;
+    const lookalike_t *like;
+    while ((like = find_lookalike(line, &found)) != NULL) {
+        text = tnd_arena_format(self->arena, "%s%.*s%s", text, (int)(found.start - line.start),
+                                line.start, like->instead);
+        line.start = found.end;
+    }
+    return tnd_arena_format(self->arena, "%s%.*s", text, (int)(line.end - line.start), line.start);
+}
+
+static bool report_lookalike(reader_t *self, size_t line_number)
+{
+    span_t line = line_span(self, line_number), found;
+    const char *comment =
+        line.start < line.end ? memmem(line.start, (size_t)(line.end - line.start), " #", 2) : NULL;
+    const lookalike_t *like =
+        find_lookalike((span_t){line.start, comment != NULL ? comment : line.end}, &found);
+    if (like == NULL)
+        return false;
+    tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, span_mark(self, line_number, found),
+                        "%s stands here, which YAML takes for a letter", like->name);
+    const char *text = plain_line(self, line);
+    tnd_diagnostics_help(self->diagnostics, "write `%s`", text + strspn(text, " "));
+    return true;
+}
+
+/*  Where a bracket or a quote stands that is never closed: libyaml noticed it on a later line, or
+ *  at the end.
+ */
+static bool report_unclosed(reader_t *self, yaml_mark_t at)
+{
+    const yaml_parser_t *parser = &self->parser;
+    const char *context = parser->context;
+    yaml_mark_t open = parser->context_mark;
+    if (context == NULL || open.line >= self->line_count)
+        return false;
+    span_t line = line_span(self, open.line);
+    const char *byte = byte_at(self, open);
+    bool quote = strstr(context, "quoted scalar") != NULL;
+    bool flow = strstr(context, "flow mapping") != NULL || strstr(context, "flow sequence") != NULL;
+    bool at_end = parser->problem_mark.index + self->skip >= self->origin->size;
+    if (byte >= line.end || (!quote && (!flow || (open.line == at.line && !at_end))))
+        return false;
+    span_t one = {byte, byte + 1};
+    tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, span_mark(self, open.line, one),
+                        "this `%c` is never closed", *byte);
+    char closing[2] = {*byte == '{' ? '}' : *byte == '[' ? ']' : *byte, '\0'};
+    if (flow && (line.end[-1] == ',' || line.end[-1] == '{' || line.end[-1] == '['))
+        tnd_diagnostics_help(self->diagnostics, "add the `%s` where it ends", closing);
+    else
+        help_line(self, open.line, (span_t){line.end, line.end}, closing);
+    return true;
+}
+
+/*  Whether a line has as many closing brackets of a type as opening ones. */
+static bool balances(span_t line, char closing)
+{
+    int depth = 0;
+    for (; line.start < line.end; line.start++)
+        depth += *line.start == (closing == '}' ? '{' : '[') ? 1 : *line.start == closing ? -1 : 0;
+    return depth == 0;
+}
+
+/*  What goes wrong inside { } and [ ] on one line. */
+static bool report_flow(reader_t *self, yaml_mark_t at)
+{
+    span_t line = line_span(self, at.line);
+    const char *byte = byte_at(self, at);
+    tnd_diagnostics_t *diagnostics = self->diagnostics;
+    const char *problem = self->parser.problem != NULL ? self->parser.problem : "";
+    if (byte >= line.end)
+        return false;
+    span_t one = {byte, byte + 1};
+    if (strstr(problem, "expected node content") != NULL && *byte == ',') {
+        tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, span_mark(self, at.line, one),
+                            "nothing stands before this comma");
+        help_line(self, at.line, one, "");
+        return true;
+    }
+    if (strstr(problem, "expected key") != NULL && (*byte == '}' || *byte == ']')) {
+        tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, span_mark(self, at.line, one),
+                            "this `%c` closes nothing", *byte);
+        help_line(self, at.line, one, "");
+        return true;
+    }
+    if (strstr(problem, "expected ',' or") == NULL)
+        return false;
+    const char *wanted = strstr(problem, "']'") != NULL ? "]" : "}";
+    if (*byte == '}' || *byte == ']') {
+        tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, span_mark(self, at.line, one),
+                            "`%s` is expected here, not `%c`", wanted, *byte);
+        /* Where the others balance, this one is right and the wanted one missing before it. */
+        help_line(self, at.line, balances(line, *byte) ? (span_t){byte, byte} : one, wanted);
+        return true;
+    }
+    if (*byte != ':')
+        return false;
+    /* `size: 32 replicas: 4`: the word before the colon is a key, and no comma stands before it. */
+    const char *word = byte, *gap;
+    while (word > line.start && !is_blank(word[-1]) && strchr("{[,", word[-1]) == NULL)
+        word--;
+    for (gap = word; gap > line.start && is_blank(gap[-1]); gap--)
+        continue;
+    if (gap == word || gap == line.start || word == byte)
+        return false;
+    span_t key = {word, byte}, between = {gap[-1] == ';' ? gap - 1 : gap, word};
+    tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, span_mark(self, at.line, key),
+                        "a comma is missing before `%.*s`", (int)(byte - word), word);
+    help_line(self, at.line, between, ", ");
+    return true;
+}
+
+/*  A line that begins further left or right than the keys that it belongs to. */
+static bool report_indentation(reader_t *self, yaml_mark_t at)
+{
+    const yaml_parser_t *parser = &self->parser;
+    const char *problem = parser->problem != NULL ? parser->problem : "";
+    if (parser->context == NULL || strstr(parser->context, "block") == NULL ||
+        strstr(problem, "did not find expected") == NULL || self->flow > 0)
+        return false;
+    span_t line = line_span(self, at.line);
+    size_t indent = 0;
+    while (line.start + indent < line.end && line.start[indent] == ' ')
+        indent++;
+    if (at.column != indent)
+        return false;
+    tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, mark_of(self, at, at),
+                        "this line is indented by %zu, which fits no line above it", indent);
+    if (parser->context_mark.line != at.line && parser->context_mark.column > 0)
+        tnd_diagnostics_also(self->diagnostics,
+                             mark_of(self, parser->context_mark, parser->context_mark),
+                             "the lines that it stands among begin here, indented by %zu",
+                             parser->context_mark.column);
+    tnd_diagnostics_help(self->diagnostics, "keys that belong together begin in the same column");
+    return true;
+}
+
+/*  `seed 7`: a line without a colon. */
+static bool report_no_colon(reader_t *self)
+{
+    const yaml_parser_t *parser = &self->parser;
+    const char *problem = parser->problem != NULL ? parser->problem : "";
+    span_t word;
+    const char *colon = NULL;
+    size_t number = parser->context_mark.line;
+    if (strstr(problem, "could not find expected ':'") == NULL || parser->context == NULL ||
+        number >= self->line_count)
+        return false;
+    span_t line = line_span(self, number);
+    if (find_missing_space(line, &word, &colon)) {
+        report_missing_space(self, number, word, colon);
+        return true;
+    }
+    while (line.start < line.end && is_blank(*line.start))
+        line.start++;
+    const char *blank = line.start;
+    while (blank < line.end && !is_blank(*blank) && *blank != '=')
+        blank++;
+    const char *after = blank;
+    while (after < line.end && (is_blank(*after) || *after == '='))
+        after++;
+    tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, span_mark(self, number, line),
+                        "a key and a `:` are expected here, not `%.*s`",
+                        (int)(line.end - line.start), line.start);
+    if (after < line.end)
+        help_line(self, number, (span_t){blank, after}, ": ");
+    return true;
+}
+
+/*  Backslashes inside double quotes. */
+static bool report_escape(reader_t *self, yaml_mark_t at)
+{
+    const char *problem = self->parser.problem != NULL ? self->parser.problem : "";
+    if (strstr(problem, "escape") == NULL)
+        return false;
+    span_t line = line_span(self, at.line);
+    const char *open = byte_at(self, at), *close = open;
+    tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, mark_of(self, at, at),
+                        "a `\\` in double quotes begins an escape, and this is none");
+    while (open > line.start && *open != '"')
+        open--;
+    while (close < line.end && *close != '"')
+        close++;
+    span_t text = {open + 1, close};
+    if (open < close && close < line.end &&
+        memchr(text.start, '\'', (size_t)(text.end - text.start)) == NULL)
+        help_line(
+            self, at.line, (span_t){open, close + 1},
+            tnd_arena_format(self->arena, "'%.*s'", (int)(text.end - text.start), text.start));
+    return true;
 }
 
 /*  Says what libyaml found, in words about the text instead of its grammar. */
@@ -230,13 +509,7 @@ static void report_syntax(reader_t *self)
     const yaml_parser_t *parser = &self->parser;
     tnd_diagnostics_t *diagnostics = self->diagnostics;
     if (parser->error == YAML_READER_ERROR) {
-        uint32_t line = 1;
-        for (size_t i = 0; i < parser->problem_offset && i < self->origin->size; i++)
-            line += self->origin->text[i] == '\n';
-        tnd_mark_t mark = {.origin = self->origin, .line = line, .column = 1};
-        tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "this is no text: %s",
-                            parser->problem);
-        tnd_diagnostics_help(diagnostics, "a topology is a text file in UTF-8");
+        report_byte(self);
         return;
     }
     yaml_mark_t at = parser->problem_mark;
@@ -249,22 +522,23 @@ static void report_syntax(reader_t *self)
     const char *problem = parser->problem != NULL ? parser->problem : "not understood";
     bool has_context = parser->context != NULL && parser->context_mark.line < self->line_count;
     span_t word;
-    const char *colon = NULL;
 
     if (strstr(context, "an alias") != NULL || strstr(context, "an anchor") != NULL) {
         report_alias(self, parser->context_mark);
         return;
     }
+    if (report_lookalike(self, at.line) ||
+        (has_context && report_lookalike(self, parser->context_mark.line)))
+        return;
+    if (at.line > 0 && byte >= line.end && report_lookalike(self, at.line - 1))
+        return;
     if (find_unquoted(line, &word)) {
         tnd_diagnostics_add(diagnostics, TND_T009_UNQUOTED, span_mark(self, at.line, word),
-                            "brackets inside `%.*s` are read as a list or a map",
+                            is_address(word) && *word.start != '['
+                                ? "the colons of `%.*s` are not read as part of it"
+                                : "brackets inside `%.*s` are read as a list or a map",
                             (int)(word.end - word.start), word.start);
         help_line(self, at.line, word, quoted(self, word));
-        return;
-    }
-    if (strstr(problem, "could not find expected ':'") != NULL && has_context &&
-        find_missing_space(line_span(self, parser->context_mark.line), &word, &colon)) {
-        report_missing_space(self, parser->context_mark.line, word, colon);
         return;
     }
     if (strstr(problem, "cannot start any token") != NULL) {
@@ -279,10 +553,18 @@ static void report_syntax(reader_t *self)
         help_line(self, at.line, word, quoted(self, word));
         return;
     }
+    if (report_no_colon(self) || report_escape(self, at) || report_unclosed(self, at) ||
+        report_flow(self, at) || report_indentation(self, at))
+        return;
     if (strstr(problem, "mapping values are not allowed") != NULL) {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "a second `: ` in one line");
         tnd_diagnostics_help(diagnostics,
                              "quote the value, or give each key a line with equal indentation");
+        return;
+    }
+    if (strstr(problem, "unexpected ':'") != NULL) {
+        tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "nothing follows this `:`");
+        tnd_diagnostics_help(diagnostics, "write a space and the value behind it");
         return;
     }
     /* libyaml expects what closes the innermost thing, and names where that began. */
@@ -357,6 +639,20 @@ static void check_comment(reader_t *self, const char *value_start)
     self->failed = self->failed || swallows;
 }
 
+/*  A text that was meant to be in quotes, or to end at a blank.  Inside a text people may well
+ * print quotes and wide spaces.
+ */
+static void check_lookalike(reader_t *self, const char *text, size_t size)
+{
+    span_t found;
+    const lookalike_t *like = find_lookalike((span_t){text, text + size}, &found);
+    if (like == NULL || (found.start > text && like->prose) ||
+        self->line_told == self->event.start_mark.line + 1)
+        return;
+    self->line_told = self->event.start_mark.line + 1;
+    self->spoilt = report_lookalike(self, self->event.start_mark.line) || self->spoilt;
+}
+
 static tnd_value_t *read_value(reader_t *self, unsigned depth);
 
 static tnd_value_t *read_scalar(reader_t *self)
@@ -369,8 +665,10 @@ static tnd_value_t *read_scalar(reader_t *self)
     check_decoration(self, event->data.scalar.anchor, event->data.scalar.tag);
     if (memchr(text, '\0', size) != NULL)
         tnd_diagnostics_add(self->diagnostics, TND_T001_SYNTAX, mark, "a text holds a NUL");
-    if (plain)
+    if (plain) {
         check_comment(self, byte_at(self, event->start_mark));
+        check_lookalike(self, text, size);
+    }
     tnd_value_t *value = tnd_value_scalar(self->arena, mark, text);
     value->quoted = !plain;
     if (plain && (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
@@ -539,9 +837,16 @@ tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
 {
     assert(skip <= origin->size);
     reader_t self = {.arena = arena, .diagnostics = diagnostics, .origin = origin};
-    for (size_t i = 0; i < skip; i++)
-        self.skipped += ((unsigned char)origin->text[i] & 0xC0) != 0x80;
+    /* Some editors begin a file with this; no person sees it. */
+    if (skip == 0 && origin->size >= 3 && memcmp(origin->text, "\xEF\xBB\xBF", 3) == 0)
+        skip = 3;
+    else
+        for (size_t i = 0; i < skip; i++)
+            self.skipped += ((unsigned char)origin->text[i] & 0xC0) != 0x80;
+    self.skip = skip;
     index_lines(&self);
+    if (skip > 0 && self.skipped == 0)
+        self.lines[0] += skip;
     if (!yaml_parser_initialize(&self.parser)) {
         tnd_diagnostics_add(diagnostics, TND_T002_UNREADABLE, (tnd_mark_t){.origin = origin},
                             "no memory to read it");
@@ -552,7 +857,7 @@ tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                                  origin->size - skip);
     tnd_value_t *root = read_document(&self);
     yaml_parser_delete(&self.parser);
-    if (self.failed)
+    if (self.failed || self.spoilt)
         return NULL;
     if (root == NULL) {
         root = tnd_value_scalar(
