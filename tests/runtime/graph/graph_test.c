@@ -339,3 +339,13 @@ Test(graph, plugins_are_looked_for_beside_the_first_file)
     cr_expect_str_eq(tnd_graph_directory(graph), "tests/topology/good");
     tnd_graph_destroy(&graph);
 }
+
+Test(graph, an_overlay_may_repeat_what_the_graph_says)
+{
+    tnd_graph_t *graph = compose();
+    tnd_graph_place(graph, "seed: 7\nactors:\n  batch: {kind: batcher, size: 128}\n  mean:\n");
+
+    cr_expect_eq(tnd_graph_check(graph), TND_OK, "%s", tnd_graph_errors(graph));
+
+    tnd_graph_destroy(&graph);
+}
