@@ -28,6 +28,8 @@ static const tnd_argument_t arguments[] = {
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, metrics)},
     {"--npz", "FILE", "writes the rows to FILE for NumPy: one array a column, _step, _replica",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, npz)},
+    {"--png", "FILE", "writes the pictures to FILE, beside each other", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, png)},
     {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
     {"--log-level", "LEVEL", "shows records from error, warn (default), info or debug on",

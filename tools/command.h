@@ -36,7 +36,7 @@ typedef struct {
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
-    const char *output;
+    const char *output, *png;
     uint64_t steps; /* UINT64_MAX: not given */
     bool quiet, json, replicas, log_json;
     bool dot, graph, man;

@@ -9,6 +9,7 @@
 #include "tools/log.h"
 #include "tools/look.h"
 #include "tools/npz.h"
+#include "tools/sheet.h"
 #include "tools/show.h"
 
 typedef struct {
@@ -51,38 +52,93 @@ static void show(const head_t *head, const tnd_capture_t *capture, uint64_t firs
         tnd_show_passing_json(capture, first);
 }
 
+/*  Where rows go: to the screen, or to files. */
+typedef struct {
+    const tnd_request_t *request;
+    tnd_npz_t npz;
+    tnd_sheet_t sheet;
+} sinks_t;
+
+static tnd_status_t begin_sinks(sinks_t *self, const tnd_request_t *request,
+                                const tnd_schema_t *schema, tnd_error_t *error)
+{
+    *self = (sinks_t){.request = request};
+    if (request->png != NULL)
+        TND_TRY(tnd_sheet_begin(&self->sheet, request->png, schema, error));
+    if (request->npz != NULL)
+        tnd_npz_begin(&self->npz, request->npz, schema);
+    return TND_OK;
+}
+
+static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
+{
+    if (self->request->npz != NULL)
+        tnd_npz_add(&self->npz, capture);
+    if (self->request->png != NULL)
+        tnd_sheet_add(&self->sheet, capture);
+}
+
+/*  Writes the files, or leaves them.  False after saying which cannot be written. */
+static bool end_sinks(sinks_t *self, bool failed)
+{
+    tnd_error_t error;
+    bool good = true;
+    if (failed && self->request->npz != NULL)
+        tnd_npz_abandon(&self->npz);
+    if (failed && self->request->png != NULL)
+        tnd_sheet_abandon(&self->sheet);
+    if (!failed && self->request->npz != NULL && tnd_npz_end(&self->npz, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        good = false;
+    }
+    if (!failed && self->request->png != NULL && tnd_sheet_end(&self->sheet, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        good = false;
+    }
+    return good;
+}
+
+/*  Nothing came, and that is no error. */
+static void show_nothing(const head_t *head)
+{
+    char text[1024];
+    if (head->request->json || head->request->npz != NULL)
+        tnd_complain("head", "the stream is empty: there is no row");
+    else if (head->request->png == NULL)
+        printf("the stream is empty: there is no row of %s\n",
+               tnd_schema_text(&head->stream.fed, text, sizeof text));
+}
+
 /*  Pulls the steps that were asked for.  *failed_p: the feed has failed. */
 static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 {
+    const tnd_request_t *request = head->request;
     tnd_capture_t capture;
-    tnd_npz_t npz = {0};
+    sinks_t sinks;
     tnd_error_t error;
     tnd_status_t status = TND_OK;
-    uint64_t first = 0, left = head->request->steps != UINT64_MAX ? head->request->steps : 1;
-    bool writes = head->request->npz != NULL;
+    uint64_t first = 0, left = request->steps != UINT64_MAX ? request->steps : 1;
+    *failed_p = false;
+    if (begin_sinks(&sinks, request, &head->stream.fed, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        return TND_EXIT_USAGE;
+    }
     tnd_capture_init(&capture, &head->stream.fed, head->look.replicas);
-    if (writes)
-        tnd_npz_begin(&npz, head->request->npz, &head->stream.fed);
     while (left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
            (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
-        if (writes)
-            tnd_npz_add(&npz, &capture);
-        if (!writes || head->request->json)
+        add_to_sinks(&sinks, &capture);
+        if ((request->npz == NULL && request->png == NULL) || request->json)
             show(head, &capture, first);
         for (uint32_t r = 0; r < capture.replica_count; r++)
             first += capture.replicas[r].rows;
         left = unread() ? 0 : left - 1;
     }
     *failed_p = status != TND_OK && status != TND_END;
-    int code = *failed_p ? TND_EXIT_FAILED : TND_EXIT_OK;
-    if (writes && *failed_p)
-        tnd_npz_abandon(&npz);
-    else if (writes && tnd_npz_end(&npz, &error) != TND_OK) {
-        complain(head, error.text);
-        code = TND_EXIT_FAILED;
-    }
+    if (status == TND_END && first == 0)
+        show_nothing(head);
+    bool written = end_sinks(&sinks, *failed_p);
     tnd_capture_fini(&capture);
-    return code;
+    return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
 }
 
 static int look(head_t *head)
@@ -139,12 +195,15 @@ const tnd_command_t tnd_command_head = {
     .name = "head",
     .operands = "FILE...",
     .summary = "shows what a pipeline would feed, without any model",
-    .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--set",
-                                       "--data", "--log-level", "--log-json", NULL},
+    .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--png",
+                                       "--set", "--data", "--log-level", "--log-json", NULL},
     .details =
         "Runs the graph up to its batcher, in this process whatever overlays say, and shows the\n"
         "first steps (1 unless --steps says more): type, shape, range and first rows of each\n"
         "column, images as small pictures.  The file needs no feeder, reducer or step.\n"
+        "\n"
+        "--png writes a contact sheet of the first column of pictures, with the first column of\n"
+        "whole numbers below them; --steps says how many batches of it.\n"
         "\n"
         "--at a reader or preprocessor shows the rows as they pass there, 32 a time.\n"
         "--json prints one line for each step and replica:\n"

@@ -3,15 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/sheet.h"
 #include "tools/show.h"
 #include "tools/terminal.h"
 
 enum {
-    VALUES = 10,       /* of a column of numbers */
-    ROWS = 2,          /* of a column of arrays */
-    PICTURE_WIDE = 28, /* characters; half as many lines, for characters are tall */
-    IMAGE_LEAST = 4,
-    IMAGE_GREATEST = 4096
+    VALUES = 10,      /* of a column of numbers */
+    ROWS = 2,         /* of a column of arrays */
+    PICTURE_WIDE = 28 /* characters; half as many lines, for characters are tall */
 };
 
 typedef struct {
@@ -54,15 +53,6 @@ static const uint8_t *view_row(const view_t *view, uint32_t column, uint64_t row
         row -= view->capture->replicas[r++].rows;
     return view->capture->replicas[r].columns[column] +
            row * tnd_column_bytes(&view->capture->schema.columns[column]);
-}
-
-static bool is_image(const tnd_column_t *column)
-{
-    bool channels = column->rank == 3 &&
-                    (column->shape[2] == 1 || column->shape[2] == 3 || column->shape[2] == 4);
-    return (column->rank == 2 || channels) && column->shape[0] >= IMAGE_LEAST &&
-           column->shape[1] >= IMAGE_LEAST && column->shape[0] <= IMAGE_GREATEST &&
-           column->shape[1] <= IMAGE_GREATEST;
 }
 
 /*  The mean of the part of an image that one character stands for. */
@@ -149,7 +139,7 @@ static void print_column(const view_t *view, uint32_t index)
     }
     printf("  min %.6g  max %.6g  mean %.6g\n", range.least, range.greatest,
            range.sum / (double)range.count);
-    if (is_image(column))
+    if (tnd_sheet_shows(column))
         print_pictures(view, index, &range);
     else
         print_rows(view, index);

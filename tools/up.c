@@ -82,10 +82,11 @@ static void print_line(const up_t *up, uint32_t index, FILE *to, const char *tex
         fflush(to);
         return;
     }
-    if (up->terminal.colour)
+    bool colour = up->terminal.colour && isatty(fileno(to)) == 1;
+    if (colour)
         fprintf(to, "\033[%dm", colours[index % (sizeof colours / sizeof colours[0])]);
     fprintf(to, "%-*s |", (int)up->width, up->children[index].name);
-    fputs(up->terminal.colour ? "\033[0m " : " ", to);
+    fputs(colour ? "\033[0m " : " ", to);
     fwrite(text, 1, size, to);
     fputc('\n', to);
     fflush(to);

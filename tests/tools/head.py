@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy
 
@@ -191,6 +193,116 @@ def test_a_place_for_the_npz_that_cannot_be_written_is_an_error(folder):
     code, _, err = run("head", topology(folder), "--npz", folder / "no" / "rows.npz")
     assert code != 0
     holds(err, "rows.npz", "cannot be written")
+
+
+def decoded(path):
+    """The pixels of a PNG, by its specification; every checksum is looked at."""
+    data = path.read_bytes()
+    same(data[:8], b"\x89PNG\r\n\x1a\n")
+    chunks, at = [], 8
+    while at < len(data):
+        size, = struct.unpack_from(">I", data, at)
+        kind, content = data[at + 4:at + 8], data[at + 8:at + 8 + size]
+        same(struct.unpack_from(">I", data, at + 8 + size)[0], zlib.crc32(kind + content), kind)
+        chunks.append((kind, content))
+        at += 12 + size
+    same((chunks[0][0], chunks[-1]), (b"IHDR", (b"IEND", b"")))
+    width, height, depth, colour, *rest = struct.unpack(">IIBBBBB", chunks[0][1])
+    same((depth, rest), (8, [0, 0, 0]))
+    channels = {0: 1, 2: 3}[colour]
+    raw = zlib.decompress(b"".join(content for kind, content in chunks if kind == b"IDAT"))
+    lines = numpy.frombuffer(raw, "u1").reshape(height, 1 + width * channels)
+    assert (lines[:, 0] == 0).all(), "no line is filtered"
+    return lines[:, 1:].reshape(height, width, channels)
+
+
+GAP, WISH, LABEL, PAPER = 2, 56, 9, 24  # as tools/sheet.h says
+
+
+def sheet(folder, pictures, labels=None, rows=6):
+    """What `head --png` writes for these pictures, and where each should be."""
+    numpy.save(folder / "image.npy", pictures)
+    if labels is not None:
+        numpy.save(folder / "label.npy", labels)
+    path = topology(folder, columns="image label" if labels is not None else "image",
+                    batch=f"size: {rows}")
+    out = folder / "sheet.png"
+    code, text, err = run("head", path, "--png", out)
+    same((code, text), (0, ""), err)
+    holds(err, "wrote", "`image`")
+    pixels = decoded(out)
+    tall, wide = pictures.shape[1:3]
+    factor = max(1, -(-WISH // max(tall, wide)))
+    cell = (tall * factor + GAP + (LABEL if labels is not None else 0), wide * factor + GAP)
+    across = (pixels.shape[1] - GAP) // cell[1]
+    same(pixels.shape[:2], (-(-rows // across) * cell[0] + GAP, across * cell[1] + GAP))
+    cells = [pixels[i // across * cell[0] + GAP:, i % across * cell[1] + GAP:] for i in range(rows)]
+    return ([one[:tall * factor, :wide * factor] for one in cells],
+            [one[tall * factor:tall * factor + LABEL, :wide * factor] for one in cells], factor)
+
+
+def grown(picture, factor):
+    return picture.repeat(factor, 0).repeat(factor, 1)
+
+
+def test_a_contact_sheet_shows_every_pixel(folder):
+    draw = numpy.random.default_rng(3)
+    for shape in ((8, 8), (8, 5, 1), (8, 8, 3), (6, 9, 4), (60, 70, 3)):
+        made = draw.integers(0, 256, (6, *shape)).astype("u1")
+        pictures, _, factor = sheet(folder, made)
+        for got, wanted in zip(pictures, made):
+            wanted = wanted.reshape(*wanted.shape[:2], -1)[:, :, :3]
+            equal(got, grown(wanted, factor), shape)
+
+
+def test_a_contact_sheet_spreads_other_types_from_black_to_white(folder):
+    unit = numpy.linspace(0, 1, 6 * 64).reshape(6, 8, 8).astype("f4")
+    for made, wanted in ((unit, unit * 255), (unit * 4 - 2, unit * 255),
+                         ((unit * 1000).astype("i2"), (unit * 1000).astype("i2") * 0.255),
+                         (unit > 0.5, (unit > 0.5) * 255.0)):
+        pictures, _, factor = sheet(folder, made)
+        for got, one in zip(pictures, wanted):
+            far = numpy.abs(got[:, :, 0] - grown(one, factor)).max()
+            assert far <= 0.51, far
+
+
+def test_a_contact_sheet_has_labels(folder):
+    labels = numpy.array([4, 7, 4, -1, 0, 7], "i4")
+    _, strips, _ = sheet(folder, numpy.zeros((6, 8, 8), "u1"), labels)
+    drawn = [strip.tobytes() for strip in strips]
+    for i, label in enumerate(labels):
+        same([drawn[i] == other for other in drawn], [bool(label == other) for other in labels])
+    four = strips[0][:, :, 0] != PAPER
+    same(["".join(".#"[int(pixel)] for pixel in line[:4]) for line in four[4:9]],
+         ["#.#.", "#.#.", "###.", "..#.", "..#."])
+    assert not four[:4].any() and not four[:, 4:].any()
+
+
+def test_a_contact_sheet_needs_pictures(folder):
+    arrays(folder)
+    code, _, err = run("head", topology(folder), "--png", folder / "sheet.png")
+    same((code, (folder / "sheet.png").exists()), (2, False))
+    holds(err, "no column holds pictures", "x f32[3]")
+    arrays(folder, images=True)
+    code, _, err = run("head", topology(folder, columns="image"), "--png", folder / "no" / "x.png")
+    same(code, 1)
+    holds(err, "cannot be written")
+
+
+def test_an_empty_stream_is_said_to_be_empty(folder):
+    arrays(folder, images=True)
+    path = topology(folder, columns="y image", links=["read -> prep -> batch"],
+                    actors="  prep: {kind: preprocessor, ops: [{filter: {column: y, op: gt, "
+                    "value: 9000000000000}}]}\n")
+    code, out, err = run("head", path)
+    same((code, out, err),
+         (0, "the stream is empty: there is no row of y i64, image u8[8,8]\n", ""))
+    code, out, err = run("head", path, "--json")
+    same((code, out), (0, ""))
+    holds(err, "the stream is empty")
+    code, out, err = run("head", path, "--png", folder / "sheet.png")
+    same((code, (folder / "sheet.png").exists()), (1, False))
+    holds(err, "the stream is empty")
 
 
 def test_a_person_sees_types_ranges_and_pictures(folder):

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from command import TUNDISH, holds, main, run, same
+from command import FED, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
 
 COMMANDS = run("help", "commands")[1].split("\n")
 COMMANDS = [line.split()[0] for line in COMMANDS if line]
@@ -95,6 +95,44 @@ def test_a_reader_that_stops_reading_is_no_error(_):
     done = subprocess.run(["bash", "-c", '"$0" help | head -n 1; exit ${PIPESTATUS[0]}', TUNDISH],
                           capture_output=True, text=True, timeout=60)
     same((done.returncode, done.stderr), (0, ""))
+
+
+def test_every_command_ends_quietly_in_a_pipe(folder):
+    graph = ROOT / "tests/topology/good/fashion.yaml"
+    arrays(folder)
+    path = topology(folder, actors=FEED % "", links=FED)
+    for words in (["graph", graph], ["explain", path], ["schema"], ["completion", "bash"],
+                  ["help", "--man"], ["help", "--json"], ["doctor"], ["validate", path],
+                  ["diff", graph, path], ["new", folder / "x.npy"], ["run", path],
+                  ["head", path]):
+        done = subprocess.run(["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "-", TUNDISH,
+                               *map(str, words)], capture_output=True, text=True, timeout=60)
+        same((done.returncode in (0, 1 if words[0] in ("diff", "doctor") else 0), done.stderr),
+             (True, ""), words)
+        assert "\x1b" not in run(*words)[1], words
+
+
+def on_a_terminal(*words, **env):
+    """What a command writes to a terminal."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen([TUNDISH, *words], stdout=theirs, stderr=theirs, stdin=theirs,
+                          env={**os.environ, "TERM": "xterm", **env}) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(ours, 65536):
+                text += piece
+        except OSError:  # the end of a terminal
+            pass
+    os.close(ours)
+    same(process.returncode in (0, 1), True)
+    return text
+
+
+def test_colours_are_for_terminals_and_those_who_want_them(_):
+    assert b"\x1b[" in on_a_terminal("doctor", NO_COLOR="")
+    assert b"\x1b[" not in on_a_terminal("doctor", NO_COLOR="1")
+    assert b"\x1b[" not in on_a_terminal("doctor", TERM="dumb")
 
 
 def test_a_full_disk_is_an_error(_):
