@@ -19,6 +19,7 @@ typedef struct {
     /* of feeders */
     uint64_t held, committed, started, booked_told;
     bool end_told, drain_told, drain_answered;
+    bool began; /* it has said something, so it knows where the stream begins */
 } actor_t;
 
 typedef struct {
@@ -519,6 +520,7 @@ static void take_commit(tnd_session_core_t *self, const tnd_msg_t *msg)
     entry->digest[0] += msg->commit.digest[0];
     entry->digest[1] += msg->commit.digest[1] + (entry->digest[0] < msg->commit.digest[0]);
     feeder->committed++;
+    feeder->began = true;
     if (feeder->held < feeder->committed)
         feeder->held = feeder->committed;
 }
@@ -562,6 +564,7 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
     case TND_MSG_HELD: {
         actor_t *feeder = find(self, msg->from, &member);
         uint64_t held = msg->until.step;
+        feeder->began = true;
         if (held > feeder->held && !(held > self->cursor.step && beyond(self, held - 1)))
             feeder->held = held;
         break;
@@ -765,10 +768,22 @@ static void unbalanced(tnd_session_core_t *self, const tnd_ledger_t *ledger)
                    kept(self));
 }
 
+/*  Of a stream without steps no commit says that a feeder has begun; one that has not would never
+ *  know that it is over, for no rewind follows.
+ */
+static bool all_began(const tnd_session_core_t *self)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].role == TND_ROLE_FEEDER && !self->actors[i].began)
+            return false;
+    return true;
+}
+
 /*  Whether all is done, the account of what lies behind the last step included. */
 static bool finished(tnd_session_core_t *self)
 {
-    if (!(self->started || self->want_drain) || self->cursor.step < end_of(self))
+    if (!(self->started || self->want_drain) || self->cursor.step < end_of(self) ||
+        (self->started && !all_began(self)))
         return false;
     if (self->last >= self->config.steps_max || self->last > self->drain_end)
         return true;

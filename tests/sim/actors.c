@@ -464,6 +464,14 @@ static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t 
                        SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
 }
 
+void sim_actor_model(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
+    actor->model_said = true;
+    control(self, actor, &msg);
+}
+
 /* Reducer. */
 
 static uint64_t combine(const tnd_post_note_t *posts, uint32_t count, uint32_t first,
@@ -536,6 +544,8 @@ void sim_actor_run(sim_t *self, uint32_t id)
         break;
     case TND_ROLE_FEEDER:
         run_feeder(self, id, actor);
+        if (id == self->plan.first_feeder && !actor->model_said && tnd_feed_over(actor->machine))
+            sim_actor_model(self, id);
         break;
     case TND_ROLE_REDUCER:
         run_reducer(self, id, actor);

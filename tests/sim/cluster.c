@@ -185,9 +185,14 @@ static void hear_of_actor(sim_t *self, const tnd_msg_t *msg)
 static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
 {
     if (msg->to == TND_LEADER) {
-        if ((int)msg->kind == SIM_MSG_ACTOR)
+        if (msg->kind == TND_MSG_LAST)
+            sim_fault_moment(self);
+        if ((int)msg->kind == SIM_MSG_ACTOR) {
             hear_of_actor(self, msg);
-        else
+        } else if (msg->kind == TND_MSG_MODEL) {
+            self->model_known = true;
+            self->over = self->over || self->closing;
+        } else
             tnd_session_message(self->session, msg, sim_clock(self, 0));
         session_run(self);
         return;
@@ -217,8 +222,11 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
         for (uint32_t id = 0; id < self->plan.member_count; id++)
-            if (self->actors[id].host == h)
+            if (self->actors[id].host == h) {
                 tell_actor(self, id);
+                if (self->actors[id].model_said)
+                    sim_actor_model(self, id);
+            }
         return;
     }
     tnd_life_t life = self->links[link].end[1].life;
@@ -291,7 +299,11 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         }
         break;
     case TND_EFFECT_OUTCOME:
-        self->over = true;
+        /*  A run that began waits for the last word of its first feeder. */
+        self->closing = tnd_session_state(self->session) == TND_SESSION_DONE &&
+                        tnd_session_generation(self->session) > 0;
+        self->over = !self->closing || self->model_known || self->feeder_dead;
+        sim_fault_moment(self);
         break;
     default:
         sim_violate(self, "the leader asks for effect %d", (int)effect->kind);
@@ -434,9 +446,10 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {
     if (!self->trace)
         return;
-    const char *kind = (size_t)msg->kind < sizeof kind_names / sizeof *kind_names
-                           ? kind_names[msg->kind]
-                           : ((int)msg->kind == SIM_MSG_ACTOR ? "ACTOR" : "RESTART");
+    const char *kind =
+        (size_t)msg->kind < sizeof kind_names / sizeof *kind_names ? kind_names[msg->kind]
+        : msg->kind == TND_MSG_MODEL                               ? "MODEL"
+                                     : ((int)msg->kind == SIM_MSG_ACTOR ? "ACTOR" : "RESTART");
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
@@ -477,6 +490,9 @@ static void resume(sim_t *self, uint32_t h, uint32_t boots)
         return;
     host->paused = false;
     sim_say(self, "the process of host %s goes on", self->host_names[h]);
+    for (uint32_t link = 0; host->keeps_links && link < self->link_count; link++)
+        if (self->links[link].host[0] == h && self->links[link].host[1] == h)
+            sim_link_excuse(self, link);
     for (uint32_t i = 0; i < host->frozen_count && !self->over && !self->violation[0]; i++) {
         sim_event_t event = host->frozen[i];
         happen(self, &event);
@@ -584,6 +600,12 @@ static void happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_FAULT:
         sim_fault_strike(self, event->a);
         break;
+    case SIM_AT_EARLY:
+        sim_fault_early(self, (sim_fault_kind_t)event->a);
+        break;
+    case SIM_AT_DRAIN:
+        sim_drain(self);
+        break;
     case SIM_AT_SCAN:
         scan(self);
         break;
@@ -636,7 +658,7 @@ static void begin(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     self->now = 0;
     self->lives = 0;
-    self->over = self->write_fails = false;
+    self->over = self->write_fails = self->closing = self->model_known = false;
     self->session_at = TND_NEVER;
     self->progress_at = self->faults_end = 0;
     self->parcel_count = 0;

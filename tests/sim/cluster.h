@@ -36,6 +36,8 @@ typedef enum {
     SIM_AT_RESUME,  /* the process of host a goes on */
     SIM_AT_SESSION, /* the session's deadline */
     SIM_AT_FAULT,   /* fault a */
+    SIM_AT_EARLY,   /* a fault of kind a, by time and not by blocks */
+    SIM_AT_DRAIN,   /* somebody asks for a drain */
     SIM_AT_SCAN     /* look at everything */
 } sim_at_t;
 
@@ -129,13 +131,14 @@ typedef struct {
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
+    bool model_said;          /* of the first one */
     tnd_passed_note_t passed; /* the last that reducers were told, or are to be */
     bool has_passed;
     uint64_t committed; /* steps that were checked */
 } sim_actor_t;
 
 typedef struct {
-    bool alive, paused;
+    bool alive, paused, keeps_links;
     uint32_t boot;
     tnd_life_t life;
     uint64_t clock;   /* stands ahead by so much */
@@ -162,6 +165,7 @@ struct sim {
     uint64_t now;
     sim_random_t chance;   /* of the network and of work */
     sim_random_t bad_luck; /* of faults */
+    sim_random_t moments;  /* of those that strike by time */
     sim_host_t hosts[SIM_HOSTS];
     sim_actor_t actors[SIM_ACTORS];
     sim_link_t links[SIM_LINKS];
@@ -182,6 +186,8 @@ struct sim {
     tnd_session_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
     bool leader_dead, feeder_dead, rogue_found, over;
+    bool model_known;
+    bool closing; /* the stream is over; the first feeder's last word, MODEL, is still to come */
     uint64_t session_at; /* event that is due */
     unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t stored_bytes;
@@ -230,6 +236,8 @@ void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *m
 void sim_link_arrive(sim_t *self, uint32_t parcel);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
+/*  Both ends take the time since they were looked at last for their own. */
+void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
 /*  Of the actors. */
 void sim_actor_born(sim_t *self, uint32_t actor);
@@ -238,6 +246,8 @@ void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
 void sim_actor_run(sim_t *self, uint32_t actor);
 void sim_actor_worked(sim_t *self, uint32_t actor);
 void sim_actor_device(sim_t *self, uint32_t actor);
+/*  The last word of the first feeder. */
+void sim_actor_model(sim_t *self, uint32_t actor);
 void sim_actor_up(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
@@ -251,6 +261,10 @@ void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
 void sim_faults_plan(sim_t *self);
 void sim_faults_block(sim_t *self);
 void sim_fault_strike(sim_t *self, uint32_t fault);
+/*  One that strikes by time: while all begins, or when the leader does something that matters. */
+void sim_fault_early(sim_t *self, sim_fault_kind_t kind);
+void sim_fault_moment(sim_t *self);
+void sim_drain(sim_t *self);
 const char *sim_fault_name(sim_fault_kind_t kind);
 /*  Of the checks. */
 void sim_check_begin(sim_t *self);

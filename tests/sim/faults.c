@@ -38,6 +38,21 @@ const char *sim_fault_name(sim_fault_kind_t kind)
     return kinds[kind].name;
 }
 
+/*  While hosts come and the stream begins; some drain before it does. */
+static void plan_moments(sim_t *self)
+{
+    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CUT_CONTROL,   SIM_PAUSE,
+                                            SIM_CUT_BOTH,    SIM_CRASH_PROCESS, SIM_HALF_OPEN};
+    self->moments = sim_random(self->plan.seed, 300 + self->plan.session);
+    sim_random_t *luck = &self->moments;
+    uint32_t count = sim_chance(luck, 30) ? sim_between(luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        sim_agenda_put(&self->agenda, sim_below(luck, 15 * 1000 * 1000), SIM_AT_EARLY,
+                       some[sim_below(luck, sizeof some / sizeof *some)], 0, 0);
+    if (sim_chance(luck, 2))
+        sim_agenda_put(&self->agenda, sim_below(luck, 10 * 1000 * 1000), SIM_AT_DRAIN, 0, 0, 0);
+}
+
 void sim_faults_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -53,6 +68,18 @@ void sim_faults_plan(sim_t *self)
     self->drained = false;
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
+    plan_moments(self);
+}
+
+void sim_drain(sim_t *self)
+{
+    if (self->drained)
+        return;
+    self->drained = true;
+    sim_say(self, "somebody asks for a drain");
+    tnd_session_ask_drain(self->session);
+    sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
+    sim_fault_moment(self);
 }
 
 static void strike_soon(sim_t *self, uint64_t within_ns)
@@ -65,12 +92,8 @@ static void strike_soon(sim_t *self, uint64_t within_ns)
 /*  A join has received a block. */
 void sim_faults_block(sim_t *self)
 {
-    if (self->blocks >= self->drain_at && !self->drained) {
-        self->drained = true;
-        sim_say(self, "somebody asks for a drain");
-        tnd_session_ask_drain(self->session);
-        sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
-    }
+    if (self->blocks >= self->drain_at)
+        sim_drain(self);
     if (!self->fault_due && self->fault_next < self->plan.faults &&
         self->blocks >= self->fault_at_blocks[self->fault_next])
         strike_soon(self, ms / 2);
@@ -162,10 +185,12 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         h = sim_below(luck, self->plan.hosts);
         if (!self->hosts[h].alive || self->hosts[h].paused)
             return false;
-        *lasts = sim_chance(luck, 50) ? sim_between(luck, 100, 20000) * us
-                                      : sim_between(luck, 20, 250) * ms;
+        *lasts = sim_chance(luck, 50)   ? sim_between(luck, 100, 20000) * us
+                 : sim_chance(luck, 90) ? sim_between(luck, 20, 250) * ms
+                                        : sim_between(luck, 250, 600) * ms;
         sim_say(self, "  of host %s", self->host_names[h]);
         self->hosts[h].paused = true;
+        self->hosts[h].keeps_links = sim_chance(luck, 50);
         sim_agenda_put(&self->agenda, self->now + *lasts, SIM_AT_RESUME, h, self->hosts[h].boot, 0);
         return true;
     case SIM_CRASH_WORKER:
@@ -224,6 +249,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
             return false;
         self->feeder_dead = true;
+        self->over = self->over || self->closing;
         crash(self, id);
         return true;
     case SIM_CRASH_LEADER:
@@ -232,6 +258,27 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
     default:
         return false;
     }
+}
+
+void sim_fault_early(sim_t *self, sim_fault_kind_t kind)
+{
+    uint64_t lasts = 0;
+    sim_random_t luck = self->bad_luck;
+    self->bad_luck = sim_random(sim_draw(&self->moments), 400);
+    sim_say(self, "FAULT by time: %s", sim_fault_name(kind));
+    if (strike(self, kind, &lasts)) {
+        self->counts.faults[kind]++;
+        if (self->now + lasts > self->faults_end)
+            self->faults_end = self->now + lasts;
+    }
+    self->bad_luck = luck;
+}
+
+void sim_fault_moment(sim_t *self)
+{
+    if (self->plan.hosts > 1 && sim_chance(&self->moments, 20))
+        sim_agenda_put(&self->agenda, self->now + sim_below(&self->moments, 500 * 1000),
+                       SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
 }
 
 void sim_fault_strike(sim_t *self, uint32_t fault)

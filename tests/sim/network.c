@@ -226,6 +226,16 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     changed(self, index, side, change);
 }
 
+void sim_link_excuse(sim_t *self, uint32_t index)
+{
+    sim_link_t *link = &self->links[index];
+    for (uint32_t side = 0; side < 2; side++)
+        if (is_alive(self, link, side)) {
+            uint64_t now = sim_clock(self, link->host[side]);
+            changed(self, index, side, tnd_end_tick(&link->end[side], true, now));
+        }
+}
+
 void sim_link_notice(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
 {
     sim_link_t *link = &self->links[index];

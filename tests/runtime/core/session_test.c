@@ -433,6 +433,28 @@ Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_be
     free(self);
 }
 
+Test(session, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
+{
+    tnd_session_core_t *self = running();
+    tnd_effect_t effect;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        tnd_msg_t last = part(self, 0, i);
+        last.kind = TND_MSG_LAST;
+        last.part.ledger = (tnd_ledger_t){0};
+        tnd_session_message(self, &last, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_not(next_but_words(self, 0, &effect));
+        tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED_0 + i, .to = TND_LEADER};
+        tnd_session_message(self, &held, 0);
+    }
+    cr_assert(next_but_words(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    free(self);
+}
+
 Test(session, a_run_of_so_many_steps_is_done_after_them)
 {
     tnd_session_core_t *self = running_with(1, 5);
