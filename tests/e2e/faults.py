@@ -248,6 +248,32 @@ def test_another_arithmetic(run):
         one_sentence(run.said(host), "refused", "other bits", "same build")
 
 
+def test_a_host_started_again_before_all_have_come(run):
+    run.start("a")
+    run.start("b")
+    run.hears("a", "waiting for c")
+    run.hosts["b"].kill()
+    run.hosts["b"].wait()
+    run.start("b")
+    run.start("c")
+    run.reaches(100)
+    run.drains()
+
+
+def test_a_stream_without_rows(run):
+    some = "{{scale: {{column: image, to: f32, range: [0, 1]}}}}"
+    none = "{{filter: {{column: label, op: ge, value: 100}}}}"
+    run = Cluster(run.folder, epochs=2, graph=GRAPH.replace(some, some + ", " + none))
+    try:
+        run.start_all()
+        for host in "abc":
+            run.ends(host, 0)
+        told = json.loads(run.report.read_text())
+        assert told["steps"] == 0 and told["rows"]["filtered"] == 2 * ROWS, told
+    finally:
+        run.close()
+
+
 def test_drained_before_the_start(run):
     run.start("a")
     run.start("b")
@@ -324,6 +350,8 @@ def test_reductions_that_differ(run):
             ("less", 40, 1000, ("in step 40 replica 0 (feed@a) posted to 1 reduction at least",
                                 "replica 2 (feed@b) to 0")),
             ("never", 0, 1000, ("in step 0 replica 0 (feed@a)", "replica 2 (feed@b) to 0")),
+            ("longer", 40, 1000, ("in step 40 replica 2 posted 2 elements of f32 to reduction 0",
+                                  "replica 0 1 of f32")),
             ("more", last, 1, (f"in step {last} replica 2 (feed@b) posted to 2 reductions at least",
                                "replica 0 (feed@a) to 1"))):
         run = rogue(run.folder, does, step, epochs)

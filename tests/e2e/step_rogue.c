@@ -1,7 +1,7 @@
 /*  tests/e2e/step_rogue.c - a step that posts what others do not.
  *
  *  Options: `does`, what replicas from `replica` on do in `step`, or always, where the others post
- * one reduction: less, more, never.
+ * one reduction: less, more, never, longer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 typedef struct {
     const char *does;
     uint64_t replica, step;
-    float value;
+    float values[2];
 } rogue_t;
 
 static uint64_t option(const char *options, const char *name)
@@ -22,7 +22,7 @@ static uint64_t option(const char *options, const char *name)
 
 static tnd_status_t rogue_open(void **model_p, const char *options, tnd_replica_t *replica)
 {
-    static const char *const deeds[] = {"less", "more", "never"};
+    static const char *const deeds[] = {"less", "more", "never", "longer"};
     rogue_t *self = calloc(1, sizeof *self);
     (void)replica;
     if (self == NULL)
@@ -55,7 +55,8 @@ static tnd_status_t rogue_step(void *model, tnd_replica_t *replica)
         posts = 0;
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; i < posts && status == TND_OK; i++)
-        status = tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, &self->value, 1);
+        status = tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, self->values,
+                                    now && is_told(self, "longer") ? 2 : 1);
     return status;
 }
 

@@ -306,6 +306,37 @@ def test_a_second_signal_leaves(folder):
     same(started.end(), 130, started.text)
 
 
+def test_signals_leave_a_step_that_never_returns(folder):
+    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever"))
+    started.until("epoch")
+    for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
+        started.process.send_signal(number)
+        started.until(said)
+    started.process.send_signal(signal.SIGTERM)  # does not wait for the step
+    same(started.end(), 130, started.text)
+
+
+def test_a_file_without_rows_is_named(folder):
+    path = graph(folder)
+    numpy.save(folder / "x.npy", numpy.zeros((0, 3), "f4"))
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, 78)
+    holds(err, str(folder / "x.npy"), "has no elements")
+
+
+def test_a_label_that_is_no_class_is_named(folder):
+    numpy.save(folder / "image.npy", numpy.zeros((40, 784), "u1"))
+    numpy.save(folder / "label.npy", numpy.array([i % 10 for i in range(17)] + [12] + [0] * 22, "u1"))
+    scale = "{scale: {column: image, to: f32, range: [0, 1]}}"
+    path = topology(folder, columns="image label", batch="size: 8, replicas: 2",
+                    actors=f"  prep: {{kind: preprocessor, ops: [{scale}]}}\n" + FEED %
+                    ", step: {plugin: mlp}" + "  mean: {kind: reducer}\n",
+                    links=["read -> prep -> batch -> feed <-> mean"])
+    code, _, err = run("run", path)
+    same(code, 1, err)
+    holds(err, "step 2", "replica 0", "row 1 of the replica has label 12")
+
+
 def test_on_a_terminal_one_line_is_drawn_again(folder):
     path = graph(folder, read=", epochs: forever")
     for no_colour in (False, True):
