@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "actors/op/loops.h"
 #include "actors/op/ops.h"
 #include "runtime/core/numeric.h"
 
@@ -16,6 +17,7 @@ typedef struct {
     tnd_dtype_t dtype;
     size_t elements;
     uint64_t low, high; /* one element each */
+    const tnd_loops_t *loops;
 } clip_t;
 
 static const tnd_option_t options[] = {
@@ -65,7 +67,6 @@ CLIP(uint32_t, u32)
 CLIP(int32_t, i32)
 CLIP(uint64_t, u64)
 CLIP(int64_t, i64)
-CLIP(float, f32)
 CLIP(double, f64)
 
 /*  f16 and bf16: compared as f32, which holds all of them. */
@@ -86,6 +87,7 @@ CLIP_HALF(bf16)
 
 static void run(const clip_t *self, size_t count, void *out, const void *in)
 {
+    float low, high;
     switch (self->dtype) {
     case TND_U8:
     case TND_BOOL:
@@ -119,7 +121,9 @@ static void run(const clip_t *self, size_t count, void *out, const void *in)
         clip_bf16(count, out, in, &self->low, &self->high);
         return;
     case TND_F32:
-        clip_f32(count, out, in, &self->low, &self->high);
+        memcpy(&low, &self->low, sizeof low);
+        memcpy(&high, &self->high, sizeof high);
+        self->loops->clip_f32(count, out, in, low, high);
         return;
     case TND_F64:
         clip_f64(count, out, in, &self->low, &self->high);
@@ -148,6 +152,7 @@ static tnd_status_t clip_open(void *state, const void *given, const tnd_schema_t
         return tnd_fail(error, "say `min`, `max` or both");
     self->columns = in->count;
     self->dtype = column->dtype;
+    self->loops = tnd_loops();
     self->elements = tnd_column_elements(column);
     widest(self);
     if (chosen->min != NULL)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "actors/op/loops.h"
 #include "actors/op/picture.h"
 
 enum { HORIZONTAL, VERTICAL };
@@ -18,6 +19,7 @@ typedef struct {
 
 typedef struct {
     tnd_picture_t picture;
+    const tnd_loops_t *loops;
     int axis;
     double probability;
 } flip_t;
@@ -64,31 +66,36 @@ static tnd_status_t flip_open(void *state, const void *given, const tnd_schema_t
     flip_t *self = state;
     const flip_options_t *chosen = given;
     TND_TRY(tnd_picture_find(&self->picture, in, chosen->column, chosen->layout, error));
+    self->loops = tnd_loops();
     self->axis = chosen->axis;
     self->probability = chosen->probability;
     return tnd_picture_replace(&self->picture, in, self->picture.height, self->picture.width, facts,
                                error);
 }
 
-static void mirror_line(uint8_t *restrict out, const uint8_t *restrict in, size_t width,
-                        size_t pixel_bytes)
+/*  A size that is known when this is compiled costs no call. */
+#define MIRROR(bytes)                                                                              \
+    for (size_t x = 0; x < width; x++)                                                             \
+        memcpy(out + x * (bytes), in + (width - 1 - x) * (bytes), bytes);
+
+static void mirror_line(const flip_t *self, uint8_t *restrict out, const uint8_t *restrict in)
 {
+    size_t width = self->picture.width, pixel_bytes = self->picture.pixel_bytes;
     switch (pixel_bytes) {
     case 1:
-        for (size_t x = 0; x < width; x++)
-            out[x] = in[width - 1 - x];
+        self->loops->reverse_u8(width, out, in);
         return;
     case 3:
-        for (size_t x = 0; x < width; x++)
-            memcpy(out + x * 3, in + (width - 1 - x) * 3, 3);
+        MIRROR(3)
         return;
     case 4:
-        for (size_t x = 0; x < width; x++)
-            memcpy(out + x * 4, in + (width - 1 - x) * 4, 4);
+        MIRROR(4)
+        return;
+    case 12:
+        MIRROR(12)
         return;
     default:
-        for (size_t x = 0; x < width; x++)
-            memcpy(out + x * pixel_bytes, in + (width - 1 - x) * pixel_bytes, pixel_bytes);
+        MIRROR(pixel_bytes)
     }
 }
 
@@ -99,7 +106,7 @@ static void mirror(const flip_t *self, uint8_t *out, const uint8_t *in)
     for (size_t plane = 0; plane < picture->planes; plane++) {
         for (size_t y = 0; y < picture->height; y++)
             if (self->axis == HORIZONTAL)
-                mirror_line(out + y * line, in + y * line, picture->width, picture->pixel_bytes);
+                mirror_line(self, out + y * line, in + y * line);
             else
                 memcpy(out + y * line, in + (picture->height - 1 - y) * line, line);
         out += picture->height * line;

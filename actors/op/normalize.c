@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/op/loops.h"
 #include "actors/op/ops.h"
 #include "runtime/core/numeric.h"
 
@@ -30,7 +31,8 @@ typedef struct {
     size_t elements;    /* of a row */
     size_t period, run; /* numbers of the pattern below; neighbours that each of them is for */
     bool wide;          /* C is f64 */
-    void *mean, *std;   /* the pattern, in C: by channel, more than once if they are neighbours */
+    const tnd_loops_t *loops;
+    void *mean, *std; /* the pattern, in C: by channel, more than once if they are neighbours */
 } normalize_t;
 
 static const tnd_option_t options[] = {
@@ -71,52 +73,65 @@ const tnd_op_spec_t tnd_op_normalize_spec = {
               .size = sizeof(normalize_options_t)},
 };
 
-#define STEPS(type, name)                                                                          \
-    static void each_##name(size_t count, type *restrict y, const type *restrict mean,             \
-                            const type *restrict std)                                              \
-    {                                                                                              \
-        for (size_t i = 0; i < count; i++)                                                         \
-            y[i] = (y[i] - mean[i]) / std[i];                                                      \
-    }                                                                                              \
-    static void all_##name(size_t count, type *y, type mean, type std)                             \
-    {                                                                                              \
-        for (size_t i = 0; i < count; i++)                                                         \
-            y[i] = (y[i] - mean) / std;                                                            \
-    }
-
-STEPS(float, f32)
-STEPS(double, f64)
-
-/*  Steps on `count` numbers of C from number `at` of the pattern on; `one`: all by that one. */
-static void steps(const normalize_t *self, size_t count, void *y, size_t at, bool one)
+static void each_f64(size_t count, double *restrict out, const double *restrict in,
+                     const double *restrict mean, const double *restrict std)
 {
+    for (size_t i = 0; i < count; i++)
+        out[i] = (in[i] - mean[i]) / std[i];
+}
+
+static void all_f64(size_t count, double *restrict out, const double *restrict in, double mean,
+                    double std)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (in[i] - mean) / std;
+}
+
+/*  `count` numbers of C, or bytes, by number `at` of the pattern and those behind it, or if `one`
+ * by that alone.
+ */
+static void steps(const normalize_t *self, size_t count, void *out, const void *in, bool bytes,
+                  size_t at, bool one)
+{
+    const tnd_loops_t *loops = self->loops;
     if (self->wide) {
         const double *mean = (const double *)self->mean + at, *std = (const double *)self->std + at;
         if (one)
-            all_f64(count, y, *mean, *std);
+            all_f64(count, out, in, *mean, *std);
         else
-            each_f64(count, y, mean, std);
+            each_f64(count, out, in, mean, std);
         return;
     }
     const float *mean = (const float *)self->mean + at, *std = (const float *)self->std + at;
-    if (one)
-        all_f32(count, y, *mean, *std);
+    if (bytes && one)
+        loops->normalize_all_u8(count, out, in, *mean, *std);
+    else if (bytes)
+        loops->normalize_each_u8(count, out, in, mean, std);
+    else if (one)
+        loops->normalize_all_f32(count, out, in, *mean, *std);
     else
-        each_f32(count, y, mean, std);
+        loops->normalize_each_f32(count, out, in, mean, std);
 }
 
-/*  A chunk at a time, which stays in the first level of the cache. */
+/*  A chunk at a time, which stays in the first level of the cache; casts only where they are
+ * needed.
+ */
 static void run_some(const normalize_t *self, size_t count, uint8_t *out, const uint8_t *in,
                      size_t at, bool one)
 {
-    _Alignas(64) double room[CHUNK];
+    _Alignas(64) double wide[CHUNK], results[CHUNK];
     tnd_dtype_t middle = self->wide ? TND_F64 : TND_F32;
+    bool bytes = self->from == TND_U8 && !self->wide;
     size_t from_size = tnd_dtype_size(self->from), to_size = tnd_dtype_size(self->to);
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t now = count - done < CHUNK ? count - done : CHUNK;
-        void *y = self->to == middle ? (void *)(out + done * to_size) : room;
-        tnd_cast(middle, self->from, now, y, in + done * from_size);
-        steps(self, now, y, one ? at : at + done, one);
+        const void *x = in + done * from_size;
+        void *y = self->to == middle ? (void *)(out + done * to_size) : results;
+        if (!bytes && self->from != middle) {
+            tnd_cast(middle, self->from, now, wide, x);
+            x = wide;
+        }
+        steps(self, now, y, x, bytes, one ? at : at + done, one);
         if (self->to != middle)
             tnd_cast(self->to, middle, now, out + done * to_size, y);
     }
@@ -205,6 +220,7 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
     if (!tnd_dtype_is_float(self->to))
         return tnd_fail(error, "`to` is %s; normalize makes floats: f32, f64, f16 or bf16",
                         chosen->to);
+    self->loops = tnd_loops();
     self->columns = in->count;
     self->from = column->dtype;
     self->elements = tnd_column_elements(column);

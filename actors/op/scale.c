@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "actors/op/fraction.h"
+#include "actors/op/loops.h"
 #include "actors/op/ops.h"
 #include "runtime/core/numeric.h"
 
@@ -39,8 +39,8 @@ struct scale {
     bool has_factor, has_offset;
     double divisor, span, low, factor, offset;
     scale_fn *run;
-    tnd_fraction_fn *fraction; /* of u8 to f32 */
-    uint8_t table[BYTES][8];   /* of 8-bit types: what each byte becomes */
+    const tnd_loops_t *loops;
+    uint8_t table[BYTES][8]; /* of 8-bit types: what each byte becomes */
 };
 
 static const tnd_option_t options[] = {
@@ -170,7 +170,7 @@ RUN_TABLE(64)
 static void run_fraction(const scale_t *self, size_t count, void *out, const void *in)
 {
     const tnd_fraction_t fraction = {self->has_span, (float)self->span, (float)self->low};
-    self->fraction(&fraction, count, out, in);
+    self->loops->fraction(&fraction, count, out, in);
 }
 
 static void choose_run(scale_t *self)
@@ -185,8 +185,7 @@ static void choose_run(scale_t *self)
     }
     self->run = size == 2 ? run_table_16 : size == 4 ? run_table_32 : run_table_64;
     if (self->from == TND_U8 && self->to == TND_F32 && self->ranged) {
-        tnd_fraction_fn *paths[TND_FRACTION_PATHS];
-        self->fraction = paths[tnd_fraction_paths(paths) - 1];
+        self->loops = tnd_loops();
         self->run = run_fraction;
     }
 }

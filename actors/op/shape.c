@@ -105,13 +105,14 @@ typedef struct {
     tnd_numbers_t axes;
 } transpose_options_t;
 
+/*  An axis of what comes out, and the bytes from one place to the next on both sides. */
 typedef struct {
-    size_t length, step; /* of the axis; bytes from one place to the next in what comes in */
+    size_t length, step, out_step;
 } axis_t;
 
 typedef struct {
     uint32_t columns, column, rank;
-    axis_t axes[TND_RANK_MAX]; /* of what comes out; those that stay together are one */
+    axis_t axes[TND_RANK_MAX]; /* the longest last; those that stay together are one */
     size_t size;               /* of what is moved at a time */
 } transpose_t;
 
@@ -159,12 +160,33 @@ static void join_axes(transpose_t *self, const axis_t *axes, uint32_t rank)
         if (axes[i].length == 1)
             continue;
         if (last != NULL && last->step == axes[i].length * axes[i].step)
-            *last = (axis_t){last->length * axes[i].length, axes[i].step};
+            *last = (axis_t){.length = last->length * axes[i].length, .step = axes[i].step};
         else
             self->axes[self->rank++] = axes[i];
     }
     if (self->rank > 0 && self->axes[self->rank - 1].step == self->size)
         self->size *= self->axes[--self->rank].length;
+}
+
+/*  Says where what comes out goes, and puts the longest axis last: most of the work is
+ *  then in the innermost loop.
+ */
+static void order_axes(transpose_t *self)
+{
+    size_t step = self->size;
+    uint32_t longest = 0;
+    for (uint32_t i = self->rank; i > 0; i--) {
+        self->axes[i - 1].out_step = step;
+        step *= self->axes[i - 1].length;
+    }
+    for (uint32_t i = 1; i < self->rank; i++)
+        if (self->axes[i].length >= self->axes[longest].length)
+            longest = i;
+    if (self->rank > 0) {
+        axis_t last = self->axes[self->rank - 1];
+        self->axes[self->rank - 1] = self->axes[longest];
+        self->axes[longest] = last;
+    }
 }
 
 static tnd_status_t transpose_open(void *state, const void *given, const tnd_schema_t *in,
@@ -187,18 +209,20 @@ static tnd_status_t transpose_open(void *state, const void *given, const tnd_sch
     }
     for (uint32_t i = 0; i < column->rank; i++) {
         shape[i] = column->shape[order[i]];
-        axes[i] = (axis_t){shape[i], steps[order[i]]};
+        axes[i] = (axis_t){.length = shape[i], .step = steps[order[i]]};
     }
     join_axes(self, axes, column->rank);
+    order_axes(self);
     return tnd_op_replace(facts, in, self->column, column->dtype, column->rank, shape, error);
 }
 
+/*  A size that is known when this is compiled costs no call. */
 #define MOVE(bytes)                                                                                \
     for (size_t i = 0; i < axis->length; i++)                                                      \
-        memcpy(out + i * (bytes), in + i * axis->step, bytes);
+        memcpy(out + i * axis->out_step, in + i * axis->step, bytes);
 
-static uint8_t *move_line(uint8_t *restrict out, const uint8_t *restrict in, const axis_t *axis,
-                          size_t size)
+static void move_line(uint8_t *restrict out, const uint8_t *restrict in, const axis_t *axis,
+                      size_t size)
 {
     switch (size) {
     case 1:
@@ -216,17 +240,17 @@ static uint8_t *move_line(uint8_t *restrict out, const uint8_t *restrict in, con
     default:
         MOVE(size)
     }
-    return out + axis->length * size;
 }
 
-/*  Writes what comes out from front to back; returns where it ends. */
-static uint8_t *move(const transpose_t *self, uint32_t axis, uint8_t *out, const uint8_t *in)
+static void move(const transpose_t *self, uint32_t depth, uint8_t *out, const uint8_t *in)
 {
-    if (axis + 1 == self->rank)
-        return move_line(out, in, &self->axes[axis], self->size);
-    for (size_t i = 0; i < self->axes[axis].length; i++)
-        out = move(self, axis + 1, out, in + i * self->axes[axis].step);
-    return out;
+    const axis_t *axis = &self->axes[depth];
+    if (depth + 1 == self->rank) {
+        move_line(out, in, axis, self->size);
+        return;
+    }
+    for (size_t i = 0; i < axis->length; i++)
+        move(self, depth + 1, out + i * axis->out_step, in + i * axis->step);
 }
 
 static tnd_status_t transpose_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,

@@ -1,7 +1,8 @@
 """Writes arrays of all types in the formats that the sources read, and what NumPy makes of them.
 
-    make_npy.py FOLDER
+    make_npy.py FOLDER [SEED [CHAINS]]
 
+SEED and CHAINS are of the chains that are drawn at random.
 FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE stands
 FILE.rows: rows (5 * i + 3) mod n for i = 0 ... n - 1 as they must be read, little-endian.
 FILE may be a pattern or a range that names several.  rec_*.bin are records of
@@ -219,6 +220,207 @@ def make_columns(case):
              lambda r, b=bounds: {"x": np.maximum(r["x"], b[0])})
 
 
+class Drawn:
+    """A chain drawn at random over random columns, and what NumPy makes of it.
+
+    Each method draws one operation for the columns as they are, or returns None: its text, and a
+    function of {column: rows}.
+    """
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.rows = {}
+        for at in range(self.rng.integers(1, 4)):
+            shape = tuple(self.rng.integers(1, 6, self.rng.integers(0, 4)))
+            self.rows["c%d" % at] = self.numbers(self.pick(NAMES), (25,) + shape)
+        self.columns, self.named = dict(self.rows), len(self.rows)
+        self.steps = []
+
+    def pick(self, things):
+        things = list(things)
+        return things[self.rng.integers(len(things))]
+
+    def numbers(self, dtype, shape):
+        dtype = np.dtype(dtype)
+        if dtype.kind == "f":
+            return (self.rng.standard_normal(shape) * 3).astype(dtype)
+        if self.rng.integers(2):
+            return self.rng.integers(0, 2 if dtype.kind == "b" else 9, shape).astype(dtype)
+        return self.rng.integers(0, 256, shape + (dtype.itemsize,)).astype(np.uint8).view(
+            dtype).reshape(shape) if dtype.kind != "b" else self.rng.integers(0, 2, shape) > 0
+
+    def column(self, fits=lambda array: True):
+        found = [name for name, array in self.rows.items() if fits(array)]
+        return (self.pick(found),) if found else ()
+
+    @staticmethod
+    def one(name, change):
+        return lambda r: {c: change(a) if c == name else a for c, a in r.items()}
+
+    def cast(self):
+        for name in self.column():
+            dtype = self.rows[name].dtype
+            to = self.pick(["float32", "float64", "bool"] if dtype.kind == "f" else NAMES)
+            if to == "float16" and dtype.itemsize > 2:
+                to = "float32"
+            with np.errstate(all="ignore"):
+                return ("{cast: {column: %s, to: %s}}" % (name, NAMES[to]),
+                        self.one(name, lambda a: a.astype(to)))
+
+    def scale(self):
+        for name in self.column(lambda a: a.dtype in (np.uint8, np.int8, np.uint16, np.int16)):
+            info = np.iinfo(self.rows[name].dtype)
+            least, span = info.min, info.max - info.min
+            return ("{scale: {column: %s, range: [-1, 2]}}" % name, self.one(
+                name, lambda a: (a.astype(np.int64) - least).astype(np.float32) / np.float32(span)
+                * np.float32(3) + np.float32(-1)))
+        for name in self.column(lambda a: a.dtype == np.float32):
+            return ("{scale: {column: %s, factor: 0.3, offset: 7}}" % name, self.one(
+                name, lambda a: a * np.float32(0.3) + np.float32(7)))
+
+    def normalize(self):
+        for name in self.column(lambda a: a.ndim > 1):
+            array = self.rows[name]
+            axis = int(self.rng.integers(1, array.ndim))
+            count = array.shape[axis]
+            to = self.pick(("float32", "float64"))
+            narrow = to == "float32" and (array.dtype.itemsize < 4 or array.dtype == np.float32)
+            inner = np.float32 if narrow else np.float64
+            mean, std = self.rng.standard_normal((2, count)).round(3) + 2
+            shape = [count if a == axis else 1 for a in range(array.ndim)]
+            m, s = mean.astype(inner).reshape(shape), std.astype(inner).reshape(shape)
+            if (s == 0).any():
+                return None
+            return ("{normalize: {column: %s, mean: %s, std: %s, axis: %d, to: %s}}" % (
+                name, mean.tolist(), std.tolist(), self.pick((axis - 1, axis - array.ndim)),
+                NAMES[to]), self.one(name, lambda a: ((a.astype(inner) - m) / s).astype(to)))
+
+    def clip(self):
+        for name in self.column(lambda a: a.dtype != np.bool_):
+            low, high = self.pick(((0, 3), (1, 100), (2, 2)))
+            return ("{clip: {column: %s, min: %d, max: %d}}" % (name, low, high), self.one(
+                name, lambda a: np.clip(a, a.dtype.type(low), a.dtype.type(high))))
+
+    def picture(self):
+        for name in self.column(lambda a: a.ndim in (3, 4)):
+            layout = self.pick(("hwc", "chw"))
+            y = 2 if self.rows[name].ndim == 4 and layout == "chw" else 1
+            return name, "column: %s, layout: %s" % (name, layout), y
+        return None, None, None
+
+    def flip(self):
+        name, head, y = self.picture()
+        if name:
+            across = int(self.rng.integers(2))
+            return ("{flip: {%s, axis: %s}}" % (head, ("vertical", "horizontal")[across]),
+                    self.one(name, lambda a: np.flip(a, y + across)))
+
+    def crop(self):
+        name, head, y = self.picture()
+        if name:
+            whole = self.rows[name].shape[y:y + 2]
+            size = [int(self.rng.integers(1, n + 1)) for n in whole]
+            at = [int(self.rng.integers(0, n - k + 1)) for n, k in zip(whole, size)]
+            middle = self.rng.integers(2)
+            if middle:
+                at = [(n - k) // 2 for n, k in zip(whole, size)]
+            cut = (slice(None),) * y + tuple(slice(a, a + k) for a, k in zip(at, size))
+            return ("{crop: {%s, height: %d, width: %d%s}}" % (
+                head, *size, "" if middle else ", at: %s" % at), self.one(name, lambda a: a[cut]))
+
+    def pad(self):
+        name, head, y = self.picture()
+        if name:
+            by = self.rng.integers(0, 3, 4).tolist()
+            widths = [(0, 0)] * self.rows[name].ndim
+            widths[y], widths[y + 1] = by[:2], by[2:]
+            return ("{pad: {%s, by: %s, value: 1}}" % (head, by),
+                    self.one(name, lambda a: np.pad(a, widths, constant_values=1)))
+
+    def reshape(self):
+        for name in self.column():
+            shape = self.rows[name].shape
+            new = self.pick(((-1,), (1, -1), shape[1:][::-1], (-1,) + shape[1:], shape[1:] + (1,)))
+            if len(new) <= 8:
+                return ("{reshape: {column: %s, shape: [%s]}}" % (name, ", ".join(map(str, new))),
+                        self.one(name, lambda a: a.reshape((len(a),) + tuple(
+                            int(np.prod(a.shape[1:])) // -int(np.prod(new, dtype=int)) if n == -1 else n
+                            for n in new))))
+
+    def transpose(self):
+        for name in self.column(lambda a: a.ndim > 2):
+            axes = self.rng.permutation(self.rows[name].ndim - 1).tolist()
+            return ("{transpose: {column: %s, axes: %s}}" % (name, axes),
+                    self.one(name, lambda a: a.transpose([0] + [x + 1 for x in axes])))
+
+    def select(self):
+        kept = self.rng.permutation(list(self.rows))[:self.rng.integers(1, len(self.rows) + 1)]
+        return "{select: {columns: [%s]}}" % ", ".join(kept), lambda r: {str(c): r[c] for c in kept}
+
+    def rename(self):
+        for name in self.column():
+            self.named += 1
+            new = "c%d" % self.named
+            return ("{rename: {%s: %s}}" % (name, new),
+                    lambda r: {new if c == name else c: a for c, a in r.items()})
+
+    def lookup(self):
+        for name in self.column(lambda a: a.dtype.kind in "iu" and a.size):
+            keys = sorted({int(k) for k in self.rng.choice(self.rows[name].ravel(), 3)
+                           if int(k) < 2**63})
+            if not keys:
+                return None
+            self.named += 1
+            new = "c%d" % self.named
+            table = {key: 10 * at for at, key in enumerate(keys)}
+            return ("{lookup: {column: %s, into: %s, to: i16, missing: -1, map: {%s}}}" % (
+                name, new, ", ".join("%d: %d" % pair for pair in table.items())),
+                lambda r: {**r, new: np.array([table.get(int(v), -1) for v in r[name].ravel()],
+                                              np.int16).reshape(r[name].shape)})
+
+    def one_hot(self):
+        for name in self.column(lambda a: a.dtype.kind in "iu" and a.ndim < 4):
+            return ("{one_hot: {column: %s, depth: 3}}" % name, self.one(
+                name, lambda a: (a[..., None] == np.arange(3)).astype(np.float32)))
+
+    def filter(self):
+        for name in self.column(lambda a: a.dtype.kind in "iu" and a.size and a.size == len(a)):
+            value = int(self.pick(self.rows[name].ravel()))
+            keeps = lambda r: r[name].reshape(len(r[name])) != r[name].dtype.type(value)  # noqa: E731
+            return ("{filter: {column: %s, op: ne, value: %d}}" % (name, value),
+                    lambda r: {c: a[keeps(r)] for c, a in r.items()})
+
+    def repeat_rows(self):
+        return "{repeat_rows: {times: 2}}", lambda r: {c: np.repeat(a, 2, 0) for c, a in r.items()}
+
+    def draw(self):
+        kinds = (self.cast, self.scale, self.normalize, self.clip, self.flip, self.crop, self.pad,
+                 self.reshape, self.transpose, self.select, self.rename, self.lookup, self.one_hot,
+                 self.filter, self.repeat_rows)
+        step = self.pick(kinds)()
+        if step is None:
+            return
+        after = step[1](self.rows)
+        if all(array.size < 20000 for array in after.values()) and len(after) <= 6:
+            self.rows = after
+            self.steps.append(step)
+
+    def expected(self, rows):
+        for _, change in self.steps:
+            rows = change(rows)
+        return rows
+
+
+def make_drawn(case):
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    for number in range(int(sys.argv[3]) if len(sys.argv) > 3 else 80):
+        drawn = Drawn(seed * 1000 + number)
+        while len(drawn.steps) < 1 + number % 7:
+            drawn.draw()
+        case("drawn_%d" % number, ", ".join(text for text, _ in drawn.steps), drawn.columns,
+             drawn.expected)
+
+
 def make_normalized(case):
     f32, f64 = np.float32, np.float64
     mean, std = [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]
@@ -364,6 +566,7 @@ def make_ops():
     make_pictures(case)
     make_columns(case)
     make_normalized(case)
+    make_drawn(case)
     with open(path("ops.txt"), "w") as file:
         file.write("\n".join(lines) + "\n")
 
