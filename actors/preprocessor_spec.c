@@ -19,6 +19,13 @@ static const tnd_option_t options[] = {
      .choices = "auto=0",
      .offset = offsetof(tnd_preprocessor_options_t, workers),
      .help = "interchangeable copies on each host: only speed"},
+    {.name = "isolate",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_PLACE,
+     .fallback = "thread",
+     .choices = "thread|process",
+     .offset = offsetof(tnd_preprocessor_options_t, isolate),
+     .help = "where it runs: in processes of its own a crash does not take the host with it"},
 };
 
 const tnd_kind_spec_t tnd_kind_preprocessor_spec;

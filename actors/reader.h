@@ -22,6 +22,7 @@ typedef struct {
     uint64_t workers;
     int access; /* tnd_access_t */
     uint64_t retry_ns;
+    int isolate; /* 0: in a thread of its host, 1: in processes of its own */
 } tnd_reader_options_t;
 
 #endif

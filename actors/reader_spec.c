@@ -86,6 +86,13 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_reader_options_t, retry_ns),
      .help = "how long a read call that fails for a moment (EIO, ESTALE, EAGAIN, ETIMEDOUT) is "
              "tried again before the run fails"},
+    {.name = "isolate",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_PLACE,
+     .fallback = "thread",
+     .choices = "thread|process",
+     .offset = offsetof(tnd_reader_options_t, isolate),
+     .help = "where it runs: in processes of its own a crash does not take the host with it"},
 };
 
 const tnd_kind_spec_t tnd_kind_reader_spec;

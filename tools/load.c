@@ -62,11 +62,16 @@ bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name
     char names[512] = "";
     size_t used = 0;
     tnd_nearest_t nearest = {.word = name};
+    uint32_t hosts = 0;
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        hosts += !plan->hosts[h].isolated;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : plan->host_count == 1) {
+        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : hosts == 1) {
             *host_p = h;
             return true;
         }
+        if (plan->hosts[h].isolated)
+            continue;
         if (name != NULL)
             tnd_nearest_offer(&nearest, plan->hosts[h].name);
         if (used < sizeof names)
@@ -77,7 +82,7 @@ bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name
         tnd_usage_error(command,
                         "this graph has %" PRIu32 " hosts (%s): say which one this is with --host, "
                         "or start them all with `tundish up`",
-                        plan->host_count, names);
+                        hosts, names);
     else if (nearest.best != NULL)
         tnd_usage_error(command, "no host is called '%s'; did you mean '%s'?", name, nearest.best);
     else

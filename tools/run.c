@@ -10,6 +10,7 @@
 #include "runtime/life/session.h"
 #include "tools/claim.h"
 #include "tools/crash.h"
+#include "tools/keeper.h"
 #include "tools/load.h"
 #include "tools/log.h"
 #include "tools/memory.h"
@@ -179,6 +180,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .steps_max = run->request->steps,
         .save = run->request->save,
         .observer = &observer,
+        .keeps = true,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
@@ -192,7 +194,11 @@ static int perform(run_t *run, tnd_graph_t *graph)
     }
     tnd_crash_arm(run->plan, run->session);
     tnd_signals_begin(&signals);
+    tnd_keeper_t *keeper = NULL;
+    if (tnd_keeper_wanted(run->plan, run->host))
+        keeper = tnd_keeper_begin(run->request, run->plan, run->host, run->session, &run->log);
     (void)tnd_session_wait(run->session);
+    tnd_keeper_end(&keeper);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
     int code = code_of(outcome);
     char why[512];

@@ -423,6 +423,8 @@ static int up_graph(const tnd_request_t *request)
         if (up.children == NULL)
             abort();
         for (uint32_t h = 0; h < plan->host_count; h++) {
+            if (plan->hosts[h].isolated)
+                continue; /* its parent starts it */
             if (!tnd_machine_has(plan->hosts[h].address)) {
                 tnd_log_complain(&up.log, plan->hosts[h].name, "up",
                                  "host %s is %s, another machine: start it there",

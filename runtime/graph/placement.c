@@ -46,6 +46,8 @@ typedef struct {
     const tnd_value_t *value;
     uint32_t lanes;  /* 0: not said */
     share_t *shares; /* by actor */
+    bool isolated;   /* see tnd_plan_host_t */
+    uint32_t parent;
 } host_t;
 
 typedef struct {
@@ -959,6 +961,77 @@ static bool make_instances(placer_t *self, const char *local)
     return true;
 }
 
+/*  ------------------------------------------------------------- processes of their own */
+
+static bool is_isolated(const tnd_topology_actor_t *actor)
+{
+    const int *isolate =
+        tnd_options_field(&actor->kind->table, actor->options, "isolate", TND_OPTION_ENUM);
+    return isolate != NULL && *isolate != 0;
+}
+
+/*  How many processes an actor has beside that of a host which carries it. */
+static uint32_t processes_of(const placer_t *self, uint32_t host, uint32_t actor)
+{
+    const share_t *share = &self->hosts[host].shares[actor];
+    if (!share->here || !is_isolated(&self->topology->actors[actor]))
+        return 0;
+    return self->topology->actors[actor].kind->instances == TND_INSTANCE_LANE
+               ? share->lanes
+               : worker_count(self, host, actor);
+}
+
+/*  A worker, or the readers of one lane, on a host of their own beside their parent. */
+static void add_isolated(placer_t *self, uint32_t parent, uint32_t actor, uint32_t index)
+{
+    const host_t *from = &self->hosts[parent];
+    bool lanes = self->topology->actors[actor].kind->instances == TND_INSTANCE_LANE;
+    host_t *host = &self->hosts[self->host_count++];
+    *host = *from;
+    host->isolated = true;
+    host->parent = parent;
+    host->name =
+        tnd_arena_format(arena_of(self), "%s.%s.%u", from->name, self->topology->actors[actor].name,
+                         lanes ? from->shares[actor].lane_first + index : index);
+    host->shares = tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
+    host->shares[actor] = from->shares[actor];
+    if (lanes) {
+        host->shares[actor].lane_first += index;
+        host->shares[actor].lanes = 1;
+    } else {
+        host->shares[actor].workers = 1;
+    }
+}
+
+/*  What is to run in processes of its own moves to hosts that its host starts itself. */
+static void isolate(placer_t *self)
+{
+    uint32_t actors = self->topology->actor_count, hosts = self->host_count;
+    uint64_t more = 0;
+    for (uint32_t h = 0; h < hosts; h++)
+        for (uint32_t a = 0; a < actors; a++)
+            more += processes_of(self, h, a);
+    if (more == 0)
+        return;
+    if (hosts + more > HOSTS_MAX) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T045_WORKERS, (tnd_mark_t){0},
+                            "%llu processes; at most %d are possible",
+                            (unsigned long long)(hosts + more), HOSTS_MAX);
+        return;
+    }
+    host_t *all = tnd_arena_array(arena_of(self), hosts + more, sizeof *all);
+    memcpy(all, self->hosts, hosts * sizeof *all);
+    self->hosts = all;
+    for (uint32_t h = 0; h < hosts; h++)
+        for (uint32_t a = 0; a < actors; a++) {
+            uint32_t count = processes_of(self, h, a);
+            for (uint32_t i = 0; i < count; i++)
+                add_isolated(self, h, a, i);
+            if (count > 0)
+                self->hosts[h].shares[a].here = false;
+        }
+}
+
 /*  -------------------------------------------------------------------------------------- edges */
 
 static bool lanes_meet(const tnd_instance_t *from, const tnd_instance_t *to)
@@ -974,6 +1047,11 @@ static bool lanes_meet(const tnd_instance_t *from, const tnd_instance_t *to)
     return true;
 }
 
+static host_transport_t wish_of(const host_t *host)
+{
+    return host->options != NULL ? (host_transport_t)host->options->transport : HOST_AUTO;
+}
+
 /*  False after an error. */
 static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
                              tnd_transport_t *transport_p)
@@ -984,8 +1062,7 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
         *transport_p = TND_TRANSPORT_INPROC;
         return true;
     }
-    host_transport_t one = (host_transport_t)a->options->transport;
-    host_transport_t two = (host_transport_t)b->options->transport;
+    host_transport_t one = wish_of(a), two = wish_of(b);
     const host_t *ipc = one == HOST_IPC ? a : two == HOST_IPC ? b : NULL;
     const host_t *other = ipc == a ? b : a;
     if (ipc != NULL && !same_machine(a, b)) {
@@ -995,7 +1072,7 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
                             ipc->name, ipc->address, other->name, other->address);
         return false;
     }
-    if (ipc != NULL && other->options->transport == HOST_TCP) {
+    if (ipc != NULL && wish_of(other) == HOST_TCP) {
         tnd_diagnostics_add(
             diagnostics_of(self), TND_T049_TRANSPORT, host_option_mark(ipc, "transport"),
             "`%s` says ipc, `%s` says tcp: what connects the two?", ipc->name, other->name);
@@ -1093,8 +1170,10 @@ static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
     const host_t *host = &self->hosts[index];
     if (index == 0)
         return TND_RESTART_NEVER;
+    if (host->isolated)
+        host = &self->hosts[host->parent];
     for (uint32_t a = 0; a < self->topology->actor_count; a++)
-        if (host->shares[a].here && is_feeder(&self->topology->actors[a]))
+        if (self->hosts[index].shares[a].here && is_feeder(&self->topology->actors[a]))
             return TND_RESTART_NEVER;
     const tnd_value_t *own = tnd_value_get(host->value, "restart");
     return own != NULL && own->type != TND_VALUE_NULL
@@ -1118,6 +1197,13 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
                                   .data = data != NULL         ? data
                                           : host->data != NULL ? host->data
                                                                : below};
+        if (host->isolated) {
+            plan->isolated = true;
+            plan->parent = host->parent;
+            plan->ports_first = self->plan_hosts[host->parent].ports_first;
+            plan->ports_last = self->plan_hosts[host->parent].ports_last;
+            continue;
+        }
         if (host->options != NULL)
             plan->port = (uint32_t)host->options->port;
         if (i == 0 && plan->port == 0)
@@ -1153,7 +1239,11 @@ static void check_hosts(placer_t *self)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
     const tnd_settings_t *settings = self->topology->settings;
-    if (self->host_count < 2)
+    /* Who starts the others itself tells them the port. */
+    bool others = false;
+    for (uint32_t i = 1; i < self->host_count; i++)
+        others = others || !self->hosts[i].isolated || self->hosts[i].parent != 0;
+    if (!others)
         return;
     if (self->plan_hosts[0].port == 0) {
         tnd_diagnostics_add(diagnostics, TND_T047_LEADER_PORT, self->hosts[0].mark,
@@ -1166,6 +1256,8 @@ static void check_hosts(placer_t *self)
         bool carries = false;
         for (uint32_t a = 0; a < self->topology->actor_count; a++)
             carries = carries || host->shares[a].here;
+        for (uint32_t j = 0; j < self->host_count; j++)
+            carries = carries || (self->hosts[j].isolated && self->hosts[j].parent == i);
         if (!carries)
             tnd_diagnostics_add(diagnostics, TND_T070_UNUSED_HOST, host->mark,
                                 "`%s` carries no actor", host->name);
@@ -1271,6 +1363,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
         return NULL;
     deal(&self);
+    isolate(&self);
     make_hosts(&self, data, fallback_data);
     check_hosts(&self);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)

@@ -28,6 +28,8 @@ typedef struct {
     uint32_t device_count;
     uint64_t memory;       /* budget in bytes; 0: none given */
     tnd_restart_t restart; /* when it died; NEVER for who leads or carries replicas */
+    bool isolated;         /* a process that host `parent` starts, for one of its actors */
+    uint32_t parent;       /* of an isolated one: index */
 } tnd_plan_host_t;
 
 typedef struct {

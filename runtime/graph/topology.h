@@ -3,8 +3,8 @@
  *  Says nothing about where things stand; that is placement.h.
  *
  *  The graph itself understands some options of kinds by their names, wherever a kind has them:
- *  `workers` (U64), `devices` (STRINGS), `replicas` and `size` (U64), `after` (STRING), `step`
- *  (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
+ *  `workers` (U64), `isolate` (ENUM, 0 is no), `devices` (STRINGS), `replicas` and `size` (U64),
+ * `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
  *
  *  Ownership: everything lives in the arena it was resolved with.  Threads: const; any.
  */

@@ -204,6 +204,8 @@ static void live(tnd_host_t *self)
         }
         if (atomic_load(&self->stop))
             take_leave(self);
+        if (atomic_load(&self->breaking))
+            tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
         tnd_host_say_failure(self, now);
         if (!tnd_host_settled(self) && tnd_hub_wait(self->hub, wake) != TND_OK)
             tnd_host_settle(self, TND_OUTCOME_FAILED, "the host's own connections failed");
@@ -347,8 +349,13 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         return TND_OK;
     const tnd_plan_host_t *leader = &self->plan->hosts[0];
     snprintf(wish, sizeof wish, "tcp://%s:%" PRIu32, leader->address, leader->port);
-    if (tnd_host_leads(self))
-        return tnd_hub_bind(self->hub, PORT_HOSTS, wish, &between, actual, sizeof actual, error);
+    if (tnd_host_leads(self)) {
+        if (leader->port == 0)
+            snprintf(wish, sizeof wish, "tcp://%s:*", leader->address);
+        TND_TRY(tnd_hub_bind(self->hub, PORT_HOSTS, wish, &between, actual, sizeof actual, error));
+        self->port = (uint32_t)strtoul(strrchr(actual, ':') + 1, NULL, 10);
+        return TND_OK;
+    }
     return tnd_hub_connect(self->hub, PORT_HOSTS, tnd_host_id(0), wish, &between, error);
 }
 
@@ -436,6 +443,21 @@ void tnd_host_stop(tnd_host_t *self)
 {
     atomic_store(&self->stop, true);
     tnd_hub_wake(self->hub);
+}
+
+void tnd_host_break(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->broken[0] == '\0')
+        snprintf(self->broken, sizeof self->broken, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+    atomic_store(&self->breaking, true);
+    tnd_hub_wake(self->hub);
+}
+
+uint32_t tnd_host_port(const tnd_host_t *self)
+{
+    return self->port;
 }
 
 const char *tnd_host_why(const tnd_host_t *self)

@@ -48,6 +48,10 @@ tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns);
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
 void tnd_host_stop(tnd_host_t *self);
+/*  The run fails, for this reason; any thread. */
+void tnd_host_break(tnd_host_t *self, const char *why);
+/*  The port that other hosts connect to; 0: there are none, or it is not the leader. */
+uint32_t tnd_host_port(const tnd_host_t *self);
 /*  The sentence that says why; "" if there is nothing to say. */
 const char *tnd_host_why(const tnd_host_t *self);
 /*  Once the run has ended: what was wrong with data, plugins, devices and operations here. */

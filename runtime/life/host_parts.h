@@ -47,12 +47,14 @@ struct tnd_host {
     tnd_buffer_t *stream_note; /* what the leader said of the stream, not taken yet */
     tnd_buffer_t **last_word;  /* by chain: the MODEL that feeders here said; NULL: none */
 
-    _Atomic bool drain, stop, noticed, facts_done;
+    uint32_t port; /* of the leader's, for other hosts */
+    _Atomic bool drain, stop, breaking, noticed, facts_done;
     bool drain_asked;
     bool stocked; /* all that this host needs is there */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
+    char broken[512]; /* why the run is to fail; "": it is not */
     tnd_outcome_t outcome;
     bool running;
     char why[512];

@@ -18,18 +18,21 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
 {
     char names[256] = "";
     size_t used = 0;
+    uint32_t hosts = 0;
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        hosts += !plan->hosts[h].isolated;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : plan->host_count == 1) {
+        if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : hosts == 1) {
             *host_p = h;
             return TND_OK;
         }
-        if (used < sizeof names)
+        if (used < sizeof names && !plan->hosts[h].isolated)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", h > 0 ? ", " : "",
                                      plan->hosts[h].name);
     }
     if (name == NULL)
         return tnd_fail(error, "this graph has %" PRIu32 " hosts (%s): say which one this is",
-                        plan->host_count, names);
+                        hosts, names);
     return tnd_fail(error, "no host is called '%s'; there are: %s", name, names);
 }
 
@@ -45,6 +48,12 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .transport = tnd_network.hub,
     };
     TND_TRY(find_host(plan, wishes->host, &config.host, error));
+    for (uint32_t h = 0; h < plan->host_count && !wishes->keeps; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == config.host)
+            return tnd_fail(error,
+                            "%s is to be a process of its own (`isolate: process`), which the "
+                            "command `tundish run` starts and a program does not",
+                            plan->hosts[h].name);
     tnd_session_t *session = calloc(1, sizeof *session);
     if (session == NULL)
         abort();
@@ -95,6 +104,16 @@ const tnd_statistics_t *tnd_session_page(const tnd_session_t *session, uint32_t 
     if (config->plan->instances[instance].host != config->host)
         return NULL;
     return tnd_host_page(session->host, instance);
+}
+
+uint32_t tnd_session_port(const tnd_session_t *session)
+{
+    return tnd_host_port(session->host);
+}
+
+void tnd_session_break(tnd_session_t *session, const char *why)
+{
+    tnd_host_break(session->host, why);
 }
 
 static tnd_status_t status_of(tnd_outcome_t outcome)

@@ -17,6 +17,7 @@ typedef struct {
     uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
     const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
+    bool keeps;                     /* the caller starts the isolated hosts of this one */
 } tnd_session_wishes_t;
 
 /*  Starts a host of a plan, which must outlive the session. */
@@ -30,6 +31,10 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
 /*  Once it has ended: what was wrong here before it began, with places in the topology. */
 const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session);
+/*  The port that the other hosts of the leader connect to. */
+uint32_t tnd_session_port(const tnd_session_t *session);
+/*  The run fails, for this reason; any thread. */
+void tnd_session_break(tnd_session_t *session, const char *why);
 /*  What an instance of this host counts; any thread, signal-safe.  NULL: it is on another host. */
 const tnd_statistics_t *tnd_session_page(const tnd_session_t *session, uint32_t instance);
 

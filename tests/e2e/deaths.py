@@ -30,8 +30,8 @@ seed: 7
 data: {data}
 {settings}
 actors:
-  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: {epochs}}}
-  prep: {{kind: preprocessor, ops: [{{filter: {{column: y, op: lt, value: 2900}}}}, {{scale: {{column: x, to: f32, range: [0, 1]}}}}]}}
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: {epochs}{read}}}
+  prep: {{kind: preprocessor{prep}, ops: [{{filter: {{column: y, op: lt, value: 2900}}}}, {{scale: {{column: x, to: f32, range: [0, 1]}}}}]}}
   batch: {{kind: batcher, size: 24, replicas: 3, remainder: keep, block: 16 rows}}
   feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
   mean: {{kind: reducer}}
@@ -53,27 +53,34 @@ QUIET = {}
 class Run:
     """`tundish up` over a graph, and the steps that its leader writes."""
 
-    def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings=""):
+    def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings="",
+                 prep="", read=""):
         self.folder = folder
         data = list(range(ROWS))
         write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *data))
         write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
         self.graph, self.overlay = folder / "graph.yaml", folder / "overlay.yaml"
-        self.words = {"epochs": epochs, "sleep_us": sleep_us, "settings": settings}
-        self.graph.write_text(GRAPH.format(data=folder, **self.words))
-        self.overlay.write_text(overlay.format(port=free_range("127.0.0.1", 1), transport=transport))
+        self.words = {"epochs": epochs, "sleep_us": sleep_us, "settings": ""}
+        self.graph.write_text(GRAPH.format(data=folder, prep=prep, read=read,
+                                           **{**self.words, "settings": settings}))
+        self.plain = folder / "plain.yaml"
+        self.plain.write_text(GRAPH.format(data=folder, prep="", read="", **self.words))
+        self.files = [self.graph]
+        if overlay is not None:
+            self.overlay.write_text(overlay.format(port=free_range("127.0.0.1", 1),
+                                                   transport=transport))
+            self.files.append(self.overlay)
         self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
         self.log = folder / "up.log"
         self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
         self.process = None
         self.others = []
 
-    def start(self, *words):
+    def start(self, command="up"):
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [str(TUNDISH), "up", str(self.graph), str(self.overlay), "--metrics",
-                 str(self.metrics), "--report", str(self.report), *words],
-                stdout=log, stderr=log, cwd=ROOT, env=self.env)
+                [str(TUNDISH), command, *map(str, self.files), "--metrics", str(self.metrics),
+                 "--report", str(self.report)], stdout=log, stderr=log, cwd=ROOT, env=self.env)
 
     def said(self):
         return self.log.read_text()
@@ -139,7 +146,7 @@ class Run:
         key = json.dumps(self.words, sort_keys=True)
         if key not in QUIET:
             report, metrics = self.folder / "quiet.json", self.folder / "quiet.jsonl"
-            done = subprocess.run([str(TUNDISH), "run", str(self.graph), "--quiet", "--report",
+            done = subprocess.run([str(TUNDISH), "run", str(self.plain), "--quiet", "--report",
                                    str(report), "--metrics", str(metrics)], env=self.env, cwd=ROOT,
                                   capture_output=True, text=True, timeout=60)
             assert done.returncode == 0, done.stderr
@@ -207,6 +214,61 @@ def test_a_reducer(make, rounds):
 
 def test_all_that_may_at_random(make, rounds):
     survives(make, ["p0", "p1", "r", "j", "m"], 4, 2 * rounds, seed=9, epochs=16)
+
+
+# --- processes of their own -----------------------------------------------------------------------
+
+
+def isolated(make, **words):
+    return make(overlay=None, prep=", isolate: process, workers: 3", read=", isolate: process",
+                **words)
+
+
+def test_isolated_actors_that_crash(make, rounds):
+    gaps = []
+    for i in range(rounds):
+        draw = random.Random(f"isolated {i}")
+        with isolated(make) as run:
+            run.start("run")
+            for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT):
+                run.reaches(run.steps() + draw.randint(20, 120))
+                host = draw.choice(["prep.0", "prep.1", "prep.2", "read.0"])
+                run.kill(f"local.{host}", number)
+                gaps.append(run.gap(0.4))
+                run.hears(rf"process local.{host} was killed by signal {int(number)} ")
+            run.ends(0)
+            run.is_as_quiet()
+    print(f"  longest gap {max(gaps) * 1e3:.0f} ms")
+
+
+def test_an_isolated_actor_that_crashes_too_often(make, rounds):
+    with isolated(make, epochs=1000, settings="restarts: {max: 1}") as run:
+        run.start("run")
+        for _ in range(2):
+            run.reaches(run.steps() + 50)
+            run.kill("local.prep.1", signal.SIGSEGV)
+            run.gap(0.3)
+        run.ends(1)
+        one_sentence(run.said(), "process local.prep.1 died 2 times in a short time",
+                     "was killed by signal 11")
+
+
+def test_isolated_actors_end_with_their_host(make, rounds):
+    with isolated(make, epochs=1000) as run:
+        run.start("run")
+        run.reaches(50)
+        pids = [pid for host, pid in run.pids().items()]
+        assert len(pids) == 4, run.pids()
+        run.process.kill()
+        until("processes that are left", lambda: not any(alive(pid) for pid in pids))
+
+
+def alive(pid):
+    """Whether a process runs, and is not only kept by whoever should have waited for it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])

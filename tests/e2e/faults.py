@@ -409,7 +409,7 @@ def test_a_killed_worker_started_again_by_hand(run):
         run.hosts["b"].wait()
         run.start("b")
         run.goes_on(5)
-    assert run.said("a").count("host b was lost (the connection ended); it was started again") == 3
+    assert "host b was lost (the connection ended); it was started again" in run.said("a")
     run.drains(by="c")
 
 
