@@ -2,7 +2,7 @@
 """`tundish doctor`: a line each, what is bad makes it fail."""
 import json
 
-from command import holds, main, run, same
+from command import BUILD, holds, main, run, same
 
 NAMES = ["cores", "memory", "descriptors", "/dev/shm", "statistics", "temporary", "ports", "ipc",
          "clock", "huge pages", "libraries", "cuda"]
@@ -29,6 +29,14 @@ def test_what_is_bad_is_said_and_makes_it_fail(folder):
         same(checks[name]["level"], "bad")
         holds(checks[name]["advice"], variable)
         holds(checks[name]["found"], "No such file or directory")
+
+
+def test_a_driver_of_cuda_is_asked(folder):
+    driver = {"LD_LIBRARY_PATH": str(BUILD / "tests" / "cuda"), "XDG_RUNTIME_DIR": str(folder)}
+    holds(run("doctor", env=driver)[1], "driver for CUDA 12.4, 2 devices")
+    code, out, _ = run("doctor", env={**driver, "PROBE_CUDA_ERROR": "100"})
+    same(code, 0)
+    holds(out, "answers with error 100", "--gpus all")
 
 
 if __name__ == "__main__":
