@@ -369,6 +369,17 @@ static tnd_graph_t *load_side(const tnd_request_t *request, tnd_arena_t *arena, 
     return tnd_load_form(request, files, count);
 }
 
+/*  Whoever compares a graph with an overlay means the graph with it laid on. */
+static void hint(const tnd_request_t *request, size_t middle, const tnd_graph_t *b)
+{
+    const tnd_diagnostics_t *found = tnd_graph_diagnostics(b);
+    if (middle + 1 == request->file_count && tnd_diagnostics_has(found, TND_T022_VERSION) &&
+        tnd_diagnostics_has(found, TND_T035_NO_ACTORS))
+        tnd_complain("diff", "is %s an overlay? then write: tundish diff --graph %s %s,%s",
+                     request->files[middle], request->files[0], request->files[0],
+                     request->files[middle]);
+}
+
 static int diff(const tnd_request_t *request)
 {
     size_t middle = request->divider;
@@ -385,6 +396,8 @@ static int diff(const tnd_request_t *request)
     int code = TND_EXIT_TOPOLOGY;
     if (good)
         code = compare(request, tnd_graph_topology(a), tnd_graph_topology(b));
+    else
+        hint(request, middle, b);
     tnd_graph_destroy(&a);
     tnd_graph_destroy(&b);
     tnd_arena_destroy(&arena);

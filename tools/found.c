@@ -130,6 +130,20 @@ static tnd_status_t open_source(tnd_found_t *item, tnd_arena_t *arena, tnd_error
     return TND_OK;
 }
 
+/*  Whether each byte belongs to a character; YAML has no other. */
+static bool is_utf8(const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        size_t more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : 1;
+        if ((*at >= 0x80 && *at < 0xc2) || *at > 0xf4)
+            return false;
+        for (at++; more > 0; more--, at++)
+            if ((*at & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
 /*  Adds a file; `optional`: one of no known format is passed over. */
 static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const char *path,
                              bool optional, tnd_error_t *error)
@@ -140,6 +154,8 @@ static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const c
         return tnd_fail(error, "%s: %s", path, strerror(errno));
     tnd_found_t item = {.path = tnd_arena_text(arena, whole, strlen(whole)), .part = ""};
     free(whole);
+    if (!is_utf8(item.path))
+        return tnd_fail(error, "%s: its name is not UTF-8, and topologies are: rename it", path);
     TND_TRY(read_head(path, &head, error));
     item.source = source_of(&head);
     if (item.source == NULL && optional) {

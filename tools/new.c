@@ -45,6 +45,31 @@ static void choose_part(tnd_found_list_t *found)
     found->count = kept;
 }
 
+/*  Whether two names differ in a number only, as those of parts do. */
+static bool are_numbered(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+    while (*a != '\0' && *b != '\0') {
+        bool numbers = strspn(a, digits) > 0 && strspn(b, digits) > 0;
+        if (!numbers && *a != *b)
+            return false;
+        a += numbers ? strspn(a, digits) : 1;
+        b += numbers ? strspn(b, digits) : 1;
+    }
+    return *a == *b;
+}
+
+/*  Why files may have different numbers of rows. */
+static const char *guess(const tnd_found_t *a, const tnd_found_t *b)
+{
+    if (strcmp(a->part, b->part) != 0)
+        return "; these look like different sets: name the files of one";
+    if (are_numbered(a->path, b->path))
+        return "; if they are parts of one column, make a topology of the first and write their "
+               "pattern in it, `part-*.npy`";
+    return "";
+}
+
 /*  One reader reads one format, and as many rows of each column. */
 static tnd_status_t check(const tnd_found_list_t *found, tnd_error_t *error)
 {
@@ -58,10 +83,7 @@ static tnd_status_t check(const tnd_found_list_t *found, tnd_error_t *error)
             return tnd_fail(error,
                             "%s has %" PRIu64 " rows and %s has %" PRIu64
                             " rows: files are columns of one stream only with as many rows%s",
-                            first->path, first->rows, item->path, item->rows,
-                            strcmp(item->part, first->part) != 0
-                                ? "; these look like different sets: name the files of one"
-                                : "");
+                            first->path, first->rows, item->path, item->rows, guess(first, item));
         if (strcmp(item->source, first->source) != 0)
             return tnd_fail(error, "%s is %s and %s is %s: a reader reads one format; np.save both",
                             first->path, first->source, item->path, item->source);

@@ -146,6 +146,10 @@ def test_what_cannot_be_compared_is_said(folder):
         code, _, err = run("diff", "--graph", *words)
         same(code, 2)
         holds(err, "A... -- B...")
+    code, out, err = run("diff", "--graph", GOOD / "fashion.yaml", GOOD / "three.yaml")
+    same((code, out), (78, ""))
+    holds(err, f"is {GOOD / 'three.yaml'} an overlay?",
+          f"{GOOD / 'fashion.yaml'} {GOOD / 'fashion.yaml'},{GOOD / 'three.yaml'}")
     code, out, err = run("diff", "--graph", GOOD / "fashion.yaml", folder / "none.yaml")
     same((code, out), (78, ""))
     holds(err, "none.yaml")

@@ -4,10 +4,11 @@ import gzip
 import json
 import os
 import struct
+import subprocess
 
 import numpy
 
-from command import holds, main, run, same
+from command import TUNDISH, holds, main, run, same
 
 
 def idx(path, array, opened=open):
@@ -98,6 +99,23 @@ def test_counts_that_differ_are_named(folder):
         code, out, err = run("new", *words)
         same((code, out), (78, ""))
         holds(err, "a.npy has 20 rows", "b.npy has 21 rows")
+
+
+def test_parts_of_a_column_are_guessed(folder):
+    for part, rows in ((0, 30), (1, 20)):
+        numpy.save(folder / f"part-{part}.npy", numpy.zeros(rows))
+    code, _, err = run("new", folder / "part-*.npy")
+    same(code, 78)
+    holds(err, "30 rows", "20 rows", "parts of one column")
+
+
+def test_a_name_that_no_topology_can_hold_is_refused(folder):
+    name = os.fsencode(folder) + b"/a\xff.npy"
+    with open(name, "wb") as out:
+        numpy.save(out, numpy.zeros(20))
+    done = subprocess.run([TUNDISH, "new", name], capture_output=True)
+    same(done.returncode, 78)
+    assert b"not UTF-8" in done.stderr
 
 
 def test_formats_that_differ_are_named(folder):

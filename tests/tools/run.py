@@ -346,7 +346,7 @@ def test_on_a_terminal_one_line_is_drawn_again(folder):
             env.pop("NO_COLOR", None)
             if no_colour:
                 env["NO_COLOR"] = "1"
-            os.execve(TUNDISH, [TUNDISH, "run", str(path), "--set", "read.epochs=100000"], env)
+            os.execve(TUNDISH, [TUNDISH, "run", str(path), "--set", "read.epochs=20000"], env)
         fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
         text = b""
         while text.count(b"\r\x1b[K") < 5 and len(text) < 100000:
