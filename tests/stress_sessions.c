@@ -2,13 +2,15 @@
  *  nothing: no descriptor, no thread, and under AddressSanitizer no memory.
  */
 #include <dirent.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tundish/tundish.h>
 #include <unistd.h>
 
-enum { SESSIONS = 60, ROWS = 4096, ROW_BYTES = 16, WAYS = 6 };
+enum { SESSIONS = 60, ROWS = 4096, ROW_BYTES = 16, WAYS = 7 };
 
 static char file[64];
 
@@ -76,7 +78,54 @@ static tnd_status_t look(tnd_replica_t *replica, void *context)
     return tnd_replica_rows(replica) == 0 || rows[0] <= 1 ? TND_OK : TND_FAILED;
 }
 
-/*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data. */
+typedef struct {
+    tnd_feed_t *feed;
+    sem_t begun, asked;
+} lingering_t;
+
+/*  A step that is under way when the session is asked to stop, and goes on for a while. */
+static tnd_status_t linger(tnd_replica_t *replica, void *context)
+{
+    lingering_t *self = context;
+    if (tnd_replica_id(replica) != 0)
+        return TND_OK;
+    sem_post(&self->begun);
+    while (sem_wait(&self->asked) != 0) {
+    }
+    return TND_OK;
+}
+
+static void *pull(void *context)
+{
+    lingering_t *self = context;
+    if (tnd_feed_next(self->feed) != TND_OK)
+        return NULL;
+    tnd_status_t status = tnd_feed_run(self->feed, linger, NULL, self);
+    while (status == TND_OK && tnd_feed_next(self->feed) == TND_OK)
+        status = tnd_feed_run(self->feed, look, NULL, NULL);
+    return NULL;
+}
+
+static void stop_in_a_step(tnd_session_t *session, tnd_feed_t *feed)
+{
+    lingering_t lingering = {.feed = feed};
+    pthread_t program;
+    sem_init(&lingering.begun, 0, 0);
+    sem_init(&lingering.asked, 0, 0);
+    if (pthread_create(&program, NULL, pull, &lingering) != 0)
+        abort();
+    while (sem_wait(&lingering.begun) != 0) {
+    }
+    tnd_session_stop(session);
+    sem_post(&lingering.asked);
+    pthread_join(program, NULL);
+    sem_destroy(&lingering.begun);
+    sem_destroy(&lingering.asked);
+}
+
+/*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data;
+ *  stopped while a step runs.
+ */
 static void run_one(int way)
 {
     tnd_graph_t *graph = make_graph(way == 4, way == 0 ? "2" : "100000");
@@ -86,8 +135,8 @@ static void run_one(int way)
     tnd_status_t status = tnd_session_open(&session, graph, way == 4 ? "b" : NULL);
     if ((status == TND_OK) != (way != 5))
         fail("opened, or not", way, graph);
-    tnd_feed_t *feed = way < 4 ? tnd_session_feed(session, "feed") : NULL;
-    if (way < 4 && feed == NULL)
+    tnd_feed_t *feed = way < 4 || way == 6 ? tnd_session_feed(session, "feed") : NULL;
+    if ((way < 4 || way == 6) && feed == NULL)
         fail(tnd_session_error(session), way, graph);
     for (int step = 0; step < 20 && way > 0 && way < 4; step++)
         if (tnd_feed_next(feed) != TND_OK || tnd_feed_run(feed, look, NULL, NULL) != TND_OK)
@@ -99,6 +148,8 @@ static void run_one(int way)
     while (way < 2 && tnd_feed_next(feed) == TND_OK)
         if (tnd_feed_run(feed, look, NULL, NULL) != TND_OK)
             fail(tnd_session_error(session), way, graph);
+    if (way == 6)
+        stop_in_a_step(session, feed);
     status = tnd_session_destroy(&session);
     tnd_status_t wanted = way == 0 || way == 5 ? TND_OK : TND_STOPPED;
     if (status != wanted)
