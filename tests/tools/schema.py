@@ -80,11 +80,13 @@ def fits(root, schema, value):
 SCHEMA = json.loads(run("schema")[1])
 TABLES = json.loads(run("help", "--json")[1])
 
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA) if jsonschema is not None else None
+
 
 def passes(document):
     verdict = fits(SCHEMA, SCHEMA, document)
     if jsonschema is not None:
-        same(jsonschema.Draft202012Validator(SCHEMA).is_valid(document), verdict, document)
+        same(VALIDATOR.is_valid(document), verdict, document)
     return verdict
 
 
