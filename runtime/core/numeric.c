@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "runtime/core/half.h"
+
 /*  How many numbers pass by f32 at a time: they stay in the first level of the cache. */
 enum { SOME = 512 };
 
@@ -24,61 +26,6 @@ typedef int64_t i64_t;
 typedef float f32_t;
 typedef double f64_t;
 typedef uint8_t bool_t;
-
-static inline uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/*  Without branches, so that a loop takes several at once.  Below the least normal half, adding 0.5
- *  rounds to its multiples of 2^-24, which are the denormal halves.
- */
-static inline uint16_t f16_of(float value)
-{
-    uint32_t bits = bits_of(value);
-    uint32_t sign = bits >> 16 & 0x8000;
-    uint32_t size = bits & 0x7fffffff;
-    uint32_t normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-    uint32_t denormal = bits_of(float_of(size) + 0.5f) - 0x3f000000;
-    uint32_t half = size < 0x38800000 ? denormal : normal;
-    half = size >= 0x477ff000 ? 0x7c00 : half;
-    half = size > 0x7f800000 ? 0x7e00 | (size >> 13 & 0x3ff) : half;
-    return (uint16_t)(sign | half);
-}
-
-/*  A denormal half is a multiple of 2^-24, and no denormal of f32. */
-static inline float f32_of_f16(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t size = half & 0x7fff;
-    uint32_t special = size >= 0x7c00 ? 0x38000000 : 0;
-    uint32_t quiet = size > 0x7c00 ? 0x400000 : 0;
-    uint32_t normal = ((size << 13) + 0x38000000 + special) | quiet;
-    uint32_t denormal = bits_of((float)(int32_t)size * 0x1p-24f);
-    return float_of(sign | (size < 0x400 ? denormal : normal));
-}
-
-static inline uint16_t bf16_of(float value)
-{
-    uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return 0x7fc0;
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static inline float f32_of_bf16(uint16_t bits)
-{
-    return float_of((uint32_t)bits << 16);
-}
 
 /*  Float to integer: `low` and `end` enclose the range, a NaN fails every comparison. */
 #define WITHIN(value, to, low, end, least, most)                                                   \
@@ -199,24 +146,20 @@ static loop_fn *const saturating[TND_DTYPE_COUNT][TND_DTYPE_COUNT] = {
     [TND_BOOL] = ROW(WRAP, WRAP, u8),
 };
 
-static void widen(tnd_dtype_t from, size_t count, float *restrict out, const uint16_t *restrict in)
+static void widen(tnd_dtype_t from, size_t count, float *out, const uint16_t *in)
 {
     if (from == TND_F16)
-        for (size_t i = 0; i < count; i++)
-            out[i] = f32_of_f16(in[i]);
+        tnd_half()->f32_from_f16(count, out, in);
     else
-        for (size_t i = 0; i < count; i++)
-            out[i] = f32_of_bf16(in[i]);
+        tnd_half()->f32_from_bf16(count, out, in);
 }
 
-static void narrow(tnd_dtype_t to, size_t count, uint16_t *restrict out, const float *restrict in)
+static void narrow(tnd_dtype_t to, size_t count, uint16_t *out, const float *in)
 {
     if (to == TND_F16)
-        for (size_t i = 0; i < count; i++)
-            out[i] = f16_of(in[i]);
+        tnd_half()->f16_from_f32(count, out, in);
     else
-        for (size_t i = 0; i < count; i++)
-            out[i] = bf16_of(in[i]);
+        tnd_half()->bf16_from_f32(count, out, in);
 }
 
 static bool is_half(tnd_dtype_t dtype)
@@ -271,24 +214,4 @@ void tnd_cast(tnd_dtype_t to, tnd_dtype_t from, size_t count, void *out, const v
 void tnd_cast_saturate(tnd_dtype_t to, tnd_dtype_t from, size_t count, void *out, const void *in)
 {
     cast(saturating, to, from, count, out, in);
-}
-
-uint16_t tnd_f16_from_f32(float value)
-{
-    return f16_of(value);
-}
-
-float tnd_f32_from_f16(uint16_t bits)
-{
-    return f32_of_f16(bits);
-}
-
-uint16_t tnd_bf16_from_f32(float value)
-{
-    return bf16_of(value);
-}
-
-float tnd_f32_from_bf16(uint16_t bits)
-{
-    return f32_of_bf16(bits);
 }
