@@ -54,6 +54,7 @@ int main(void)
 {
     for (uint32_t devices = 1; devices <= 4; devices++) {
         crewed_t *crewed = crewed_new(0, 4, devices, DEPTH);
+        crewed->gathers = true;
         crewed_run(crewed, STEPS, DEPTH);
         assert(tnd_crew_error(crewed->crew) == NULL);
         assert(memcmp(crewed->weights[0], crewed->weights[3], sizeof crewed->weights[0]) == 0);

@@ -15,19 +15,32 @@ static void assert_same(const crewed_t *one, const crewed_t *other)
                   "replica %u has other bits", r);
 }
 
-Test(crew, gives_the_same_bits_on_one_two_and_four_threads)
+static void compare_threads(bool gathers)
 {
     crewed_t *one = crewed_new(0, 4, 1, DEPTH);
+    one->gathers = gathers;
     crewed_run(one, STEPS, DEPTH);
+    cr_assert(tnd_crew_error(one->crew) == NULL);
     assert_same(one, one);
     cr_assert(one->weights[0][0] != 0);
     for (uint32_t devices = 2; devices <= 4; devices += 2) {
         crewed_t *more = crewed_new(0, 4, devices, DEPTH);
+        more->gathers = gathers;
         crewed_run(more, STEPS, DEPTH);
         assert_same(one, more);
         crewed_destroy(more);
     }
     crewed_destroy(one);
+}
+
+Test(crew, gives_the_same_bits_on_one_two_and_four_threads)
+{
+    compare_threads(false);
+}
+
+Test(crew, gathers_and_weighs_alike_on_one_two_and_four_threads)
+{
+    compare_threads(true);
 }
 
 Test(crew, agrees_with_a_mean_computed_by_hand)

@@ -25,6 +25,8 @@ typedef struct {
     tnd_task_t task;
     uint64_t fail_at;        /* step at which replica 1 fails; UINT64_MAX: none */
     uint32_t silent_replica; /* that posts nothing; UINT32_MAX: none */
+    bool gathers;            /* all rows too, and a mean by a weight of the step's own */
+    float weighted[CREWED_REPLICAS];
 } crewed_t;
 
 static inline void crewed_wake(void *context)
@@ -52,6 +54,12 @@ static inline tnd_status_t crewed_step(void *context, tnd_replica_t *replica)
     tnd_replica_report(replica, "sum", (double)grad[0] * (double)rows, (double)rows);
     if (id == self->silent_replica)
         return TND_OK;
+    self->weighted[id] = grad[0];
+    if (self->gathers &&
+        (tnd_replica_gather(replica, "mean", TND_F32, x, rows * CREWED_WIDTH) != TND_OK ||
+         tnd_replica_mean(replica, "mean", TND_F32, &self->weighted[id], 1, 0.1 * (double)rows) !=
+             TND_OK))
+        return TND_FAILED;
     return tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, grad, CREWED_PARAMS);
 }
 
@@ -61,6 +69,10 @@ static inline tnd_status_t crewed_apply(void *context, tnd_replica_t *replica)
     uint32_t id = tnd_replica_id(replica);
     for (size_t i = 0; i < CREWED_PARAMS; i++)
         self->weights[id][i] = self->weights[id][i] * 0.9f + self->grad[id][i];
+    size_t count;
+    const float *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
+    for (size_t i = 0; self->gathers && i < count; i++)
+        self->weights[id][i] = self->weights[id][i] * 0.9f + all[i] * self->weighted[id];
     return TND_OK;
 }
 
