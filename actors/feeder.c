@@ -299,6 +299,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         tnd_crew_run_all(feeder->crew, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
+        .schema = &feeder->stream->fed,
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,

@@ -140,7 +140,7 @@ static tnd_status_t preprocessor_arrive(void *state, tnd_actor_t *self, tnd_arri
 static void fit_pool(preprocessor_t *worker, uint32_t rows)
 {
     size_t need = tnd_chain_bytes(worker->chain, rows);
-    if (need <= worker->pool_room)
+    if (worker->pool != NULL && need <= worker->pool_room)
         return;
     tnd_pool_destroy(&worker->pool);
     worker->pool_room = need;

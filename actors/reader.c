@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/intake.h"
 #include "actors/peers.h"
 #include "actors/source/sources.h"
 #include "runtime/core/dispatch.h"
@@ -52,6 +53,7 @@ typedef struct {
     const tnd_stream_t *stream;
     const tnd_source_t *source;
     const part_t *part;
+    tnd_intake_t *intake; /* of a source that writes its rows, else NULL */
     void *machine_memory;
     tnd_dispatch_t *machine;
     store_t indices, room;
@@ -232,6 +234,18 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         reader->window = tnd_stream_window(reader->stream, reader->lane);
     reader->rack = tnd_rack_new();
     tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
+    if (reader->source->fill != NULL) {
+        tnd_intake_config_t intake = {
+            .source = reader->source,
+            .state = reader->part->state,
+            .schema = &reader->stream->read,
+            .name = tnd_actor_name(self),
+            .caps = tnd_source_spec_of(reader->options->source.table)->caps,
+            .first = reader->window.first,
+            .retain_bytes = reader->options->retain_bytes,
+        };
+        reader->intake = tnd_intake_new(&intake);
+    }
     tnd_dispatch_config_t config = {
         .self = tnd_actor_id(self),
         .join = joins.ids[0],
@@ -387,7 +401,12 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
                  tnd_buffer_data(call.indices));
 
     tnd_block_t *block = tnd_rack_take(reader->rack, &reader->stream->read);
-    tnd_status_t status = reader->source->read(reader->part->state, &call, block, error);
+    bool end = false;
+    tnd_status_t status =
+        reader->intake != NULL
+            ? tnd_intake_read(reader->intake, ticket->ticket.epoch, tnd_buffer_data(call.indices),
+                              &count, block, &end, error)
+            : reader->source->read(reader->part->state, &call, block, error);
     tnd_buffer_drop(&call.indices);
     tnd_buffer_drop(&call.room);
     if (status != TND_OK) {
@@ -404,9 +423,10 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
         .lane = reader->lane,
         .epoch = ticket->ticket.epoch,
         .count = count,
-        .asked = count,
+        .asked = ticket->ticket.count,
         .attempt = ticket->ticket.attempt,
         .rows = count,
+        .end = end,
         .bytes = bytes,
         .work_ns = tnd_actor_now(self) - began,
         .payload = block,
@@ -458,6 +478,7 @@ static void reader_fini(void *state)
     free(reader->machine_memory);
     tnd_pool_destroy(&reader->indices.pool);
     tnd_pool_destroy(&reader->room.pool);
+    tnd_intake_destroy(&reader->intake);
     tnd_rack_destroy(&reader->rack);
 }
 

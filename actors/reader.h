@@ -23,6 +23,7 @@ typedef struct {
     int access; /* tnd_access_t */
     uint64_t retry_ns;
     int isolate; /* 0: in a thread of its host, 1: in processes of its own */
+    uint64_t retain_bytes;
 } tnd_reader_options_t;
 
 #endif

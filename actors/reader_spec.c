@@ -93,6 +93,13 @@ static const tnd_option_t options[] = {
      .choices = "thread|process",
      .offset = offsetof(tnd_reader_options_t, isolate),
      .help = "where it runs: in processes of its own a crash does not take the host with it"},
+    {.name = "retain",
+     .type = TND_OPTION_BYTES,
+     .role = TND_ROLE_TUNE,
+     .fallback = "64MiB",
+     .offset = offsetof(tnd_reader_options_t, retain_bytes),
+     .help = "of a source that can be read only once: the last rows, kept in case they are needed "
+             "again"},
 };
 
 const tnd_kind_spec_t tnd_kind_reader_spec;

@@ -1,14 +1,13 @@
 /*  runtime/source.h - where rows come from: the interface of a source.
  *
  *  One file in actors/source/ and one line in sources.def make a source.  A source declares what it
- *  can do: RANDOM, any row by index (all of today's sources); later also REWINDS, from the start
- *  with the same rows.  What follows (shuffle, epochs, checkpoint, retention) is checked from it
- *  before the start.
+ *  can do: RANDOM, any row by index; REWINDS, from the start with the same rows; or neither.  What
+ *  follows (shuffle, epochs, lanes, retention) is checked from it before the start.
  *
- *  One open source serves all readers of a host: after `open` its state is const.
+ *  One open source serves all readers of a host; a RANDOM one is const after `open`.
  *
- *  Threads: open and close on one thread at a time; read on any number at once, and it may take
- *  long (a disk).
+ *  Threads: open and close on one thread at a time; read and fill on any number at once, of a
+ * source that is not RANDOM on one; they may take long (a disk).
  */
 #ifndef TND_RUNTIME_SOURCE_H
 #define TND_RUNTIME_SOURCE_H
@@ -57,6 +56,15 @@ static inline size_t tnd_source_room(const tnd_source_facts_t *facts, uint32_t c
     return facts->copied == 0 ? 0 : facts->copied * count + (size_t)TND_COLUMNS_MAX * 64;
 }
 
+/*  Rows to be filled: row r of column c begins at columns[c].base + r * columns[c].stride. */
+typedef struct {
+    uint32_t count; /* that there is room for; then, that were filled */
+    struct {
+        uint8_t *base;
+        size_t stride;
+    } columns[TND_COLUMNS_MAX];
+} tnd_source_rows_t;
+
 typedef struct tnd_source {
     const tnd_source_spec_t *spec; /* name, options, help, what it can do */
     size_t state_bytes;
@@ -72,6 +80,12 @@ typedef struct tnd_source {
      *  with file and offset, never a signal.
      */
     tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                         tnd_error_t *error);
+    /*  Instead of `read`: writes rows index[0 ... rows->count).  A source that is not RANDOM is
+     *  asked for one row after the other; index[0] == 0 is from the start.  TND_END: there are no
+     *  more than the rows->count rows that it then says.
+     */
+    tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                          tnd_error_t *error);
     void (*close)(void *state);
 } tnd_source_t;

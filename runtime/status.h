@@ -28,6 +28,9 @@ typedef enum {
 /*  The name of a status as users read it: "ok", "end", ... */
 const char *tnd_status_name(tnd_status_t status);
 
+/*  Part of the interface of <tundish/tundish.h>. */
+#define TND_API __attribute__((visibility("default")))
+
 /*  The caller must look at the outcome. */
 #define TND_CHECKED __attribute__((warn_unused_result))
 
@@ -42,15 +45,18 @@ const char *tnd_status_name(tnd_status_t status);
 /*  A text that explains a failure.  The caller owns the struct; a function that takes a
  *  `tnd_error_t *` fills it before it returns anything but TND_OK, TND_END or TND_AGAIN.
  */
-typedef struct {
+#ifndef TND_ERROR_DEFINED
+#define TND_ERROR_DEFINED
+typedef struct tnd_error {
     char text[512];
     const void *about; /* the value of the topology that it is about; NULL: not said */
 } tnd_error_t;
+#endif
 
 /*  Writes the text, cut at its end if it is too long, and returns TND_FAILED, so that a failing
  *  function ends with one expression.  `error` may be NULL.
  */
-tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
+TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*  The same, about a value of the topology (tnd_value_t), which must outlive the error. */

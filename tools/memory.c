@@ -9,6 +9,7 @@
 
 #include "actors/batcher.h"
 #include "actors/feeder.h"
+#include "actors/reader.h"
 
 enum { MIB = 1 << 20 };
 
@@ -87,6 +88,16 @@ static void add_reader(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t inde
     if (leaves(plan, index))
         add(self, instance->name, rows * tnd_schema_row_bytes(&stream->read),
             "the rows of these blocks while they are sent");
+    /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
+    const tnd_reader_options_t *options = instance->options;
+    const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
+    if (source->given == NULL)
+        return;
+    add(self, instance->name, rows * tnd_schema_row_bytes(&stream->read),
+        "the rows of these blocks, which the source writes");
+    if (source->caps == 0)
+        add(self, instance->name, options->retain_bytes,
+            "the last rows of a source that can be read only once (`retain:`)");
 }
 
 static void add_feeder(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t index,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/tally.h"
 #include "tools/json.h"
-#include "tools/tally.h"
 
 /*  Whoever follows the file sees steps this soon. */
 static const uint64_t flush_every_ns = 10000000;

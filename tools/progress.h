@@ -10,7 +10,7 @@
 #ifndef TUNDISH_TOOLS_PROGRESS_H
 #define TUNDISH_TOOLS_PROGRESS_H
 
-#include "tools/tally.h"
+#include "runtime/life/tally.h"
 
 typedef struct {
     tnd_tally_t *tally;

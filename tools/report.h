@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
+#include "runtime/life/tally.h"
 #include "tools/output.h"
-#include "tools/tally.h"
 
 typedef struct {
     tnd_output_t output; /* not open: nobody asked */

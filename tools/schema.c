@@ -104,7 +104,7 @@ static const char *chapter_of(const tnd_table_t *table)
     return "tables";
 }
 
-/*  `{NAME: {options}}`, or NAME alone where nothing has to be said. */
+/*  `{NAME: {options}}`, `{plugin: NAME, options}`, or NAME alone where nothing has to be said. */
 static void print_part(const tnd_option_t *option)
 {
     fputs("\"anyOf\":[{\"type\":\"object\",\"minProperties\":1,\"maxProperties\":1,"
@@ -115,7 +115,9 @@ static void print_part(const tnd_option_t *option)
         printf("%s\"%s\":{\"$ref\":\"#/$defs/%s.%s\"}", i > 0 ? "," : "", table->name,
                chapter_of(table), table->name);
     }
-    fputs("}}", stdout);
+    fputs("}},{\"type\":\"object\",\"required\":[\"plugin\"],\"properties\":{\"plugin\":"
+          "{\"type\":\"string\",\"pattern\":\"^[^/]+$\"}}}",
+          stdout);
     const char *glue = ",{\"enum\":[";
     for (size_t i = 0; option->parts(i) != NULL; i++) {
         const tnd_table_t *table = option->parts(i);

@@ -15,6 +15,7 @@ enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536, PROB
 
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {
+    const tnd_op_spec_t *spec;
     const tnd_op_t *op;
     void *state;
     tnd_schema_t schema; /* of what comes out */
@@ -83,7 +84,8 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage_t *stage = &self->stages[index];
     const stage_t *before = index > 0 ? stage - 1 : NULL;
     tnd_error_t why;
-    stage->op = tnd_op_of(tnd_op_spec_of(part->table));
+    stage->spec = tnd_op_spec_of(part->table);
+    stage->op = tnd_op_of(stage->spec);
     assert(stage->op != NULL);
     stage->state = take_memory(stage->op->state_bytes);
     *facts = (tnd_op_facts_t){.rows_max = 1};
@@ -95,7 +97,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
                               part->table->name, why.text);
     }
     self->count++;
-    self->caps |= stage->op->spec->caps;
+    self->caps |= stage->spec->caps;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
@@ -134,7 +136,7 @@ static void find_leaving(tnd_chain_t *self)
         stage_t *stage = &self->stages[s - 1];
         memcpy(stage->leaves, leaves, sizeof leaves);
         memset(leaves, -1, sizeof leaves);
-        if ((stage->op->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+        if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
             continue;
         for (uint32_t i = 0; i < stage->schema.count; i++)
             if (stage->passes[i] >= 0)
@@ -353,7 +355,7 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t 
         *failed_p = s;
         offer(self, made, s, &out);
         TND_TRY(stage->op->apply(stage->state, &key, tile, &out, error));
-        if ((stage->op->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
+        if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
             assert(out.rows == tile->rows);
             out.sample = tile->sample;
             out.origin = tile->origin;
@@ -403,7 +405,7 @@ static tnd_status_t run_rows(tnd_chain_t *self, made_t *made, uint32_t first, ui
         uint32_t offset = offset_of(&made->in->note, row);
         if (!self->skip_bad)
             return tnd_fail(error, "operation %zu, `%s`, position %llu of the stream: %s",
-                            failed + 1, self->stages[failed].op->spec->table.name,
+                            failed + 1, self->stages[failed].spec->table.name,
                             (unsigned long long)sample_of(made->key, &made->in->note, row),
                             why.text);
         if (made->bad_count == 0 || made->bad[made->bad_count - 1] != offset)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "actors/op/given.h"
 #include "runtime/core/numeric.h"
 #include "runtime/graph/quantity.h"
 #include "runtime/registry.h"
@@ -27,6 +28,8 @@ const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p)
 
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
 {
+    if (spec->given != NULL)
+        return &tnd_op_given;
     for (const tnd_op_t *const *op = ops; *op != NULL; op++)
         if ((*op)->spec == spec)
             return *op;

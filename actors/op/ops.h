@@ -13,7 +13,9 @@
 #include "actors/op/ops.def"
 #undef OP
 
-/*  The operation that a spec belongs to; never NULL for one of the registry. */
+/*  The operation that a spec belongs to; never NULL for one of the registry, or given to a
+ *  graph.
+ */
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec);
 
 /*  The index of a column that must be there: TND_FAILED names those that are. */

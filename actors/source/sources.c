@@ -1,6 +1,7 @@
 /*  actors/source/sources.c - the list of sources, as the runtime asks for it. */
 #include "actors/source/sources.h"
 
+#include "actors/source/given.h"
 #include "runtime/registry.h"
 
 static const tnd_source_spec_t *const specs[] = {
@@ -23,6 +24,8 @@ const tnd_source_spec_t *const *tnd_registry_sources(size_t *count_p)
 
 const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec)
 {
+    if (spec->given != NULL)
+        return &tnd_source_given;
     for (const tnd_source_t *const *source = sources; *source != NULL; source++)
         if ((*source)->spec == spec)
             return *source;

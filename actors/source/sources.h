@@ -10,7 +10,7 @@
 #include "actors/source/sources.def"
 #undef SOURCE
 
-/*  The source that a spec belongs to; never NULL for one of the registry. */
+/*  The source that a spec belongs to; never NULL for one of the registry, or given to a graph. */
 const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec);
 
 #endif

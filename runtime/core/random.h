@@ -13,13 +13,13 @@
 #ifndef TND_RUNTIME_CORE_RANDOM_H
 #define TND_RUNTIME_CORE_RANDOM_H
 
-#include <stdint.h>
+#include "runtime/status.h"
 
 /*  Philox-4x32-10: the four words of block `counter` under `key`, least significant word first. */
 void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
 
 /*  A generator.  Copying it copies its place in the sequence. */
-typedef struct {
+typedef struct tnd_random {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t words[4];
@@ -33,18 +33,18 @@ void tnd_random_init(tnd_random_t *self, uint64_t seed, uint64_t epoch, uint64_t
                      uint32_t operation);
 
 /*  The next word. */
-uint32_t tnd_random_u32(tnd_random_t *self);
+TND_API uint32_t tnd_random_u32(tnd_random_t *self);
 
 /*  The next two words, the first one low. */
-uint64_t tnd_random_u64(tnd_random_t *self);
+TND_API uint64_t tnd_random_u64(tnd_random_t *self);
 
 /*  Uniform over the multiples of 2^-24 in [0, 1); takes one word. */
-float tnd_random_f32(tnd_random_t *self);
+TND_API float tnd_random_f32(tnd_random_t *self);
 
 /*  Uniform over the multiples of 2^-53 in [0, 1); takes two words. */
-double tnd_random_f64(tnd_random_t *self);
+TND_API double tnd_random_f64(tnd_random_t *self);
 
 /*  Uniform over 0 ... bound - 1 without bias; takes two words, rarely more.  bound > 0. */
-uint64_t tnd_random_below(tnd_random_t *self, uint64_t bound);
+TND_API uint64_t tnd_random_below(tnd_random_t *self, uint64_t bound);
 
 #endif

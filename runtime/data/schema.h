@@ -12,6 +12,8 @@
 #include "runtime/data/dtype.h"
 #include "runtime/status.h"
 
+#ifndef TND_SCHEMA_DEFINED
+#define TND_SCHEMA_DEFINED
 enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
 typedef struct {
@@ -21,10 +23,11 @@ typedef struct {
     uint64_t shape[TND_RANK_MAX];
 } tnd_column_t;
 
-typedef struct {
+typedef struct tnd_schema {
     uint32_t count;
     tnd_column_t columns[TND_COLUMNS_MAX];
 } tnd_schema_t;
+#endif
 
 /*  Elements and bytes of one row of a column; of one row of all columns. */
 uint64_t tnd_column_elements(const tnd_column_t *self);
@@ -32,13 +35,14 @@ size_t tnd_column_bytes(const tnd_column_t *self);
 size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 
 /*  Index of the column called `name`, or -1. */
-int tnd_schema_find(const tnd_schema_t *self, const char *name);
+TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);
 
 /*  Appends a column.  TND_FAILED: the name is empty, too long or taken, too many columns or
  *  dimensions, a dimension of 0, or a row of 2^40 bytes or more; *self is then as it was.
  */
-tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
-                            const uint64_t *shape, tnd_error_t *error) TND_CHECKED;
+TND_API tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
+                                    uint32_t rank, const uint64_t *shape,
+                                    tnd_error_t *error) TND_CHECKED;
 
 /*  A hash that is equal for equal schemas; never 0. */
 uint64_t tnd_schema_hash(const tnd_schema_t *self);

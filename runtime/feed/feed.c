@@ -42,6 +42,11 @@ void tnd_feed_discard(tnd_feed_t *self)
     tnd_crew_discard(self->crew);
 }
 
+const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed)
+{
+    return feed->facts.schema;
+}
+
 tnd_status_t tnd_feed_next(tnd_feed_t *feed)
 {
     return tnd_crew_next(feed->crew);

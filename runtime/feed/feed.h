@@ -10,6 +10,7 @@
 #include "runtime/feed/models.h"
 
 typedef struct {
+    const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
     uint64_t steps;       /* of an epoch; TND_UNKNOWN */
     tnd_models_t *models; /* that the crew trains, for those who come after; NULL: none */

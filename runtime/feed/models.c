@@ -2,7 +2,6 @@
 #include "runtime/feed/models.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +13,7 @@
 #include <xxhash.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/plugin.h"
 
 struct tnd_models {
     _Atomic uint32_t references;
@@ -59,89 +59,14 @@ static tnd_status_t call_evaluate(void *context, tnd_replica_t *replica)
 /* --- finding it --------------------------------------------------------------------------------
  */
 
-typedef struct {
-    char path[512];     /* of the file that is there */
-    char searched[384]; /* for the text */
-} search_t;
-
-/*  Looks in one folder, of `length` characters. */
-static bool look(search_t *search, const char *folder, size_t length, const char *plugin)
+static tnd_status_t load(tnd_models_t *self, bool stays, tnd_error_t *error)
 {
-    size_t used = strlen(search->searched);
-    if (length == 0)
-        return false;
-    snprintf(search->searched + used, sizeof search->searched - used, "%s%.*s",
-             used > 0 ? ", " : "", (int)length, folder);
-    snprintf(search->path, sizeof search->path, "%.*s/%s.so", (int)length, folder, plugin);
-    return access(search->path, R_OK) == 0;
-}
-
-static bool find(search_t *search, const tnd_models_config_t *config)
-{
-    if (config->folder != NULL &&
-        look(search, config->folder, strlen(config->folder), config->plugin))
-        return true;
-    const char *path = getenv("TUNDISH_PLUGIN_PATH");
-    while (path != NULL && *path != '\0') {
-        size_t length = strcspn(path, ":");
-        if (look(search, path, length, config->plugin))
-            return true;
-        path += length + (path[length] == ':');
-    }
-    char program[512];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length > 0) {
-        program[length] = '\0';
-        const char *slash = strrchr(program, '/');
-        if (slash != NULL && look(search, program, (size_t)(slash - program), config->plugin))
-            return true;
-    }
-    return look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), config->plugin);
-}
-
-/*  dlerror begins with the path, which the text has already. */
-static const char *load_error(const char *path)
-{
-    const char *text = dlerror();
-    size_t length = strlen(path);
-    if (text == NULL)
-        return "unknown reason";
-    return strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0
-               ? text + length + 2
-               : text;
-}
-
-static tnd_status_t load(tnd_models_t *self, int flags, tnd_error_t *error)
-{
-    const char *plugin = self->plugin;
-    search_t search = {.searched = ""};
-    char symbol[128];
-    size_t name = strlen(plugin);
-    if (strchr(plugin, '/') != NULL || plugin[0] == '\0' ||
-        (name > 3 && strcmp(plugin + name - 3, ".so") == 0))
-        return tnd_fail(error, "step plugin '%s': a name is wanted, without folder and ending",
-                        plugin);
-    if (!find(&search, &self->config))
-        return tnd_fail(error,
-                        "step plugin %s.so is in none of %s: build it, or name its folder in "
-                        "TUNDISH_PLUGIN_PATH",
-                        plugin, search.searched);
-    self->library = dlopen(search.path, RTLD_NOW | RTLD_LOCAL | flags);
-    if (self->library == NULL)
-        return tnd_fail(error, "%s cannot be loaded: %s", search.path, load_error(search.path));
-    snprintf(symbol, sizeof symbol, "tnd_step_%s", plugin);
-    self->ops = dlsym(self->library, symbol);
-    if (self->ops == NULL)
-        return tnd_fail(error,
-                        "%s does not export `%s`: a step plugin defines `const tnd_step_ops_t %s`",
-                        search.path, symbol, symbol);
-    if (self->ops->abi != TND_ABI)
-        return tnd_fail(error,
-                        "%s was built for version %" PRIu32 " of the tables of steps, this "
-                        "program has version %u: build it again",
-                        search.path, self->ops->abi, TND_ABI);
+    const void *table = NULL;
+    TND_TRY(tnd_plugin_load(&self->library, &table, self->config.folder, "step", self->plugin,
+                            stays, error));
+    self->ops = table;
     if (self->ops->open == NULL || self->ops->step == NULL || self->ops->close == NULL)
-        return tnd_fail(error, "%s: `%s` lacks open, step or close", search.path, symbol);
+        return tnd_fail(error, "step plugin %s: its table lacks open, step or close", self->plugin);
     return TND_OK;
 }
 
@@ -156,7 +81,7 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
     self->references = 1;
     self->config = *config;
     self->config.plugin = self->plugin;
-    tnd_status_t status = load(self, 0, error);
+    tnd_status_t status = load(self, false, error);
     self->config.folder = NULL;
     if (status != TND_OK) {
         tnd_models_drop(&self);
@@ -174,11 +99,10 @@ tnd_status_t tnd_models_check(const tnd_models_config_t *config, bool evaluates,
 {
     tnd_models_t self = {.config = *config, .plugin = (char *)(uintptr_t)config->plugin};
     /* Some plugins take seconds to load; it is needed again at once. */
-    tnd_status_t status = load(&self, RTLD_NODELETE, error);
+    tnd_status_t status = load(&self, true, error);
     if (status == TND_OK && evaluates && self.ops->evaluate == NULL)
         status = tnd_fail(error, "step plugin %s has no `evaluate`", config->plugin);
-    if (self.library != NULL)
-        dlclose(self.library);
+    tnd_plugin_close(&self.library);
     return status;
 }
 
@@ -197,8 +121,7 @@ void tnd_models_drop(tnd_models_t **self_p)
     for (uint32_t i = 0; i < self->config.count; i++)
         if (self->models[i] != NULL)
             self->ops->close(self->models[i]);
-    if (self->library != NULL)
-        dlclose(self->library);
+    tnd_plugin_close(&self->library);
     free(self->models);
     free(self->plugin);
     free(self->options);

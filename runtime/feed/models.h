@@ -1,8 +1,7 @@
 /*  runtime/feed/models.h - a step plugin, and one model of it a logical replica.
  *
- *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`.  It is looked for in
- * the folders that the caller lists, then in those of $TUNDISH_PLUGIN_PATH, then beside the
- * program, then where the library is installed.
+ *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`; runtime/plugin.h says
+ *  where it is looked for.
  *
  *  Threads: new and the tasks' functions as <tundish/tundish.h> says of plugins; hold and drop on
  *  any.  Models are closed by the last drop.

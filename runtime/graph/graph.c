@@ -5,7 +5,10 @@
 #include <string.h>
 #include <tundish/tundish.h>
 
+#include "runtime/graph/given.h"
+#include "runtime/data/schema.h"
 #include "runtime/graph/yaml.h"
+#include "runtime/registry.h"
 
 /*  One `batch.size=64`: maps around a value, as many as the path has names. */
 typedef struct setting {
@@ -25,6 +28,7 @@ struct tnd_graph {
     uint32_t origins;
     bool broken; /* a text could not be read to its end */
     const char *directory;
+    tnd_given_t *given;
     tnd_graph_purpose_t purpose;
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
@@ -215,6 +219,77 @@ void tnd_graph_place(tnd_graph_t *self, const char *overlay_yaml)
         tnd_value_append(self->arena, self->overlays, value);
 }
 
+static tnd_given_t *given_of(tnd_graph_t *self)
+{
+    if (self->given == NULL)
+        self->given = tnd_given_new(self->arena, self->directory, tnd_registry_source_table,
+                                    tnd_registry_op_table);
+    return self->given;
+}
+
+static void report_given(tnd_graph_t *self, tnd_status_t status, const tnd_error_t *error)
+{
+    if (status != TND_OK)
+        tnd_diagnostics_add(self->reading, TND_T063_PLUGIN, (tnd_mark_t){0}, "%s", error->text);
+}
+
+void tnd_graph_source(tnd_graph_t *self, const tnd_source_ops_t *ops, void *shared)
+{
+    tnd_error_t error;
+    change(self);
+    report_given(self, tnd_given_source(given_of(self), ops, shared, &error), &error);
+}
+
+void tnd_graph_op(tnd_graph_t *self, const tnd_op_ops_t *ops, void *shared)
+{
+    tnd_error_t error;
+    change(self);
+    report_given(self, tnd_given_op(given_of(self), ops, shared, &error), &error);
+}
+
+/*  A source without options and opening. */
+typedef struct {
+    tnd_source_ops_t ops;
+    tnd_source_data_t data;
+    tnd_read_fn *read;
+    void *user;
+} callback_t;
+
+static tnd_status_t callback_open(void *state, void *shared, const char *options,
+                                  tnd_source_data_t *data, tnd_error_t *error)
+{
+    const callback_t *callback = shared;
+    TND_TRY(tnd_option_only(options, "", error));
+    *(const callback_t **)state = callback;
+    *data = callback->data;
+    return TND_OK;
+}
+
+static tnd_status_t callback_read(void *state, const uint64_t *index, size_t count,
+                                  tnd_rows_t *rows, tnd_error_t *error)
+{
+    const callback_t *callback = *(const callback_t **)state;
+    return callback->read(callback->user, index, count, rows, error);
+}
+
+void tnd_graph_callback(tnd_graph_t *self, const char *name, const tnd_schema_t *schema,
+                        uint64_t count, uint32_t caps, tnd_read_fn *read, void *user)
+{
+    callback_t *callback = tnd_arena_take(self->arena, sizeof *callback);
+    *callback = (callback_t){
+        .ops = {.abi = TND_ABI,
+                .name = copied(self, name),
+                .caps = caps,
+                .state_bytes = sizeof(const callback_t *),
+                .open = callback_open,
+                .read = read != NULL ? callback_read : NULL},
+        .data = {.schema = *schema, .count = count, .identity = tnd_schema_hash(schema) ^ count},
+        .read = read,
+        .user = user,
+    };
+    tnd_graph_source(self, &callback->ops, callback);
+}
+
 void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose)
 {
     change(self);
@@ -286,7 +361,8 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     change(self);
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(self->reading);
     self->checked = diagnostics;
-    tnd_options_context_t context = {.arena = self->arena, .diagnostics = diagnostics};
+    tnd_options_context_t context = {
+        .arena = self->arena, .diagnostics = diagnostics, .given = given_of(self)};
     tnd_value_t *root = self->base;
     if (self->broken || root == NULL)
         return TND_FAILED;
@@ -368,6 +444,7 @@ void tnd_graph_destroy(tnd_graph_t **self_p)
     if (*self_p == NULL)
         return;
     tnd_arena_t *arena = (*self_p)->arena;
+    tnd_given_close((*self_p)->given);
     tnd_arena_destroy(&arena);
     *self_p = NULL;
 }

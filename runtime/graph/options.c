@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/graph/given.h"
 #include "runtime/graph/quantity.h"
 
 /*  A number in its widest form, so that ranges have one comparison. */
@@ -674,6 +675,8 @@ static void report_unknown_part(field_t *field, const tnd_option_t *option, cons
         tnd_nearest_offer(&nearest, option->parts(i)->name);
         list = tnd_arena_format(arena, "%s%s%s", list, i > 0 ? ", " : "", option->parts(i)->name);
     }
+    for (size_t i = 0; tnd_given_part(field->context->given, option->parts, i) != NULL; i++)
+        tnd_nearest_offer(&nearest, tnd_given_part(field->context->given, option->parts, i)->name);
     tnd_diagnostics_add(diagnostics, TND_T021_UNKNOWN_PART, mark, "`%s`: there is no `%s`",
                         field->key, name);
     const char *dot = strrchr(name, '.');
@@ -690,9 +693,54 @@ static void report_unknown_part(field_t *field, const tnd_option_t *option, cons
     field->failed = true;
 }
 
+/*  The part called `name`: of the list, or given. */
+static const tnd_table_t *find_part(const tnd_options_context_t *context,
+                                    const tnd_option_t *option, const char *name)
+{
+    for (size_t i = 0; option->parts(i) != NULL; i++)
+        if (strcmp(option->parts(i)->name, name) == 0)
+            return option->parts(i);
+    const tnd_table_t *given = NULL;
+    for (size_t i = 0; (given = tnd_given_part(context->given, option->parts, i)) != NULL; i++)
+        if (strcmp(given->name, name) == 0)
+            return given;
+    return NULL;
+}
+
+/*  `{plugin: NAME, options}`. */
+static void parse_plugin(field_t *field, const tnd_value_t *value, tnd_part_t *out)
+{
+    tnd_error_t why;
+    const tnd_value_entry_t *entry = tnd_value_entry(value, "plugin");
+    field->failed = true;
+    if (entry->value->type != TND_VALUE_SCALAR) {
+        tnd_diagnostics_add(field->context->diagnostics, TND_T014_WRONG_TYPE, entry->value->mark,
+                            "`plugin` expects the name of a plugin, not %s",
+                            tnd_value_type_name(entry->value->type));
+        tnd_diagnostics_help(field->context->diagnostics, "write `{plugin: NAME, option: value}`");
+        return;
+    }
+    const tnd_table_t *table =
+        tnd_given_plugin(field->context->given, field->option->parts, entry->value->text, &why);
+    if (table == NULL) {
+        tnd_diagnostics_add(field->context->diagnostics, TND_T063_PLUGIN, entry->value->mark, "%s",
+                            why.text);
+        return;
+    }
+    const void *parsed = tnd_options_parse(
+        field->context, table, tnd_value_without(field->context->arena, value, "plugin"),
+        tnd_arena_format(field->context->arena, "`%s`", table->name), value->mark);
+    field->failed = parsed == NULL;
+    *out = (tnd_part_t){.table = table, .options = parsed, .value = value};
+}
+
 /*  `{NAME: {options}}`, `{NAME: }` or just `NAME`. */
 static void parse_part(field_t *field, const tnd_value_t *value, tnd_part_t *out)
 {
+    if (field->context->given != NULL && tnd_value_entry(value, "plugin") != NULL) {
+        parse_plugin(field, value, out);
+        return;
+    }
     const char *name = NULL;
     tnd_mark_t mark = value->mark;
     const tnd_value_t *options = NULL;
@@ -717,10 +765,7 @@ static void parse_part(field_t *field, const tnd_value_t *value, tnd_part_t *out
         report_type(field, value);
         return;
     }
-    const tnd_table_t *table = NULL;
-    for (size_t i = 0; field->option->parts(i) != NULL && table == NULL; i++)
-        if (strcmp(field->option->parts(i)->name, name) == 0)
-            table = field->option->parts(i);
+    const tnd_table_t *table = find_part(field->context, field->option, name);
     if (table == NULL) {
         report_unknown_part(field, field->option, name, mark);
         return;
@@ -943,6 +988,8 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
 {
     bool failed = false;
     char *out = tnd_arena_take(context->arena, table->size);
+    if (table->reflects)
+        *(const tnd_table_t **)(void *)out = table;
     bool null = map == NULL || map->type == TND_VALUE_NULL;
     if (!null && map->type != TND_VALUE_MAP) {
         tnd_diagnostics_add(context->diagnostics, TND_T011_NOT_A_MAP, map->mark,
@@ -1000,16 +1047,13 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
 }
 
 /*  The table and options of a part, as they are written. */
-static const tnd_table_t *part_of(const tnd_option_t *option, const tnd_value_t *value,
-                                  const tnd_value_t **options_p)
+static const tnd_table_t *part_of(const tnd_options_context_t *context, const tnd_option_t *option,
+                                  const tnd_value_t *value, const tnd_value_t **options_p)
 {
     if (value == NULL || value->type != TND_VALUE_MAP || value->count != 1)
         return NULL;
     *options_p = value->entries[0].value;
-    for (size_t i = 0; option->parts(i) != NULL; i++)
-        if (strcmp(option->parts(i)->name, value->entries[0].key) == 0)
-            return option->parts(i);
-    return NULL;
+    return find_part(context, option, value->entries[0].key);
 }
 
 void tnd_options_check_overlay(const tnd_options_context_t *context, const tnd_table_t *table,
@@ -1036,8 +1080,8 @@ void tnd_options_check_overlay(const tnd_options_context_t *context, const tnd_t
         const tnd_value_t *old = NULL;
         const tnd_value_t *new = NULL;
         if (option->type == TND_OPTION_PART) {
-            const tnd_table_t *part = part_of(option, before, &old);
-            if (part != NULL && part == part_of(option, entry->value, &new) &&
+            const tnd_table_t *part = part_of(context, option, before, &old);
+            if (part != NULL && part == part_of(context, option, entry->value, &new) &&
                 new->type == TND_VALUE_MAP) {
                 tnd_options_check_overlay(context, part, old, new, part->name);
                 continue;

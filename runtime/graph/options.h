@@ -66,6 +66,7 @@ typedef enum {
 } tnd_option_role_t;
 
 typedef struct tnd_table tnd_table_t;
+typedef struct tnd_given tnd_given_t;
 
 /*  The index-th table that a PART may name; NULL past the last. */
 typedef const tnd_table_t *tnd_parts_fn(size_t index);
@@ -89,7 +90,8 @@ struct tnd_table {
     const char *help; /* one sentence */
     const tnd_option_t *options;
     size_t option_count;
-    size_t size; /* of the struct that parsing fills; 0 where there are no options */
+    size_t size;   /* of the struct that parsing fills; 0 where there are no options */
+    bool reflects; /* the struct begins with a pointer to its table */
 };
 
 /*  `TND_OPTIONS(array)` fills the two fields about the options of a table. */
@@ -142,7 +144,8 @@ typedef struct {
 typedef struct {
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
-    const char *data; /* what `${data}` stands for; NULL leaves paths as they are written */
+    const char *data;   /* what `${data}` stands for; NULL leaves paths as they are written */
+    tnd_given_t *given; /* parts that are in no list; NULL: there are none */
 } tnd_options_context_t;
 
 /*  Parses a map by a table into a new struct in the arena; `map` NULL or null means no options.

@@ -49,18 +49,27 @@ typedef struct {
     size_t outlet_count;
 } tnd_kind_spec_t;
 
+#ifndef TND_SOURCE_CAPS_DEFINED
+#define TND_SOURCE_CAPS_DEFINED
 /*  What a source can do.  Neither: it can be read once, from its start. */
 enum {
-    TND_SOURCE_RANDOM = 1,  /* any index, any time, the same rows */
-    TND_SOURCE_REWINDS = 2, /* again from the start, the same rows */
-    TND_SOURCE_FILES = 4    /* of several files, which lanes can share out (`shard: file`) */
+    TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
+    TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
 };
+#endif
+/*  Of several files, which lanes can share out (`shard: file`): formats of ours alone. */
+enum { TND_SOURCE_FILES = 4 };
 
 typedef struct {
     tnd_table_t table;
     uint32_t caps; /* the best that it can do with any options */
+    /*  Of one that a program or a plugin gave (given.h): its table, and what came with it. */
+    const struct tnd_source_ops *given;
+    void *shared;
 } tnd_source_spec_t;
 
+#ifndef TND_OP_CAPS_DEFINED
+#define TND_OP_CAPS_DEFINED
 /*  What an operation does to the number of rows, and whether it draws random numbers. */
 enum {
     TND_OP_DROPS = 1,   /* may leave rows out */
@@ -68,10 +77,13 @@ enum {
     TND_OP_RANDOM = 4,  /* draws */
     TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
 };
+#endif
 
 typedef struct {
     tnd_table_t table;
     uint32_t caps;
+    const struct tnd_op_ops *given; /* likewise */
+    void *shared;
 } tnd_op_spec_t;
 
 /*  A table that is the first member of its spec leads back to it. */

@@ -944,6 +944,18 @@ static void check_source(resolver_t *self, const tnd_topology_actor_t *actor)
         tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
                             option_mark(actor, "workers"),
                             "`%s` is read from its start only, by one reader", name);
+    uint64_t lanes = self->topology->settings != NULL ? self->topology->settings->lanes : 1;
+    if (lanes > 1 && (caps & TND_SOURCE_RANDOM) == 0)
+        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY, actor->mark,
+                            "`%s` is read from its start only, in one lane, not in %llu", name,
+                            (unsigned long long)lanes);
+    const uint64_t *repeat = field_of(actor, "repeat", TND_OPTION_U64);
+    if (repeat != NULL && *repeat > 1 && (caps & TND_SOURCE_RANDOM) == 0)
+        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
+                            option_mark(actor, "repeat"),
+                            "`%s` is read from its start only: `epochs:` reads it several times, "
+                            "`repeat:` cannot",
+                            name);
     if (epochs != NULL && *epochs != 1 && caps == 0)
         tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
                             option_mark(actor, "epochs"), "`%s` can be read only once", name);
@@ -1103,15 +1115,14 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
     check_cycles(&self);
     for (uint32_t i = 0; i < topology->actor_count && !self.links_failed; i++)
         check_ports(&self, i);
-    for (uint32_t i = 0; i < topology->actor_count; i++) {
+    topology->settings = settings;
+    for (uint32_t i = 0; i < topology->actor_count; i++)
         check_source(&self, &self.actors[i]);
-    }
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors) {
         for (uint32_t i = 0; i < topology->actor_count; i++)
             (void)check_after_name(&self, i);
         return false;
     }
-    topology->settings = settings;
     resolve_chains(&self);
     for (uint32_t i = 0; i < topology->actor_count; i++)
         check_batch(&self, &self.actors[i]);

@@ -5,12 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/digest.h"
 #include "runtime/graph/graph.h"
+#include "runtime/life/tally.h"
 
 struct tnd_session {
     void *network;
     tnd_host_t *host;
+    /*  What programs can ask for on the leader; unused where somebody else observes. */
+    tnd_tally_t tally;
+    tnd_observer_t observer;
+    bool tallies;
 };
+
+static void observe_step(void *context, const tnd_step_record_t *record)
+{
+    tnd_tally_step(context, record);
+}
+
+static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    tnd_tally_end(context, chain, cursor);
+}
+
+static void watch(tnd_session_t *session, const tnd_plan_t *plan)
+{
+    session->tallies = true;
+    tnd_tally_init(&session->tally, plan);
+    session->observer =
+        (tnd_observer_t){.context = &session->tally, .step = observe_step, .end = observe_end};
+}
 
 /*  Which host of the plan is meant: by name, or the only one. */
 static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t *host_p,
@@ -57,11 +81,17 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     tnd_session_t *session = calloc(1, sizeof *session);
     if (session == NULL)
         abort();
+    if (config.observer == NULL) {
+        watch(session, plan);
+        config.observer = &session->observer;
+    }
     session->network = tnd_network.create();
     config.transport_context = session->network;
     tnd_status_t status = tnd_host_new(&session->host, &config, error);
     if (status != TND_OK) {
         tnd_network.destroy(&session->network);
+        if (session->tallies)
+            tnd_tally_fini(&session->tally);
         free(session);
         return status;
     }
@@ -163,6 +193,47 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
     return tnd_host_handle(session->host, actor);
 }
 
+/*  The tally of the chain that ends at feeder `actor`, locked; NULL: nothing is known of it. */
+static tnd_tally_chain_t *tally_lock(tnd_session_t *session, const char *actor)
+{
+    const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
+    for (uint32_t c = 0; c < plan->chain_count && session->tallies; c++) {
+        if (plan->chains[c].feeder == NULL || strcmp(plan->chains[c].feeder, actor) != 0)
+            continue;
+        pthread_mutex_lock(&session->tally.lock);
+        if (session->tally.chains[c].steps > 0)
+            return &session->tally.chains[c];
+        pthread_mutex_unlock(&session->tally.lock);
+    }
+    return NULL;
+}
+
+bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33])
+{
+    const tnd_tally_chain_t *chain = tally_lock(session, actor);
+    if (chain == NULL)
+        return false;
+    tnd_digest_print(&chain->digest, text);
+    pthread_mutex_unlock(&session->tally.lock);
+    return true;
+}
+
+bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
+                        double *mean_p)
+{
+    const tnd_tally_chain_t *chain = tally_lock(session, actor);
+    bool found = false;
+    if (chain == NULL)
+        return false;
+    for (uint32_t m = 0; m < chain->ended_count && !found; m++) {
+        found = strcmp(chain->ended[m].name, metric) == 0;
+        if (found)
+            *mean_p = tnd_tally_mean(&chain->ended[m]);
+    }
+    pthread_mutex_unlock(&session->tally.lock);
+    return found;
+}
+
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
 {
     if (*session_p == NULL)
@@ -172,9 +243,13 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     if (!tnd_host_over(session->host))
         tnd_host_stop(session->host);
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
-    if (tnd_host_destroy(&session->host))
-        tnd_network.destroy(&session->network);
-    free(session);
     *session_p = NULL;
+    /* An actor that does not leave its hook keeps all that it may touch. */
+    if (!tnd_host_destroy(&session->host))
+        return status;
+    tnd_network.destroy(&session->network);
+    if (session->tallies)
+        tnd_tally_fini(&session->tally);
+    free(session);
     return status;
 }

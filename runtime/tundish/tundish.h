@@ -14,13 +14,23 @@
  *              break;
  *      return tnd_session_destroy(&session) == TND_OK ? 0 : 1;
  *
- *  Ownership: what a function returns as a const pointer belongs to the object it was asked of and
- *  is valid as long as that is.  Destroy functions take the address of a pointer, allow NULL in it
- *  and set it to NULL.
+ *  Data and computation of one's own come in by tables of functions: a source (where rows come
+ *  from), an operation (what is done to them), a step (what is trained on them).  A table that is
+ *  linked in is given to the graph, which then knows it by its name; one in a shared object is
+ * named where it is used, `source: {plugin: NAME}`.  examples/ has a program of each sort.
  *
- *  Threads: a graph and a feed belong to one thread at a time.  Inside `step` and `apply` the
- *  replica functions may be called on whatever thread runs them.  The library installs no signal
- *  handler and prints nothing.
+ *  Ownership: what a function returns as a const pointer belongs to the object it was asked of and
+ *  is valid as long as that is.  Texts and tables that a function is given are copied, unless it
+ *  says otherwise.  Destroy functions take the address of a pointer, allow NULL in it and set it to
+ *  NULL.
+ *
+ *  Errors: TND_FAILED is the world misbehaving, and a text says what, where and what to do: that of
+ *  the graph before a session is open, that of the session afterwards.  A broken promise of the
+ *  caller (a replica used outside of a step) is an assert.  Exhausted memory ends the program.
+ *
+ *  Threads: a graph, a session and a feed belong to one thread at a time, except where it says "any
+ *  thread".  Inside `step` and `apply` the replica functions may be called on whatever thread runs
+ *  them.  The library keeps no global state, installs no signal handler and prints nothing.
  */
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H
@@ -34,7 +44,7 @@ extern "C" {
 #endif
 
 #define TND_API __attribute__((visibility("default")))
-#define TND_ABI 1u /* of the tables below; a plugin states the one it was built with */
+#define TND_ABI 2u /* of the tables below; a plugin states the one it was built with */
 
 #ifndef TND_STATUS_DEFINED
 #define TND_STATUS_DEFINED
@@ -73,39 +83,96 @@ typedef enum {
 typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
 #endif
 
+#define TND_UNKNOWN UINT64_MAX /* a number that is known only once the end is there */
+
 typedef struct tnd_graph tnd_graph_t;
 typedef struct tnd_session tnd_session_t;
 typedef struct tnd_feed tnd_feed_t;
 typedef struct tnd_replica tnd_replica_t;
 
+/* --- columns: what a row is made of --- */
+
+#ifndef TND_SCHEMA_DEFINED
+#define TND_SCHEMA_DEFINED
+enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
+
+/*  Every row of a stream has the same columns, each a dense array of fixed shape, C order, little
+ *  endian.
+ */
+typedef struct {
+    char name[TND_COLUMN_NAME_MAX];
+    tnd_dtype_t dtype;
+    uint32_t rank; /* of one row; 0: a scalar */
+    uint64_t shape[TND_RANK_MAX];
+} tnd_column_t;
+
+typedef struct tnd_schema {
+    uint32_t count;
+    tnd_column_t columns[TND_COLUMNS_MAX];
+} tnd_schema_t;
+#endif
+
+#ifndef TND_ERROR_DEFINED
+#define TND_ERROR_DEFINED
+/*  A text that explains a failure; the caller owns the struct. */
+typedef struct tnd_error {
+    char text[512];
+    const void *about; /* the library's own */
+} tnd_error_t;
+#endif
+
+/*  Appends a column to a schema, which begins zeroed; `shape` has `rank` numbers.  TND_FAILED: the
+ *  name is empty, too long or taken, there are too many columns or dimensions, a dimension is 0, or
+ *  a row takes 2^40 bytes or more; the schema is then as it was.
+ */
+TND_API tnd_status_t tnd_schema_add(tnd_schema_t *schema, const char *name, tnd_dtype_t dtype,
+                                    uint32_t rank, const uint64_t *shape, tnd_error_t *error);
+/*  Index of the column called `name`, or -1. */
+TND_API int tnd_schema_find(const tnd_schema_t *schema, const char *name);
+/*  Writes a text, cut at its end if it is too long, and returns TND_FAILED, so that a function that
+ *  fails ends with one expression.  `error` may be NULL.
+ */
+TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* --- graph: errors are kept and reported together; no call needs a test of its own --- */
 
+/*  An empty graph.  `name` may be NULL; all that is random in the stream is drawn from `seed`. */
 TND_API tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed);
 /*  A topology file and its overlays, in order. */
 TND_API tnd_graph_t *tnd_graph_load(const char *const *files, size_t count);
-/*  `options` in the language of the topology file: "size: 128, replicas: 2". */
+/*  Adds an actor; `options` in the language of the topology file: "size: 128, replicas: 2", or
+ * NULL.
+ */
 TND_API void tnd_graph_add(tnd_graph_t *graph, const char *name, const char *kind,
                            const char *options);
-/*  "read -> prep -> batch -> feed <-> mean" */
+/*  Adds links: "read -> prep -> batch -> feed <-> mean". */
 TND_API void tnd_graph_link(tnd_graph_t *graph, const char *path);
-/*  "batch.size", "256" */
+/*  Changes one value: "batch.size", "256"; "seed", "8". */
 TND_API void tnd_graph_set(tnd_graph_t *graph, const char *key, const char *value);
 /*  An overlay as text: hosts, workers, devices. */
 TND_API void tnd_graph_place(tnd_graph_t *graph, const char *overlay_yaml);
-/*  What `tundish validate` does.  TND_FAILED: tnd_graph_errors says all that is wrong. */
+/*  What `tundish validate` does with the files alone.  TND_FAILED: tnd_graph_errors says all that
+ * is wrong.  May be called again, also after further changes; opening a session calls it.
+ */
 TND_API tnd_status_t tnd_graph_check(tnd_graph_t *graph);
-/*  "" when there are none. */
+/*  All errors with their places, one below the other; "" when there are none. */
 TND_API const char *tnd_graph_errors(const tnd_graph_t *graph);
+/*  Frees it; its sessions are gone by then. */
 TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 
 /* --- session: this process's part of a run --- */
 
-/*  Starts host `host` of the graph; NULL: the only one.  The graph must outlive the session.
- *  TND_FAILED: tnd_graph_errors says why; *session_p is NULL.
+/*  Starts host `host` of the graph; NULL: the only one.  The graph must outlive the session and not
+ *  be changed while it lasts.  Returns once the run has begun to form: data that cannot be used is
+ *  told by the functions below.  TND_FAILED: tnd_graph_errors says why; *session_p is NULL.
  */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);
-/*  Until this host's part is done; for graphs whose feeders have a step plugin, or none. */
+/*  Until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED with
+ *  tnd_session_error.  Feeders without a step that nobody pulls from are fed and discarded, so call
+ *  it after the last tnd_feed_next of all feeds.  May be called again.
+ */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Asks the whole run for an orderly end: every replica finishes the same last step.  Any thread,
  *  signal-safe.
@@ -115,29 +182,53 @@ TND_API void tnd_session_drain(tnd_session_t *session);
 TND_API void tnd_session_stop(tnd_session_t *session);
 /*  Why it failed, in a sentence; "" otherwise. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
-/*  The feed of feeder `actor` on this host, or NULL. */
+/*  The feed of the feeder called `actor` on this host.  Waits until the actors of this host run.
+ *  NULL: the run failed before that (tnd_session_error), or no such feeder is here.
+ */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
-/*  The run's outcome: TND_OK, TND_STOPPED (drained), TND_FAILED. */
+/*  On the leader, which is the first host of the graph, the only one if there is one; after
+ *  tnd_session_wait they are final.
+ *
+ *  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, equal
+ *  wherever the actors stand.  False: nothing is known of such a feeder here.
+ */
+TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]);
+/*  What its steps reported as `metric`, as the weighted mean over the last epoch that has ended;
+ *  false: nobody did.
+ */
+TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
+                                double *mean_p);
+/*  Leaves (a run that has not ended is stopped), frees everything and gives the run's outcome:
+ *  TND_OK, TND_STOPPED, TND_FAILED.  Feeds are gone with it.
+ */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
 /* --- feed: pull global steps; one caller thread --- */
 
+/*  The columns of the rows that it hands out: TensorFlow's element spec, per replica. */
+TND_API const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed);
+/*  Replicas of the whole run, and the ids [first, first + count) that this host carries. */
+TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p);
+/*  Steps of one epoch; TND_UNKNOWN when that is not known before its end. */
+TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
 /*  The next global step; commits the one before.  TND_END after the last one, TND_STOPPED after a
- *  drain, TND_FAILED with tnd_session_error.
+ *  drain or stop, TND_FAILED with tnd_session_error.  Of a feeder `after:` another, the first step
+ *  comes when the other one has had its TND_END.
  */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 
+/*  What is done with a replica's rows.  Anything but TND_OK ends the run; say why by
+ *  tnd_replica_error.
+ */
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
 /*  Runs `step` for each replica of this host, on its device's thread, then, when what they posted
- *  is reduced, `apply` (may be NULL) for each.  Anything but TND_OK from them fails the run.
+ * is reduced over all hosts, `apply` (may be NULL) for each; returns when all have.  Replicas of
+ *  different devices run at the same time: what they share through `user` is the caller's to guard.
+ *  Once a step; a step without it is committed unused.  TND_FAILED with tnd_session_error.
  */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
-/*  Replicas of the whole run, and the ids [first, first + count) that this host carries. */
-TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p);
-/*  Steps of one epoch; UINT64_MAX when that is not known before its end. */
-TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
 
 /* --- replica: valid inside step and apply --- */
 
@@ -147,15 +238,20 @@ TND_API uint64_t tnd_replica_epoch(const tnd_replica_t *replica); /* from 0 */
 TND_API bool tnd_replica_last(const tnd_replica_t *replica);      /* step of its epoch */
 TND_API size_t tnd_replica_rows(const tnd_replica_t *replica);    /* of weight 1; 0 is possible */
 TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zeros behind them */
-/*  The rows of a column, packed, aligned to 64 bytes, in its device's memory; NULL: no such one. */
+/*  The rows of a column, packed, aligned to 64 bytes, in its device's memory; read-only, until the
+ *  step is over.  NULL: there is no such column.
+ */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
-/*  Type and shape of one row of that column; false: no such one.  `shape` has room for 8. */
+/*  Type and shape of one row of that column; false: no such one.  `shape` has room for
+ *  TND_RANK_MAX.
+ */
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
-/*  Posts `count` elements to a reduction over all replicas of the run; `data` is the caller's and
- *  must stay; the result stands in it when `apply` runs.  TND_MEAN weighs each replica by what
- *  tnd_replica_weight says: `data` is the mean over its rows, by their weights.  All replicas post
- *  the same reductions in the same order.
+/*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name;
+ *  `data` is the caller's and must stay; the result stands in it when `apply` runs.  TND_MEAN
+ * weighs each replica by what tnd_replica_weight says: `data` is the mean over its rows, by their
+ * weights. All replicas post the same reductions in the same order.  TND_FAILED: there is no such
+ * reducer, or there are too many reductions.
  */
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,
                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
@@ -181,16 +277,167 @@ TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *redu
 #define TND_ALL_REPLICAS UINT32_MAX
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
-/*  A number for progress, metrics and report: its weighted mean over replicas and steps. */
+/*  A number for progress, metrics and report: the sum over some rows, and how many those are; shown
+ *  is the weighted mean over replicas and steps.  At most 16 names a step, of 31 characters.
+ */
 TND_API void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum,
                                 double weight);
 /*  The text of a failure, for a step that is about to return TND_FAILED. */
 TND_API void tnd_replica_error(tnd_replica_t *replica, const char *text);
 
-/* --- step plugins: NAME.so exports `const tnd_step_ops_t tnd_step_NAME` --- */
+/* --- options: what a topology says to a table of one's own --- */
+
+/*  `options` is the text that `open` of a table is given: "{rows: "1000", name: "x"}", or "".  An
+ *  option that is not there leaves *value_p as it is, so set the default first.  TND_FAILED: it is
+ *  no such number; the text says what was found.  Any thread.
+ */
+TND_API tnd_status_t tnd_option_u64(const char *options, const char *name, uint64_t *value_p,
+                                    tnd_error_t *error);
+TND_API tnd_status_t tnd_option_f64(const char *options, const char *name, double *value_p,
+                                    tnd_error_t *error);
+/*  Into `text`, which has room for `room` bytes, the zero at the end included. */
+TND_API tnd_status_t tnd_option_text(const char *options, const char *name, char *text, size_t room,
+                                     tnd_error_t *error);
+/*  TND_FAILED: there is an option that is not in the list: "rows, name". */
+TND_API tnd_status_t tnd_option_only(const char *options, const char *names, tnd_error_t *error);
+
+/* --- sources: where rows come from --- */
+
+/*  Rows to be filled or read: row r of column c begins at columns[c].data + r * columns[c].stride,
+ *  aligned to its elements.
+ */
+typedef struct {
+    size_t count; /* of rows */
+    struct {
+        void *data;
+        size_t stride; /* bytes from row to row */
+    } columns[TND_COLUMNS_MAX];
+} tnd_rows_t;
+
+static inline void *tnd_rows_at(const tnd_rows_t *rows, uint32_t column, size_t row)
+{
+    return (char *)rows->columns[column].data + row * rows->columns[column].stride;
+}
+
+#ifndef TND_SOURCE_CAPS_DEFINED
+#define TND_SOURCE_CAPS_DEFINED
+/*  What a source can do, and what follows, which is checked before the start.
+ *
+ *  RANDOM: any shuffle, any number of lanes, readers and epochs.
+ *  REWINDS: as many epochs as wanted, in the order of the source, by one reader in one lane.  Rows
+ *  that a failure makes necessary again are read again from the start.
+ *  Neither: one epoch, so read.  Rows that may become necessary again are kept, up to `retain:` of
+ *  the reader; where that does not suffice the run ends and says so.
+ */
+enum {
+    TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
+    TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
+};
+#endif
+
+/*  What a source says of its data once it is open. */
+typedef struct {
+    tnd_schema_t schema;
+    uint64_t count;    /* rows of an epoch; TND_UNKNOWN, of a source that is not RANDOM */
+    uint64_t identity; /* of the data set: differs where the rows do, as far as that is known */
+} tnd_source_data_t;
+
+/*  One open source serves all readers of a process: its state is `state_bytes` zeroed bytes. */
+typedef struct tnd_source_ops {
+    uint32_t abi; /* TND_ABI */
+    const char *name;
+    uint32_t caps; /* TND_SOURCE_* */
+    size_t state_bytes;
+    /*  Fills *data, where `count` is TND_UNKNOWN and all else zero.  `shared` is what the graph was
+     * given with the table; NULL in a plugin.  On failure `close` is not called.
+     */
+    tnd_status_t (*open)(void *state, void *shared, const char *options, tnd_source_data_t *data,
+                         tnd_error_t *error);
+    /*  Writes the rows at index[0 ... count) of the data into rows[0 ... count), which have room.
+     *  May take long.  RANDOM: any indices, on any number of threads at once.  Otherwise one thread
+     *  at a time, and each call goes on where the one before ended; index[0] == 0 means from the
+     *  start, which happens again only with REWINDS.  TND_END: after the rows->count rows that were
+     *  written, 0 if none, there are no more; only where `count` is unknown.
+     */
+    tnd_status_t (*read)(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                         tnd_error_t *error);
+    void (*close)(void *state); /* may be NULL */
+} tnd_source_ops_t;
+
+/*  Makes a source known to the graph, as `source: NAME` or `source: {NAME: {options}}`.  The table,
+ *  its name and `shared` stay the caller's until the graph is destroyed.  A name that is taken, or
+ * a table that lacks something, is an error of the graph.
+ */
+TND_API void tnd_graph_source(tnd_graph_t *graph, const tnd_source_ops_t *ops, void *shared);
+
+/*  The same for data that needs no opening: `read` as above, with `user` for the state, rows of
+ *  `schema`, `count` of them an epoch or TND_UNKNOWN, and `caps` as TND_SOURCE_* say.
+ */
+typedef tnd_status_t tnd_read_fn(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                                 tnd_error_t *error);
+TND_API void tnd_graph_callback(tnd_graph_t *graph, const char *name, const tnd_schema_t *schema,
+                                uint64_t count, uint32_t caps, tnd_read_fn *read, void *user);
+
+/* --- operations: what is done to rows --- */
+
+#ifndef TND_OP_CAPS_DEFINED
+#define TND_OP_CAPS_DEFINED
+/*  What an operation does to the number of rows, and whether it draws random numbers. */
+enum {
+    TND_OP_DROPS = 1,   /* may leave rows out */
+    TND_OP_EXPANDS = 2, /* may make several of one */
+    TND_OP_RANDOM = 4,  /* draws */
+    TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
+};
+#endif
+
+/*  Draws that are a function of (seed, epoch, sample, place of the operation): the same on any
+ *  worker, on a retry and after a resume.
+ */
+typedef struct tnd_random tnd_random_t;
+TND_API uint32_t tnd_random_u32(tnd_random_t *random);
+TND_API uint64_t tnd_random_u64(tnd_random_t *random);
+TND_API float tnd_random_f32(tnd_random_t *random);                      /* in [0, 1) */
+TND_API double tnd_random_f64(tnd_random_t *random);                     /* in [0, 1) */
+TND_API uint64_t tnd_random_below(tnd_random_t *random, uint64_t bound); /* bound > 0 */
+
+/*  An operation is pure: what comes out depends on the row, the options and `random` alone, so that
+ *  any worker on any machine gives the same.  Each worker has a state of its own, `state_bytes`
+ *  zeroed bytes, on one thread at a time.  Every host of a run opens it and applies it to built-in
+ *  rows of arbitrary numbers, to know that all compute alike: refuse what makes no sense, never
+ *  index by it.
+ */
+typedef struct tnd_op_ops {
+    uint32_t abi; /* TND_ABI */
+    const char *name;
+    uint32_t caps; /* TND_OP_* */
+    size_t state_bytes;
+    /*  Checks the options against the columns that come in.  *out is *in, to be changed into what
+     *  comes out; *most_p is 1, the rows that one may become, and more only with EXPANDS.  `shared`
+     *  is what the graph was given with the table; NULL in a plugin.  On failure `close` is not
+     *  called.
+     */
+    tnd_status_t (*open)(void *state, void *shared, const char *options, const tnd_schema_t *in,
+                         tnd_schema_t *out, uint32_t *most_p, tnd_error_t *error);
+    /*  Makes rows out[0 ... out->count) of row `row` of `in`: sets out->count, which is 1, to 0
+     * only with DROPS.  A column of the same name, type and shape on both sides is there already,
+     * as it came in, in all rows that may be made.  `random` is NULL without RANDOM.  TND_FAILED,
+     * with FAILS: the row is bad, and the text says why.
+     */
+    tnd_status_t (*apply)(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
+                          tnd_rows_t *out, tnd_error_t *error);
+    void (*close)(void *state); /* may be NULL */
+} tnd_op_ops_t;
+
+/*  Makes an operation known to the graph, as `ops: [NAME]` or `ops: [{NAME: {options}}]`; otherwise
+ *  as tnd_graph_source.
+ */
+TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *shared);
+
+/* --- steps: what is trained --- */
 
 /*  One model a logical replica.  `options` is the text of the step's options in the topology file
- *  ("{hidden: 128}", "" if none).  open, step, apply, evaluate run on the thread of the replica's
+ *  ("{hidden: "128"}", "" if none).  open, step, apply, evaluate run on the thread of the replica's
  *  device; save and load on any, never beside them.  apply, evaluate, save and load may be NULL.
  */
 typedef struct {
@@ -204,6 +451,22 @@ typedef struct {
     tnd_status_t (*load)(void *model, const char *file);
     void (*close)(void *model);
 } tnd_step_ops_t;
+
+/* --- plugins ---
+ *
+ *  FILE.so is built without linking libtundish, whose functions it finds in the program that loads
+ *  it.  It exports const tables:
+ *
+ *      const tnd_source_ops_t tnd_source_NAME;    `source: {plugin: NAME, option: 1}`
+ *      const tnd_op_ops_t tnd_op_NAME;            `ops: [{plugin: NAME, option: 1}]`
+ *      const tnd_step_ops_t tnd_step_NAME;        `step: {plugin: NAME, option: 1}`
+ *
+ *  `plugin: NAME` is NAME.so; `plugin: FILE.NAME` one of several tables of FILE.so.  Files are
+ *  looked for beside the topology file, in $TUNDISH_PLUGIN_PATH, beside the program, and in
+ *  LIBDIR/tundish.  A table is exported by TND_API:
+ *
+ *      extern TND_API const tnd_op_ops_t tnd_op_invert;
+ */
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The shared library and the program show what <tundish/tundish.h> declares, and nothing else."""
 import re
+import shutil
 import subprocess
 
 from command import BUILD, ROOT, TUNDISH, main
@@ -38,6 +39,23 @@ def test_a_program_in_c_builds_against_the_library_alone(folder):
                    timeout=60)
     done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "actor" in done.stdout, done
+
+
+def test_the_header_compiles_alone_in_c_and_in_cxx(folder):
+    for compiler, name, standard in (("cc", "one.c", "c11"), ("c++", "one.cpp", "c++11"),
+                                     ("c++", "one.cpp", "c++20")):
+        if shutil.which(compiler) is None:
+            continue
+        (folder / name).write_text("#include <tundish/tundish.h>\n")
+        subprocess.run([compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                        "-fsyntax-only", f"-I{ROOT}/runtime", str(folder / name)], check=True,
+                       timeout=60)
+
+
+def test_the_header_includes_nothing_of_ours(_):
+    text = (ROOT / "runtime" / "tundish" / "tundish.h").read_text()
+    found = set(re.findall(r"#include (\S+)", text))
+    assert found <= {"<stdbool.h>", "<stddef.h>", "<stdint.h>"}, found
 
 
 main(globals())

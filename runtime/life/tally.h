@@ -1,11 +1,11 @@
-/*  tools/tally.h - what a run has come to: the sum of what its observer was told.
+/*  runtime/life/tally.h - what a run has come to: the sum of what its observer was told.
  *
  *  Progress, report and closing lines are views of it.
  *
  *  Threads: the functions that take in on the host's; views hold the lock (tnd_tally_lock).
  */
-#ifndef TUNDISH_TOOLS_TALLY_H
-#define TUNDISH_TOOLS_TALLY_H
+#ifndef TND_RUNTIME_LIFE_TALLY_H
+#define TND_RUNTIME_LIFE_TALLY_H
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/*  tools/tally.c - what a run has come to: the sum of what its observer was told. */
-#include "tools/tally.h"
+/*  runtime/life/tally.c - what a run has come to: the sum of what its observer was told. */
+#include "runtime/life/tally.h"
 
 #include <stdlib.h>
 #include <string.h>

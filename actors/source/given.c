@@ -1,0 +1,94 @@
+/*  actors/source/given.c - a source that a program or a plugin gave, as one of ours. */
+#include "actors/source/given.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/position.h"
+#include "runtime/graph/given.h"
+
+typedef struct {
+    const tnd_source_ops_t *ops;
+    void *state;
+    uint32_t columns;
+} given_t;
+
+static tnd_status_t check_data(const tnd_source_ops_t *ops, const tnd_source_data_t *data,
+                               tnd_error_t *error)
+{
+    if (data->schema.count == 0)
+        return tnd_fail(error, "declares no column");
+    if (data->count == 0)
+        return tnd_fail(error, "has no rows");
+    if (data->count == TND_UNKNOWN && (ops->caps & TND_SOURCE_RANDOM) != 0)
+        return tnd_fail(error, "says that it can read any row, but not how many there are");
+    return TND_OK;
+}
+
+static tnd_status_t given_open(void *state, const void *options, const tnd_source_scope_t *scope,
+                               tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    (void)scope;
+    given_t *self = state;
+    const tnd_given_options_t *chosen = options;
+    const tnd_source_spec_t *spec = tnd_source_spec_of(chosen->table);
+    tnd_error_t why = {.text = "no reason was given"};
+    self->ops = spec->given;
+    self->state = calloc(1, self->ops->state_bytes + 1);
+    if (self->state == NULL)
+        abort();
+    char *text = tnd_given_text(chosen);
+    tnd_source_data_t data = {.count = TND_UNKNOWN};
+    tnd_status_t status = self->ops->open(self->state, spec->shared, text, &data, &why);
+    free(text);
+    bool open = status == TND_OK;
+    if (open)
+        status = check_data(self->ops, &data, &why);
+    if (status == TND_OK) {
+        self->columns = data.schema.count;
+        *facts = (tnd_source_facts_t){
+            .schema = data.schema, .count = data.count, .identity = data.identity};
+        return TND_OK;
+    }
+    if (open && self->ops->close != NULL)
+        self->ops->close(self->state);
+    free(self->state);
+    return tnd_fail(error, "source `%s`: %s", spec->table.name, why.text);
+}
+
+static tnd_status_t given_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+                               tnd_error_t *error)
+{
+    given_t *self = state;
+    tnd_error_t why = {.text = "no reason was given"};
+    tnd_rows_t shown = {.count = rows->count};
+    for (uint32_t i = 0; i < self->columns; i++) {
+        shown.columns[i].data = rows->columns[i].base;
+        shown.columns[i].stride = rows->columns[i].stride;
+    }
+    tnd_status_t status = self->ops->read(self->state, index, rows->count, &shown, &why);
+    if (status == TND_OK)
+        return TND_OK;
+    if (status == TND_END && shown.count <= rows->count) {
+        rows->count = (uint32_t)shown.count;
+        return TND_END;
+    }
+    return tnd_fail(error, "source `%s`, row %llu: %s", self->ops->name,
+                    (unsigned long long)index[0],
+                    status == TND_END ? "more rows than there is room for" : why.text);
+}
+
+static void given_close(void *state)
+{
+    given_t *self = state;
+    if (self->ops->close != NULL)
+        self->ops->close(self->state);
+    free(self->state);
+}
+
+const tnd_source_t tnd_source_given = {
+    .state_bytes = sizeof(given_t),
+    .open = given_open,
+    .fill = given_fill,
+    .close = given_close,
+};

@@ -1,0 +1,300 @@
+/*  tests/runtime/tundish_test.c - sources and operations of a program, through the public header
+ *  alone: what each sort of source can do, what is refused before the start, what fails and how it
+ *  is told.
+ */
+#include <tundish/tundish.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+enum { ROWS = 500 };
+
+/*  Numbers 0, 1, 2 ...: of ROWS rows, which end unannounced where `unknown`. */
+typedef struct {
+    bool unknown;
+    uint64_t next, starts;
+    uint64_t fails_at; /* 0: nowhere */
+} numbers_t;
+
+static tnd_status_t read_numbers(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                                 tnd_error_t *error)
+{
+    numbers_t *self = user;
+    for (rows->count = 0; rows->count < count; rows->count++) {
+        uint64_t row = index[rows->count];
+        if (self->fails_at != 0 && row == self->fails_at)
+            return tnd_fail(error, "the well is dry");
+        if (self->unknown && row >= ROWS)
+            return TND_END;
+        *(uint64_t *)tnd_rows_at(rows, 0, rows->count) = row;
+    }
+    return TND_OK;
+}
+
+/*  The same for a source that is read in order; it checks that it is. */
+static tnd_status_t read_in_order(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                                  tnd_error_t *error)
+{
+    numbers_t *self = user;
+    if (index[0] == 0) {
+        self->next = 0;
+        self->starts++;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (index[i] != self->next + i)
+            return tnd_fail(error, "row %llu after row %llu", (unsigned long long)index[i],
+                            (unsigned long long)self->next);
+    tnd_status_t status = read_numbers(user, index, count, rows, error);
+    self->next += rows->count;
+    return status;
+}
+
+static tnd_graph_t *compose(numbers_t *numbers, uint32_t caps, const char *reader, const char *ops)
+{
+    tnd_schema_t schema = {0};
+    char text[256];
+    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
+    tnd_graph_t *graph = tnd_graph_new("test", 7);
+    tnd_graph_callback(graph, "numbers", &schema, numbers->unknown ? TND_UNKNOWN : ROWS, caps,
+                       (caps & TND_SOURCE_RANDOM) != 0 ? read_numbers : read_in_order, numbers);
+    snprintf(text, sizeof text, "source: numbers, %s", reader);
+    tnd_graph_add(graph, "read", "reader", text);
+    snprintf(text, sizeof text, "ops: [%s]", ops);
+    tnd_graph_add(graph, "prep", "preprocessor", text);
+    tnd_graph_add(graph, "batch", "batcher", "size: 64, block: 7 rows");
+    tnd_graph_add(graph, "feed", "feeder", NULL);
+    tnd_graph_link(graph, "read -> prep -> batch -> feed");
+    return graph;
+}
+
+/*  Runs the graph; the rows that were fed, how many and their sum. */
+typedef struct {
+    uint64_t rows, sum;
+    char digest[33], error[512];
+    tnd_status_t status;
+} outcome_t;
+
+static tnd_status_t add_up(tnd_replica_t *replica, void *user)
+{
+    outcome_t *outcome = user;
+    const uint64_t *numbers = tnd_replica_column(replica, "number");
+    for (size_t i = 0; i < tnd_replica_rows(replica); i++)
+        outcome->sum += numbers[i];
+    outcome->rows += tnd_replica_rows(replica);
+    return TND_OK;
+}
+
+static outcome_t run(tnd_graph_t *graph)
+{
+    outcome_t outcome = {.digest = ""};
+    tnd_session_t *session = NULL;
+    cr_assert(tnd_session_open(&session, graph, NULL) == TND_OK, "%s", tnd_graph_errors(graph));
+    tnd_feed_t *feed = tnd_session_feed(session, "feed");
+    /* What fails meanwhile ends the loop; the outcome tells it. */
+    while (feed != NULL && tnd_feed_next(feed) == TND_OK &&
+           tnd_feed_run(feed, add_up, NULL, &outcome) == TND_OK) {
+    }
+    (void)tnd_session_wait(session);
+    (void)tnd_session_digest(session, "feed", outcome.digest);
+    snprintf(outcome.error, sizeof outcome.error, "%s", tnd_session_error(session));
+    outcome.status = tnd_session_destroy(&session);
+    tnd_graph_destroy(&graph);
+    return outcome;
+}
+
+static void refused(tnd_graph_t *graph, const char *text)
+{
+    tnd_session_t *session = NULL;
+    cr_expect(tnd_session_open(&session, graph, NULL) == TND_FAILED);
+    cr_expect(strstr(tnd_graph_errors(graph), text) != NULL, "%s", tnd_graph_errors(graph));
+    tnd_graph_destroy(&graph);
+}
+
+static const uint64_t whole = (uint64_t)ROWS * (ROWS - 1) / 2;
+
+Test(tundish, a_source_read_in_order_gives_the_rows_that_one_of_any_index_gives)
+{
+    numbers_t random = {0}, order = {0}, open = {.unknown = true};
+    outcome_t a = run(compose(&random, TND_SOURCE_RANDOM, "epochs: 2", ""));
+    outcome_t b = run(compose(&order, TND_SOURCE_REWINDS, "epochs: 2", ""));
+    outcome_t c = run(compose(&open, TND_SOURCE_REWINDS, "epochs: 2", ""));
+    cr_assert(a.status == TND_OK && a.rows == 2 * ROWS && a.sum == 2 * whole, "%s", a.error);
+    cr_expect(b.status == TND_OK, "%s", b.error);
+    cr_expect(c.status == TND_OK, "%s", c.error);
+    cr_expect_str_eq(b.digest, a.digest);
+    cr_expect_str_eq(c.digest, a.digest);
+    cr_expect_eq(order.starts, 2);
+    cr_expect_eq(open.starts, 2);
+}
+
+Test(tundish, a_source_that_cannot_go_back_feeds_one_epoch)
+{
+    numbers_t numbers = {.unknown = true};
+    outcome_t outcome = run(compose(&numbers, 0, "epochs: 1", ""));
+    cr_assert(outcome.status == TND_OK, "%s", outcome.error);
+    cr_expect_eq(outcome.sum, whole);
+    cr_expect_eq(numbers.starts, 1);
+}
+
+Test(tundish, what_a_source_cannot_do_is_refused_before_the_start)
+{
+    numbers_t numbers = {.unknown = true};
+    refused(compose(&numbers, 0, "epochs: 2", ""), "`numbers` can be read only once");
+    refused(compose(&numbers, TND_SOURCE_REWINDS, "shuffle: global", ""),
+            "`numbers` is read from its start only and cannot be shuffled");
+    tnd_graph_t *lanes = compose(&numbers, TND_SOURCE_REWINDS, "epochs: 1", "");
+    tnd_graph_set(lanes, "lanes", "2");
+    refused(lanes, "in one lane, not in 2");
+    cr_expect_eq(numbers.starts, 0);
+}
+
+Test(tundish, a_source_of_any_index_says_how_many_rows_it_has)
+{
+    numbers_t numbers = {.unknown = true};
+    outcome_t outcome = run(compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", ""));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "not how many there are") != NULL, "%s", outcome.error);
+}
+
+Test(tundish, a_failing_read_ends_the_run_with_its_text)
+{
+    numbers_t numbers = {.fails_at = 200};
+    outcome_t outcome = run(compose(&numbers, TND_SOURCE_REWINDS, "epochs: 1", ""));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "source `numbers`, row ") != NULL, "%s", outcome.error);
+    cr_expect(strstr(outcome.error, "the well is dry") != NULL, "%s", outcome.error);
+}
+
+/* --- operations --- */
+
+typedef struct {
+    uint64_t times;
+} repeat_t;
+
+static tnd_status_t repeat_open(void *state, void *shared, const char *options,
+                                const tnd_schema_t *in, tnd_schema_t *out, uint32_t *most_p,
+                                tnd_error_t *error)
+{
+    repeat_t *self = state;
+    (void)in, (void)out;
+    self->times = *(const uint64_t *)shared;
+    if (tnd_option_only(options, "times", error) != TND_OK ||
+        tnd_option_u64(options, "times", &self->times, error) != TND_OK)
+        return TND_FAILED;
+    *most_p = (uint32_t)self->times;
+    return TND_OK;
+}
+
+/*  Every multiple of five disappears; 499 is refused. */
+static tnd_status_t repeat_apply(void *state, const tnd_rows_t *in, size_t row,
+                                 tnd_random_t *random, tnd_rows_t *out, tnd_error_t *error)
+{
+    const repeat_t *self = state;
+    uint64_t number = *(const uint64_t *)tnd_rows_at(in, 0, row);
+    (void)random;
+    if (number == 499 && self->times == 9)
+        return tnd_fail(error, "499 is one too many");
+    out->count = number % 5 == 0 ? 0 : (size_t)self->times;
+    return TND_OK;
+}
+
+static const tnd_op_ops_t repeat_ops = {
+    .abi = TND_ABI,
+    .name = "again",
+    .caps = TND_OP_DROPS | TND_OP_EXPANDS,
+    .state_bytes = sizeof(repeat_t),
+    .open = repeat_open,
+    .apply = repeat_apply,
+};
+
+static outcome_t run_repeat(const char *op)
+{
+    numbers_t numbers = {0};
+    uint64_t times = 3;
+    tnd_graph_t *graph = compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", op);
+    tnd_graph_op(graph, &repeat_ops, &times);
+    return run(graph);
+}
+
+/*  The multiples of five below 500 are 0, 5 ... 495: 100 of them. */
+static const uint64_t kept_sum = (uint64_t)ROWS * (ROWS - 1) / 2 - 5 * 99 * 100 / 2;
+
+Test(tundish, an_operation_drops_and_multiplies_rows_as_it_says)
+{
+    outcome_t shared = run_repeat("again");
+    cr_assert(shared.status == TND_OK, "%s", shared.error);
+    cr_expect_eq(shared.rows, 3 * 400);
+    cr_expect_eq(shared.sum, 3 * kept_sum);
+    outcome_t given = run_repeat("{again: {times: 2}}");
+    cr_expect_eq(given.sum, 2 * kept_sum, "%s", given.error);
+}
+
+Test(tundish, an_operation_that_refuses_a_row_ends_the_run_with_its_text)
+{
+    outcome_t outcome = run_repeat("{again: {times: 9}}");
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "`again`, position 499 of the stream: 499 is one too many") !=
+                  NULL,
+              "%s", outcome.error);
+}
+
+Test(tundish, tables_that_cannot_be_used_are_errors_of_the_graph)
+{
+    numbers_t numbers = {0};
+    uint64_t times = 1;
+    tnd_op_ops_t old = repeat_ops, empty = repeat_ops, taken = repeat_ops;
+    old.abi = TND_ABI + 7;
+    empty.apply = NULL;
+    taken.name = "cast";
+    const struct {
+        const tnd_op_ops_t *ops;
+        const char *text;
+    } cases[] = {{&old, "operation `again` was built for version"},
+                 {&empty, "operation `again` lacks open or apply"},
+                 {&taken, "there is an operation `cast` already"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tnd_graph_t *graph = compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", "");
+        tnd_graph_op(graph, cases[i].ops, &times);
+        refused(graph, cases[i].text);
+    }
+}
+
+Test(tundish, a_name_that_is_nearly_given_is_guessed)
+{
+    numbers_t numbers = {0};
+    uint64_t times = 1;
+    tnd_graph_t *graph = compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", "agian");
+    tnd_graph_op(graph, &repeat_ops, &times);
+    refused(graph, "did you mean `again`?");
+}
+
+/* --- options as text --- */
+
+Test(tundish, options_are_read_by_name_and_type)
+{
+    const char *options = "{rows: \"12\", by: \"0.5\", name: \"x y\", list: [\"1\"]}";
+    tnd_error_t error;
+    uint64_t rows = 0, missing = 7;
+    double by = 0;
+    char name[8], small[3];
+    cr_expect(tnd_option_u64(options, "rows", &rows, &error) == TND_OK && rows == 12);
+    cr_expect(tnd_option_u64(options, "other", &missing, &error) == TND_OK && missing == 7);
+    cr_expect(tnd_option_u64("", "other", &missing, &error) == TND_OK && missing == 7);
+    cr_expect(tnd_option_f64(options, "by", &by, &error) == TND_OK && by == 0.5);
+    cr_expect(tnd_option_text(options, "name", name, sizeof name, &error) == TND_OK);
+    cr_expect_str_eq(name, "x y");
+    cr_expect(tnd_option_text(options, "name", small, sizeof small, &error) == TND_FAILED);
+    cr_expect_str_eq(error.text, "option `name` has 3 characters; there is room for 2");
+    cr_expect(tnd_option_u64(options, "by", &rows, &error) == TND_FAILED && rows == 12);
+    cr_expect_str_eq(error.text, "option `by` expects a whole number from 0 on, not 0.5");
+    cr_expect(tnd_option_f64(options, "list", &by, &error) == TND_FAILED);
+    cr_expect_str_eq(error.text, "option `list` is a list, not one value");
+    cr_expect(tnd_option_only(options, "rows, by, name, list", &error) == TND_OK);
+    cr_expect(tnd_option_only("", "", &error) == TND_OK);
+    cr_expect(tnd_option_only(options, "rows, bye, name, list", &error) == TND_FAILED);
+    cr_expect_str_eq(error.text, "there is no option `by`; did you mean `bye`?");
+    cr_expect(tnd_option_only(options, "", &error) == TND_FAILED);
+    cr_expect_str_eq(error.text, "there is no option `rows`; there is none");
+}
