@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <yaml.h>
 
@@ -878,8 +879,13 @@ tnd_origin_t *tnd_yaml_read(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics, 
                             strerror(errno));
         return NULL;
     }
-    char *text = tnd_arena_take(arena, TND_YAML_SIZE_MAX + 1);
-    size_t size = fread(text, 1, TND_YAML_SIZE_MAX + 1, in);
+    struct stat is;
+    bool plain = fstat(fileno(in), &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0;
+    size_t room = TND_YAML_SIZE_MAX + 1;
+    if (plain && is.st_size < TND_YAML_SIZE_MAX)
+        room = (size_t)is.st_size + 1;
+    char *text = tnd_arena_take(arena, room);
+    size_t size = fread(text, 1, room, in);
     bool broken = ferror(in);
     int reason = errno;
     fclose(in);
