@@ -191,7 +191,7 @@ def test_an_operation_that_does_not_fit_is_told_with_its_place_by_all(folder):
     for command in ("validate", "run", "head"):
         code, _, err = run(command, path)
         same(code, 78, command)
-        holds(err, place("T062", path, "yy") + ": prep: operation 2, `cast`: there is no column "
+        holds(err, place("T062", path, "yy, to") + ": prep: operation 2, `cast`: there is no column "
               "`yy`", "did you mean `y`?", "1 error")
 
 
