@@ -1,6 +1,7 @@
 /*  actors/op/one_hot.c - numbers of classes as vectors: one_hot, with TensorFlow's meaning: the new
  *  axis is the last, and a number outside 0 ... depth - 1 gives a vector that is off everywhere.
  */
+#include <math.h>
 #include <string.h>
 
 #include "actors/op/ops.h"
@@ -19,7 +20,7 @@ typedef struct {
     size_t elements; /* of a row that comes in */
     size_t depth;
     size_t size; /* of an element that goes out */
-    uint8_t on[8], off[8];
+    _Alignas(8) uint8_t on[8], off[8];
     bool off_is_zero;
 } one_hot_t;
 
@@ -62,6 +63,19 @@ const tnd_op_spec_t tnd_op_one_hot_spec = {
               .size = sizeof(one_hot_options_t)},
 };
 
+/*  The bits of a number in the type of the vectors. */
+static tnd_status_t read_place(const char *option, double number, tnd_dtype_t to, uint8_t bits[8],
+                               tnd_error_t *error)
+{
+    double back;
+    tnd_cast(to, TND_F64, 1, bits, &number);
+    tnd_cast(TND_F64, to, 1, &back, bits);
+    if (tnd_dtype_is_float(to) ? isinf(back) && !isinf(number) : back != number)
+        return tnd_fail(error, "`%s` is %g, which %s does not hold", option, number,
+                        tnd_dtype_name(to));
+    return TND_OK;
+}
+
 static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schema_t *in,
                                  tnd_op_facts_t *facts, tnd_error_t *error)
 {
@@ -85,8 +99,8 @@ static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schem
     self->elements = tnd_column_elements(column);
     self->depth = chosen->depth;
     self->size = tnd_dtype_size(to);
-    tnd_cast(to, TND_F64, 1, self->on, &chosen->on);
-    tnd_cast(to, TND_F64, 1, self->off, &chosen->off);
+    TND_TRY(read_place("on", chosen->on, to, self->on, error));
+    TND_TRY(read_place("off", chosen->off, to, self->off, error));
     self->off_is_zero = memcmp(self->off, zero, self->size) == 0;
     return tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error);
 }

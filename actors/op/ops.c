@@ -2,6 +2,7 @@
 #include "actors/op/ops.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "actors/op/given.h"
 #include "runtime/core/numeric.h"
@@ -73,8 +74,13 @@ tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_colum
     if (tnd_dtype_is_float(dtype)) {
         if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
             return tnd_fail(error, "`%s` of `%s` is no number", text, option);
+        double back;
         tnd_cast(dtype, TND_F64, 1, out, &number);
-        return TND_OK;
+        tnd_cast(TND_F64, dtype, 1, &back, out);
+        if (!isinf(back) || isinf(number))
+            return TND_OK;
+        return tnd_fail(error, "%s of `%s` is too large for column `%s`, which is %s", text, option,
+                        column->name, tnd_dtype_name(dtype));
     }
     if (tnd_quantity_u64(text, &bits) == TND_QUANTITY_OK) {
         uint64_t back;

@@ -26,7 +26,8 @@ tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *i
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error) TND_CHECKED;
 
 /*  One element of a column's type from text, into `out`, which has room for 8 bytes and is aligned
- *  to them.  Floats are rounded; an integer that the type lacks is TND_FAILED.
+ *  to them.  Floats are rounded; what is too large, and an integer that the type lacks, is
+ *  TND_FAILED.
  */
 tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
                            void *out, tnd_error_t *error) TND_CHECKED;

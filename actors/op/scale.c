@@ -13,6 +13,7 @@
  *  and y is rounded to `to`.  So u8 to f32 is x.astype(f32) / f32(255) of NumPy, bit for bit.
  */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "actors/op/loops.h"
@@ -227,6 +228,11 @@ static tnd_status_t read_options(scale_t *self, const scale_options_t *chosen,
     self->divisor = self->ranged ? divisor_of(self->from) : 1.0;
     self->wide = self->to == TND_F64 || tnd_dtype_size(self->from) == 8 ||
                  (tnd_dtype_size(self->from) == 4 && !is_float);
+    const double numbers[] = {self->factor, self->offset, self->span, self->low};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (!isfinite(self->wide ? numbers[i] : (double)(float)numbers[i]))
+            return tnd_fail(error, "%g is too large to compute with in %s", numbers[i],
+                            self->wide ? "f64" : "f32");
     return TND_OK;
 }
 

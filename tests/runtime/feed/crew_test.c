@@ -199,6 +199,24 @@ static tnd_status_t post_elsewhere(void *context, tnd_replica_t *replica)
     return tnd_replica_reduce(replica, "sum", TND_SUM, TND_F32, &value, 1);
 }
 
+static tnd_status_t gather_much(void *context, tnd_replica_t *replica)
+{
+    (void)context;
+    static float value;
+    return tnd_replica_gather(replica, "mean", TND_F32, &value, 3 << 20);
+}
+
+Test(crew, refuses_to_send_more_than_fits_a_message_to_where_it_is_gathered)
+{
+    crewed_t *self = crewed_new(0, 3, 2, 1);
+    self->task = (tnd_task_t){gather_much, NULL, NULL};
+    crewed_run(self, 1, 1);
+    cr_assert(tnd_crew_error(self->crew) != NULL);
+    cr_assert(strstr(tnd_crew_error(self->crew), "in step 0 more is gathered than 32 MiB") != NULL,
+              "%s", tnd_crew_error(self->crew));
+    crewed_destroy(self);
+}
+
 Test(crew, names_the_reducers_there_are_when_another_is_asked_for)
 {
     crewed_t *self = crewed_new(0, 4, 1, 1);
