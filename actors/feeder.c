@@ -66,6 +66,8 @@ typedef struct {
     tnd_postings_t postings;
     tnd_pool_t *reports;
     size_t report_room;
+    tnd_keep_note_t keep; /* the leader's last word on checkpoints */
+    uint64_t kept;        /* steps behind the last checkpoint */
     uint64_t rows_max;
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
@@ -140,8 +142,9 @@ static char *step_options(const tnd_step_options_t *step)
     return text;
 }
 
-static tnd_status_t open_plugin(feeder_t *feeder, const tnd_plan_t *plan, tnd_error_t *error)
+static tnd_status_t open_plugin(feeder_t *feeder, const tnd_actor_t *self, tnd_error_t *error)
 {
+    const tnd_plan_t *plan = tnd_actor_plan(self);
     char *options = step_options(feeder->options->step);
     tnd_models_config_t config = {
         .plugin = feeder->options->step->plugin,
@@ -149,6 +152,8 @@ static tnd_status_t open_plugin(feeder_t *feeder, const tnd_plan_t *plan, tnd_er
         .folder = plan->directory,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
+        .keep = tnd_actor_keep(self),
+        .resume = tnd_actor_resume(self),
     };
     tnd_status_t status = tnd_models_new(&feeder->models, &config, error);
     free(options);
@@ -288,14 +293,20 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     list_reducers(feeder, self);
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
-        TND_TRY(open_plugin(feeder, tnd_actor_plan(self), error));
+        TND_TRY(open_plugin(feeder, self, error));
     if (tnd_actor_save(self) != NULL && feeder->models != NULL &&
         !tnd_models_can_save(feeder->models))
         return tnd_fail(error, "%s: step plugin %s has no `save`: it cannot write %s", feeder->name,
                         feeder->options->step->plugin, tnd_actor_save(self));
+    if (tnd_actor_keep(self) != NULL && feeder->models != NULL &&
+        !tnd_models_can_save(feeder->models))
+        return tnd_fail(error, "%s: step plugin %s has no `save`: checkpoints cannot be kept",
+                        feeder->name, feeder->options->step->plugin);
     TND_TRY(make_crew(feeder, self, error));
     if (feeder->models != NULL) {
         TND_TRY(tnd_crew_call(feeder->crew, tnd_models_open_task(feeder->models), error));
+        if (tnd_models_load_task(feeder->models) != NULL)
+            TND_TRY(tnd_crew_call(feeder->crew, tnd_models_load_task(feeder->models), error));
         tnd_crew_run_all(feeder->crew, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
@@ -499,6 +510,23 @@ static void drop(const tnd_effect_t *effect)
         tnd_buffer_drop(&report);
 }
 
+/*  Whether a checkpoint is wanted behind so many steps. */
+static bool is_kept(const feeder_t *feeder, uint64_t done)
+{
+    return done == feeder->keep.step || (feeder->keep.every > 0 && done % feeder->keep.every == 0);
+}
+
+/*  What the devices do behind a step beside the next one. */
+static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
+{
+    if (feeder->models == NULL || !is_kept(feeder, step + 1))
+        return NULL;
+    const tnd_task_t *task = tnd_models_keep_task(feeder->models);
+    if (task != NULL)
+        feeder->kept = step + 1;
+    return task;
+}
+
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -509,7 +537,8 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             TND_TRY(place(feeder, &effect, error));
             break;
         case TND_EFFECT_READY:
-            tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice);
+            tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice,
+                           keep_behind(feeder, effect.msg.slice.step));
             break;
         case TND_EFFECT_FREE:
             feeder->filled[effect.slot].any = false;
@@ -532,12 +561,35 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
+/*  One line about a model that was to be kept; returns its length. */
+static size_t print_kept(const tnd_report_t *report, uint32_t replica, char *text, size_t room)
+{
+    char hash[TND_DIGEST_TEXT_SIZE];
+    const tnd_saved_t *part = &report->part;
+    if (report->kept == TND_KEPT_NOT_ASKED)
+        return 0;
+    if (report->kept == TND_KEPT_NONE)
+        return (size_t)snprintf(text, room, "bare %" PRIu32 "\n", replica);
+    if (report->kept == TND_KEPT_NOT)
+        return (size_t)snprintf(text, room, "unkept %" PRIu32 " %s\n", replica,
+                                report->not_kept_why);
+    tnd_digest_print(&(tnd_digest_t){.low = part->hash[0], .high = part->hash[1]}, hash);
+    return (size_t)snprintf(text, room, "part %" PRIu32 " %" PRIu64 " %s\n", replica, part->bytes,
+                            hash);
+}
+
 /*  What the replicas reported, as a note; NULL: nothing. */
 static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
 {
+    static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
     size_t lines = 0, used = 0;
+    bool bare = feeder->models == NULL && tnd_crew_discards(feeder->crew) &&
+                is_kept(feeder, done->step + 1);
+    if (bare)
+        feeder->kept = done->step + 1;
     for (uint32_t r = 0; r < feeder->own->replica_count; r++)
-        lines += done->reports[r].count;
+        lines +=
+            done->reports[r].count + (bare || done->reports[r].kept != TND_KEPT_NOT_ASKED ? 4 : 0);
     if (lines == 0)
         return NULL;
     if (lines * REPORT_LINE > feeder->report_room) {
@@ -554,6 +606,9 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
                                      "%" PRIu32 " %a %a %s\n", feeder->own->replica_first + r,
                                      metric->sum, metric->weight, metric->name);
         }
+    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
+        used += print_kept(bare ? &nothing : &done->reports[r], feeder->own->replica_first + r,
+                           text + used, feeder->report_room - used);
     assert(used < feeder->report_room);
     memset(text + used, ' ', feeder->report_room - used); /* a line that says nothing */
     tnd_buffer_seal(note);
@@ -605,18 +660,43 @@ static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error
     return TND_OK;
 }
 
-/*  The last words of a feeder: of the first one also what its model has become. */
+/*  Keeps the models behind the last step, unless that was done with it, and says so. */
+static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
+{
+    uint64_t done = tnd_feed_committed(feeder->machine);
+    if (tnd_actor_keep(self) == NULL || feeder->options->after != NULL || done == feeder->kept ||
+        done == 0 || (feeder->models == NULL && !tnd_crew_discards(feeder->crew)))
+        return;
+    fprintf(note, "behind %" PRIu64 "\n", done);
+    for (uint32_t r = 0; r < feeder->own->replica_count; r++) {
+        uint32_t replica = feeder->own->replica_first + r;
+        char text[4 * REPORT_LINE];
+        tnd_error_t why;
+        tnd_report_t report = {.kept = feeder->models != NULL ? TND_KEPT : TND_KEPT_NONE};
+        if (feeder->models != NULL &&
+            tnd_models_keep(feeder->models, done, replica, &report.part, &why) != TND_OK) {
+            report.kept = TND_KEPT_NOT;
+            snprintf(report.not_kept_why, sizeof report.not_kept_why, "%.255s", why.text);
+        }
+        (void)print_kept(&report, replica, text, sizeof text);
+        fputs(text, note);
+    }
+}
+
+/*  The last words of a feeder: what its model has become. */
 static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
-    if (feeder->own->replica_first == 0) {
-        char digest[TND_DIGEST_TEXT_SIZE] = "-";
-        if (feeder->models != NULL && feeder->options->after == NULL)
-            TND_TRY(tnd_models_save(feeder->models, tnd_actor_save(self), digest, error));
-        tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
-        msg.note.number = feeder->own->chain;
-        msg.note.payload = tnd_note_of("%s", digest);
-        tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
-    }
+    char digest[TND_DIGEST_TEXT_SIZE] = "-";
+    tnd_note_writer_t writer;
+    if (feeder->own->replica_first == 0 && feeder->models != NULL && feeder->options->after == NULL)
+        TND_TRY(tnd_models_save(feeder->models, tnd_actor_save(self), digest, error));
+    tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
+    msg.note.number = feeder->own->chain;
+    tnd_note_begin(&writer);
+    fprintf(writer.stream, "%s\n", digest);
+    keep_last(feeder, self, writer.stream);
+    msg.note.payload = tnd_note_end(&writer);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     feeder->over = true;
     tnd_actor_over(self);
     tnd_crew_over(feeder->crew, feeder->drained ? TND_STOPPED : TND_END);
@@ -696,6 +776,11 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         break;
     case TND_MSG_BOOKED:
         tnd_feed_booked(feeder->machine, msg->until.step);
+        break;
+    case TND_MSG_KEEP:
+        feeder->keep = msg->keep;
+        if (feeder->models != NULL)
+            tnd_models_forget(feeder->models, msg->keep.below);
         break;
     case TND_MSG_LAST:
         tnd_feed_end(feeder->machine, msg->until.step);

@@ -48,6 +48,7 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_HELD:
     case TND_MSG_BOOKED:
     case TND_MSG_DRAIN:
+    case TND_MSG_KEEP:
     case TND_MSG_KINDS:
         break;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/graph/diagnostic.h"
 #include "runtime/graph/quantity.h"
@@ -30,6 +31,10 @@ static const tnd_argument_t arguments[] = {
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, npz)},
     {"--png", "FILE", "writes the pictures to FILE, beside each other", TND_ARGUMENT_TEXT,
      offsetof(tnd_request_t, png)},
+    {"--resume", "[FROM]",
+     "goes on from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
+     "or a folder of several",
+     TND_ARGUMENT_PLACE, offsetof(tnd_request_t, resume)},
     {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
     {"--log-level", "LEVEL", "shows records from error, warn (default), info or debug on",
@@ -136,10 +141,40 @@ static int take_value(const tnd_command_t *command, const tnd_argument_t *argume
             return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
                                    argument->name, text);
         break;
+    case TND_ARGUMENT_PLACE:
+        *(const char **)field = text;
+        break;
     case TND_ARGUMENT_SETTING:
         return take_setting(command, text, settings, request);
     }
     return TND_EXIT_OK;
+}
+
+static bool is_place(const char *word)
+{
+    static const char manifest[] = "manifest";
+    struct stat is;
+    size_t length = strlen(word);
+    if (stat(word, &is) == 0 && S_ISDIR(is.st_mode))
+        return true;
+    const char *slash = strrchr(word, '/');
+    if (strncmp(slash != NULL ? slash + 1 : word, "step-", 5) == 0)
+        return true;
+    return length >= strlen(manifest) && strcmp(word + length - strlen(manifest), manifest) == 0;
+}
+
+/*  The value of an option: behind `=`, or the next word if it is one. */
+static char *value_of(const tnd_argument_t *argument, char *equals, char *const *words,
+                      size_t count, size_t *i)
+{
+    static char latest[] = "latest";
+    if (equals != NULL)
+        return equals + 1;
+    if (argument->type == TND_ARGUMENT_FLAG)
+        return NULL;
+    if (argument->type == TND_ARGUMENT_PLACE && (*i + 1 == count || !is_place(words[*i + 1])))
+        return latest;
+    return words[++*i];
 }
 
 bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
@@ -174,14 +209,12 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
             *code_p = refuse_unknown(command, word, length);
         else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
             *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);
-        else if (argument->type != TND_ARGUMENT_FLAG && equals == NULL && i + 1 == count)
+        else if (argument->type != TND_ARGUMENT_FLAG && argument->type != TND_ARGUMENT_PLACE &&
+                 equals == NULL && i + 1 == count)
             *code_p =
                 tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
         else
-            *code_p = take_value(command, argument,
-                                 argument->type == TND_ARGUMENT_FLAG ? NULL
-                                 : equals != NULL                    ? equals + 1
-                                                                     : words[++i],
+            *code_p = take_value(command, argument, value_of(argument, equals, words, count, &i),
                                  settings, request);
     }
     if (options)

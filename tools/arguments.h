@@ -14,7 +14,9 @@ typedef enum {
     TND_ARGUMENT_FLAG,
     TND_ARGUMENT_TEXT,
     TND_ARGUMENT_NUMBER, /* from 1 */
-    TND_ARGUMENT_SETTING
+    TND_ARGUMENT_SETTING,
+    TND_ARGUMENT_PLACE /* a text that may be left out, and then is "latest": the word that follows
+                          is taken if it is a folder, or a file called manifest */
 } tnd_argument_type_t;
 
 typedef struct {

@@ -37,7 +37,8 @@ typedef struct {
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
     const char *output, *png;
-    uint64_t steps; /* UINT64_MAX: not given */
+    const char *resume; /* "latest": without a place */
+    uint64_t steps;     /* UINT64_MAX: not given */
     bool quiet, json, replicas, log_json;
     bool dot, graph, man;
 } tnd_request_t;

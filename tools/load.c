@@ -2,10 +2,25 @@
 #include "tools/load.h"
 
 #include "actors/feeder.h"
+#include "tools/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*  As text between quotes, in which a path cannot be anything else. */
+static void set_resume(tnd_graph_t *graph, const char *place)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    tnd_json_text(out, place);
+    fclose(out);
+    tnd_graph_set(graph, "checkpoint.resume", text);
+    free(text);
+}
 
 static tnd_graph_t *load(const tnd_request_t *request, const char *const *files, size_t count,
                          const tnd_graph_purpose_t *purpose)
@@ -13,6 +28,8 @@ static tnd_graph_t *load(const tnd_request_t *request, const char *const *files,
     tnd_graph_t *graph = tnd_graph_load(files, count);
     for (size_t i = 0; i < request->setting_count; i++)
         tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
+    if (request->resume != NULL)
+        set_resume(graph, request->resume);
     tnd_graph_purpose(graph, purpose);
     return graph;
 }

@@ -215,6 +215,7 @@ tnd_status_t tnd_look_make(tnd_look_t *self, tnd_arena_t *arena, const tnd_plan_
     keep_upstream(&maker, actor);
     copy_kept(&maker);
     *self = (tnd_look_t){.plan = *plan};
+    self->plan.checkpoint = NULL;
     for (uint32_t i = 0; i < maker.instance_count; i++)
         self->batches = self->batches || is_kind(&maker.instances[i], "batcher");
     if (!self->batches)

@@ -61,7 +61,7 @@ static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64
 {
     if (self->rate_ns == 0 || chain->ledger.fed < self->rate_rows) {
         self->rate_ns = chain->begun_ns != 0 ? chain->begun_ns : now;
-        self->rate_rows = 0;
+        self->rate_rows = chain->before_fed;
     }
     if (now - self->rate_ns < rate_every_ns && self->rate != 0)
         return;
@@ -112,9 +112,12 @@ static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chai
         used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
                                  tnd_tally_mean(&chain->metrics[0]));
     used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
-    if (share > 0.001 && chain->begun_ns != 0)
+    double before =
+        chain->ledger.fed > 0 ? share * (double)chain->before_fed / (double)chain->ledger.fed : 0;
+    if (share - before > 0.001 && chain->begun_ns != 0)
         snprintf(text + used, room - used, "  %s left",
-                 duration((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / share, left));
+                 duration((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / (share - before),
+                          left));
 }
 
 void tnd_progress_clear(tnd_progress_t *self)
@@ -232,17 +235,20 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         return;
     }
     double seconds = tnd_tally_seconds(first);
+    double fed = (double)(first->ledger.fed - first->before_fed);
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
     /* Where nothing is computed, how fast the data comes is what one wants to know. */
     if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
-                 (double)first->ledger.fed * (double)tnd_schema_row_bytes(&first->stream.fed) /
-                     seconds * 1e-6);
+                 fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
     printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
            drained ? "drained" : "done", grouped((double)first->steps, steps),
            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
-           first->epochs == 1 ? "" : "s", seconds,
-           grouped(seconds > 0 ? (double)first->ledger.fed / seconds : 0, rate), bytes);
+           first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
+           bytes);
+    if (first->before_steps > 0)
+        printf("of these %s steps before this run, which went on from there\n",
+               grouped((double)first->before_steps, steps));
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
         printf("rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
                " dropped\n",

@@ -29,7 +29,7 @@ static const bool right[COLUMNS] = {[2] = true, [7] = true, [8] = true, [9] = tr
 
 static const char *const state_names[] = {"new",     "running", "working",
                                           "waiting", "ended",   "failed"};
-static const char *const device_names[] = {"idle", "step", "reduce", "apply"};
+static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
 
 /* --- what a page says --------------------------------------------------------------------------
  */

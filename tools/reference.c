@@ -202,6 +202,8 @@ const char *tnd_reference_type(tnd_option_type_t type)
         return "duration";
     case TND_OPTION_EXTENT:
         return "extent";
+    case TND_OPTION_INTERVAL:
+        return "interval";
     case TND_OPTION_COLUMN:
         return "column";
     case TND_OPTION_COLUMNS:

@@ -120,7 +120,7 @@ void tnd_report_print(const tnd_tally_t *tally, FILE *out)
     fputs(",\"model_digest\":", out);
     tnd_json_text(out, first->model[0] != '\0' ? first->model : NULL);
     double seconds = tnd_tally_seconds(first);
-    double rate = seconds > 0 ? (double)first->ledger.fed / seconds : 0;
+    double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
     fprintf(out,
             ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":%.1f,\"actors\":[",

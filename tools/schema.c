@@ -174,6 +174,11 @@ static void print_value(const tnd_option_t *option)
         fputs("\"type\":\"string\",\"pattern\":\"^(" NUMBER_PATTERN " *rows?|" BYTES_PATTERN ")$\"",
               stdout);
         return;
+    case TND_OPTION_INTERVAL:
+        fputs("\"type\":\"string\",\"pattern\":\"^(" NUMBER_PATTERN " *steps?|" DURATION_PATTERN
+              ")$\"",
+              stdout);
+        return;
     case TND_OPTION_TABLE:
         print_table(option->parts(0));
         return;

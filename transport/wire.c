@@ -70,6 +70,7 @@ static const field_t post_fields[] = {U64(post.round), U32(post.reducer_slot), U
                                       U32(post.first), U32(post.count),        U64(post.weight)};
 static const field_t passed_fields[] = {PLACE(passed.first), PLACE(passed.last), U32(passed.begin),
                                         U32(passed.end), U32(passed.reductions)};
+static const field_t keep_fields[] = {U64(keep.every), U64(keep.step), U64(keep.below)};
 static const field_t ticket_fields[] = {PLACE(ticket.first),     LANE(ticket.lane),
                                         U32(ticket.epoch),       U32(ticket.count),
                                         U32(ticket.attempt),     PLACE(ticket.floor.index),
@@ -131,6 +132,7 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_COMMIT] = LAYOUT(commit_fields, BUFFER),
     [TND_MSG_BOOKED] = LAYOUT(until_fields, 0),
     [TND_MSG_DRAIN] = LAYOUT(until_fields, 0),
+    [TND_MSG_KEEP] = LAYOUT(keep_fields, 0),
     [TND_MSG_FACTS] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_STREAM] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_ENDPOINTS] = LAYOUT(note_fields, BUFFER),

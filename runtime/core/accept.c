@@ -43,7 +43,7 @@ static const rule_t controls[] = {
     {TND_MSG_DOWN, HOST, LEADER},        {TND_MSG_WORDS, HOST, HOST},
     {TND_MSG_LOG, HOST | ACTOR, LEADER}, {TND_MSG_ASK, HOST, LEADER},
     {TND_MSG_MODEL, FEEDER, LEADER},     {TND_MSG_STATISTICS, HOST, LEADER},
-    {TND_MSG_OUTCOME, LEADER, HOST},
+    {TND_MSG_OUTCOME, LEADER, HOST},     {TND_MSG_KEEP, LEADER, FEEDER},
 };
 
 /*  What a reader was given and has sent. */

@@ -59,6 +59,7 @@ typedef enum {
     TND_MSG_COMMIT, /* feeder -> leader: step done, with what it reports */
     TND_MSG_BOOKED, /* leader -> feeder: commits below `step` are booked */
     TND_MSG_DRAIN,  /* leader -> feeder: which step did you start last? / feeder's answer */
+    TND_MSG_KEEP,   /* leader -> feeder: behind which steps the models are to be kept */
     /* control between hosts: `note`, a payload of lines of text that the life layer reads */
     TND_MSG_FACTS,      /* host -> leader: what is in the data */
     TND_MSG_STREAM,     /* leader -> hosts: what is in the data of every chain */
@@ -133,6 +134,13 @@ typedef struct {
 } tnd_passed_note_t;
 #define TND_PASSED_DONE UINT32_MAX
 
+/*  Checkpoints, each named by how many steps are behind it. */
+typedef struct {
+    uint64_t every; /* the models are kept behind each multiple of it; 0: of nothing */
+    uint64_t step;  /* and behind that many, which nobody has done yet; 0: none */
+    uint64_t below; /* those of fewer steps may go */
+} tnd_keep_note_t;
+
 typedef struct tnd_msg {
     tnd_msg_kind_t kind;
     uint32_t generation;
@@ -156,6 +164,7 @@ typedef struct tnd_msg {
         tnd_slice_note_t slice;
         tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
         tnd_passed_note_t passed;
+        tnd_keep_note_t keep;
         struct {
             const tnd_cursor_t *cursor;
         } rewind;

@@ -329,6 +329,12 @@ void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t id, uint64_t 
         self->want_rewind = true;
 }
 
+void tnd_session_data(tnd_session_core_t *self, uint64_t data)
+{
+    assert(self->generation == 0);
+    self->cursor.data = data;
+}
+
 void tnd_session_go(tnd_session_core_t *self)
 {
     self->asked_to_go = true;

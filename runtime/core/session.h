@@ -89,6 +89,8 @@ void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now
 void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
                             uint64_t now);
+/*  The identity of the data set, for the cursors.  Before the stream begins. */
+void tnd_session_data(tnd_session_core_t *self, uint64_t data);
 /*  Begins the stream as soon as everybody, hosts and actors, is there. */
 void tnd_session_go(tnd_session_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors. */

@@ -166,7 +166,7 @@ static bool begin(worker_t *worker, job_t *job)
     return true;
 }
 
-static bool each(worker_t *worker, const job_t *job,
+static bool each(worker_t *worker, const job_t *job, void *context,
                  tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
                  tnd_device_state_t state)
 {
@@ -176,7 +176,7 @@ static bool each(worker_t *worker, const job_t *job,
         if (tnd_crew_dead(crew))
             return false;
         tnd_statistics_device(worker->page, state, replica->id, job->note.step, tnd_clock_now());
-        if (call(job->task->context, replica) == TND_OK)
+        if (call(context, replica) == TND_OK)
             continue;
         const char *why = replica->error[0] != '\0'
                               ? replica->error
@@ -220,7 +220,8 @@ static bool run_job(worker_t *worker, job_t *job)
     worker->meeting = 0;
     if (task == NULL)
         return true;
-    if (!begin(worker, job) || !each(worker, job, task->step, "the step", TND_DEVICE_STEP))
+    if (!begin(worker, job) ||
+        !each(worker, job, task->context, task->step, "the step", TND_DEVICE_STEP))
         return false;
     do {
         if (!posted(worker, job, &any))
@@ -236,10 +237,14 @@ static bool run_job(worker_t *worker, job_t *job)
             worker->crew->replicas[i].post_count = 0;
         if (task->apply == NULL)
             break;
-        if (!each(worker, job, task->apply, "what follows the reduction", TND_DEVICE_APPLY))
+        if (!each(worker, job, task->context, task->apply, "what follows the reduction",
+                  TND_DEVICE_APPLY))
             return false;
         any = worker->crew->replicas[worker->first].post_count > 0;
     } while (any);
+    if (job->keep != NULL && !each(worker, job, job->keep->context, job->keep->step,
+                                   "keeping the model", TND_DEVICE_KEEP))
+        return false;
     tnd_error_t error;
     if (worker->device->ops->settle(worker->device, &error) != TND_OK)
         return tnd_crew_fail(worker->crew, "%s", error.text);
@@ -487,7 +492,7 @@ uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)
 
 /*  Appends a job; returns how many there are then. */
 static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
-                        const tnd_task_t *task)
+                        const tnd_task_t *task, const tnd_task_t *keep)
 {
     uint64_t seq = atomic_load_explicit(&self->ready, memory_order_relaxed);
     job_t *job = &self->jobs[seq % self->config.depth];
@@ -496,9 +501,10 @@ static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t 
     job->note = *note;
     job->note.payload = NULL;
     job->task = task;
+    job->keep = keep;
     job->tensors = job->reductions = 0;
     for (uint32_t i = 0; i < self->config.count; i++)
-        job->reports[i].count = 0;
+        job->reports[i].count = 0, job->reports[i].kept = TND_KEPT_NOT_ASKED;
     for (uint32_t w = 0; w < self->worker_count; w++)
         atomic_store_explicit(&job->met[w], 0, memory_order_relaxed);
     atomic_store_explicit(&job->left, self->worker_count, memory_order_relaxed);
@@ -522,7 +528,7 @@ static bool has_finished(const void *context)
 tnd_status_t tnd_crew_call(tnd_crew_t *self, const tnd_task_t *task, tnd_error_t *error)
 {
     const tnd_slice_note_t nothing = {0};
-    uint64_t jobs = add_job(self, NO_SLOT, &nothing, task);
+    uint64_t jobs = add_job(self, NO_SLOT, &nothing, task, NULL);
     publish(self, jobs);
     awaited_t awaited = {self, jobs};
     tnd_gate_wait(&self->program, has_finished, &awaited, 0);
@@ -573,13 +579,19 @@ bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
     return true;
 }
 
-void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note)
+void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                    const tnd_task_t *keep)
 {
-    uint64_t jobs = add_job(self, slot, note, self->task);
+    uint64_t jobs = add_job(self, slot, note, self->task, keep);
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
         publish(self, jobs);
     else
         tnd_gate_open(&self->program);
+}
+
+bool tnd_crew_discards(const tnd_crew_t *self)
+{
+    return atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_DISCARD;
 }
 
 bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)

@@ -89,8 +89,11 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
  */
 bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
                    const void *rows);
-/*  The slot is whole. */
-void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note);
+/*  The slot is whole.  `keep`: what each replica does behind the step, its `step` alone; NULL:
+ *  nothing.
+ */
+void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                    const tnd_task_t *keep);
 
 /*  A step that is done, in order. */
 typedef struct {
@@ -101,6 +104,8 @@ typedef struct {
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 
+/*  Whether steps are discarded: nothing is computed on them. */
+bool tnd_crew_discards(const tnd_crew_t *self);
 /*  The next one; false: none yet. */
 bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done);
 

@@ -23,6 +23,7 @@ typedef struct {
     uint32_t slot;
     tnd_slice_note_t note;
     const tnd_task_t *task; /* NULL: nothing is to be done */
+    const tnd_task_t *keep; /* NULL: the models are not kept behind it */
     tnd_report_t *reports;  /* by local replica */
     uint32_t tensors;       /* of this step that have gone to reducers ... */
     uint32_t reductions;    /* ... and how many reductions of the user's they are of */

@@ -13,15 +13,17 @@
 #include <xxhash.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/life/store.h"
 #include "runtime/plugin.h"
 
 struct tnd_models {
     _Atomic uint32_t references;
     tnd_models_config_t config;
-    char *plugin, *options;
+    char *plugin, *options, *keep_dir;
+    _Atomic uint64_t forget_below; /* checkpoints behind fewer steps may go */
     void *library;
     const tnd_step_ops_t *ops;
-    tnd_task_t open, step, evaluate;
+    tnd_task_t open, step, evaluate, load, keep;
     void **models; /* by local replica; NULL: not open */
 };
 
@@ -56,6 +58,85 @@ static tnd_status_t call_evaluate(void *context, tnd_replica_t *replica)
     return self->ops->evaluate(*model_of(self, replica), replica);
 }
 
+/* --- checkpoints -------------------------------------------------------------------------------
+ */
+
+static tnd_status_t load_part(tnd_models_t *self, tnd_replica_t *replica, tnd_error_t *error)
+{
+    const tnd_resume_t *resume = self->config.resume;
+    uint32_t id = tnd_replica_id(replica);
+    char path[TND_STORE_PATH];
+    tnd_saved_t part;
+    if (id < resume->replicas && !tnd_saved_is(&resume->parts[id]))
+        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, id);
+    if (self->ops->load == NULL)
+        return tnd_fail(error, "step plugin %s has no `load`: no run can go on with its models",
+                        self->plugin);
+    if (id >= resume->replicas)
+        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, id);
+    TND_TRY(tnd_store_measure(resume->dir, resume->step, id, &part, error));
+    tnd_store_part_path(path, resume->dir, resume->step, id);
+    if (!tnd_saved_equal(&part, &resume->parts[id]))
+        return tnd_fail(error, "%s is not what was kept: go on from an older checkpoint", path);
+    if (self->ops->load(*model_of(self, replica), path) != TND_OK)
+        return tnd_fail(error, "step plugin %s could not load its model from %s", self->plugin,
+                        path);
+    return TND_OK;
+}
+
+static tnd_status_t call_load(void *context, tnd_replica_t *replica)
+{
+    tnd_error_t error;
+    tnd_status_t status = load_part(context, replica, &error);
+    if (status != TND_OK)
+        tnd_replica_error(replica, error.text);
+    return status;
+}
+
+static void forget_old(tnd_models_t *self)
+{
+    uint64_t *steps = NULL, below = atomic_load(&self->forget_below);
+    size_t count = 0;
+    if (below == 0 || tnd_store_list(self->keep_dir, &steps, &count, NULL) != TND_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i] < below)
+            tnd_store_forget(self->keep_dir, steps[i]);
+    free(steps);
+}
+
+tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
+                             tnd_error_t *error)
+{
+    char path[TND_STORE_PATH];
+    assert(self->keep_dir != NULL && replica - self->config.first < self->config.count);
+    if (replica == self->config.first)
+        forget_old(self);
+    TND_TRY(tnd_store_begin(self->keep_dir, step, error));
+    tnd_store_draft_path(path, self->keep_dir, step, replica);
+    if (self->ops->save(self->models[replica - self->config.first], path) == TND_OK)
+        return tnd_store_seal(self->keep_dir, step, replica, part, error);
+    unlink(path);
+    return tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, path);
+}
+
+static tnd_status_t call_keep(void *context, tnd_replica_t *replica)
+{
+    tnd_error_t error;
+    tnd_report_t *report = replica->report;
+    bool kept = tnd_models_keep(context, tnd_replica_step(replica) + 1, replica->id, &report->part,
+                                &error) == TND_OK;
+    report->kept = kept ? TND_KEPT : TND_KEPT_NOT;
+    if (!kept)
+        snprintf(report->not_kept_why, sizeof report->not_kept_why, "%.255s", error.text);
+    return TND_OK;
+}
+
+void tnd_models_forget(tnd_models_t *self, uint64_t below)
+{
+    atomic_store(&self->forget_below, below);
+}
+
 /* --- finding it --------------------------------------------------------------------------------
  */
 
@@ -76,7 +157,8 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
     tnd_models_t *self = calloc(1, sizeof *self);
     if (self == NULL || (self->models = calloc(config->count, sizeof *self->models)) == NULL ||
         (self->plugin = strdup(config->plugin)) == NULL ||
-        (self->options = strdup(config->options)) == NULL)
+        (self->options = strdup(config->options)) == NULL ||
+        (config->keep != NULL && (self->keep_dir = strdup(config->keep)) == NULL))
         abort();
     self->references = 1;
     self->config = *config;
@@ -90,6 +172,8 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
     self->open = (tnd_task_t){.step = call_open, .context = self};
     self->step = (tnd_task_t){
         .step = call_step, .apply = self->ops->apply != NULL ? call_apply : NULL, .context = self};
+    self->load = (tnd_task_t){.step = call_load, .context = self};
+    self->keep = (tnd_task_t){.step = call_keep, .context = self};
     self->evaluate = (tnd_task_t){.step = call_evaluate, .context = self};
     *self_p = self;
     return TND_OK;
@@ -125,6 +209,7 @@ void tnd_models_drop(tnd_models_t **self_p)
     free(self->models);
     free(self->plugin);
     free(self->options);
+    free(self->keep_dir);
     free(self);
 }
 
@@ -141,6 +226,16 @@ const tnd_task_t *tnd_models_step_task(tnd_models_t *self)
 const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self)
 {
     return self->ops->evaluate != NULL ? &self->evaluate : NULL;
+}
+
+const tnd_task_t *tnd_models_load_task(tnd_models_t *self)
+{
+    return self->config.resume != NULL ? &self->load : NULL;
+}
+
+const tnd_task_t *tnd_models_keep_task(tnd_models_t *self)
+{
+    return self->keep_dir != NULL && self->ops->save != NULL ? &self->keep : NULL;
 }
 
 bool tnd_models_cover(const tnd_models_t *self, uint32_t first, uint32_t count)

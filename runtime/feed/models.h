@@ -18,6 +18,9 @@ typedef struct {
     const char *options;   /* text, for `open` */
     const char *folder;    /* looked at first; NULL: none */
     uint32_t first, count; /* replicas carried here */
+    const char *keep;      /* where checkpoints are kept; NULL: nowhere */
+    const tnd_resume_t
+        *resume; /* where models are loaded from, kept by the caller; NULL: nowhere */
 } tnd_models_config_t;
 
 /*  Loads the plugin; no model is open yet.  TND_FAILED: it is nowhere, cannot be loaded, lacks its
@@ -39,6 +42,17 @@ const tnd_task_t *tnd_models_open_task(tnd_models_t *self);
 const tnd_task_t *tnd_models_step_task(tnd_models_t *self);
 /*  NULL: the plugin has no `evaluate`. */
 const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self);
+/*  Loads each replica's part of the checkpoint that the run goes on from; NULL: it begins anew. */
+const tnd_task_t *tnd_models_load_task(tnd_models_t *self);
+/*  Keeps each replica's model behind the step.  That it cannot be written fails no step: it is in
+ *  the replica's report.  NULL: nothing is kept, or the plugin has no `save`.
+ */
+const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
+/*  The same behind the last of `step` steps, while the crew is idle. */
+tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
+                             tnd_error_t *error) TND_CHECKED;
+/*  Checkpoints behind fewer steps need not be kept any more.  Any thread. */
+void tnd_models_forget(tnd_models_t *self, uint64_t below);
 /*  Whether there is a model for each of these replicas. */
 bool tnd_models_cover(const tnd_models_t *self, uint32_t first, uint32_t count);
 const char *tnd_models_plugin(const tnd_models_t *self);

@@ -15,11 +15,23 @@
 #include "runtime/core/message.h"
 #include "runtime/data/schema.h"
 #include "runtime/life/observer.h"
+#include "runtime/life/store.h"
+
+/*  Whether a replica's model was kept behind a step. */
+typedef enum {
+    TND_KEPT_NOT_ASKED,
+    TND_KEPT,      /* `part` lies on disk */
+    TND_KEPT_NONE, /* there is no model */
+    TND_KEPT_NOT   /* see why */
+} tnd_kept_t;
 
 /*  What one replica reported in one step. */
 typedef struct {
     uint32_t count;
     tnd_metric_t metrics[TND_METRICS_MAX];
+    tnd_kept_t kept;
+    tnd_saved_t part;
+    char not_kept_why[256];
 } tnd_report_t;
 
 /*  What a reduction gathered: the elements of replica r of the run begin at first[r]. */

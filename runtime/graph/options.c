@@ -76,6 +76,7 @@ static tnd_quantity_t read_number(tnd_option_type_t type, const char *text, numb
     case TND_OPTION_STRINGS:
     case TND_OPTION_ENUM:
     case TND_OPTION_EXTENT:
+    case TND_OPTION_INTERVAL:
     case TND_OPTION_COLUMN:
     case TND_OPTION_COLUMNS:
     case TND_OPTION_PATH:
@@ -188,6 +189,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
         return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
     case TND_OPTION_EXTENT:
         return "rows or a size, such as `100 rows` or `128KiB`";
+    case TND_OPTION_INTERVAL:
+        return "steps or a time, such as `500 steps` or `60s`";
     case TND_OPTION_COLUMN:
         return "the name of a column";
     case TND_OPTION_COLUMNS:
@@ -248,6 +251,7 @@ static void help_type(field_t *field, const tnd_value_t *value)
     case TND_OPTION_BYTES:
     case TND_OPTION_DURATION:
     case TND_OPTION_EXTENT:
+    case TND_OPTION_INTERVAL:
     case TND_OPTION_COLUMN:
     case TND_OPTION_COLUMNS:
     case TND_OPTION_PATH:
@@ -505,31 +509,54 @@ static void parse_enum(field_t *field, const tnd_value_t *value, int *out)
         tnd_diagnostics_help(field->context->diagnostics, "did you mean `%s`?", nearest.best);
 }
 
-static void parse_extent(field_t *field, const tnd_value_t *value, tnd_extent_t *out)
+/*  A count of something or a quantity, never both: "100 rows" or 128KiB, "500 steps" or 60s. */
+typedef struct {
+    tnd_quantity_t (*count)(const char *text, uint64_t *value_p);
+    tnd_quantity_t (*other)(const char *text, uint64_t *value_p);
+    const char *unit, *other_unit, *least;
+} either_t;
+
+static void parse_either(field_t *field, const tnd_value_t *value, const either_t *either,
+                         uint64_t *count_p, uint64_t *other_p)
 {
-    tnd_extent_t extent = {0};
     if (value->type != TND_VALUE_SCALAR) {
         report_type(field, value);
         return;
     }
     const char *text = value->text;
-    tnd_quantity_t outcome = tnd_quantity_rows(text, &extent.rows);
+    uint64_t count = 0, other = 0;
+    tnd_quantity_t outcome = either->count(text, &count);
     if (outcome == TND_QUANTITY_WRONG_UNIT)
-        outcome = tnd_quantity_bytes(text, &extent.bytes);
+        outcome = either->other(text, &other);
     if (outcome != TND_QUANTITY_OK) {
         report_number(field, value, outcome);
         if (outcome == TND_QUANTITY_NO_UNIT)
-            tnd_diagnostics_help(field->context->diagnostics, "write `%s rows` or `%sKiB`", text,
-                                 text);
+            tnd_diagnostics_help(field->context->diagnostics, "write `%s %s` or `%s%s`", text,
+                                 either->unit, text, either->other_unit);
         return;
     }
-    if (extent.rows == 0 && extent.bytes == 0) {
+    if (count == 0 && other == 0) {
         tnd_diagnostics_add(field->context->diagnostics, TND_T015_RANGE, value->mark,
-                            "`%s` expects at least one row or byte", field->key);
+                            "`%s` expects at least %s", field->key, either->least);
         field->failed = true;
         return;
     }
-    *out = extent;
+    *count_p = count;
+    *other_p = other;
+}
+
+static void parse_extent(field_t *field, const tnd_value_t *value, tnd_extent_t *out)
+{
+    static const either_t extent = {tnd_quantity_rows, tnd_quantity_bytes, "rows", "KiB",
+                                    "one row or byte"};
+    parse_either(field, value, &extent, &out->rows, &out->bytes);
+}
+
+static void parse_interval(field_t *field, const tnd_value_t *value, tnd_interval_t *out)
+{
+    static const either_t interval = {tnd_quantity_steps, tnd_quantity_duration, "steps", "s",
+                                      "one step or nanosecond"};
+    parse_either(field, value, &interval, &out->steps, &out->ns);
 }
 
 /*  What a shell would replace in a path and this language does not: ~/x, $HOME/x, {data}/x. */
@@ -621,6 +648,7 @@ static const char *parse_text(field_t *field, const tnd_value_t *value)
     case TND_OPTION_BYTES:
     case TND_OPTION_DURATION:
     case TND_OPTION_EXTENT:
+    case TND_OPTION_INTERVAL:
     case TND_OPTION_TABLE:
     case TND_OPTION_PART:
     case TND_OPTION_PARTS:
@@ -835,6 +863,9 @@ static void parse_field(field_t *field, const tnd_value_t *value, void *out)
     case TND_OPTION_EXTENT:
         parse_extent(field, value, out);
         return;
+    case TND_OPTION_INTERVAL:
+        parse_interval(field, value, out);
+        return;
     case TND_OPTION_TABLE:
         *(const void **)out = tnd_options_parse(
             field->context, field->option->parts(0), value,
@@ -973,6 +1004,7 @@ static const char *first_text_option(const tnd_table_t *table)
     case TND_OPTION_BYTES:
     case TND_OPTION_DURATION:
     case TND_OPTION_EXTENT:
+    case TND_OPTION_INTERVAL:
     case TND_OPTION_TABLE:
     case TND_OPTION_PART:
     case TND_OPTION_PARTS:
@@ -1223,6 +1255,16 @@ static void print_field(const tnd_option_t *option, const void *field, unsigned 
             fprintf(out, "%llu rows", (unsigned long long)extent->rows);
         else if (extent->bytes > 0)
             fprintf(out, "%lluB", (unsigned long long)extent->bytes);
+        else
+            fputs("null", out);
+        return;
+    }
+    case TND_OPTION_INTERVAL: {
+        const tnd_interval_t *interval = field;
+        if (interval->steps > 0)
+            fprintf(out, "%llu steps", (unsigned long long)interval->steps);
+        else if (interval->ns > 0)
+            fprintf(out, "%lluns", (unsigned long long)interval->ns);
         else
             fputs("null", out);
         return;

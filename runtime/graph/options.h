@@ -45,6 +45,7 @@ typedef enum {
     TND_OPTION_BYTES,    /* uint64_t bytes: 64MiB, 1.5GB, 100B */
     TND_OPTION_DURATION, /* uint64_t nanoseconds: 10s, 50ms, 2min */
     TND_OPTION_EXTENT,   /* tnd_extent_t: "100 rows" or 128KiB */
+    TND_OPTION_INTERVAL, /* tnd_interval_t: "500 steps" or 60s */
     TND_OPTION_COLUMN,   /* const char *: the name of a column */
     TND_OPTION_COLUMNS,  /* tnd_strings_t: names of columns, or one */
     TND_OPTION_PATH,     /* const char *: of a host; `${data}` is substituted */
@@ -102,6 +103,12 @@ typedef struct {
     uint64_t rows;
     uint64_t bytes;
 } tnd_extent_t;
+
+/*  Steps or nanoseconds, never both; both 0 if the option was not given. */
+typedef struct {
+    uint64_t steps;
+    uint64_t ns;
+} tnd_interval_t;
 
 typedef struct {
     const char *const *items;

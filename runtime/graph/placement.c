@@ -1357,6 +1357,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .hung_after_ns = settings->hung_after_ns,
                          .restart_timeout_ns = settings->restart_timeout_ns,
                          .restarts = restarts_of(context, settings),
+                         .checkpoint = settings->checkpoint,
                          .tolerant = settings->numeric != 0,
                          .insecure = settings->insecure};
     read_hosts(&self);

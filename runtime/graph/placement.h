@@ -78,7 +78,8 @@ typedef struct tnd_plan {
     uint64_t fingerprint[2];
     uint64_t link_timeout_ns, dead_after_ns, start_timeout_ns, hung_after_ns, restart_timeout_ns;
     tnd_restarts_t restarts;
-    bool tolerant; /* numeric: tolerant */
+    const tnd_checkpoint_options_t *checkpoint; /* NULL: the state is not kept */
+    bool tolerant;                              /* numeric: tolerant */
     bool insecure;
     const tnd_plan_host_t *hosts;
     uint32_t host_count; /* hosts[0] leads */

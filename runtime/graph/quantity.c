@@ -177,3 +177,9 @@ tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p)
     static const unit_t units[] = {{"rows", 1}, {"row", 1}};
     return with_unit(text, units, sizeof units / sizeof units[0], value_p);
 }
+
+tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p)
+{
+    static const unit_t units[] = {{"steps", 1}, {"step", 1}};
+    return with_unit(text, units, sizeof units / sizeof units[0], value_p);
+}

@@ -36,4 +36,7 @@ tnd_quantity_t tnd_quantity_duration(const char *text, uint64_t *value_p);
 /*  "100 rows": the number before ` rows`. */
 tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
 
+/*  "500 steps": likewise. */
+tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
+
 #endif

@@ -82,6 +82,46 @@ static const tnd_table_t *restarts_at(size_t index)
     return index == 0 ? &tnd_restarts_table : NULL;
 }
 
+static const tnd_option_t checkpoint_options[] = {
+    {.name = "dir",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_TUNE,
+     .offset = offsetof(tnd_checkpoint_options_t, dir),
+     .help = "the folder of the checkpoints, on every host that feeds; shared or its own"},
+    {.name = "every",
+     .type = TND_OPTION_INTERVAL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "",
+     .offset = offsetof(tnd_checkpoint_options_t, every),
+     .help = "how often the state is kept; by default at the end of the run alone"},
+    {.name = "keep",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "checkpoints",
+     .fallback = "3",
+     .range = "1..1000000",
+     .offset = offsetof(tnd_checkpoint_options_t, keep),
+     .help = "how many are kept; older ones are removed"},
+    {.name = "resume",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_TUNE,
+     .fallback = "none",
+     .offset = offsetof(tnd_checkpoint_options_t, resume),
+     .help = "what the run goes on from: `none`, `latest`, or the path of a checkpoint"},
+};
+
+static const tnd_table_t checkpoint_table = {
+    .name = "checkpoint",
+    .help = "where the state of a run is kept, and how often",
+    TND_OPTIONS(checkpoint_options),
+    .size = sizeof(tnd_checkpoint_options_t),
+};
+
+static const tnd_table_t *checkpoint_at(size_t index)
+{
+    return index == 0 ? &checkpoint_table : NULL;
+}
+
 /*  Actors and hosts are read by hand, key by key; their roles are those of their own options. */
 static const tnd_option_t settings_options[] = {
     {.name = "tundish",
@@ -159,6 +199,13 @@ static const tnd_option_t settings_options[] = {
      .offset = offsetof(tnd_settings_t, security),
      .parts = security_at,
      .help = "keys of the hosts, `{curve: keys/}`; not used yet"},
+    {.name = "checkpoint",
+     .type = TND_OPTION_TABLE,
+     .role = TND_ROLE_TUNE,
+     .fallback = "",
+     .offset = offsetof(tnd_settings_t, checkpoint),
+     .parts = checkpoint_at,
+     .help = "where the state is kept, `{dir: DIR, every: 500 steps, keep: 3}`"},
     {.name = "memory",
      .type = TND_OPTION_BYTES,
      .role = TND_ROLE_TUNE,

@@ -37,6 +37,14 @@ typedef struct {
     uint64_t within_ns, backoff_ns, backoff_max_ns;
 } tnd_restarts_t;
 
+/*  When the state of a run is kept on disk, and where. */
+typedef struct {
+    const char *dir;
+    tnd_interval_t every; /* both 0: at the end and where a program asks for it */
+    uint64_t keep;
+    const char *resume; /* "none", "latest", or the path of a checkpoint or of a folder of them */
+} tnd_checkpoint_options_t;
+
 /*  The top level of a file. */
 typedef struct {
     uint64_t version;
@@ -51,6 +59,7 @@ typedef struct {
     const char *ports;
     bool insecure;
     const tnd_security_t *security;
+    const tnd_checkpoint_options_t *checkpoint; /* NULL: none */
     uint64_t memory_bytes;
     uint64_t start_timeout_ns;
     uint64_t dead_after_ns;

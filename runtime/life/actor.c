@@ -145,6 +145,18 @@ const char *tnd_actor_save(const tnd_actor_t *self)
     return self->config.instance->chain == 0 ? tnd_host_config(self->config.host)->save : NULL;
 }
 
+const char *tnd_actor_keep(const tnd_actor_t *self)
+{
+    return self->config.instance->chain == 0 && self->plan->checkpoint != NULL
+               ? self->plan->checkpoint->dir
+               : NULL;
+}
+
+const tnd_resume_t *tnd_actor_resume(const tnd_actor_t *self)
+{
+    return self->config.instance->chain == 0 ? tnd_host_resume(self->config.host) : NULL;
+}
+
 void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor)
 {
     return tnd_host_handle(self->config.host, actor);

@@ -14,6 +14,7 @@
 #include "runtime/kind.h"
 #include "runtime/life/statistics.h"
 #include "runtime/life/stream.h"
+#include "runtime/life/store.h"
 
 /* --- for kinds ---------------------------------------------------------------------------------
  */
@@ -48,6 +49,10 @@ void tnd_actor_wake(tnd_actor_t *self);
 void *tnd_actor_shared(tnd_actor_t *self);
 /*  Where the model of this actor's chain is to be saved when it has ended; NULL: nowhere. */
 const char *tnd_actor_save(const tnd_actor_t *self);
+/*  Where the state of this actor's chain is kept, and what it goes on from; NULL: nowhere, nothing.
+ */
+const char *tnd_actor_keep(const tnd_actor_t *self);
+const tnd_resume_t *tnd_actor_resume(const tnd_actor_t *self);
 /*  What the actor called `actor` (as in the file) of this host hands out (tnd_kind_t.handle); NULL:
  *  not here, or nothing.
  */

@@ -87,6 +87,11 @@ void tnd_host_notice(tnd_host_t *self)
     tnd_hub_wake(self->hub);
 }
 
+const tnd_resume_t *tnd_host_resume(const tnd_host_t *self)
+{
+    return self->resume.step > 0 ? &self->resume : NULL;
+}
+
 const tnd_census_t *tnd_host_census(const tnd_host_t *self)
 {
     return &self->census;
@@ -322,6 +327,11 @@ static void leader_end(void *context, tnd_outcome_t outcome, const char *why)
     tnd_host_settle(context, outcome, why);
 }
 
+static void leader_wake(void *context)
+{
+    tnd_hub_wake(((tnd_host_t *)context)->hub);
+}
+
 static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
 {
     tnd_hub_config_t config = {
@@ -372,9 +382,11 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->words = calloc(self->plan->instance_count, 1);
     self->generations = calloc(self->plan->chain_count, sizeof *self->generations);
     self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
+    self->last_speaker = calloc(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = calloc(self->plan->host_count, sizeof *self->violations);
     if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
-        self->last_word == NULL || self->violations == NULL || self->generations == NULL)
+        self->last_word == NULL || self->last_speaker == NULL || self->violations == NULL ||
+        self->generations == NULL)
         abort();
     self->census = tnd_census_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
@@ -396,7 +408,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         return status;
     }
     if (tnd_host_leads(self)) {
-        tnd_leader_voice_t voice = {.context = self, .send = leader_send, .end = leader_end};
+        tnd_leader_voice_t voice = {
+            .context = self, .send = leader_send, .end = leader_end, .wake = leader_wake};
         self->leader = tnd_leader_new(config, &voice, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
@@ -545,7 +558,9 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->words);
     free(self->generations);
     free(self->last_word);
+    free(self->last_speaker);
     free(self->violations);
+    free(self->resume.parts);
     free((void *)(uintptr_t)self->census.parties);
     free(self);
     return true;

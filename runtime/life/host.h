@@ -91,6 +91,8 @@ bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
  *  no link is cut and every end is said, however long the process was stopped.
  */
 bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer);
+/*  What the run goes on from, once the streams are known; NULL: it begins at the start. */
+const tnd_resume_t *tnd_host_resume(const tnd_host_t *self);
 /*  An actor's phase has changed. */
 void tnd_host_notice(tnd_host_t *self);
 /*  How long a host may be away whose control connection ended for the reason `why`: one whose

@@ -34,6 +34,7 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
         return;
     tnd_buffer_drop(&self->last_word[msg->note.number]);
     self->last_word[msg->note.number] = tnd_buffer_hold(msg->note.payload);
+    self->last_speaker[msg->note.number] = msg->from;
 }
 
 static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
@@ -201,7 +202,7 @@ static void greet_leader(tnd_host_t *self)
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         if (self->last_word[c] != NULL) {
             tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-            msg.from = self->plan->chains[c].carriers[0].instance;
+            msg.from = self->last_speaker[c];
             msg.note.number = c;
             msg.note.payload = tnd_buffer_hold(self->last_word[c]);
             send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);

@@ -29,6 +29,7 @@ struct tnd_host {
     tnd_leader_t *leader;  /* of the first host */
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
+    tnd_resume_t resume;   /* no steps: the run begins at the start */
     tnd_stock_t stock;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics; /* what is wrong with data, plugins, devices, operations */
@@ -42,10 +43,11 @@ struct tnd_host {
     uint64_t failed_ns;   /* when it failed here; 0: it has not */
     tnd_outcome_t failed; /* how */
     char failure[512];
-    char leader_why[256];      /* it went away */
-    uint64_t booked;           /* steps that the leader told feeders here to be committed */
-    tnd_buffer_t *stream_note; /* what the leader said of the stream, not taken yet */
-    tnd_buffer_t **last_word;  /* by chain: the MODEL that feeders here said; NULL: none */
+    char leader_why[256];         /* it went away */
+    uint64_t booked;              /* steps that the leader told feeders here to be committed */
+    tnd_buffer_t *stream_note;    /* what the leader said of the stream, not taken yet */
+    tnd_buffer_t **last_word;     /* by chain: the MODEL that the feeder here said; NULL: none */
+    tnd_actor_id_t *last_speaker; /* that feeder */
 
     uint32_t port; /* of the leader's, for other hosts */
     _Atomic bool drain, stop, breaking, noticed, facts_done;

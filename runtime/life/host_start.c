@@ -48,6 +48,34 @@ static void say_facts(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
 }
 
+/*  What the leader says of the checkpoint that the run goes on from; false: another line. */
+static bool take_resume(tnd_host_t *self, const char *line)
+{
+    tnd_resume_t *resume = &self->resume;
+    uint32_t replica, replicas;
+    uint64_t step;
+    tnd_saved_t part;
+    int used = 0;
+    if (sscanf(line, "resume %" SCNu64 " %" SCNu32 " %n", &step, &replicas, &used) == 2 &&
+        used > 0) {
+        if (replicas != self->plan->chains[0].replicas)
+            return false;
+        free(resume->parts);
+        *resume = (tnd_resume_t){.step = step, .replicas = replicas};
+        snprintf(resume->dir, sizeof resume->dir, "%s", line + used);
+        resume->parts = calloc((size_t)replicas + 1, sizeof *resume->parts);
+        if (resume->parts == NULL)
+            abort();
+        return true;
+    }
+    if (sscanf(line, "resumed %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64, &replica, &part.bytes,
+               &part.hash[0], &part.hash[1]) != 4)
+        return false;
+    if (replica < resume->replicas)
+        resume->parts[replica] = part;
+    return true;
+}
+
 static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
 {
     tnd_stream_t *stream = NULL;
@@ -55,6 +83,8 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
     tnd_note_read(&reader, note);
     for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
         tnd_stream_t said = {0};
+        if (take_resume(self, line))
+            continue;
         if (strncmp(line, "stream ", 7) == 0) {
             TND_TRY(tnd_stream_read(&said, line, error));
             if (said.chain >= self->plan->chain_count)

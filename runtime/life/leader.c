@@ -9,12 +9,16 @@
 
 #include "runtime/core/tree.h"
 #include "runtime/life/census.h"
+#include "runtime/life/archive.h"
 #include "runtime/life/note.h"
 
 /*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
  *  often feeders are told what is booked, which wakes them.
  */
 enum { STEPS_OPEN = 1024, BOOKED_EVERY = 32 };
+
+/*  Steps that feeders may hold or have done beyond what is booked. */
+enum { HELD_MOST = 16, AHEAD_MOST = 256 };
 
 /*  What one step reported, by metric and replica. */
 typedef struct {
@@ -60,6 +64,10 @@ struct tnd_leader {
     const char **host_names;
     uint8_t *host_flags;
     void **memories;
+    tnd_archive_t *archive; /* of the first chain; NULL: its state is not kept */
+    tnd_error_t unusable;   /* its checkpoints are; "": they are not */
+    bool *model_said;       /* by instance: the first chain's feeders */
+    bool closed;            /* the archive knows the end of the chain */
     bool ended, drain;
     tnd_outcome_t outcome; /* once ended */
     char why[512];
@@ -127,9 +135,29 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     start.seed = plan->seed;
     start.graph[0] = plan->fingerprint[0];
     start.graph[1] = plan->fingerprint[1];
+    if (index == 0 && self->archive != NULL && tnd_archive_cursor(self->archive) != NULL)
+        start = *tnd_archive_cursor(self->archive);
+    chain->rank = start.rank;
     self->memories[index] = zeroed(1, tnd_session_bytes(&config));
     chain->session = tnd_session_init(self->memories[index], &config, &start, now);
     chain->shown = TND_SESSION_READY;
+}
+
+/*  A run whose checkpoints cannot be used ends before it begins. */
+static void open_archive(tnd_leader_t *self)
+{
+    if (self->plan->checkpoint == NULL || self->plan->chains[0].carriers == NULL)
+        return;
+    tnd_archive_config_t config = {
+        .plan = self->plan,
+        .depth = HELD_MOST,
+        .ahead = AHEAD_MOST,
+        .wake = self->voice.wake,
+        .context = self->voice.context,
+    };
+    self->unusable.text[0] = '\0';
+    if (tnd_archive_new(&self->archive, &config, &self->unusable) == TND_OK)
+        self->unusable.text[0] = '\0';
 }
 
 tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_voice_t *voice,
@@ -149,8 +177,10 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
     }
     self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
+    self->model_said = zeroed(self->plan->instance_count, sizeof *self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
+    open_archive(self);
     open_session(self, 0, now);
     return self;
 }
@@ -162,6 +192,8 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
         return;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_buffer_drop(&self->hosts[h].endpoints);
+    tnd_archive_destroy(&self->archive);
+    free(self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
         free(self->chains[c].reports);
@@ -262,6 +294,33 @@ static bool has_data(const tnd_leader_t *self, uint32_t host)
     return false;
 }
 
+/*  What the hosts that feed must know to go on. */
+static void write_resume(const tnd_leader_t *self, FILE *out)
+{
+    const tnd_resume_t *resume = self->archive != NULL ? tnd_archive_resume(self->archive) : NULL;
+    if (resume == NULL)
+        return;
+    fprintf(out, "resume %" PRIu64 " %" PRIu32 " %s\n", resume->step, resume->replicas,
+            resume->dir);
+    for (uint32_t r = 0; r < resume->replicas; r++)
+        fprintf(out, "resumed %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r,
+                resume->parts[r].bytes, resume->parts[r].hash[0], resume->parts[r].hash[1]);
+}
+
+/*  The data of the first chain are known: a cursor belongs to them. */
+static bool data_fit(tnd_leader_t *self)
+{
+    tnd_session_core_t *session = self->chains[0].session;
+    uint64_t data = self->chains[0].facts.data, was = tnd_session_cursor(session)->data;
+    if (was != 0 && was != data) {
+        end(self, TND_OUTCOME_UNUSABLE,
+            "the checkpoint is of other data: files of the source were changed, added or left out");
+        return false;
+    }
+    tnd_session_data(session, data);
+    return true;
+}
+
 static void publish_stream(tnd_leader_t *self)
 {
     if (self->stream_note != NULL)
@@ -279,7 +338,10 @@ static void publish_stream(tnd_leader_t *self)
         return;
     }
     tnd_note_writer_t writer;
+    if (!data_fit(self))
+        return;
     tnd_note_begin(&writer);
+    write_resume(self, writer.stream);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_stream_write(&self->chains[c].facts, writer.stream);
     self->stream_note = tnd_note_end(&writer);
@@ -580,6 +642,9 @@ static void take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg
         uint32_t replica;
         double sum, weight;
         char name[TND_METRIC_NAME];
+        if (self->archive != NULL && self->chain == 0 &&
+            tnd_archive_line(self->archive, msg->commit.step + 1, line))
+            continue;
         if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
             replica >= replicas)
             continue;
@@ -600,7 +665,7 @@ static double tree_sum(const double *values, uint32_t count)
     return tree_sum(values, left) + tree_sum(values + left, count - left);
 }
 
-static void book(tnd_leader_t *self, const tnd_effect_t *effect)
+static void book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     const tnd_observer_t *observer = self->config.observer;
@@ -610,6 +675,8 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect)
     report_t *report = report_of(chain, step);
     uint64_t rows = cursor->rank - chain->rank;
     chain->rank = cursor->rank;
+    if (self->archive != NULL && self->chain == 0)
+        tnd_archive_booked(self->archive, cursor, now);
     if (cursor->step_of_epoch == 0)
         inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64, chain_name(self),
                cursor->epoch, step);
@@ -674,8 +741,20 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     tnd_note_reader_t reader;
     tnd_note_read(&reader, msg->note.payload);
     const char *digest = tnd_note_line(&reader);
+    if (chain >= self->plan->chain_count || digest == NULL)
+        return;
+    const char *line;
+    char first[64];
+    snprintf(first, sizeof first, "%s", digest);
+    uint64_t behind = 0;
+    while (chain == 0 && self->archive != NULL && (line = tnd_note_line(&reader)) != NULL)
+        if (sscanf(line, "behind %" SCNu64, &behind) != 1)
+            (void)tnd_archive_line(self->archive, behind, line);
+    self->model_said[msg->from] = true;
+    digest = first;
     /* A host that was away says it again. */
-    if (chain >= self->plan->chain_count || digest == NULL || self->chains[chain].model_known)
+    if (self->chains[chain].model_known ||
+        self->plan->chains[chain].carriers[0].instance != msg->from)
         return;
     self->chains[chain].model_known = true;
     if (observer != NULL && observer->model != NULL && strcmp(digest, "-") != 0)
@@ -823,9 +902,36 @@ static void show(tnd_leader_t *self)
     observer->state(observer->context, self->chain, state, waiting);
 }
 
-static void perform(tnd_leader_t *self, const tnd_effect_t *effect)
+/*  What feeders are to keep, before they go on. */
+static void tell_keep(tnd_leader_t *self)
+{
+    const chain_t *chain = &self->chains[0];
+    tnd_msg_t msg = {.kind = TND_MSG_KEEP, .from = TND_LEADER};
+    msg.keep = tnd_archive_word(self->archive);
+    for (uint32_t m = 0; m < chain->member_count; m++) {
+        msg.to = chain->members[m].id;
+        if (chain->members[m].role == TND_ROLE_FEEDER)
+            self->voice.send(self->voice.context, &msg, TND_CARRY_NOTHING);
+    }
+}
+
+static void work_archive(tnd_leader_t *self)
+{
+    tnd_log_level_t level;
+    tnd_keep_note_t word;
+    char text[480];
+    while (tnd_archive_news(self->archive, &level, text, sizeof text))
+        log_line(self, level, self->plan->hosts[0].name, "checkpoint", text);
+    if (tnd_archive_next(self->archive, &word) && self->chain == 0 && !self->ended)
+        tell_keep(self);
+}
+
+static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
+    if (effect->kind == TND_EFFECT_CONTROL && effect->msg.kind == TND_MSG_REWIND &&
+        self->archive != NULL && self->chain == 0)
+        tell_keep(self);
     switch (effect->kind) {
     case TND_EFFECT_CONTROL:
         if (effect->msg.to != TND_NOBODY) {
@@ -843,7 +949,7 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect)
         }
         break;
     case TND_EFFECT_BOOK:
-        book(self, effect);
+        book(self, effect, now);
         break;
     case TND_EFFECT_OUTCOME:
         chain->over = true;
@@ -851,6 +957,21 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect)
     default:
         assert(!"an effect that a session does not have");
     }
+}
+
+/*  Whether the last checkpoint of the first chain is written, or cannot be. */
+static bool is_kept(tnd_leader_t *self)
+{
+    const chain_t *chain = &self->chains[0];
+    if (!self->closed && tnd_session_generation(chain->session) > 0) {
+        for (uint32_t m = 0; m < chain->member_count; m++)
+            if (chain->members[m].role == TND_ROLE_FEEDER &&
+                !self->model_said[chain->members[m].id])
+                return false;
+        tnd_archive_end(self->archive, tnd_session_cursor(chain->session));
+        self->closed = true;
+    }
+    return !tnd_archive_busy(self->archive);
 }
 
 static void finish_chain(tnd_leader_t *self, uint64_t now)
@@ -864,6 +985,8 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.
      */
     if (!chain->model_known && tnd_session_generation(chain->session) > 0)
+        return;
+    if (self->archive != NULL && !is_kept(self))
         return;
     const tnd_observer_t *observer = self->config.observer;
     if (observer != NULL && observer->end != NULL)
@@ -888,12 +1011,14 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         else if (member->away_ns < wake)
             wake = member->away_ns;
     }
+    if (self->unusable.text[0] != '\0')
+        end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
     while (!self->ended) {
         chain_t *chain = &self->chains[self->chain];
         tnd_effect_t effect;
         uint32_t running = self->chain;
         while (tnd_session_next(chain->session, now, &effect))
-            perform(self, &effect);
+            perform(self, &effect, now);
         show(self);
         if (chain->over)
             finish_chain(self, now);
@@ -904,5 +1029,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         uint64_t deadline = tnd_session_deadline(self->chains[self->chain].session);
         wake = deadline < wake ? deadline : wake;
     }
+    if (self->archive != NULL)
+        work_archive(self);
     return wake;
 }

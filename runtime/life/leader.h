@@ -19,6 +19,7 @@ typedef struct {
     void *context;
     void (*send)(void *context, const tnd_msg_t *msg, tnd_carry_t carry);
     void (*end)(void *context, tnd_outcome_t outcome, const char *why);
+    void (*wake)(void *context); /* any thread: there is work for the leader */
 } tnd_leader_voice_t;
 
 tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_voice_t *voice,

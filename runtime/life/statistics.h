@@ -57,10 +57,11 @@ typedef enum {
     TND_DEVICE_IDLE,   /* waits for a whole step */
     TND_DEVICE_STEP,   /* the user's step */
     TND_DEVICE_REDUCE, /* for the other replicas, and the reduction itself */
-    TND_DEVICE_APPLY   /* what follows the reduction */
+    TND_DEVICE_APPLY,  /* what follows the reduction */
+    TND_DEVICE_KEEP    /* the model is written to disk */
 } tnd_device_state_t;
 
-enum { TND_DEVICE_STATES = 4 };
+enum { TND_DEVICE_STATES = 5 };
 
 typedef struct {
     _Atomic uint64_t state;    /* tnd_device_state_t in the low byte, the replica above it */

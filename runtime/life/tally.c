@@ -73,6 +73,10 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
     }
     for (uint32_t m = 0; m < record->metric_count; m++)
         add_metric(chain, &record->metrics[m]);
+    if (chain->steps == 0) {
+        chain->before_steps = record->step;
+        chain->before_fed = record->cursor->ledger.fed - record->rows;
+    }
     chain->steps = record->step + 1;
     chain->epochs = record->cursor->epoch;
     chain->ledger = record->cursor->ledger;
@@ -95,6 +99,9 @@ void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor
     pthread_mutex_lock(&self->lock);
     self->chains[chain].epochs = cursor->epoch;
     self->chains[chain].ledger = cursor->ledger;
+    self->chains[chain].steps = cursor->step;
+    self->chains[chain].digest =
+        (tnd_digest_t){.low = cursor->digest[0], .high = cursor->digest[1]};
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -18,8 +18,9 @@ typedef struct {
     bool stream_known;
     tnd_stream_t stream;
     tnd_session_state_t state;
-    uint64_t steps;  /* committed */
-    uint64_t epochs; /* completed */
+    uint64_t steps;                    /* committed */
+    uint64_t before_steps, before_fed; /* by the runs that this one goes on from */
+    uint64_t epochs;                   /* completed */
     tnd_ledger_t ledger;
     tnd_digest_t digest;
     /*  Weighted sums of the epoch that the last step belongs to. */

@@ -81,6 +81,9 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
     case TND_MSG_PASSED:
         msg.passed = (tnd_passed_note_t){1, 2, 3, TND_PASSED_DONE, 5};
         break;
+    case TND_MSG_KEEP:
+        msg.keep = (tnd_keep_note_t){500, UINT64_MAX, 3};
+        break;
     case TND_MSG_WINDOW:
     case TND_MSG_HELD:
     case TND_MSG_BOOKED:

@@ -138,7 +138,7 @@ static inline void crewed_feed(crewed_t *self, uint64_t step, uint32_t depth)
             x[k] = (float)((step * 31 + replica * 7 + k * 13) % 101) / 7.0f - 5.0f;
     }
     tnd_slice_note_t note = {.step = step, .epoch = 0};
-    tnd_crew_ready(self->crew, slot, &note);
+    tnd_crew_ready(self->crew, slot, &note, NULL);
 }
 
 /*  Feeds `steps` steps to a crew that runs by itself, and takes them back. */

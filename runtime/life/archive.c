@@ -1,0 +1,697 @@
+/*  runtime/life/archive.c - what the leader does about checkpoints. */
+#include "runtime/life/archive.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/digest.h"
+#include "runtime/graph/topology.h"
+#include "runtime/life/thread.h"
+
+/*  What is known of one checkpoint before it is written. */
+typedef struct draft {
+    struct draft *next;
+    uint64_t step;
+    uint32_t have; /* parts */
+    bool *has;     /* by replica */
+    tnd_saved_t *parts;
+    char why[320]; /* it cannot be whole; "": nothing against it */
+} draft_t;
+
+/*  One thing for the thread to do. */
+typedef struct job {
+    struct job *next;
+    tnd_manifest_t manifest;
+} job_t;
+
+typedef struct news {
+    struct news *next;
+    tnd_log_level_t level;
+    char text[480];
+} news_t;
+
+struct tnd_archive {
+    tnd_archive_config_t config;
+    const tnd_checkpoint_options_t *options;
+    uint32_t replicas;
+    char *graph;
+    tnd_store_t *store;
+    tnd_resume_t resume;
+    tnd_cursor_t cursor;
+    bool resumes, started;
+    draft_t *drafts;
+    uint64_t booked, finished, due_ns, rated_ns, rated_step;
+    bool hurried;   /* the last one that was asked for by time came too late for some feeder */
+    uint64_t *kept; /* steps of whole checkpoints, ascending */
+    size_t kept_count;
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows, and `kept` once the thread runs */
+    pthread_cond_t changed;
+    tnd_keep_note_t word;
+    bool word_new;
+    job_t *jobs, **jobs_end;
+    news_t *news, **news_end;
+    bool stopping, writing;
+};
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- news --------------------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 3, 4))) static void tell(tnd_archive_t *self, tnd_log_level_t level,
+                                                       const char *format, ...)
+{
+    news_t *news = zeroed(1, sizeof *news);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(news->text, sizeof news->text, format, arguments);
+    va_end(arguments);
+    news->level = level;
+    pthread_mutex_lock(&self->lock);
+    *self->news_end = news;
+    self->news_end = &news->next;
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    news_t *news = self->news;
+    if (news != NULL) {
+        self->news = news->next;
+        if (self->news == NULL)
+            self->news_end = &self->news;
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (news == NULL)
+        return false;
+    *level_p = news->level;
+    snprintf(text, room, "%s", news->text);
+    free(news);
+    return true;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+/*  Keeps the newest; the older go, and with them what never became whole. */
+static void forget_old(tnd_archive_t *self)
+{
+    size_t extra =
+        self->kept_count > self->options->keep ? self->kept_count - (size_t)self->options->keep : 0;
+    uint64_t *steps = NULL;
+    size_t count = 0;
+    uint64_t below = self->kept[extra];
+    if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i] < below)
+            tnd_store_forget(self->options->dir, steps[i]);
+    free(steps);
+    pthread_mutex_lock(&self->lock);
+    memmove(self->kept, self->kept + extra, (self->kept_count - extra) * sizeof *self->kept);
+    self->kept_count -= extra;
+    if (self->word.below != below) {
+        self->word.below = below;
+        self->word_new = true;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void write_one(tnd_archive_t *self, const tnd_manifest_t *manifest)
+{
+    tnd_error_t error;
+    uint64_t step = manifest->cursor.step;
+    tnd_status_t status = tnd_store_begin(self->options->dir, step, &error);
+    if (status == TND_OK)
+        status = tnd_store_commit(self->options->dir, manifest, &error);
+    if (status != TND_OK) {
+        tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %.400s", step - 1,
+             error.text);
+        return;
+    }
+    tell(self, TND_LOG_INFO, "checkpoint behind step %" PRIu64 " in %.300s", step - 1,
+         self->options->dir);
+    pthread_mutex_lock(&self->lock);
+    self->kept = realloc(self->kept, (self->kept_count + 1) * sizeof *self->kept);
+    if (self->kept == NULL)
+        abort();
+    self->kept[self->kept_count++] = step;
+    pthread_mutex_unlock(&self->lock);
+    forget_old(self);
+}
+
+static void *write_all(void *context)
+{
+    tnd_archive_t *self = context;
+    tnd_thread_begin("archive");
+    pthread_mutex_lock(&self->lock);
+    for (;;) {
+        while (self->jobs == NULL && !self->stopping)
+            pthread_cond_wait(&self->changed, &self->lock);
+        job_t *job = self->jobs;
+        if (job == NULL)
+            break;
+        self->jobs = job->next;
+        if (self->jobs == NULL)
+            self->jobs_end = &self->jobs;
+        self->writing = true;
+        pthread_mutex_unlock(&self->lock);
+        write_one(self, &job->manifest);
+        free(job->manifest.parts);
+        free(job);
+        pthread_mutex_lock(&self->lock);
+        self->writing = false;
+        self->config.wake(self->config.context);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+bool tnd_archive_busy(tnd_archive_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    bool busy = self->jobs != NULL || self->writing;
+    pthread_mutex_unlock(&self->lock);
+    return busy;
+}
+
+static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, draft_t *draft)
+{
+    job_t *job = zeroed(1, sizeof *job);
+    job->manifest =
+        (tnd_manifest_t){.cursor = *cursor, .graph = self->graph, .replicas = self->replicas};
+    job->manifest.parts = draft->parts;
+    draft->parts = NULL;
+    pthread_mutex_lock(&self->lock);
+    *self->jobs_end = job;
+    self->jobs_end = &job->next;
+    pthread_cond_signal(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* --- what feeders say --------------------------------------------------------------------------
+ */
+
+static draft_t *draft_of(tnd_archive_t *self, uint64_t step)
+{
+    draft_t *draft = self->drafts;
+    while (draft != NULL && draft->step != step)
+        draft = draft->next;
+    if (draft != NULL)
+        return draft;
+    draft = zeroed(1, sizeof *draft);
+    draft->step = step;
+    draft->has = zeroed(self->replicas, sizeof *draft->has);
+    draft->parts = zeroed(self->replicas, sizeof *draft->parts);
+    draft->next = self->drafts;
+    self->drafts = draft;
+    return draft;
+}
+
+static void free_draft(draft_t *draft)
+{
+    free(draft->has);
+    free(draft->parts);
+    free(draft);
+}
+
+/*  Takes the draft of a step out, and frees those of earlier steps; NULL: there is none. */
+static draft_t *take_draft(tnd_archive_t *self, uint64_t step)
+{
+    draft_t *found = NULL;
+    for (draft_t **at = &self->drafts; *at != NULL;) {
+        draft_t *draft = *at;
+        if (draft->step > step) {
+            at = &draft->next;
+            continue;
+        }
+        *at = draft->next;
+        if (draft->step == step)
+            found = draft;
+        else
+            free_draft(draft);
+    }
+    return found;
+}
+
+static void put_part(tnd_archive_t *self, uint64_t step, uint32_t replica, const tnd_saved_t *part)
+{
+    if (replica >= self->replicas || step < self->booked || step == self->finished)
+        return;
+    draft_t *draft = draft_of(self, step);
+    draft->parts[replica] = *part;
+    draft->have += !draft->has[replica];
+    draft->has[replica] = true;
+}
+
+bool tnd_archive_line(tnd_archive_t *self, uint64_t step, const char *line)
+{
+    uint32_t replica;
+    tnd_saved_t part;
+    tnd_digest_t hash;
+    char hex[64];
+    int used = 0;
+    if (sscanf(line, "part %" SCNu32 " %" SCNu64 " %63s", &replica, &part.bytes, hex) == 3) {
+        if (!tnd_digest_parse(&hash, hex))
+            return true;
+        part.hash[0] = hash.low;
+        part.hash[1] = hash.high;
+        put_part(self, step, replica, &part);
+        return true;
+    }
+    if (sscanf(line, "bare %" SCNu32 "%n", &replica, &used) == 1 && line[used] == '\0') {
+        put_part(self, step, replica, &(tnd_saved_t){.bytes = 0});
+        return true;
+    }
+    if (sscanf(line, "unkept %" SCNu32 " %n", &replica, &used) == 1 && used > 0) {
+        if (replica < self->replicas && step >= self->booked && step != self->finished)
+            snprintf(draft_of(self, step)->why, sizeof self->drafts->why,
+                     "replica %" PRIu32 ": %.280s", replica, line + used);
+        return true;
+    }
+    return false;
+}
+
+/*  A program may keep its models behind any step. */
+static bool has_draft(const tnd_archive_t *self, uint64_t step)
+{
+    const draft_t *draft = self->drafts;
+    while (draft != NULL && draft->step != step)
+        draft = draft->next;
+    return draft != NULL;
+}
+
+/*  Whether the models are to be kept behind so many steps, as far as feeders were told. */
+static bool is_asked(const tnd_archive_t *self, uint64_t step)
+{
+    return step == self->word.step ||
+           (self->options->every.steps > 0 && step % self->options->every.steps == 0);
+}
+
+static void finish(tnd_archive_t *self, const tnd_cursor_t *cursor)
+{
+    draft_t *draft = take_draft(self, cursor->step);
+    self->finished = cursor->step;
+    bool whole = draft != NULL && draft->have == self->replicas;
+    bool by_time = self->options->every.ns > 0 && cursor->step == self->word.step;
+    if (by_time)
+        self->hurried = !whole;
+    if (whole) {
+        write_later(self, cursor, draft);
+    } else if (by_time && draft == NULL) {
+        /* All feeders were past it: asked for again at once. */
+        self->due_ns = 0;
+    } else if (draft != NULL && draft->why[0] != '\0') {
+        tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %s", cursor->step - 1,
+             draft->why);
+    } else {
+        tell(self, TND_LOG_WARNING,
+             "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
+             " models were not kept",
+             cursor->step - 1, self->replicas - (draft != NULL ? draft->have : 0), self->replicas);
+    }
+    if (draft != NULL)
+        free_draft(draft);
+}
+
+/*  How many steps ahead no feeder can have begun: what they hold beside what they did since the
+ *  leader last heard of them.
+ */
+static uint64_t ahead_of(tnd_archive_t *self, uint64_t step, uint64_t now)
+{
+    uint64_t steps = step - self->rated_step, took = now - self->rated_ns;
+    uint64_t lately = took > 0 ? (uint64_t)((double)steps * 1e9 / (double)took / 4) : 0;
+    uint64_t ahead = self->config.depth + 4 + lately;
+    self->rated_step = step;
+    self->rated_ns = now;
+    return self->hurried || ahead > self->config.ahead ? self->config.ahead : ahead;
+}
+
+void tnd_archive_booked(tnd_archive_t *self, const tnd_cursor_t *cursor, uint64_t now)
+{
+    const tnd_interval_t *every = &self->options->every;
+    uint64_t step = cursor->step;
+    if (is_asked(self, step) || has_draft(self, step))
+        finish(self, cursor);
+    self->booked = step;
+    if (every->ns == 0)
+        return;
+    if (self->due_ns == 0) {
+        self->due_ns = now + every->ns;
+        self->rated_step = step;
+        self->rated_ns = now;
+    }
+    /* The one that was asked for is behind: the next is due. */
+    if (now < self->due_ns || self->word.step > step)
+        return;
+    self->due_ns = now + every->ns;
+    pthread_mutex_lock(&self->lock);
+    self->word.step = step + ahead_of(self, step, now);
+    self->word_new = true;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_archive_end(tnd_archive_t *self, const tnd_cursor_t *cursor)
+{
+    if (has_draft(self, cursor->step))
+        finish(self, cursor);
+}
+
+bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note)
+{
+    pthread_mutex_lock(&self->lock);
+    bool is = self->word_new;
+    self->word_new = false;
+    *note = self->word;
+    pthread_mutex_unlock(&self->lock);
+    return is;
+}
+
+tnd_keep_note_t tnd_archive_word(tnd_archive_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_keep_note_t word = self->word;
+    pthread_mutex_unlock(&self->lock);
+    return word;
+}
+
+/* --- what a run goes on from -------------------------------------------------------------------
+ */
+
+/*  Whether the parts that can be seen from here are those of the manifest.  One that is not there
+ *  may lie on the disk of the host that carries its replica.
+ */
+static tnd_status_t check_parts(const tnd_archive_t *self, const char *dir,
+                                const tnd_manifest_t *manifest, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = self->config.plan;
+    for (uint32_t r = 0; r < manifest->replicas; r++) {
+        tnd_saved_t part;
+        tnd_error_t why;
+        char path[TND_STORE_PATH];
+        bool elsewhere = r < plan->chains[0].replicas &&
+                         plan->instances[plan->chains[0].carriers[r].instance].host != 0;
+        if (!tnd_saved_is(&manifest->parts[r]))
+            continue;
+        tnd_store_part_path(path, dir, manifest->cursor.step, r);
+        if (tnd_store_measure(dir, manifest->cursor.step, r, &part, &why) != TND_OK) {
+            if (elsewhere)
+                continue;
+            return tnd_fail(error, "%s", why.text);
+        }
+        if (!tnd_saved_equal(&part, &manifest->parts[r]))
+            return tnd_fail(error, "%s: is not what was kept: %" PRIu64 " bytes of %" PRIu64 "%s",
+                            path, part.bytes, manifest->parts[r].bytes,
+                            part.bytes == manifest->parts[r].bytes ? " with another hash" : "");
+    }
+    return TND_OK;
+}
+
+/*  The first words by which two lines differ: from the start of a key to the end of its value. */
+static void find_difference(const char *was, const char *is, char *text, size_t room)
+{
+    static const char ends[] = ",;{}\n";
+    size_t same = 0;
+    while (was[same] != '\0' && was[same] == is[same])
+        same++;
+    while (same > 0 && strchr(ends, was[same - 1]) == NULL)
+        same--;
+    same += strspn(was + same, " ");
+    size_t line = same;
+    while (line > 0 && was[line - 1] != '\n')
+        line--;
+    size_t name = strcspn(was + line, ": ");
+    snprintf(text, room, "%.*s: `%.*s` was `%.*s`", (int)name, was + line,
+             (int)strcspn(is + same, ends), is + same, (int)strcspn(was + same, ends), was + same);
+}
+
+static tnd_status_t check_fits(const tnd_archive_t *self, const char *place,
+                               const tnd_manifest_t *manifest, tnd_error_t *error)
+{
+    const tnd_plan_t *plan = self->config.plan;
+    const tnd_cursor_t *cursor = &manifest->cursor;
+    char difference[256] = "";
+    if (manifest->graph != NULL && strcmp(manifest->graph, self->graph) != 0)
+        find_difference(manifest->graph, self->graph, difference, sizeof difference);
+    if (cursor->seed != plan->seed)
+        return tnd_fail(error, "%s is of another graph: the seed is %" PRIu64 " and was %" PRIu64,
+                        place, plan->seed, cursor->seed);
+    if (cursor->lanes != plan->lanes)
+        return tnd_fail(error,
+                        "%s is of another graph: there are %" PRIu32 " lanes and were %" PRIu32,
+                        place, plan->lanes, cursor->lanes);
+    if (manifest->replicas != self->replicas)
+        return tnd_fail(error,
+                        "%s is of another graph: there are %" PRIu32 " replicas and were %" PRIu32,
+                        place, self->replicas, manifest->replicas);
+    if (cursor->graph[0] != plan->fingerprint[0] || cursor->graph[1] != plan->fingerprint[1])
+        return tnd_fail(error, "%s is of another graph%s%s", place,
+                        difference[0] != '\0' ? ": " : "", difference);
+    return TND_OK;
+}
+
+static void take(tnd_archive_t *self, const char *dir, tnd_manifest_t *manifest)
+{
+    snprintf(self->resume.dir, sizeof self->resume.dir, "%s", dir);
+    self->resume.step = manifest->cursor.step;
+    self->resume.replicas = manifest->replicas;
+    self->resume.parts = manifest->parts;
+    manifest->parts = NULL;
+    self->cursor = manifest->cursor;
+    self->booked = manifest->cursor.step;
+    self->resumes = true;
+    tell(self, TND_LOG_INFO, "goes on behind step %" PRIu64 ", from %.300s",
+         manifest->cursor.step - 1, dir);
+}
+
+/*  The newest that is whole of those in a folder; what is skipped is said aloud. */
+static tnd_status_t find_latest(tnd_archive_t *self, const char *dir, bool wanted,
+                                tnd_error_t *error)
+{
+    uint64_t *steps;
+    size_t count;
+    TND_TRY(tnd_store_list(dir, &steps, &count, error));
+    tnd_status_t status = TND_OK;
+    size_t damaged = 0;
+    for (size_t i = 0; i < count && status == TND_OK && !self->resumes; i++) {
+        tnd_manifest_t manifest;
+        tnd_error_t why;
+        char place[TND_STORE_PATH];
+        snprintf(place, sizeof place, "%.900s/step-%08" PRIu64, dir, steps[i]);
+        if (!tnd_store_has(dir, steps[i])) {
+            tell(self, TND_LOG_INFO, "the checkpoint behind step %" PRIu64 " was never finished",
+                 steps[i] - 1);
+            continue;
+        }
+        bool whole = tnd_store_read(dir, steps[i], &manifest, &why) == TND_OK;
+        bool good = whole && check_parts(self, dir, &manifest, &why) == TND_OK;
+        if (good)
+            status = check_fits(self, place, &manifest, error);
+        if (good && status == TND_OK)
+            take(self, dir, &manifest);
+        if (!good) {
+            damaged++;
+            tell(self, TND_LOG_WARNING,
+                 "the checkpoint behind step %" PRIu64 " cannot be used: %.380s", steps[i] - 1,
+                 why.text);
+        }
+        if (whole)
+            tnd_manifest_free(&manifest);
+    }
+    free(steps);
+    if (status != TND_OK || self->resumes)
+        return status;
+    if (damaged > 0)
+        return tnd_fail(error,
+                        "%s: none of its %zu checkpoints can be used: begin anew in another "
+                        "folder",
+                        dir, damaged);
+    if (wanted)
+        return tnd_fail(error, "%s: there is no checkpoint", dir);
+    tell(self, TND_LOG_INFO, "%.300s has no checkpoint: the run begins at the start", dir);
+    return TND_OK;
+}
+
+/*  One that the user named: its folder, its manifest, or a folder of several. */
+static tnd_status_t find_named(tnd_archive_t *self, const char *path, tnd_error_t *error)
+{
+    char dir[TND_STORE_PATH], file[TND_STORE_PATH];
+    snprintf(dir, sizeof dir, "%s", path);
+    size_t length = strlen(dir);
+    static const char manifest_end[] = "/manifest";
+    while (length > 1 && dir[length - 1] == '/')
+        dir[--length] = '\0';
+    if (length > strlen(manifest_end) &&
+        strcmp(dir + length - strlen(manifest_end), manifest_end) == 0)
+        dir[length - strlen(manifest_end)] = '\0';
+    const char *name = strrchr(dir, '/');
+    name = name != NULL ? name + 1 : dir;
+    uint64_t step;
+    int used = 0;
+    if (sscanf(name, "step-%" SCNu64 "%n", &step, &used) != 1 || name[used] != '\0')
+        return find_latest(self, dir, true, error);
+    snprintf(file, sizeof file, "%.900s", dir);
+    if (name == dir)
+        snprintf(dir, sizeof dir, ".");
+    else
+        dir[name - dir - 1] = '\0';
+    tnd_manifest_t manifest;
+    TND_TRY(tnd_store_read(dir, step, &manifest, error));
+    tnd_status_t status = check_parts(self, dir, &manifest, error);
+    if (status == TND_OK)
+        status = check_fits(self, file, &manifest, error);
+    if (status == TND_OK)
+        take(self, dir, &manifest);
+    tnd_manifest_free(&manifest);
+    return status;
+}
+
+/*  A folder with the checkpoints of an earlier run is not written into by another one. */
+static tnd_status_t refuse_old(const tnd_archive_t *self, tnd_error_t *error)
+{
+    uint64_t *steps;
+    size_t count;
+    tnd_status_t status = tnd_store_list(self->options->dir, &steps, &count, error);
+    for (size_t i = 0; i < count && status == TND_OK; i++) {
+        tnd_manifest_t manifest;
+        if (tnd_store_read(self->options->dir, steps[i], &manifest, NULL) != TND_OK)
+            continue;
+        tnd_manifest_free(&manifest);
+        status = tnd_fail(error,
+                          "%s: holds a checkpoint behind step %" PRIu64
+                          " of an earlier run: go on from it with --resume, or name another folder",
+                          self->options->dir, steps[i] - 1);
+    }
+    free(steps);
+    return status;
+}
+
+/*  What is already there counts among those that are kept; what lies ahead of a cursor that the
+ *  user went back to is given up.
+ */
+static void count_kept(tnd_archive_t *self)
+{
+    uint64_t *steps;
+    size_t count;
+    if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
+        return;
+    self->kept = zeroed(count, sizeof *self->kept);
+    for (size_t i = count; i > 0; i--) {
+        tnd_manifest_t manifest;
+        uint64_t step = steps[i - 1];
+        if (tnd_store_read(self->options->dir, step, &manifest, NULL) != TND_OK)
+            continue;
+        tnd_manifest_free(&manifest);
+        if (step <= self->resume.step) {
+            self->kept[self->kept_count++] = step;
+            continue;
+        }
+        tell(self, TND_LOG_WARNING,
+             "the checkpoint behind step %" PRIu64
+             " is given up: the run goes on from an earlier one",
+             step - 1);
+        tnd_store_forget(self->options->dir, step);
+    }
+    free(steps);
+}
+
+static tnd_status_t find(tnd_archive_t *self, tnd_error_t *error)
+{
+    const tnd_checkpoint_options_t *options = self->options;
+    if (strcmp(options->resume, "none") == 0)
+        return refuse_old(self, error);
+    if (strcmp(options->resume, "latest") == 0)
+        return find_latest(self, options->dir, false, error);
+    return find_named(self, options->resume, error);
+}
+
+static char *print_graph(const tnd_plan_t *plan)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    tnd_topology_print(plan->topology, out);
+    fclose(out);
+    for (char *at = text; (at = strstr(at, "; ")) != NULL;)
+        memcpy(at, "\n", 1), memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    return text;
+}
+
+tnd_status_t tnd_archive_new(tnd_archive_t **self_p, const tnd_archive_config_t *config,
+                             tnd_error_t *error)
+{
+    const tnd_plan_t *plan = config->plan;
+    tnd_archive_t *self = zeroed(1, sizeof *self);
+    self->config = *config;
+    self->options = plan->checkpoint;
+    self->replicas = plan->chains[0].replicas;
+    self->graph = print_graph(plan);
+    self->jobs_end = &self->jobs;
+    self->news_end = &self->news;
+    self->word.every = self->options->every.steps;
+    self->word_new = true;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->changed, NULL);
+    *self_p = self;
+    TND_TRY(tnd_store_open(&self->store, self->options->dir, error));
+    TND_TRY(find(self, error));
+    count_kept(self);
+    if (pthread_create(&self->thread, NULL, write_all, self) != 0)
+        abort();
+    self->started = true;
+    return TND_OK;
+}
+
+void tnd_archive_destroy(tnd_archive_t **self_p)
+{
+    tnd_archive_t *self = *self_p;
+    if (self == NULL)
+        return;
+    if (self->started) {
+        pthread_mutex_lock(&self->lock);
+        self->stopping = true;
+        pthread_cond_signal(&self->changed);
+        pthread_mutex_unlock(&self->lock);
+        pthread_join(self->thread, NULL);
+    }
+    tnd_log_level_t level;
+    char text[480];
+    while (tnd_archive_news(self, &level, text, sizeof text))
+        continue;
+    draft_t *none = take_draft(self, UINT64_MAX);
+    if (none != NULL)
+        free_draft(none);
+    pthread_mutex_destroy(&self->lock);
+    pthread_cond_destroy(&self->changed);
+    tnd_store_close(&self->store);
+    free(self->resume.parts);
+    free(self->graph);
+    free(self->kept);
+    free(self);
+    *self_p = NULL;
+}
+
+const tnd_resume_t *tnd_archive_resume(const tnd_archive_t *self)
+{
+    return self->resumes ? &self->resume : NULL;
+}
+
+const tnd_cursor_t *tnd_archive_cursor(const tnd_archive_t *self)
+{
+    return self->resumes ? &self->cursor : NULL;
+}

@@ -1,0 +1,144 @@
+/*  tools/cursor.c - `tundish cursor`: what a checkpoint holds. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "runtime/core/digest.h"
+#include "runtime/life/store.h"
+#include "tools/command.h"
+#include "tools/json.h"
+
+/*  The manifest that a path means: itself, or that of the folder of one checkpoint. */
+static void find_manifest(const char *path, char file[TND_STORE_PATH])
+{
+    struct stat is;
+    bool folder = stat(path, &is) == 0 && S_ISDIR(is.st_mode);
+    snprintf(file, TND_STORE_PATH, "%s%s", path, folder ? "/manifest" : "");
+}
+
+/*  The newest manifest of a folder of checkpoints that can be read; false: it holds none. */
+static bool find_newest(const char *path, char file[TND_STORE_PATH])
+{
+    uint64_t *steps = NULL;
+    size_t count = 0;
+    bool found = false;
+    if (tnd_store_list(path, &steps, &count, NULL) != TND_OK)
+        return false;
+    for (size_t i = 0; i < count && !found; i++) {
+        tnd_manifest_t manifest;
+        found = tnd_store_read(path, steps[i], &manifest, NULL) == TND_OK;
+        if (!found)
+            continue;
+        snprintf(file, TND_STORE_PATH, "%.900s/step-%08" PRIu64 "/manifest", path, steps[i]);
+        tnd_manifest_free(&manifest);
+    }
+    free(steps);
+    return found;
+}
+
+static void digest_text(const uint64_t digest[2], char text[TND_DIGEST_TEXT_SIZE])
+{
+    tnd_digest_print(&(tnd_digest_t){.low = digest[0], .high = digest[1]}, text);
+}
+
+static uint64_t model_bytes(const tnd_manifest_t *manifest)
+{
+    uint64_t bytes = 0;
+    for (uint32_t r = 0; r < manifest->replicas; r++)
+        bytes += manifest->parts[r].bytes;
+    return bytes;
+}
+
+static void print_text(const tnd_manifest_t *manifest)
+{
+    const tnd_cursor_t *cursor = &manifest->cursor;
+    const tnd_ledger_t *ledger = &cursor->ledger;
+    char digest[TND_DIGEST_TEXT_SIZE], graph[TND_DIGEST_TEXT_SIZE];
+    digest_text(cursor->digest, digest);
+    digest_text(cursor->graph, graph);
+    printf("next       step %" PRIu64 ", step %" PRIu64 " of epoch %" PRIu32 "\n", cursor->step,
+           cursor->step_of_epoch, cursor->epoch);
+    printf("rows       %" PRIu64 " fed; %" PRIu64 " read, %" PRIu64 " added, %" PRIu64
+           " filtered, %" PRIu64 " quarantined, %" PRIu64 " dropped\n",
+           ledger->fed, ledger->read, ledger->added, ledger->filtered, ledger->quarantined,
+           ledger->dropped);
+    printf("stream     %s\n", digest);
+    printf("graph      %s, seed %" PRIu64 "\n", graph, cursor->seed);
+    printf("data       %016" PRIx64 "\n", cursor->data);
+    for (uint32_t lane = 0; lane < cursor->lanes; lane++)
+        printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64 "\n", lane,
+               cursor->part[lane].epoch, cursor->part[lane].index);
+    printf("models     %" PRIu32 " replicas, %" PRIu64 " bytes\n", manifest->replicas,
+           model_bytes(manifest));
+}
+
+static void print_json(const tnd_manifest_t *manifest)
+{
+    const tnd_cursor_t *cursor = &manifest->cursor;
+    const tnd_ledger_t *ledger = &cursor->ledger;
+    char text[TND_DIGEST_TEXT_SIZE];
+    printf("{\"step\":%" PRIu64 ",\"step_of_epoch\":%" PRIu64 ",\"epoch\":%" PRIu32
+           ",\"seed\":%" PRIu64,
+           cursor->step, cursor->step_of_epoch, cursor->epoch, cursor->seed);
+    printf(",\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
+           ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+           ",\"padded\":%" PRIu64 "}",
+           ledger->read, ledger->added, ledger->fed, ledger->filtered, ledger->quarantined,
+           ledger->dropped, ledger->padded);
+    digest_text(cursor->digest, text);
+    printf(",\"stream_digest\":\"%s\"", text);
+    digest_text(cursor->graph, text);
+    printf(",\"fingerprint\":\"%s\",\"data\":\"%016" PRIx64 "\",\"lanes\":[", text, cursor->data);
+    for (uint32_t lane = 0; lane < cursor->lanes; lane++)
+        printf("%s{\"epoch\":%" PRIu32 ",\"index\":%" PRIu64 ",\"used\":%" PRIu32 "}",
+               lane > 0 ? "," : "", cursor->part[lane].epoch, cursor->part[lane].index,
+               cursor->part[lane].used);
+    fputs("],\"models\":[", stdout);
+    for (uint32_t r = 0; r < manifest->replicas; r++) {
+        digest_text(manifest->parts[r].hash, text);
+        printf("%s{\"replica\":%" PRIu32 ",\"bytes\":%" PRIu64 ",\"hash\":\"%s\"}",
+               r > 0 ? "," : "", r, manifest->parts[r].bytes, text);
+    }
+    fputs("]}\n", stdout);
+}
+
+static int cursor(const tnd_request_t *request)
+{
+    for (size_t i = 0; i < request->file_count; i++) {
+        char file[TND_STORE_PATH];
+        tnd_manifest_t manifest;
+        tnd_error_t error;
+        if (!find_newest(request->files[i], file))
+            find_manifest(request->files[i], file);
+        if (tnd_manifest_read(file, &manifest, &error) != TND_OK) {
+            tnd_complain("cursor", "%s", error.text);
+            return TND_EXIT_TOPOLOGY;
+        }
+        if (request->file_count > 1 && !request->json)
+            printf("%s%s:\n", i > 0 ? "\n" : "", file);
+        if (request->json)
+            print_json(&manifest);
+        else
+            print_text(&manifest);
+        tnd_manifest_free(&manifest);
+    }
+    return TND_EXIT_OK;
+}
+
+const tnd_command_t tnd_command_cursor;
+const tnd_command_t tnd_command_cursor = {
+    .name = "cursor",
+    .operands = "FILE...",
+    .summary = "prints what a checkpoint holds, and where a run goes on from it",
+    .arguments = (const char *const[]){"--json", NULL},
+    .details =
+        "FILE is a manifest, the folder of one checkpoint, or the folder of several, of which\n"
+        "the newest counts.  --json prints one object a line.\n",
+    .codes = "  0   done\n"
+             "  2   usage\n"
+             "  78  a file is missing, damaged or no checkpoint\n",
+    .operands_min = 1,
+    .missing = "no checkpoint is given",
+    .run = cursor,
+};
