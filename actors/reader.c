@@ -138,6 +138,9 @@ static void say_facts(const opened_t *opened, tnd_stream_t *stream)
     stream->read = first->schema;
     stream->count = first->count;
     stream->data = first->identity;
+    for (uint32_t i = 0; i < opened->count; i++)
+        if (opened->parts[i].facts.copied > stream->copied)
+            stream->copied = opened->parts[i].facts.copied;
     if (opened->parts[0].lane == ALL_LANES)
         return;
     stream->by_file = true;

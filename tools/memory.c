@@ -85,6 +85,9 @@ static void add_reader(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t inde
     uint64_t rows = window.blocks * window.block_rows;
     add(self, instance->name, rows * sizeof(uint64_t),
         "which rows the %" PRIu64 " blocks of the window hold", window.blocks);
+    if (stream->copied > 0)
+        add(self, instance->name, rows * stream->copied,
+            "the rows of these blocks, of files that are read and not mapped");
     if (leaves(plan, index))
         add(self, instance->name, rows * tnd_schema_row_bytes(&stream->read),
             "the rows of these blocks while they are sent");
@@ -119,7 +122,7 @@ void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_survey_t *survey)
 {
     *self = (tnd_memory_t){.known = true};
-    self->terms = calloc(2 * (size_t)plan->instance_count + 2, sizeof *self->terms);
+    self->terms = calloc(3 * (size_t)plan->instance_count + 2, sizeof *self->terms);
     if (self->terms == NULL)
         abort();
     uint64_t threads = 4; /* main, control, the signals' and one that moves messages */

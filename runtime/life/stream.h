@@ -38,6 +38,7 @@ typedef struct tnd_stream {
     bool by_file;      /* each lane has files of its own, by `lane` */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
+    size_t copied; /* bytes a row that readers of this host copy; other hosts are not told */
 } tnd_stream_t;
 
 /*  Rows [first, first + count) of the source, over and over: `repeat` times an epoch. */

@@ -118,6 +118,13 @@ def test_hosts_with_files_of_their_own_need_names_that_all_know(folder):
     same(code, 0, err)
 
 
+def test_rows_of_files_that_are_read_count_as_memory(folder):
+    arrays(folder)
+    what = "of files that are read and not mapped"
+    holds(run("explain", graph(folder, read=", access: read"))[1], what)
+    assert what not in run("explain", graph(folder, read=", access: map"))[1]
+
+
 def test_only_sources_of_files_can_be_shared_out_by_file(folder):
     path = graph(folder, read=", shard: file")
     path.write_text(path.read_text().replace("npy: {x", "memory: {x"))

@@ -1,13 +1,33 @@
 /*  Covers actors/source/files.c, columns.c and content.c: which files a text stands for, columns in
  *  many files, lanes that share them, and what does not fit together.
  */
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "actors/source/files.h"
 #include "tests/actors/source/opened.h"
 
 static char folder[64];
+
+/*  What the next calls of pread do: fail with these errors, then read at most `most` bytes. */
+static struct {
+    int errors[8];
+    int count, calls;
+    size_t most;
+} trouble = {.most = SIZE_MAX};
+
+/*  Stands before the C library's. */
+ssize_t pread(int file, void *out, size_t size, off_t offset)
+{
+    int call = trouble.calls++;
+    if (call < trouble.count) {
+        errno = trouble.errors[call];
+        return -1;
+    }
+    return syscall(SYS_pread64, file, out, size < trouble.most ? size : trouble.most, offset);
+}
 
 static void make_folder(void)
 {
@@ -255,5 +275,55 @@ Test(files, that_shrink_while_they_are_read_are_an_error_not_a_signal)
 
     cr_assert_null(read_rows(&opened, index, 2, &error));
     cr_assert_not_null(strstr(error.text, "shrank while it was read"), "%s", error.text);
+    close_source(&opened);
+}
+
+/*  Opens a file of three rows to read it, and reads rows 2 and 0 with trouble. */
+static tnd_block_t *read_with_trouble(opened_t *opened, uint64_t retry_ns, const int *errors,
+                                      int count, tnd_error_t *error)
+{
+    static const uint64_t index[] = {2, 0};
+    char text[256];
+    write_rows("a.npy", 3, 50, 7);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/a.npy\"}}", folder);
+    tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ, .retry_ns = retry_ns};
+    cr_assert_eq(open_scope(opened, text, scope, error), TND_OK, "%s", error->text);
+    memcpy(trouble.errors, errors, (size_t)count * sizeof *errors);
+    trouble.count = count;
+    trouble.calls = 0;
+    trouble.most = 7;
+    return read_rows(opened, index, 2, error);
+}
+
+Test(files, what_fails_for_a_moment_is_read_again)
+{
+    static const int errors[] = {EIO, EAGAIN, ESTALE, ETIMEDOUT, EINTR};
+    opened_t opened;
+    tnd_error_t error;
+    tnd_block_t *block = read_with_trouble(&opened, 1000000000, errors, 5, &error);
+
+    cr_assert_not_null(block, "%s", error.text);
+    cr_assert_eq(((const uint8_t *)tnd_block_row(block, 0, 0))[49], 9);
+    cr_assert_eq(((const uint8_t *)tnd_block_row(block, 0, 1))[49], 7);
+    cr_assert_gt(trouble.calls, 5 + 2 * 50 / 7);
+    tnd_block_drop(&block);
+    close_source(&opened);
+}
+
+Test(files, what_fails_for_long_or_for_good_is_an_error_with_its_place)
+{
+    static const int lasting[] = {EIO, EIO, EIO, EIO, EIO, EIO, EIO, EIO}, final[] = {EBADF};
+    opened_t opened;
+    tnd_error_t error;
+    cr_assert_null(read_with_trouble(&opened, 30000000, lasting, 8, &error));
+    cr_assert_not_null(strstr(error.text, "a.npy: bytes "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "also when asked again: Input/output error"), "%s",
+                       error.text);
+    cr_assert_eq(trouble.calls, 3, "10 ms and 20 ms are waited for");
+    close_source(&opened);
+
+    cr_assert_null(read_with_trouble(&opened, 1000000000, final, 1, &error));
+    cr_assert_not_null(strstr(error.text, "cannot be read: Bad file"), "%s", error.text);
+    cr_assert_eq(trouble.calls, 1);
     close_source(&opened);
 }
