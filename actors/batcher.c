@@ -84,6 +84,18 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
     return window;
 }
 
+static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
+                                   tnd_error_t *error)
+{
+    const tnd_batcher_options_t *options = instance->options;
+    (void)error;
+    stream->spans = options->span_epochs;
+    if (options->take != UINT64_MAX &&
+        __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
+        stream->batched = 0;
+    return TND_OK;
+}
+
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     batcher_t *batcher = state;
@@ -119,6 +131,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .split = (tnd_split_t)options->split,
         .remainder = (tnd_remainder_t)options->remainder,
         .span_epochs = options->span_epochs,
+        .skip = options->skip,
+        .take = options->take == UINT64_MAX ? 0 : options->take,
     };
     batcher->machine_memory = calloc(1, tnd_join_bytes(&config));
     if (batcher->machine_memory == NULL)
@@ -283,6 +297,7 @@ static void batcher_fini(void *state)
 const tnd_kind_t tnd_kind_batcher = {
     .spec = &tnd_kind_batcher_spec,
     .state_bytes = sizeof(batcher_t),
+    .derive = batcher_derive,
     .init = batcher_init,
     .arrive = batcher_arrive,
     .work = batcher_work,

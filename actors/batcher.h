@@ -16,6 +16,8 @@ typedef struct {
     int split;     /* tnd_split_t */
     int remainder; /* tnd_remainder_t */
     bool span_epochs;
+    uint64_t skip;
+    uint64_t take;      /* UINT64_MAX: all */
     tnd_extent_t block; /* zero: chosen from the links and the rows */
 } tnd_batcher_options_t;
 

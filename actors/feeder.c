@@ -108,7 +108,9 @@ static uint64_t steps_of_epoch(const tnd_actor_t *self)
     if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(self))
         return TND_UNKNOWN;
     bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
-    return count / options->size + short_one;
+    uint64_t batches = count / options->size + short_one;
+    uint64_t left = batches > options->skip ? batches - options->skip : 0;
+    return left < options->take ? left : options->take;
 }
 
 static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)

@@ -47,9 +47,9 @@ static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *ch
 {
     double share = -1;
     const tnd_stream_t *stream = &chain->stream;
-    uint64_t rows = chain->stream_known ? tnd_stream_positions(stream) : TND_UNKNOWN;
-    if (rows != TND_UNKNOWN && stream->epochs != TND_ENDLESS)
-        share = (double)chain->ledger.read / ((double)rows * stream->epochs);
+    uint64_t rows = chain->stream_known ? tnd_stream_run(stream) : TND_UNKNOWN;
+    if (rows != TND_UNKNOWN)
+        share = (double)chain->ledger.read / (double)rows;
     if (self->tally->chain == 0 && self->steps_max != TND_UNKNOWN) {
         double steps = (double)chain->steps / (double)self->steps_max;
         share = steps > share ? steps : share;

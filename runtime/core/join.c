@@ -52,11 +52,13 @@ struct tnd_join {
 
     uint32_t epoch; /* of the stream: 0 with span_epochs */
     uint64_t step, step_of_epoch, rank;
+    uint64_t skipped; /* batches of the epoch that were no steps */
 
     /*  The step under way. */
     tnd_composition_t composition;
     uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
     uint64_t mine_dropped;          /* rows of this lane behind the last step, not sent */
+    bool cut;                       /* it is the last by `take`, with rows behind it */
     uint32_t replica;               /* next to get a slice */
     tnd_position_t before;
     tnd_ledger_t ledger;
@@ -170,6 +172,7 @@ void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *
     self->step = cursor->step;
     self->step_of_epoch = cursor->step_of_epoch;
     self->rank = cursor->rank;
+    self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->published, 0, sizeof self->published);
@@ -265,6 +268,12 @@ static bool another_ended(const tnd_join_t *self, uint32_t epoch)
     return false;
 }
 
+/*  Which batch of the epoch is composed: steps and skipped ones. */
+static uint64_t batch_of_epoch(const tnd_join_t *self)
+{
+    return self->step_of_epoch + self->skipped;
+}
+
 /*  Whether the others could need this lane's watermark of the current epoch (which == 0) or the
  *  next.  While no lane has ended, a step and the row behind it need the lane's quota and one row;
  *  beyond that it is enough to say one quota at a time.  Then any row may be asked for.
@@ -278,7 +287,7 @@ static bool is_mark_due(const tnd_join_t *self, uint32_t which)
         return true;
     if (now.rows == said->rows)
         return false;
-    uint64_t step = which == 0 ? self->step_of_epoch : 0;
+    uint64_t step = which == 0 ? batch_of_epoch(self) : 0;
     uint64_t quota = tnd_lane_quota(self->config.size, lanes, own, step);
     uint64_t next = tnd_lane_quota(self->config.size, lanes, own, step + 1);
     uint64_t needed = (which == 0 ? self->taken[own] : 0) + quota + next + 1;
@@ -330,6 +339,7 @@ static void begin_epoch(tnd_join_t *self, uint32_t epoch)
 {
     self->epoch = epoch;
     self->step_of_epoch = 0;
+    self->skipped = 0;
     self->published[0] = self->published[1];
     self->published[1] = (mark_t){0};
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
@@ -362,6 +372,21 @@ static tnd_compose_t look_behind(tnd_join_t *self)
     return TND_COMPOSE_BATCH;
 }
 
+/*  The batch that was composed is no step. */
+static void skip_batch(tnd_join_t *self)
+{
+    uint32_t own = self->config.order.lane;
+    self->changed = true;
+    if (self->composition.last) {
+        skip_epoch(self, self->left[own].left);
+        return;
+    }
+    discard(self, self->take[own]);
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        self->taken[lane] += self->take[lane];
+    self->skipped++;
+}
+
 /*  Decides the next step, or passes over an epoch that has none; false: not yet. */
 static bool compose(tnd_join_t *self)
 {
@@ -378,7 +403,7 @@ static bool compose(tnd_join_t *self)
         assert(mark.rows >= self->taken[lane]);
         self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
     }
-    tnd_compose_t outcome = tnd_compose(self->config.size, lanes, self->step_of_epoch, self->left,
+    tnd_compose_t outcome = tnd_compose(self->config.size, lanes, batch_of_epoch(self), self->left,
                                         self->take, &self->composition);
     bool is_short = outcome == TND_COMPOSE_BATCH && self->composition.rows < self->config.size;
     if (outcome == TND_COMPOSE_OVER || (is_short && drops)) {
@@ -390,12 +415,18 @@ static bool compose(tnd_join_t *self)
     self->changed = false;
     if (outcome == TND_COMPOSE_WAIT)
         return false;
+    if (self->skipped < self->config.skip) {
+        skip_batch(self);
+        return true;
+    }
     self->mine_first = 0;
     for (uint32_t lane = 0; lane < own; lane++)
         self->mine_first += self->take[lane];
     self->mine_rows = self->take[own];
     self->mine_dropped =
         drops && self->composition.last ? self->left[own].left - self->take[own] : 0;
+    self->cut = !self->composition.last && self->step_of_epoch + 1 == self->config.take;
+    self->composition.last = self->composition.last || self->cut;
     self->replica = 0;
     self->before = tnd_order_position(self->order);
     self->phase = COMPOSED;
@@ -488,7 +519,9 @@ static void say_part(tnd_join_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
     discard(self, self->mine_dropped);
-    if (last)
+    if (self->cut)
+        tnd_order_abandon(self->order, self->epoch);
+    else if (last)
         tnd_order_close(self->order, self->epoch, &self->ledger);
     if (self->config.remainder == TND_REMAINDER_PAD && self->mine_first == 0 && self->mine_rows > 0)
         self->ledger.padded += self->config.size - self->composition.rows;

@@ -15,6 +15,8 @@
  *    rank 0 books the padding.
  *  * last_of_run marks the last step of the last epoch.  If that epoch has no step, none is marked.
  *  * With span_epochs the run is one epoch, number 0; step_of_epoch counts over the run.
+ *  * The first `skip` batches of an epoch are composed, and their rows dropped by name; they are no
+ *    steps.  Behind `take` steps the epoch is over, and the rest of it is not read.
  *  * An endless run ends with the first epoch that has no step.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
  *
@@ -39,6 +41,8 @@ typedef struct {
     tnd_split_t split;
     tnd_remainder_t remainder;
     bool span_epochs;
+    uint64_t skip; /* batches that each epoch begins with and that are no steps */
+    uint64_t take; /* steps of an epoch; 0: all */
 } tnd_join_config_t;
 
 typedef struct tnd_join tnd_join_t;

@@ -632,11 +632,11 @@ void tnd_order_discard(tnd_order_t *self, uint32_t rows, tnd_ledger_t *ledger)
     settle(self, ledger);
 }
 
-void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger)
+/*  The epoch is over: the next one is composed now, and the lane may go on into the one after it.
+ */
+static void turn(tnd_order_t *self, uint32_t epoch)
 {
     epoch_t *closed = epoch_of(self, epoch);
-    book_gap(&self->pending, closed->gap, closed->gap_bad);
-    tnd_ledger_add(ledger, &self->pending);
     memset(&self->pending, 0, sizeof self->pending);
     *closed = (epoch_t){.number = epoch + 2};
     self->position =
@@ -644,6 +644,43 @@ void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger)
     self->booked = self->position;
     self->limit = epoch + 2;
     skip_ends(self);
+}
+
+void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger)
+{
+    const epoch_t *closed = epoch_of(self, epoch);
+    book_gap(&self->pending, closed->gap, closed->gap_bad);
+    tnd_ledger_add(ledger, &self->pending);
+    turn(self, epoch);
+}
+
+/*  Blocks that still come find no ticket, and stand before the plan, as duplicates do. */
+void tnd_order_abandon(tnd_order_t *self, uint32_t epoch)
+{
+    for (; self->joined_head < self->joined_tail; self->joined_head++) {
+        const joined_t *joined = joined_at(self, self->joined_head);
+        if (stream_epoch(self, joined->epoch) != epoch)
+            break;
+        self->ready -= joined->rows - joined->taken;
+        release(self, joined->payload, joined->bytes);
+    }
+    for (; self->ticket_head < self->ticket_tail; self->ticket_head++) {
+        const ticket_t *ticket = ticket_at(self, self->ticket_head);
+        if (stream_epoch(self, ticket->epoch) != epoch)
+            break;
+        if (ticket->state == VOID)
+            continue;
+        if (ticket->state == LOST)
+            self->lost_count--;
+        release(self, ticket->state == RECEIVED ? ticket->payload : NULL, ticket->reserved);
+    }
+    self->skip = 0;
+    if (self->config.span_epochs)
+        self->plan = (tnd_position_t){.epoch = self->config.epochs};
+    else if (self->plan.epoch == epoch)
+        self->plan = (tnd_position_t){.epoch = epoch + 1};
+    turn(self, epoch);
+    advance(self);
 }
 
 tnd_position_t tnd_order_position(const tnd_order_t *self)

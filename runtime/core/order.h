@@ -83,6 +83,10 @@ void tnd_order_discard(tnd_order_t *self, uint32_t rows, tnd_ledger_t *ledger);
  *  The next epoch is the one being composed now, and the lane may go on into the one after it.
  */
 void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger);
+/*  Nothing more of the epoch is wanted, though it may have rows: drops them unread by the ledger,
+ * and what is still under way when it comes.  Then as after tnd_order_close.
+ */
+void tnd_order_abandon(tnd_order_t *self, uint32_t epoch);
 /*  Where the next row to take stands: the lane's part of a cursor. */
 tnd_position_t tnd_order_position(const tnd_order_t *self);
 

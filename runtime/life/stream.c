@@ -75,6 +75,20 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
     return most;
 }
 
+uint64_t tnd_stream_run(const tnd_stream_t *self)
+{
+    uint64_t epoch = tnd_stream_positions(self), run;
+    uint64_t most = self->batched > 0 ? self->batched : UINT64_MAX;
+    if (epoch == TND_UNKNOWN ||
+        (self->epochs == TND_ENDLESS && (!self->spans || most == UINT64_MAX)))
+        return TND_UNKNOWN;
+    if (!self->spans && most < epoch)
+        epoch = most;
+    if (__builtin_mul_overflow(epoch, (uint64_t)self->epochs, &run))
+        run = UINT64_MAX - 1;
+    return self->spans && most < run ? most : run;
+}
+
 void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
 {
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)

@@ -31,6 +31,9 @@ typedef struct tnd_stream {
     uint64_t skip;     /* rows that an epoch leaves out at the begin of the source */
     uint64_t take;     /* rows that it uses behind them; 0: all */
     uint64_t repeat;   /* how many times; 0: once */
+    uint64_t batched;  /* positions of an epoch, or of a run whose batches span epochs, of which
+                          batches are made when no operation drops or adds any; 0: all */
+    bool spans;        /* batches span epochs */
     uint32_t epochs;   /* TND_ENDLESS */
     uint32_t rows_max; /* rows that one position may become */
     tnd_schema_t read; /* rows as they leave the reader */
@@ -58,6 +61,9 @@ tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane);
 uint64_t tnd_stream_positions(const tnd_stream_t *self);
 uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane);
 uint64_t tnd_stream_lane_most(const tnd_stream_t *self);
+
+/*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
+uint64_t tnd_stream_run(const tnd_stream_t *self);
 
 /*  Takes over what another host says of lanes that this one does not know; they agree. */
 void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other);

@@ -2,7 +2,7 @@
 """Small graphs drawn at random, on tiny files, over several placements, against plain Python.
 
 Each seed draws rows, files, what is skipped, taken and repeated, epochs, lanes and how they share the
-data, replicas, batch size, split, remainder, operations, block size, workers, devices, depth and access, computes every step of every replica from the definitions alone (no
+data, replicas, batch size, split, remainder, batches skipped and taken, operations, block size, workers, devices, depth and access, computes every step of every replica from the definitions alone (no
 blocks, processes or time), and runs the graph in one process and over hosts.  All must agree: rows
 of every replica in every step, which step is the last of its epoch, the ledger, the stream digest,
 what is gathered of all
@@ -116,6 +116,9 @@ class Drawn:
         self.skip = draw.choice([0, 0, draw.randrange(self.rows)])
         self.take = draw.choice([None, None, draw.randint(1, self.rows + 3)])
         self.repeat = draw.choice([1, 1, 2, 3])
+        few = 1 + self.rows // self.size
+        self.skip_batches = draw.choice([0, 0, 0, draw.randint(1, few)])
+        self.take_batches = draw.choice([None, None, draw.randint(1, few)])
         self.access = draw.choice(["auto", "map", "read"])
         self.by_file = self.lanes > 1 and self.rows >= self.lanes and draw.random() < 0.6
         few = self.lanes if self.by_file else 1
@@ -192,7 +195,8 @@ class Drawn:
             f"shard: {'file' if self.by_file else 'index'}}}\n{prep if self.ops else ''}"
             f"  batch: {{kind: batcher, size: {self.size}, replicas: {self.replicas}, "
             f"split: {self.split}, remainder: {self.remainder}, "
-            f"span_epochs: {str(self.span).lower()}{block}}}\n"
+            f"span_epochs: {str(self.span).lower()}, skip: {self.skip_batches}"
+            f"{f', take: {self.take_batches}' if self.take_batches else ''}{block}}}\n"
             f"  feed: {{kind: feeder, depth: {self.depth}, step: {{plugin: witness}}}}\n"
             f"  mean: {{kind: reducer{', weight: k' if self.seed % 2 else ''}}}\n{after}links:\n  - {chain} -> batch -> feed <-> mean\n"
             + ("  - check -> check_batch -> test\n" if self.after else ""))
@@ -270,23 +274,28 @@ class Drawn:
                 lanes[lane].append([s for s in samples for _ in range(self.copies(s))])
         if self.span:
             lanes = [[sum(epochs, [])] for epochs in lanes]
-        steps, dropped = [], 0
+        steps, dropped, unread = [], 0, False
         for epoch in range(len(lanes[0])):
             at, found = [0] * self.lanes, []
-            for take in epoch_takes(self.size, [len(lane[epoch]) for lane in lanes]):
+            takes = epoch_takes(self.size, [len(lane[epoch]) for lane in lanes])
+            for number, take in enumerate(takes):
                 rows = [row for lane, start, count in zip(lanes, at, take)
                         for row in lane[epoch][start:start + count]]
                 at = [start + count for start, count in zip(at, take)]
-                if len(rows) < self.size and self.remainder == "drop":
+                if len(rows) < self.size and self.remainder == "drop" or number < self.skip_batches:
                     dropped += len(rows)
+                elif len(found) == self.take_batches:
+                    unread = True
+                    break
                 else:
                     found.append(rows)
             steps += [(epoch, at == len(found) - 1, rows) for at, rows in enumerate(found)]
         copies = [self.copies(s) for stored in used for s in stored]
-        ledger = {"read": len(copies) * self.epochs,
-                  "added": self.epochs * sum(max(c - 1, 0) for c in copies),
-                  "filtered": self.epochs * sum(c == 0 for c in copies), "quarantined": 0,
-                  "fed": sum(len(rows) for _, _, rows in steps), "dropped": dropped}
+        ledger = {"fed": sum(len(rows) for _, _, rows in steps), "dropped": dropped, "quarantined": 0}
+        if not unread:  # what `take` leaves unread is in no account; the simulator knows how much
+            ledger |= {"read": len(copies) * self.epochs,
+                       "added": self.epochs * sum(max(c - 1, 0) for c in copies),
+                       "filtered": self.epochs * sum(c == 0 for c in copies)}
         return steps, ledger
 
     def parts(self, rows):
@@ -370,7 +379,8 @@ def one(seed):
     print(f"seed {seed}: rows {drawn.rows} x {drawn.epochs}, lanes {drawn.lanes}, size {drawn.size}, replicas "
           f"{drawn.replicas}, {drawn.remainder}{', span' if drawn.span else ''}, {drawn.kind}, "
           f"{len(drawn.cuts['x'])} files by {drawn.named}{', a lane has its own' if drawn.by_file else ''}, "
-          f"skip {drawn.skip} take {drawn.take} repeat {drawn.repeat}, {drawn.access}"
+          f"skip {drawn.skip} take {drawn.take} repeat {drawn.repeat}, {drawn.access}, "
+          f"batches: skip {drawn.skip_batches} take {drawn.take_batches}"
           f"{', after' if drawn.after else ''}", flush=True)
     good = True
     with tempfile.TemporaryDirectory() as name:

@@ -36,18 +36,20 @@ def epoch_takes(size, left):
     return takes
 
 
-def steps(size, lanes, remainder="keep", span_epochs=False):
-    """The rows of every step.  lanes[l][e] is the list of rows of lane l in epoch e."""
+def steps(size, lanes, remainder="keep", span_epochs=False, skip=0, take=None):
+    """The rows of every step.  lanes[l][e] is the list of rows of lane l in epoch e; of each epoch's
+    batches, `skip` are left out and `take` used."""
     if span_epochs:
         lanes = [[sum(epochs, [])] for epochs in lanes]
     result = []
     for epoch in range(len(lanes[0])):
-        at = [0] * len(lanes)
-        for take in epoch_takes(size, [len(lane[epoch]) for lane in lanes]):
-            rows = [row for lane, start, count in zip(lanes, at, take) for row in lane[epoch][start:start + count]]
-            at = [start + count for start, count in zip(at, take)]
+        at, batches = [0] * len(lanes), []
+        for taken in epoch_takes(size, [len(lane[epoch]) for lane in lanes]):
+            rows = [row for lane, start, count in zip(lanes, at, taken) for row in lane[epoch][start:start + count]]
+            at = [start + count for start, count in zip(at, taken)]
             if len(rows) == size or remainder != "drop":
-                result.append(rows)
+                batches.append(rows)
+        result += batches[skip:None if take is None else skip + take]
     return result
 
 

@@ -870,7 +870,9 @@ static void *machine_for(sim_t *self, uint32_t id)
             .feeders = self->feeder_of,
             .split = plan->split,
             .remainder = plan->remainder,
-            .span_epochs = plan->span_epochs};
+            .span_epochs = plan->span_epochs,
+            .skip = plan->skip,
+            .take = plan->take};
         return tnd_join_init(sim_store_take(&self->store, tnd_join_bytes(&config)), &config);
     }
     case TND_ROLE_FEEDER: {

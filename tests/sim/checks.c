@@ -145,25 +145,56 @@ uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
     return sim_tree(leaves, 0, plan->replicas);
 }
 
-/*  What a lane's position says was read, against what stands before it in the lane. */
+/*  Books the first `rows` rows of an epoch, with nothing behind the last of them. */
+static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64_t from,
+                         uint64_t rows, tnd_ledger_t *ledger)
+{
+    const uint32_t *before = reference->rows_before[lane] + from;
+    uint64_t p = 0;
+    if (rows == 0)
+        return;
+    while (before[p + 1] < rows)
+        p++;
+    uint64_t filtered = reference->filtered_before[lane][from + p];
+    uint64_t bad = reference->bad_before[lane][from + p];
+    ledger->read += p + 1;
+    ledger->filtered += filtered;
+    ledger->quarantined += bad;
+    ledger->added += before[p] - (p - filtered - bad) + rows - before[p] - 1;
+}
+
+/*  What a lane's position says was read, against what stands before it in the lane.  *rows_p has
+ *  also the rows that `take` left unread.
+ */
 static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_ledger_t *ledger,
                     uint64_t *rows_p)
 {
     const sim_plan_t *plan = &self->plan;
     const sim_reference_t *reference = &self->reference;
     uint64_t stride = plan->count[lane] + 1, rows = 0;
+    bool over = plan->span_epochs && at.epoch >= plan->epochs;
+    uint64_t run = over ? reference->cut[lane][0] : UINT64_MAX; /* rows left before the cut */
     for (uint32_t e = 0; e <= at.epoch && e < plan->epochs; e++) {
         uint64_t p = e < at.epoch ? stride - 1 : at.index;
         if (p >= stride)
             p = stride - 1;
         uint64_t here = reference->rows_before[lane][e * stride + p];
+        uint64_t cut = run;
+        if (!plan->span_epochs && e < at.epoch)
+            cut = reference->cut[lane][e];
+        rows += here;
+        if (cut != UINT64_MAX && (!over || cut <= here)) {
+            account_rows(reference, lane, e * stride, cut, ledger);
+            run = over ? 0 : run;
+            continue;
+        }
+        run -= run != UINT64_MAX ? here : 0;
         uint64_t filtered = reference->filtered_before[lane][e * stride + p];
         uint64_t bad = reference->bad_before[lane][e * stride + p];
         ledger->read += p;
         ledger->filtered += filtered;
         ledger->quarantined += bad;
         ledger->added += here - (p - filtered - bad);
-        rows += here;
     }
     if (at.used > 0) {
         ledger->read++;

@@ -129,6 +129,11 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
+    printf("\"skip\":%u,", plan->skip);
+    if (plan->take > 0)
+        printf("\"take\":%u,", plan->take);
+    else
+        printf("\"take\":null,");
     if (plan->steps_max == TND_UNKNOWN)
         printf("\"steps_max\":null,\"made\":[");
     else

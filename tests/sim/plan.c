@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4 };
+enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4, USE_CUT = 5 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -21,6 +21,18 @@ int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
     if (hash % 100 < self->more_percent)
         return 1 + (int32_t)((hash >> 8) % self->more_most);
     return 1;
+}
+
+/*  Batches that an epoch begins with and that are no steps, and how many are. */
+static void draw_cut(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_CUT);
+    uint64_t rows = 0;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        rows += (uint64_t)self->count[l] * (self->span_epochs ? self->epochs : 1);
+    uint32_t batches = (uint32_t)(rows / self->size);
+    self->skip = sim_chance(&random, 60) ? sim_below(&random, 2 + batches / 2) : 0;
+    self->take = sim_chance(&random, 75) ? sim_between(&random, 1, 1 + batches) : 0;
 }
 
 static void draw_graph(sim_plan_t *self)
@@ -57,6 +69,8 @@ static void draw_graph(sim_plan_t *self)
     self->size = sim_chance(&random, 50) ? sim_between(&random, least, 2 * least)
                                          : sim_between(&random, least, 12 * least);
     self->steps_max = sim_chance(&random, 10) ? sim_below(&random, 150) : TND_UNKNOWN;
+    if (self->seed % 4 == 1)
+        draw_cut(self);
 }
 
 static void add(sim_plan_t *self, tnd_role_t role, uint32_t host, uint32_t lane, const char *name,

@@ -33,6 +33,7 @@ typedef struct {
     tnd_split_t split;
     tnd_remainder_t remainder;
     bool span_epochs, operations;
+    uint32_t skip, take;       /* batches of an epoch; take 0: all */
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
     uint64_t steps_max;

@@ -82,6 +82,8 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
 {
     const sim_plan_t *plan = self->plan;
     uint32_t lanes = plan->lanes;
+    uint64_t first_step = self->step_count, began[SIM_LANES];
+    memcpy(began, at, sizeof began);
     for (uint32_t s = 0;; s++) {
         uint64_t all = 0, take[SIM_LANES], rows = 0;
         for (uint32_t l = 0; l < lanes; l++)
@@ -100,9 +102,17 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
                 rows++;
             }
         bool drop = rows < plan->size && plan->remainder == TND_REMAINDER_DROP;
+        if (!drop && s < plan->skip) {
+            *dropped += rows;
+            for (uint32_t l = 0; l < lanes; l++) {
+                at[l] += take[l];
+                left[l] -= take[l];
+            }
+            continue;
+        }
         sim_step_t *step = &self->steps[self->step_count];
         *step = (sim_step_t){.first = self->rows, .rows = (uint32_t)rows, .epoch = epoch};
-        step->step_of_epoch = s;
+        step->step_of_epoch = s - plan->skip;
         step->last_of_epoch = all == rows;
         sim_step_t *before = self->step_count ? step - 1 : NULL;
         uint64_t digest[2] = {before ? before->digest[0] : 0, before ? before->digest[1] : 0};
@@ -120,7 +130,7 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
         if (drop) {
             /*  Booked with the step before it, which is the epoch's last; else with the next. */
             *dropped += rows;
-            if (s > 0) {
+            if (self->step_count > first_step) {
                 before->last_of_epoch = true;
                 before->dropped = *dropped;
                 for (uint32_t l = 0; l < lanes; l++)
@@ -134,6 +144,17 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
         if (plan->remainder == TND_REMAINDER_PAD)
             step->padded += plan->size - rows;
         self->step_count++;
+        uint64_t rest = all - rows;
+        bool whole = plan->remainder != TND_REMAINDER_DROP || rest >= plan->size;
+        if (self->step_count - first_step == plan->take && rest > 0 && whole) {
+            step->last_of_epoch = true;
+            for (uint32_t l = 0; l < lanes; l++) {
+                self->cut[l][epoch] = at[l] - began[l];
+                at[l] += left[l];
+                self->taken[(self->step_count - 1) * lanes + l] = at[l];
+            }
+            return;
+        }
     }
 }
 
@@ -141,6 +162,7 @@ void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store
 {
     memset(self, 0, sizeof *self);
     self->plan = plan;
+    memset(self->cut, 0xff, sizeof self->cut);
     uint64_t rows[SIM_LANES][SIM_EPOCHS], all = 0;
     for (uint32_t l = 0; l < plan->lanes; l++) {
         make_lane(self, l, store, rows[l]);

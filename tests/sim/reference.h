@@ -22,9 +22,12 @@ typedef struct {
     uint64_t rows;
     sim_step_t *steps;
     uint64_t step_count;
-    uint64_t dropped_after;        /* rows that remainder: drop leaves out, in all */
+    uint64_t dropped_after;        /* rows that remainder: drop and skip leave out, in all */
     uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
-    uint64_t *taken;               /* step, lane: rows of the lane that are used up after it */
+    /* rows of a lane that an epoch (with span_epochs the run) uses, where `take` ends it before all
+     * are; else UINT64_MAX */
+    uint64_t cut[SIM_LANES][SIM_EPOCHS];
+    uint64_t *taken; /* step, lane: rows of the lane that are used up after it */
     /* of each lane's position p of epoch e at [e * (count + 1) + p]: what stands before it */
     uint32_t *rows_before[SIM_LANES], *filtered_before[SIM_LANES], *bad_before[SIM_LANES];
 } sim_reference_t;

@@ -38,7 +38,8 @@ def check(program, seed):
         assert committed.setdefault(key, line["rows"]) == line["rows"], "seed %d: %s twice" % (seed, key)
     lanes = [[[[lane, epoch, index, sub] for index, made in enumerate(positions) for sub in range(made)]
               for epoch, positions in enumerate(epochs)] for lane, epochs in enumerate(plan["made"])]
-    expected = steps(plan["size"], lanes, plan["remainder"], plan["span_epochs"])
+    expected = steps(plan["size"], lanes, plan["remainder"], plan["span_epochs"], plan["skip"],
+                     plan["take"])
     if plan["steps_max"] is not None:
         expected = expected[:plan["steps_max"]]
     count = 1 + max((step for step, _ in committed), default=-1)

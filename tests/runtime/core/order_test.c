@@ -478,3 +478,46 @@ Test(order, a_batch_of_rows_fits_whatever_the_window)
     cr_assert_geq(tnd_order_ready(world.order), 200);
     world_close(&world);
 }
+
+Test(order, an_epoch_that_is_abandoned_leaves_its_place_to_the_next)
+{
+    const lane_t lane = {.seed = 3, .count = 100, .kind = LANE_PLAIN};
+    const tnd_order_config_t config = {.reader_count = 1,
+                                       .epochs = 2,
+                                       .count = 100,
+                                       .block_rows = 10,
+                                       .row_bytes_max = LANE_BYTES_ROW,
+                                       .window_bytes = 400,
+                                       .window_blocks = 4,
+                                       .rows_wanted = 5};
+    static world_t world;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 4);
+    tnd_msg_t first = world_remove(&world, 0), late, third;
+    late = world_remove(&world, 1); /* positions 10 and 20 are left and 30 has moved up */
+    third = world_remove(&world, 0);
+    world_answer(&world, &first);
+    world_answer(&world, &third);
+    world_drain(&world);
+    world_take(&world, 5);
+
+    tnd_order_abandon(world.order, 0);
+    uint64_t before = world.issued;
+    world.out_count = 0;
+    world_drain(&world);
+
+    cr_assert_eq(world.ledger.read, 5);
+    cr_assert_eq(world.ledger.fed, 5);
+    cr_assert(same_position(tnd_order_position(world.order), (tnd_position_t){.epoch = 1}));
+    cr_assert_eq(world.issued - before, 4, "the whole window is free again");
+    cr_assert(world.out[0].ticket.epoch == 1 && world.out[0].ticket.first == 0);
+    world_answer(&world, &late);
+    world_drain(&world);
+    cr_assert_eq(tnd_order_ready(world.order), 0, "what comes late is dropped");
+    world_answer(&world, &world.out[0]);
+    cr_assert_eq(tnd_order_ready(world.order), 10);
+    tnd_order_take(world.order, 10, &world.ledger);
+    cr_assert_eq(world.ledger.read, 15);
+    world_close(&world);
+}

@@ -178,3 +178,20 @@ Test(stream, lanes_with_files_are_known_once_every_host_has_spoken)
     cr_assert_eq(tnd_stream_agree(&a, "a", &b, "b", &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "part-[00-15].npy"), "%s", error.text);
 }
+
+Test(stream, a_run_reads_what_its_epochs_use)
+{
+    tnd_stream_t stream = {.lanes = 1, .count = 100, .epochs = 3};
+    cr_assert_eq(tnd_stream_run(&stream), 300);
+    stream.skip = 10;
+    stream.repeat = 2;
+    cr_assert_eq(tnd_stream_run(&stream), 540);
+    stream.batched = 64;
+    cr_assert_eq(tnd_stream_run(&stream), 3 * 64);
+    stream.spans = true;
+    cr_assert_eq(tnd_stream_run(&stream), 64);
+    stream.epochs = TND_ENDLESS;
+    cr_assert_eq(tnd_stream_run(&stream), 64);
+    stream.batched = 0;
+    cr_assert_eq(tnd_stream_run(&stream), TND_UNKNOWN);
+}
