@@ -2,6 +2,7 @@
 #include "tools/survey.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/life/stock.h"
 #include "tools/machine.h"
@@ -22,6 +23,39 @@ static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_sto
     else
         tnd_stream_merge(&chain->stream, &data->stream);
     chain->known = true;
+}
+
+/*  A chain that evaluates the models of another feeds them; columns of one name should be alike. */
+static void compare_columns(const tnd_survey_t *self, const tnd_plan_t *plan, uint32_t chain,
+                            tnd_diagnostics_t *diagnostics)
+{
+    const tnd_schema_t *schema = &self->chains[chain].stream.fed;
+    const char *after = plan->chains[chain].after;
+    uint32_t first = 0, feeder = TND_TOPOLOGY_NONE;
+    while (after != NULL && first < plan->chain_count &&
+           (plan->chains[first].feeder == NULL || strcmp(plan->chains[first].feeder, after) != 0))
+        first++;
+    if (after == NULL || first == plan->chain_count || !self->chains[chain].known ||
+        !self->chains[first].known)
+        return;
+    feeder = tnd_topology_find(plan->topology, plan->chains[chain].feeder);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        const tnd_schema_t *trained = &self->chains[first].stream.fed;
+        int other = tnd_schema_find(trained, schema->columns[c].name);
+        char one[128], two[128];
+        if (other < 0)
+            continue;
+        tnd_schema_t a = {.count = 1}, b = {.count = 1};
+        a.columns[0] = schema->columns[c];
+        b.columns[0] = trained->columns[other];
+        tnd_schema_text(&a, one, sizeof one);
+        tnd_schema_text(&b, two, sizeof two);
+        if (strcmp(one, two) != 0)
+            tnd_diagnostics_add(diagnostics, TND_T075_OTHER_COLUMNS,
+                                plan->topology->actors[feeder].mark,
+                                "`%s` is fed %s, but the models of `%s` are trained on %s",
+                                plan->chains[chain].feeder, one, after, two);
+    }
 }
 
 void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
@@ -52,6 +86,8 @@ void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known = tnd_stock_derive(plan, &self->chains[c].stream, diagnostics);
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        compare_columns(self, plan, c, diagnostics);
 }
 
 void tnd_survey_destroy(tnd_survey_t *self)

@@ -1187,8 +1187,8 @@ typedef struct {
     size_t scalars; /* seen at all */
 } blame_t;
 
-/*  How clearly `text` speaks of `word`: what stands in backquotes before the longest, and then what
- *  comes first.  0: not at all.
+/*  How clearly `text` speaks of `word`: what stands in backquotes before paths, and those before
+ * the longest; then what comes first.  0: not at all.
  */
 static size_t score_of(const char *text, const char *word, bool any_start)
 {
@@ -1202,7 +1202,8 @@ static size_t score_of(const char *text, const char *word, bool any_start)
             is_word_byte(at[size]))
             continue;
         bool quoted = at > text && at[-1] == '`' && at[size] == '`';
-        size_t score = (quoted ? QUOTED : size * TEXT_MAX) - place;
+        bool path = size > 4 && strpbrk(word, "/.") != NULL;
+        size_t score = (quoted ? 2 * QUOTED : path ? QUOTED : size * TEXT_MAX) - place;
         best = score > best ? score : best;
     }
     return best;

@@ -202,6 +202,19 @@ def test_an_operation_that_does_not_fit_is_told_with_its_place_by_all(folder):
               "`yy`", "did you mean `y`?", "1 error")
 
 
+def test_a_model_that_is_evaluated_on_other_columns_is_a_warning(folder):
+    arrays(folder)
+    second = ("  r2: {kind: reader, source: {npy: {x: \"${data}/x.npy\"}}}\n"
+              "  p2: {kind: preprocessor, ops: [{cast: {column: x, to: f64}}]}\n"
+              "  b2: {kind: batcher, size: 10}\n  test: {kind: feeder, after: feed}\n")
+    path = topology(folder, actors=FEED % "" + second, links=FED + ["r2 -> p2 -> b2 -> test"])
+    code, out, err = run("validate", path)
+    same(code, 0)
+    holds(out, "ok: ")
+    holds(err, "warning[T075]: `test` is fed x f64[3], but the models of `feed` are trained on x "
+          "f32[3]", "1 warning")
+
+
 def test_what_only_another_host_can_check_is_listed(folder):
     over = folder / "over.yaml"
     over.write_text(HOSTS)
