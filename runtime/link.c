@@ -29,6 +29,8 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_MODEL:
     case TND_MSG_STATISTICS:
     case TND_MSG_OUTCOME:
+    case TND_MSG_SEAT:
+    case TND_MSG_LEAVE:
         return &msg->note.payload;
     case TND_MSG_HELLO:
     case TND_MSG_WELCOME:

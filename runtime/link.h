@@ -27,7 +27,7 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 1,         /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 2,         /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20 /* bytes of one frame: a larger one ends its connection */
 };
 

@@ -11,8 +11,9 @@
 #include "runtime/graph/quantity.h"
 
 static const tnd_argument_t arguments[] = {
-    {"--host", "HOST", "this process is HOST of the overlay", TND_ARGUMENT_TEXT,
-     offsetof(tnd_request_t, host)},
+    {"--host", "HOST",
+     "this process is HOST of the overlay; RANGE+ joins a run as one more of that range",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, host)},
     {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
      TND_ARGUMENT_SETTING, 0},
     {"--data", "DIR", "what ${data} stands for, whatever the files say", TND_ARGUMENT_TEXT,

@@ -81,13 +81,13 @@ bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name
     tnd_nearest_t nearest = {.word = name};
     uint32_t hosts = 0;
     for (uint32_t h = 0; h < plan->host_count; h++)
-        hosts += !plan->hosts[h].isolated;
+        hosts += !plan->hosts[h].isolated && !plan->hosts[h].spare;
     for (uint32_t h = 0; h < plan->host_count; h++) {
         if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : hosts == 1) {
             *host_p = h;
             return true;
         }
-        if (plan->hosts[h].isolated)
+        if (plan->hosts[h].isolated || plan->hosts[h].spare)
             continue;
         if (name != NULL)
             tnd_nearest_offer(&nearest, plan->hosts[h].name);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/life/seat.h"
 #include "runtime/life/session.h"
 #include "tools/claim.h"
 #include "tools/crash.h"
@@ -21,6 +22,7 @@
 
 typedef struct {
     const tnd_request_t *request;
+    tnd_plan_t whole; /* with the hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
     tnd_tally_t tally;
@@ -102,7 +104,10 @@ static void on_signal(void *context, int number, unsigned count)
         return;
     }
     tnd_progress_clear(&run->progress);
-    if (count == 1) {
+    if (count == 1 && run->plan->hosts[run->host].spare) {
+        say_signal(run, "leaving; the run goes on");
+        tnd_session_leave(run->session);
+    } else if (count == 1) {
         say_signal(run, "draining; once more to leave at once");
         tnd_session_drain(run->session);
     } else {
@@ -266,13 +271,33 @@ static int check_save(const run_t *run)
     return TND_EXIT_OK;
 }
 
+/*  Which host this process is: by name, or (`pool+`) one that the leader has a place for. */
+static int find_host(run_t *run)
+{
+    const char *name = run->request->host;
+    size_t length = name != NULL ? strlen(name) : 0;
+    tnd_error_t error;
+    if (length < 2 || name[length - 1] != '+')
+        return tnd_load_host(run->plan, "run", name, &run->host) ? TND_EXIT_OK : TND_EXIT_USAGE;
+    char *pool = strndup(name, length - 1);
+    if (pool == NULL)
+        abort();
+    tnd_status_t status = tnd_seat_take(&tnd_network, run->plan, pool, &run->host, &error);
+    free(pool);
+    if (status == TND_OK)
+        return TND_EXIT_OK;
+    tnd_complain("run", "%s", error.text);
+    return TND_EXIT_PEER;
+}
+
 /*  What can be said about the command line once the hosts are known. */
 static int prepare(run_t *run)
 {
     const tnd_request_t *request = run->request;
     tnd_error_t error;
-    if (!tnd_load_host(run->plan, "run", request->host, &run->host))
-        return TND_EXIT_USAGE;
+    int found = find_host(run);
+    if (found != TND_EXIT_OK)
+        return found;
     const char *only = request->report != NULL    ? "--report"
                        : request->metrics != NULL ? "--metrics"
                        : request->json            ? "--json"
@@ -306,7 +331,10 @@ static int run_graph(const tnd_request_t *request)
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
+        run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);
+        if (request->host != NULL)
+            run.plan = &run.whole;
         tnd_tally_init(&run.tally, run.plan);
         code = prepare(&run);
         if (code == TND_EXIT_OK)
@@ -329,6 +357,11 @@ const tnd_command_t tnd_command_run = {
         "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
         "each of them is a process of its own, given by --host; the first one leads, shows the\n"
         "progress and takes --report, --metrics and --json (the report on stdout).\n"
+        "\n"
+        "--host NAME+ joins a run that is under way as one more of the range NAME[0-9] of hosts, "
+        "which\n"
+        "must carry only workers, and takes work; Ctrl-C then ends this process, and the run goes "
+        "on.\n"
         "\n"
         "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
         "written.  Once more leaves at once.\n"

@@ -144,7 +144,9 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_ASK] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_MODEL] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_STATISTICS] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_OUTCOME] = LAYOUT(note_fields, BUFFER)};
+    [TND_MSG_OUTCOME] = LAYOUT(note_fields, BUFFER),
+    [TND_MSG_SEAT] = LAYOUT(note_fields, BUFFER),
+    [TND_MSG_LEAVE] = LAYOUT(note_fields, BUFFER)};
 
 enum { PREFIX_FIELDS = 6, FORM_ORIGIN = 16 };
 

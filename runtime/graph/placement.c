@@ -21,6 +21,7 @@ typedef struct {
     const tnd_value_t *devices;
     int transport;
     int restart; /* tnd_restart_t */
+    uint64_t more;
 } host_options_t;
 
 typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
@@ -48,6 +49,9 @@ typedef struct {
     share_t *shares; /* by actor */
     bool isolated;   /* see tnd_plan_host_t */
     uint32_t parent;
+    const char *range; /* what stands before the numbers of its range; NULL: none */
+    const char *pool;
+    bool spare;
 } host_t;
 
 typedef struct {
@@ -55,7 +59,8 @@ typedef struct {
     const tnd_topology_t *topology;
     tnd_plan_t *plan;
     host_t *hosts;
-    uint32_t host_count;
+    uint32_t host_count; /* the spares are behind them */
+    uint32_t spare_count;
     tnd_plan_host_t *plan_hosts;
     tnd_instance_t *instances;
 } placer_t;
@@ -124,6 +129,14 @@ static const tnd_option_t host_options[] = {
      .choices = "never|on-failure|always",
      .offset = offsetof(host_options_t, restart),
      .help = "when it died, whether it is started again; not given: as the top level says"},
+    {.name = "more",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_PLACE,
+     .unit = "hosts",
+     .fallback = "16",
+     .range = "0..1024",
+     .offset = offsetof(host_options_t, more),
+     .help = "of a range that carries only workers: how many more may join a run, by --host NAME+"},
 };
 
 const tnd_table_t tnd_host_table = {
@@ -141,6 +154,16 @@ static tnd_diagnostics_t *diagnostics_of(const placer_t *self)
 static tnd_arena_t *arena_of(const placer_t *self)
 {
     return self->context->arena;
+}
+
+tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan)
+{
+    tnd_plan_t whole = *plan;
+    whole.host_count += plan->spare_hosts;
+    whole.instance_count += plan->spare_instances;
+    whole.edge_count += plan->spare_edges;
+    whole.spare_hosts = whole.spare_instances = whole.spare_edges = 0;
+    return whole;
 }
 
 const char *tnd_transport_name(tnd_transport_t transport)
@@ -485,6 +508,9 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
         host_t *host = &self->hosts[self->host_count];
         *host =
             (host_t){.name = name, .mark = entry->mark, .options = options, .value = entry->value};
+        if (several)
+            host->range =
+                tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
         host->address = expand(self, options->address, host_option_mark(host, "address"), i, count);
         host->data = expand(self, options->data, host_option_mark(host, "data"), i, count);
         if (host->address == NULL || (host->data == NULL && options->data != NULL))
@@ -912,8 +938,9 @@ static const char *instance_name(const placer_t *self, const tnd_instance_t *ins
 static bool make_instances(placer_t *self, const char *local)
 {
     const tnd_topology_t *topology = self->topology;
+    uint32_t hosts = self->host_count + self->spare_count, planned = 0;
     uint64_t total = 0;
-    for (uint32_t h = 0; h < self->host_count; h++)
+    for (uint32_t h = 0; h < hosts; h++)
         for (uint32_t a = 0; a < topology->actor_count; a++)
             total += instance_count(self, h, a);
     if (total > INSTANCES_MAX) {
@@ -925,7 +952,7 @@ static bool make_instances(placer_t *self, const char *local)
     self->instances = tnd_arena_array(arena_of(self), total, sizeof *self->instances);
     uint32_t *numbers = tnd_arena_array(arena_of(self), topology->actor_count, sizeof *numbers);
     uint32_t count = 0;
-    for (uint32_t h = 0; h < self->host_count; h++)
+    for (uint32_t h = 0; h < hosts; h++)
         for (uint32_t a = 0; a < topology->actor_count; a++) {
             share_t *share = &self->hosts[h].shares[a];
             uint32_t here = instance_count(self, h, a);
@@ -955,9 +982,11 @@ static bool make_instances(placer_t *self, const char *local)
                 };
                 instance->name = instance_name(self, instance, a, copies);
             }
+            planned = h < self->host_count ? count : planned;
         }
     self->plan->instances = self->instances;
-    self->plan->instance_count = count;
+    self->plan->instance_count = planned;
+    self->plan->spare_instances = count - planned;
     return true;
 }
 
@@ -1032,6 +1061,67 @@ static void isolate(placer_t *self)
         }
 }
 
+/*  --------------------------------------------------------------------------- who may join */
+
+/*  A host of a range that carries only workers: any number of such can come and go. */
+static bool is_pool(const placer_t *self, const host_t *host)
+{
+    bool works = false;
+    for (uint32_t a = 0; a < self->topology->actor_count; a++) {
+        if (!host->shares[a].here)
+            continue;
+        if (self->topology->actors[a].kind->instances != TND_INSTANCE_WORKER)
+            return false;
+        works = true;
+    }
+    return works && host->range != NULL && !host->isolated;
+}
+
+static void add_spares(placer_t *self, uint32_t last)
+{
+    const host_t *model = &self->hosts[last];
+    const char *digits = model->name + strlen(model->pool);
+    uint64_t number = strtoull(digits, NULL, 10);
+    /* Where the addresses are a range too, nobody knows those of the spares. */
+    const char *address =
+        strchr(model->options->address, '[') != NULL && strchr(model->options->address, ':') == NULL
+            ? "*"
+            : model->address;
+    for (uint64_t i = 1; i <= model->options->more; i++) {
+        host_t *host = &self->hosts[self->host_count + self->spare_count++];
+        *host = *model;
+        host->spare = true;
+        host->address = address;
+        host->name = tnd_arena_format(arena_of(self), "%s%0*llu", model->pool, (int)strlen(digits),
+                                      (unsigned long long)(number + i));
+        host->shares =
+            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
+        memcpy(host->shares, model->shares, self->topology->actor_count * sizeof(share_t));
+    }
+}
+
+/*  Hosts that nobody waits for, behind the others. */
+static void spare(placer_t *self)
+{
+    uint64_t more = 0;
+    for (uint32_t h = 0; h < self->host_count; h++) {
+        host_t *host = &self->hosts[h];
+        if (h == 0 || !is_pool(self, host))
+            continue;
+        host->pool = host->range;
+        bool last = h + 1 == self->host_count || self->hosts[h + 1].value != host->value;
+        more += last ? host->options->more : 0;
+    }
+    if (more == 0 || self->host_count + more > HOSTS_MAX)
+        return;
+    host_t *all = tnd_arena_array(arena_of(self), self->host_count + more, sizeof *all);
+    memcpy(all, self->hosts, self->host_count * sizeof *all);
+    self->hosts = all;
+    for (uint32_t h = 1; h < self->host_count; h++)
+        if (all[h].pool != NULL && (h + 1 == self->host_count || all[h + 1].value != all[h].value))
+            add_spares(self, h);
+}
+
 /*  -------------------------------------------------------------------------------------- edges */
 
 static bool lanes_meet(const tnd_instance_t *from, const tnd_instance_t *to)
@@ -1049,6 +1139,8 @@ static bool lanes_meet(const tnd_instance_t *from, const tnd_instance_t *to)
 
 static host_transport_t wish_of(const host_t *host)
 {
+    if (strcmp(host->address, "*") == 0)
+        return HOST_TCP;
     return host->options != NULL ? (host_transport_t)host->options->transport : HOST_AUTO;
 }
 
@@ -1114,28 +1206,41 @@ static uint32_t edges_between(placer_t *self, const tnd_topology_link_t *link, u
     return count;
 }
 
-static void make_edges(placer_t *self)
+/*  The edges between planned hosts, or those that spares bring; counts them only if `edges` is
+ * NULL. False after an error.
+ */
+static bool list_edges(placer_t *self, bool spare, tnd_edge_t *edges, uint32_t *count_p)
 {
     const tnd_topology_t *topology = self->topology;
-    uint64_t total = 0;
+    uint32_t hosts = self->host_count + self->spare_count;
+    *count_p = 0;
     for (uint32_t l = 0; l < topology->link_count; l++)
-        for (uint32_t i = 0; i < self->host_count; i++)
-            for (uint32_t j = 0; j < self->host_count; j++)
-                total += edges_between(self, &topology->links[l], i, j, TND_TRANSPORT_TCP, NULL);
-    tnd_edge_t *edges = tnd_arena_array(arena_of(self), total, sizeof *edges);
-    uint32_t count = 0;
-    for (uint32_t l = 0; l < topology->link_count; l++)
-        for (uint32_t i = 0; i < self->host_count; i++)
-            for (uint32_t j = 0; j < self->host_count; j++) {
+        for (uint32_t i = 0; i < hosts; i++)
+            for (uint32_t j = 0; j < hosts; j++) {
                 tnd_transport_t transport = TND_TRANSPORT_INPROC;
-                if (edges_between(self, &topology->links[l], i, j, transport, NULL) == 0)
+                bool spares = self->hosts[i].spare || self->hosts[j].spare;
+                if (spares != spare ||
+                    edges_between(self, &topology->links[l], i, j, transport, NULL) == 0)
                     continue;
                 if (!choose_transport(self, i, j, &transport))
-                    return;
-                count += edges_between(self, &topology->links[l], i, j, transport, edges + count);
+                    return false;
+                *count_p += edges_between(self, &topology->links[l], i, j, transport,
+                                          edges != NULL ? edges + *count_p : NULL);
             }
+    return true;
+}
+
+static void make_edges(placer_t *self)
+{
+    uint32_t planned = 0, spare = 0;
+    if (!list_edges(self, false, NULL, &planned) || !list_edges(self, true, NULL, &spare))
+        return;
+    tnd_edge_t *edges = tnd_arena_array(arena_of(self), (size_t)planned + spare + 1, sizeof *edges);
+    (void)list_edges(self, false, edges, &planned);
+    (void)list_edges(self, true, edges + planned, &spare);
     self->plan->edges = edges;
-    self->plan->edge_count = count;
+    self->plan->edge_count = planned;
+    self->plan->spare_edges = spare;
 }
 
 /*  ------------------------------------------------------------------------------ the plan's hosts
@@ -1185,8 +1290,9 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
 {
     const tnd_settings_t *settings = self->topology->settings;
     const tnd_value_t *ports = tnd_value_get(self->topology->root, "ports");
-    self->plan_hosts = tnd_arena_array(arena_of(self), self->host_count, sizeof *self->plan_hosts);
-    for (uint32_t i = 0; i < self->host_count; i++) {
+    uint32_t count = self->host_count + self->spare_count;
+    self->plan_hosts = tnd_arena_array(arena_of(self), count, sizeof *self->plan_hosts);
+    for (uint32_t i = 0; i < count; i++) {
         const host_t *host = &self->hosts[i];
         tnd_plan_host_t *plan = &self->plan_hosts[i];
         const char *below = settings->data != NULL ? settings->data : fallback_data;
@@ -1194,9 +1300,13 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
                                   .address = host->address,
                                   .memory = settings->memory_bytes,
                                   .restart = restart_of(self, i),
+                                  .pool = host->pool,
+                                  .spare = host->spare,
                                   .data = data != NULL         ? data
                                           : host->data != NULL ? host->data
                                                                : below};
+        if (host->spare)
+            continue; /* it is told as the last of its range */
         if (host->isolated) {
             plan->isolated = true;
             plan->parent = host->parent;
@@ -1233,6 +1343,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
     }
     self->plan->hosts = self->plan_hosts;
     self->plan->host_count = self->host_count;
+    self->plan->spare_hosts = self->spare_count;
 }
 
 static void check_hosts(placer_t *self)
@@ -1365,6 +1476,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
         return NULL;
     deal(&self);
     isolate(&self);
+    spare(&self);
     make_hosts(&self, data, fallback_data);
     check_hosts(&self);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)

@@ -30,6 +30,8 @@ typedef struct {
     tnd_restart_t restart; /* when it died; NEVER for who leads or carries replicas */
     bool isolated;         /* a process that host `parent` starts, for one of its actors */
     uint32_t parent;       /* of an isolated one: index */
+    const char *pool;      /* "pool" of `pool[0-9]` where it carries only workers; NULL otherwise */
+    bool spare;            /* one more of such a range: nobody waits for it */
 } tnd_plan_host_t;
 
 typedef struct {
@@ -89,7 +91,14 @@ typedef struct tnd_plan {
     uint32_t edge_count;
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
+    /*  Behind the lists: hosts that may join by `--host POOL+`, what they would carry, and how it
+     * is connected.
+     */
+    uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;
+
+/*  A plan that counts its spares in: what a run goes by. */
+tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan);
 
 /*  Places a topology.  `data`: what ${data} stands for on every host, above what the files say;
  *  `fallback_data`: where neither says anything; `local`: the host of this process, whose paths

@@ -10,6 +10,7 @@
 #include "runtime/feed/feed.h"
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
+#include "runtime/life/seat.h"
 #include "runtime/life/thread.h"
 
 /*  The longest sleep of the host's thread: as often the words of its actors are told. */
@@ -178,12 +179,13 @@ static void take_leave(tnd_host_t *self)
         tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
 }
 
-/*  To the leader come the other hosts, to every host its own actors. */
+/*  To the leader come the other hosts and who wants to be one, to every host its own actors. */
 static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     const tnd_host_t *self = context;
     if (port == PORT_HOSTS)
-        return peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count);
+        return (peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count)) ||
+               tnd_is_newcomer(peer);
     return peer < self->plan->instance_count &&
            self->plan->instances[peer].host == self->config.host;
 }
@@ -206,6 +208,10 @@ static void live(tnd_host_t *self)
             miss_leader(self);
         } else if (self->leader_away_ns != 0 && self->leader_away_ns < wake) {
             wake = self->leader_away_ns;
+        }
+        if (atomic_load(&self->leave) && !tnd_host_leads(self)) {
+            tnd_host_tell_leader(self, TND_MSG_LEAVE, 0, NULL);
+            tnd_host_settle(self, TND_OUTCOME_STOPPED, "");
         }
         if (atomic_load(&self->stop))
             take_leave(self);
@@ -449,6 +455,12 @@ tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
 void tnd_host_drain(tnd_host_t *self)
 {
     atomic_store(&self->drain, true);
+    tnd_hub_wake(self->hub);
+}
+
+void tnd_host_leave(tnd_host_t *self)
+{
+    atomic_store(&self->leave, true);
     tnd_hub_wake(self->hub);
 }
 

@@ -47,6 +47,8 @@ tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns);
 /*  Until this host's actors run, or the run has ended. */
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
+/*  This host ends, the run goes on: for one that nobody waits for. */
+void tnd_host_leave(tnd_host_t *self);
 void tnd_host_stop(tnd_host_t *self);
 /*  The run fails, for this reason; any thread. */
 void tnd_host_break(tnd_host_t *self, const char *why);

@@ -7,6 +7,7 @@
 
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
+#include "runtime/life/seat.h"
 
 /*  What another host may say that cannot be, before it ends the run. */
 enum { VIOLATIONS_MAX = 16 };
@@ -298,8 +299,34 @@ static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t h
            tnd_host_id(self->plan->instances[msg->from].host) == host;
 }
 
+/*  Somebody without a place asks the leader for one. */
+static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
+{
+    if (arrival->kind != TND_ARRIVAL_MESSAGE)
+        return;
+    tnd_msg_t answer = {.kind = TND_MSG_SEAT, .from = tnd_host_id(0), .to = arrival->peer};
+    if (arrival->msg.kind == TND_MSG_SEAT && tnd_host_leads(self)) {
+        char why[256];
+        tnd_note_reader_t reader;
+        tnd_note_read(&reader, arrival->msg.note.payload);
+        const char *pool = tnd_note_line(&reader);
+        answer.note.number =
+            tnd_leader_seat(self->leader, pool != NULL ? pool : "", now, why, sizeof why);
+        answer.note.payload = tnd_note_of("%s", why);
+        send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
+    } else {
+        tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, "it has no place in this run");
+    }
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+}
+
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
+    if (arrival->port == PORT_HOSTS && tnd_is_newcomer(arrival->peer) &&
+        arrival->kind != TND_ARRIVAL_REFUSED) {
+        take_newcomer(self, arrival, now);
+        return;
+    }
     if (arrival->kind != TND_ARRIVAL_MESSAGE) {
         if (arrival->port == PORT_HOSTS)
             host_arrival(self, arrival, now);

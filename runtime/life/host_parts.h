@@ -50,7 +50,7 @@ struct tnd_host {
     tnd_actor_id_t *last_speaker; /* that feeder */
 
     uint32_t port; /* of the leader's, for other hosts */
-    _Atomic bool drain, stop, breaking, noticed, facts_done;
+    _Atomic bool drain, stop, leave, breaking, noticed, facts_done;
     bool drain_asked;
     bool stocked; /* all that this host needs is there */
 

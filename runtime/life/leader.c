@@ -20,6 +20,9 @@ enum { STEPS_OPEN = 1024, BOOKED_EVERY = 32 };
 /*  Steps that feeders may hold or have done beyond what is booked. */
 enum { HELD_MOST = 16, AHEAD_MOST = 256 };
 
+/*  How long a place is kept for who asked for it. */
+static const uint64_t seat_kept_ns = 10000000000;
+
 /*  What one step reported, by metric and replica. */
 typedef struct {
     uint64_t step;
@@ -45,9 +48,12 @@ typedef struct {
 
 typedef struct {
     bool up, facts_said, ready;
+    bool left;        /* by itself; its place is free */
     bool late;        /* it came when the run was under way */
     tnd_life_t life;  /* of its process */
     uint64_t away_ns; /* it is away, and is lost then; 0: it is not, or is lost already */
+    uint64_t lost_ns; /* since when; 0: it is not lost */
+    uint64_t kept_ns; /* its place is kept until then for who asked for it */
     char why[256];
     tnd_buffer_t *endpoints;
 } member_host_t;
@@ -174,6 +180,8 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
         self->host_names[h] = self->plan->hosts[h].name;
         if (self->plan->hosts[h].restart == TND_RESTART_NEVER)
             self->host_flags[h] |= TND_HOST_FINAL;
+        if (self->plan->hosts[h].spare)
+            self->host_flags[h] |= TND_HOST_SPARE;
     }
     self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
     self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
@@ -442,7 +450,7 @@ static void tell_table(tnd_leader_t *self, uint32_t host)
 static void publish_table(tnd_leader_t *self)
 {
     for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)
-        if (self->hosts[h].endpoints == NULL)
+        if (self->hosts[h].endpoints == NULL && !self->plan->hosts[h].spare)
             return;
     self->tabled = true;
     tnd_buffer_t *note = table_of(self);
@@ -511,7 +519,10 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     char why[300];
     snprintf(why, sizeof why, "%.250s",
              member->why[0] != '\0' ? member->why : "another process came in its place");
-    if (member->life != 0 && self->tabled && !self->ended) {
+    bool joins = member->life == 0 || member->left;
+    if (joins && self->tabled)
+        inform(self, "host %s joins the run", name);
+    if (!joins && self->tabled && !self->ended) {
         tnd_session_host_again(session_of(self), host, why, now);
         char text[400];
         snprintf(text, sizeof text, "host %s was lost (%s); it was started again", name, why);
@@ -520,7 +531,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     }
     member->late = self->tabled;
     member->life = life;
-    member->facts_said = member->ready = false;
+    member->facts_said = member->ready = member->left = false;
     member->why[0] = '\0';
     tnd_buffer_drop(&member->endpoints);
 }
@@ -529,7 +540,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 {
     member_host_t *member = &self->hosts[host];
     member->up = true;
-    member->away_ns = 0;
+    member->away_ns = member->lost_ns = member->kept_ns = 0;
     inform(self, "host %s is here", self->plan->hosts[host].name);
     begin_life(self, host, life, now);
     if (self->ended) {
@@ -550,6 +561,8 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, ui
 {
     member_host_t *member = &self->hosts[host];
     member->up = false;
+    if (member->left)
+        return;
     member->away_ns = now + tnd_host_patience(self->plan, why);
     snprintf(member->why, sizeof member->why, "%s", why);
     inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
@@ -562,6 +575,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     const tnd_plan_host_t *plan = &self->plan->hosts[host];
     char text[700];
     member->away_ns = 0;
+    member->lost_ns = now;
     if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
@@ -583,6 +597,63 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
+static void take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    inform(self, "host %s leaves the run", self->plan->hosts[host].name);
+    tnd_session_host_left(session_of(self), host, now);
+    member->left = true;
+}
+
+static bool is_free(const tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    const member_host_t *member = &self->hosts[host];
+    if (member->up || now < member->kept_ns)
+        return false;
+    bool lost = member->lost_ns != 0 && now - member->lost_ns >= self->plan->restart_timeout_ns;
+    return member->life == 0 || member->left || lost;
+}
+
+uint32_t tnd_leader_seat(tnd_leader_t *self, const char *pool, uint64_t now, char *why, size_t room)
+{
+    char pools[160] = "";
+    size_t used = 0;
+    uint32_t places = 0;
+    const char *last = NULL;
+    why[0] = '\0';
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        const tnd_plan_host_t *host = &self->plan->hosts[h];
+        if (host->pool == NULL)
+            continue;
+        if (strcmp(host->pool, pool) != 0) {
+            if ((last == NULL || strcmp(last, host->pool) != 0) && used < sizeof pools)
+                used += (size_t)snprintf(pools + used, sizeof pools - used, "%s%s",
+                                         used > 0 ? ", " : "", host->pool);
+            last = host->pool;
+            continue;
+        }
+        places++;
+        if (!is_free(self, h, now))
+            continue;
+        self->hosts[h].kept_ns = now + seat_kept_ns;
+        return h;
+    }
+    if (places > 0)
+        snprintf(why, room,
+                 "all %" PRIu32
+                 " hosts of the range `%s` are in the run: give it more with `more:`",
+                 places, pool);
+    else if (used > 0)
+        snprintf(why, room,
+                 "there is no range of hosts `%s` that carries only workers; there is %s", pool,
+                 pools);
+    else
+        snprintf(why, room,
+                 "nobody can join: no range of hosts, such as `%s[0-3]`, carries only workers",
+                 pool);
+    return UINT32_MAX;
+}
+
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
 {
     char text[400];
@@ -597,7 +668,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
-    return self->hosts[host].up || (good && self->hosts[host].life != 0);
+    return self->hosts[host].up || (good && self->hosts[host].away_ns != 0);
 }
 
 /* --- steps: what they reported -----------------------------------------------------------------
@@ -804,6 +875,9 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         break;
     case TND_MSG_DOWN:
         take_down(self, host, msg, now);
+        break;
+    case TND_MSG_LEAVE:
+        take_leave(self, host, now);
         break;
     case TND_MSG_ASK:
         tnd_leader_drain(self, now);

@@ -31,6 +31,11 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now);
 /*  Somebody who came as that host did not fit, and was told so. */
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
+/*  A host of the range `pool` that nobody runs, kept for who asks for it; UINT32_MAX and a text:
+ * none.
+ */
+uint32_t tnd_leader_seat(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
+                         size_t room);
 /*  Once the run has ended: whether a host may still say something.  One that is away may come back
  *  and must hear how it ended, unless it was given up.
  */

@@ -11,6 +11,7 @@
 
 struct tnd_session {
     void *network;
+    tnd_plan_t plan; /* whole */
     tnd_host_t *host;
     /*  What programs can ask for on the leader; unused where somebody else observes. */
     tnd_tally_t tally;
@@ -44,13 +45,13 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     size_t used = 0;
     uint32_t hosts = 0;
     for (uint32_t h = 0; h < plan->host_count; h++)
-        hosts += !plan->hosts[h].isolated;
+        hosts += !plan->hosts[h].isolated && !plan->hosts[h].spare;
     for (uint32_t h = 0; h < plan->host_count; h++) {
         if (name != NULL ? strcmp(plan->hosts[h].name, name) == 0 : hosts == 1) {
             *host_p = h;
             return TND_OK;
         }
-        if (used < sizeof names && !plan->hosts[h].isolated)
+        if (used < sizeof names && !plan->hosts[h].isolated && !plan->hosts[h].spare)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", h > 0 ? ", " : "",
                                      plan->hosts[h].name);
     }
@@ -60,12 +61,12 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is called '%s'; there are: %s", name, names);
 }
 
-tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *plan,
+tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *counted,
                                    const tnd_session_wishes_t *wishes, tnd_error_t *error)
 {
     *session_p = NULL;
+    tnd_plan_t whole = tnd_placement_whole(counted), *plan = &whole;
     tnd_host_config_t config = {
-        .plan = plan,
         .steps_max = wishes->steps_max,
         .save = wishes->save,
         .observer = wishes->observer,
@@ -81,8 +82,10 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     tnd_session_t *session = calloc(1, sizeof *session);
     if (session == NULL)
         abort();
+    session->plan = whole;
+    config.plan = &session->plan;
     if (config.observer == NULL) {
-        watch(session, plan);
+        watch(session, &session->plan);
         config.observer = &session->observer;
     }
     session->network = tnd_network.create();
@@ -175,6 +178,11 @@ tnd_status_t tnd_session_wait(tnd_session_t *session)
 void tnd_session_drain(tnd_session_t *session)
 {
     tnd_host_drain(session->host);
+}
+
+void tnd_session_leave(tnd_session_t *session)
+{
+    tnd_host_leave(session->host);
 }
 
 void tnd_session_stop(tnd_session_t *session)

@@ -33,6 +33,8 @@ tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
 const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session);
 /*  The port that the other hosts of the leader connect to. */
 uint32_t tnd_session_port(const tnd_session_t *session);
+/*  This host ends, the run goes on; any thread.  Of a host that nobody waits for. */
+void tnd_session_leave(tnd_session_t *session);
 /*  The run fails, for this reason; any thread. */
 void tnd_session_break(tnd_session_t *session, const char *why);
 /*  What an instance of this host counts; any thread, signal-safe.  NULL: it is on another host. */

@@ -122,6 +122,27 @@ class Run:
     def kill(self, host, number=signal.SIGKILL):
         os.kill(self.pid(host), number)
 
+    def join(self, host):
+        """Another process of the run, started by hand."""
+        log = self.folder / f"joined.{len(self.others)}.log"
+        with open(log, "w") as out:
+            process = subprocess.Popen([str(TUNDISH), "run", *map(str, self.files), "--host", host],
+                                       stdout=out, stderr=out, cwd=ROOT, env=self.env)
+        process.log = log
+        self.others.append(process)
+        return process
+
+    def works(self, process, host):
+        """That process is that host, and its workers have made rows."""
+        def made():
+            assert process.poll() is None, \
+                f"{host} ended with {process.poll()}\n{process.log.read_text()}\n{self.said()}"
+            told = subprocess.run([str(TUNDISH), "ps", "--json"], capture_output=True, text=True)
+            return any(actor["rows_out"] > 0 for one in json.loads(told.stdout)["processes"]
+                       if one["pid"] == process.pid and one["host"] == host
+                       for actor in one["actors"])
+        until(lambda: f"work of {host}\n{process.log.read_text()}\n{self.said()}", made)
+
     def gap(self, within=1.5):
         """The longest time between two steps from now on, in seconds."""
         began = last = time.monotonic()
@@ -263,6 +284,52 @@ def test_isolated_actors_end_with_their_host(make, rounds):
         until("processes that are left", lambda: not any(alive(pid) for pid in pids))
 
 
+# --- who comes and goes ---------------------------------------------------------------------------
+
+
+def test_hosts_that_join_and_leave(make, rounds):
+    with make(transport="ipc", epochs=10) as run:
+        run.start()
+        run.reaches(100)
+        newcomers = []
+        for host in ("p2", "p3"):
+            newcomers.append(run.join("p+"))
+            run.works(newcomers[-1], host)
+        for host in ("p0", "p1"):
+            run.kill(host, signal.SIGSTOP)  # all that goes on is the newcomers' work
+        run.reaches(run.steps() + 100)
+        for host in ("p0", "p1"):
+            run.kill(host, signal.SIGCONT)
+        newcomers[0].send_signal(signal.SIGINT)
+        assert newcomers[0].wait(5) == 130
+        run.reaches(run.steps() + 20)
+        newcomers[1].kill()
+        run.reaches(run.steps() + 20)
+        again = run.join("p+")
+        run.works(again, "p2")
+        run.ends(0)
+        assert again.wait(5) == 0
+        run.is_as_quiet()
+
+
+def test_who_cannot_join_is_told(make, rounds):
+    with make(transport="tcp", epochs=1000) as run:
+        run.start()
+        run.reaches(50)
+        for name, text in (("q+", "there is no range of hosts `q` that carries only workers; there is p"),
+                           ("p0", "is already running here")):
+            other = run.join(name)
+            assert other.wait(10) in (2, 75), other.returncode
+            assert text in other.log.read_text(), other.log.read_text()
+        run.graph.write_text(run.graph.read_text().replace("seed: 7", "seed: 8"))
+        other = run.join("p+")
+        assert other.wait(10) == 75
+        assert "another graph" in other.log.read_text(), other.log.read_text()
+        run.reaches(run.steps() + 50)
+        run.process.send_signal(signal.SIGINT)
+        run.ends(130)
+
+
 def alive(pid):
     """Whether a process runs, and is not only kept by whoever should have waited for it."""
     try:
@@ -308,7 +375,7 @@ def main():
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
             failed += 1
             verdict = "FAIL"
-            print(error)
+            print(repr(error) if not str(error) else error)
         print(f"{verdict} {name} ({time.monotonic() - began:.1f} s)", flush=True)
     return 1 if failed else 0
 
