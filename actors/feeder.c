@@ -317,6 +317,8 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
         .steps = steps_of_epoch(self),
+        .keep = feeder->models == NULL ? tnd_actor_keep(self) : NULL,
+        .resume = feeder->models == NULL ? tnd_actor_resume(self) : NULL,
         .models = feeder->models,
     };
     feeder->feed = tnd_feed_new(feeder->crew, &facts);

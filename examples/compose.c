@@ -1,7 +1,10 @@
 /*  examples/compose.c - fashion.yaml as a C program: the graph is composed by calls, the loop is
  * the program's own.  It prints what the same run by `tundish run fashion/fashion.yaml` prints.
  *
- *      compose [DIRECTORY OF THE DATA [EPOCHS]]
+ *      compose [DIRECTORY OF THE DATA [EPOCHS [CHECKPOINTS]]]
+ *
+ *  With a folder for checkpoints it keeps its models every 100 steps, and goes on from the newest
+ *  when it is started again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,11 +44,27 @@ static tnd_status_t evaluate(tnd_replica_t *replica, void *models)
     return TND_OK;
 }
 
-static tnd_graph_t *compose(const char *data, const char *epochs)
+static tnd_status_t save(const char *file, uint32_t replica, void *models)
+{
+    char why[512];
+    return mlp_save(((mlp_t **)models)[replica], file, why, sizeof why) ? TND_OK : TND_FAILED;
+}
+
+static tnd_status_t load(const char *file, uint32_t replica, void *models)
+{
+    char why[512];
+    return mlp_load(((mlp_t **)models)[replica], file, why, sizeof why) ? TND_OK : TND_FAILED;
+}
+
+static tnd_graph_t *compose(const char *data, const char *epochs, const char *checkpoints)
 {
     const char *scale = "ops: [{scale: {column: image, to: f32, range: [0, 1]}}]";
     tnd_graph_t *graph = tnd_graph_new("fashion", 7);
     tnd_graph_set(graph, "data", data);
+    if (checkpoints != NULL) {
+        tnd_graph_set(graph, "checkpoint.dir", checkpoints);
+        tnd_graph_set(graph, "checkpoint.resume", "latest");
+    }
     tnd_graph_add(graph, "read", "reader",
                   "source: {idx: {image: \"${data}/train-images-idx3-ubyte.gz\", "
                   "label: \"${data}/train-labels-idx1-ubyte.gz\"}}, shuffle: global");
@@ -67,11 +86,19 @@ static tnd_graph_t *compose(const char *data, const char *epochs)
 }
 
 /*  Both loops.  A feed that ends otherwise than it should says so by the session's outcome. */
-static void train(tnd_session_t *session, mlp_t **models)
+static void train(tnd_session_t *session, mlp_t **models, bool keeps)
 {
+    tnd_error_t error;
     tnd_feed_t *feed = tnd_session_feed(session, "feed");
-    while (feed != NULL && tnd_feed_next(feed) == TND_OK)
-        (void)tnd_feed_run(feed, step, apply, models);
+    if (feed != NULL && tnd_feed_restore(feed, load, models, &error) == TND_FAILED) {
+        fprintf(stderr, "%s\n", error.text);
+        return;
+    }
+    for (uint64_t steps = 1; feed != NULL && tnd_feed_next(feed) == TND_OK; steps++) {
+        bool ran = tnd_feed_run(feed, step, apply, models) == TND_OK;
+        if (keeps && ran && steps % 100 == 0 && tnd_feed_save(feed, save, models, &error) != TND_OK)
+            fprintf(stderr, "%s\n", error.text);
+    }
     tnd_feed_t *test = tnd_session_feed(session, "test");
     while (test != NULL && tnd_feed_next(test) == TND_OK)
         (void)tnd_feed_run(test, evaluate, NULL, models);
@@ -80,7 +107,7 @@ static void train(tnd_session_t *session, mlp_t **models)
 int main(int count, char **arguments)
 {
     tnd_graph_t *graph = compose(count > 1 ? arguments[1] : "/usr/share/datasets/fashion-mnist",
-                                 count > 2 ? arguments[2] : "5");
+                                 count > 2 ? arguments[2] : "5", count > 3 ? arguments[3] : NULL);
     tnd_session_t *session = NULL;
     mlp_t *models[REPLICAS];
     if (tnd_session_open(&session, graph, NULL) != TND_OK) {
@@ -90,7 +117,7 @@ int main(int count, char **arguments)
     }
     for (int i = 0; i < REPLICAS; i++)
         models[i] = mlp_new(7);
-    train(session, models);
+    train(session, models, count > 3);
 
     char digest[33] = "";
     double loss = 0, accuracy = 0;

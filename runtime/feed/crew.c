@@ -690,3 +690,13 @@ tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
     tnd_gate_wait(&self->program, has_finished, &awaited, 0);
     return tnd_crew_dead(self) ? TND_FAILED : TND_OK;
 }
+
+tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p)
+{
+    uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);
+    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran || tnd_crew_dead(self))
+        return NULL;
+    const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
+    *step_p = job->note.step;
+    return job->reports;
+}

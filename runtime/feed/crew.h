@@ -140,6 +140,10 @@ void tnd_crew_discard(tnd_crew_t *self);
  *  failed, or was stopped.
  */
 tnd_status_t tnd_crew_next(tnd_crew_t *self);
+/*  What the replicas report of the step that was run last and is not done with; NULL: there is
+ * none.
+ */
+tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p);
 /*  Runs a task on that step and waits.  Once a step. */
 tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task);
 

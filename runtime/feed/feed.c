@@ -1,7 +1,12 @@
 /*  runtime/feed/feed.c - global steps for programs that pull them. */
 #include "runtime/feed/feed.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/life/store.h"
 
 struct tnd_feed {
     tnd_crew_t *crew;
@@ -84,4 +89,54 @@ uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *
 uint64_t tnd_feed_steps(const tnd_feed_t *feed)
 {
     return feed->facts.steps;
+}
+
+static tnd_status_t keep(const tnd_feed_t *feed, uint64_t done, uint32_t replica, tnd_file_fn *save,
+                         void *user, tnd_saved_t *saved, tnd_error_t *error)
+{
+    char path[TND_STORE_PATH];
+    TND_TRY(tnd_store_begin(feed->facts.keep, done, error));
+    tnd_store_draft_path(path, feed->facts.keep, done, replica);
+    if (save(path, replica, user) == TND_OK)
+        return tnd_store_seal(feed->facts.keep, done, replica, saved, error);
+    unlink(path);
+    return tnd_fail(error, "the model of replica %" PRIu32 " could not be saved to %s", replica,
+                    path);
+}
+
+tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_error_t *error)
+{
+    uint64_t step;
+    if (feed->facts.keep == NULL)
+        return tnd_fail(error, "the graph has no `checkpoint: {dir: DIR}`");
+    tnd_report_t *reports = tnd_crew_reports(feed->crew, &step);
+    if (reports == NULL)
+        return tnd_fail(error, "no step was run that could be kept");
+    for (uint32_t i = 0; i < feed->facts.count; i++) {
+        tnd_error_t why;
+        tnd_report_t *report = &reports[i];
+        report->kept = TND_KEPT;
+        if (keep(feed, step + 1, feed->facts.first + i, save, user, &report->part, &why) == TND_OK)
+            continue;
+        report->kept = TND_KEPT_NOT;
+        snprintf(report->not_kept_why, sizeof report->not_kept_why, "%.255s", why.text);
+        return tnd_fail(error, "%s", why.text);
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)
+{
+    const tnd_resume_t *resume = feed->facts.resume;
+    if (resume == NULL)
+        return TND_END;
+    for (uint32_t i = 0; i < feed->facts.count; i++) {
+        char path[TND_STORE_PATH];
+        uint32_t replica = feed->facts.first + i;
+        TND_TRY(tnd_store_check(resume, replica, path, error));
+        if (load(path, replica, user) != TND_OK)
+            return tnd_fail(error, "the model of replica %" PRIu32 " could not be loaded from %s",
+                            replica, path);
+    }
+    return TND_OK;
 }

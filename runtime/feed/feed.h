@@ -12,8 +12,10 @@
 typedef struct {
     const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
-    uint64_t steps;       /* of an epoch; TND_UNKNOWN */
-    tnd_models_t *models; /* that the crew trains, for those who come after; NULL: none */
+    uint64_t steps;             /* of an epoch; TND_UNKNOWN */
+    const char *keep;           /* where checkpoints are kept; NULL: nowhere */
+    const tnd_resume_t *resume; /* what the run goes on from; NULL: nothing */
+    tnd_models_t *models;       /* that the crew trains, for those who come after; NULL: none */
 } tnd_feed_facts_t;
 
 /*  The crew must outlive the feed; the feed holds the models. */

@@ -63,21 +63,11 @@ static tnd_status_t call_evaluate(void *context, tnd_replica_t *replica)
 
 static tnd_status_t load_part(tnd_models_t *self, tnd_replica_t *replica, tnd_error_t *error)
 {
-    const tnd_resume_t *resume = self->config.resume;
-    uint32_t id = tnd_replica_id(replica);
     char path[TND_STORE_PATH];
-    tnd_saved_t part;
-    if (id < resume->replicas && !tnd_saved_is(&resume->parts[id]))
-        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, id);
     if (self->ops->load == NULL)
         return tnd_fail(error, "step plugin %s has no `load`: no run can go on with its models",
                         self->plugin);
-    if (id >= resume->replicas)
-        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, id);
-    TND_TRY(tnd_store_measure(resume->dir, resume->step, id, &part, error));
-    tnd_store_part_path(path, resume->dir, resume->step, id);
-    if (!tnd_saved_equal(&part, &resume->parts[id]))
-        return tnd_fail(error, "%s is not what was kept: go on from an older checkpoint", path);
+    TND_TRY(tnd_store_check(self->config.resume, tnd_replica_id(replica), path, error));
     if (self->ops->load(*model_of(self, replica), path) != TND_OK)
         return tnd_fail(error, "step plugin %s could not load its model from %s", self->plugin,
                         path);

@@ -317,11 +317,11 @@ static void finish(tnd_archive_t *self, const tnd_cursor_t *cursor)
     } else if (draft != NULL && draft->why[0] != '\0') {
         tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %s", cursor->step - 1,
              draft->why);
-    } else {
+    } else if (draft != NULL) {
         tell(self, TND_LOG_WARNING,
              "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
              " models were not kept",
-             cursor->step - 1, self->replicas - (draft != NULL ? draft->have : 0), self->replicas);
+             cursor->step - 1, self->replicas - draft->have, self->replicas);
     }
     if (draft != NULL)
         free_draft(draft);

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "runtime/core/digest.h"
 
+enum { CLAIM_TRIES = 50, CLAIM_NAP_NS = 20000000 }; /* 1 s in all */
 enum { VERSION = 1, CHUNK = 1 << 16, MANIFEST_MAX = 16 << 20, CURSOR_MAX = 8192 };
 
 static const char manifest_name[] = "manifest";
@@ -126,6 +128,20 @@ bool tnd_saved_equal(const tnd_saved_t *a, const tnd_saved_t *b)
 /* --- the claim ---------------------------------------------------------------------------------
  */
 
+/*  A run that was killed just now may take a moment to be gone. */
+static bool claim(int lock)
+{
+    const struct timespec nap = {.tv_nsec = CLAIM_NAP_NS};
+    for (int tries = CLAIM_TRIES; flock(lock, LOCK_EX | LOCK_NB) != 0; tries--) {
+        if (errno != EWOULDBLOCK)
+            return true; /* a file system without locks */
+        if (tries == 0)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
 tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *error)
 {
     TND_TRY(make_folder(dir, error));
@@ -134,7 +150,7 @@ tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0)
         return tnd_fail(error, "%s: checkpoints cannot be written there: %s", dir, strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!claim(lock)) {
         close(lock);
         return tnd_fail(error, "%s: another run writes its checkpoints there: name another folder",
                         dir);
@@ -206,6 +222,19 @@ tnd_status_t tnd_store_measure(const char *dir, uint64_t step, uint32_t replica,
     tnd_status_t status = measure(file, path, part, error);
     close(file);
     return status;
+}
+
+tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
+                             char path[TND_STORE_PATH], tnd_error_t *error)
+{
+    tnd_saved_t saved;
+    if (replica >= resume->replicas || !tnd_saved_is(&resume->parts[replica]))
+        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, replica);
+    TND_TRY(tnd_store_measure(resume->dir, resume->step, replica, &saved, error));
+    tnd_store_part_path(path, resume->dir, resume->step, replica);
+    if (!tnd_saved_equal(&saved, &resume->parts[replica]))
+        return tnd_fail(error, "%s is not what was kept: go on from an older checkpoint", path);
+    return TND_OK;
 }
 
 /* --- the manifest: lines of words, closed by the hash of all before --------------------------

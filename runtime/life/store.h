@@ -44,6 +44,10 @@ typedef struct {
     tnd_saved_t *parts; /* by replica */
 } tnd_resume_t;
 
+/*  Where the part of a replica lies, if it is what was kept. */
+tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
+                             char path[TND_STORE_PATH], tnd_error_t *error) TND_CHECKED;
+
 /*  A claim on DIR: one run at a time writes there. */
 typedef struct tnd_store tnd_store_t;
 

@@ -230,6 +230,25 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
 
+/*  Writes the model of a replica to a file, or reads it. */
+typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user);
+
+/*  Keeps the models behind the step that was just run: calls `save` for each replica of this host,
+ *  one after the other on the caller's thread.  All hosts do so behind the same step.  With the
+ * next tnd_feed_next models and cursor become one checkpoint in the folder of `checkpoint: {dir:
+ * DIR}` of the graph.  TND_FAILED: there is no such folder, no step was run, or some model cannot
+ * be written; `error` says why, and the run may go on.
+ */
+TND_API tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user,
+                                   tnd_error_t *error);
+/*  Before the first tnd_feed_next: calls `load` for each replica of this host with its file of the
+ *  checkpoint that the run goes on from (`checkpoint.resume` of the graph: `latest`, or its path).
+ *  TND_END: the run begins at the start.  TND_FAILED: a file is not what was kept, or `load`
+ * failed.
+ */
+TND_API tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user,
+                                      tnd_error_t *error);
+
 /* --- replica: valid inside step and apply --- */
 
 TND_API uint32_t tnd_replica_id(const tnd_replica_t *replica);    /* logical */

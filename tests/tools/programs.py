@@ -2,6 +2,7 @@
 """The programs in examples/ do what their heads say, as programs and as plugins."""
 import json
 import subprocess
+import time
 from pathlib import Path
 
 from command import BUILD, ROOT, main, run, same
@@ -27,6 +28,25 @@ def test_a_composed_graph_with_its_own_loop_equals_the_topology_file_with_a_plug
     same(lines, [f"feed:  loss {of['results']['feed']['loss']:.17g}",
                  f"test:  accuracy {of['results']['test']['accuracy']:.17g}",
                  f"stream {of['stream_digest']}"])
+
+
+def test_a_loop_of_its_own_goes_on_from_its_checkpoints(folder):
+    if not (DATA / "train-images-idx3-ubyte.gz").exists():
+        return
+    kept = folder / "kept"
+    line = [str(BUILD / "examples" / "compose"), str(DATA), "2", str(kept)]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not list(kept.glob("step-*/manifest")):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    same(output(*line), output(*line[:3]))
+    manifest = max(kept.glob("step-*/manifest"))
+    code, out, err = run("cursor", str(manifest), "--json")
+    same(code, 0, err)
+    same([model["replica"] for model in json.loads(out)["models"]], [0, 1, 2, 3])
 
 
 def test_rows_of_a_callback_are_the_same_in_every_run(_):
