@@ -5,8 +5,11 @@
 #include "tools/json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/life/stock.h"
 
 /*  As text between quotes, in which a path cannot be anything else. */
 static void set_resume(tnd_graph_t *graph, const char *place)
@@ -54,8 +57,21 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 bool tnd_load_check(tnd_graph_t *graph)
 {
     bool good = tnd_graph_check(graph) == TND_OK;
-    tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
+    tnd_diagnostics_print(tnd_load_diagnostics(graph), stderr);
     return good;
+}
+
+tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph)
+{
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
+    const tnd_plan_t *sketch = tnd_graph_sketch(graph);
+    tnd_stock_t stock;
+    if (sketch == NULL)
+        return diagnostics;
+    tnd_stock_list(&stock, sketch, 0);
+    (void)tnd_stock_look(&stock, diagnostics);
+    tnd_stock_close(&stock);
+    return diagnostics;
 }
 
 bool tnd_load_tell(const tnd_session_t *session)

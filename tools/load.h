@@ -22,6 +22,10 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 
 /*  Checks it; prints what was found on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);
+/*  What its check found; where that failed, with files and plugins that are missing beside it.
+ *  Lives as long as the graph.
+ */
+tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph);
 
 /*  Prints on stderr what was wrong here before the session began, with places.  False: nothing was.
  */

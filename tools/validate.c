@@ -55,7 +55,7 @@ static int validate(const tnd_request_t *request)
     tnd_survey_t survey = {0};
     bool whole = tnd_graph_check(graph) == TND_OK;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
-    tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
+    tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
     if (whole)
         tnd_survey_make(&survey, plan, diagnostics);
     for (uint32_t h = 0; whole && h < plan->host_count; h++)

@@ -32,6 +32,7 @@ struct tnd_graph {
     tnd_graph_purpose_t purpose;
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
+    const tnd_plan_t *sketch;
 };
 
 static const char *copied(tnd_graph_t *self, const char *text)
@@ -61,6 +62,7 @@ static void change(tnd_graph_t *self)
     self->checked = NULL;
     self->topology = NULL;
     self->plan = NULL;
+    self->sketch = NULL;
 }
 
 static tnd_graph_t *graph_new(void)
@@ -381,6 +383,14 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     const tnd_topology_t *topology = NULL;
     if (!tnd_topology_resolve(&context, root, self->purpose.open_ended, &topology)) {
         tnd_placement_look(&context, topology);
+        const tnd_plan_t *sketch = tnd_placement_sketch(&context, topology, self->purpose.data,
+                                                        self->purpose.fallback_data);
+        if (sketch != NULL) {
+            tnd_plan_t *whole = tnd_arena_take(self->arena, sizeof *whole);
+            *whole = *sketch;
+            whole->directory = self->directory;
+            self->sketch = whole;
+        }
         return TND_FAILED;
     }
     const tnd_plan_t *plan = tnd_placement_resolve(&context, topology, self->purpose.data,
@@ -432,6 +442,11 @@ const tnd_topology_t *tnd_graph_topology(const tnd_graph_t *self)
 const tnd_plan_t *tnd_graph_plan(const tnd_graph_t *self)
 {
     return self->plan;
+}
+
+const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self)
+{
+    return self->sketch;
 }
 
 const char *tnd_graph_directory(const tnd_graph_t *self)

@@ -71,6 +71,10 @@ const tnd_diagnostics_t *tnd_graph_diagnostics(const tnd_graph_t *self);
 const tnd_topology_t *tnd_graph_topology(const tnd_graph_t *self);
 const tnd_plan_t *tnd_graph_plan(const tnd_graph_t *self);
 
+/*  After a check that failed: what can be looked at nevertheless (tnd_placement_sketch); or NULL.
+ */
+const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
+
 /*  The directory of the first file, where its plugins are looked for; "." if there is none. */
 const char *tnd_graph_directory(const tnd_graph_t *self);
 

@@ -1431,6 +1431,42 @@ static void make_chains(placer_t *self)
     self->plan->chain_count = topology->chain_count;
 }
 
+const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
+                                       const tnd_topology_t *topology, const char *data,
+                                       const char *fallback_data)
+{
+    const tnd_value_t *said = tnd_value_get(topology->root, "data");
+    const tnd_value_t *hosts = tnd_value_get(topology->root, "hosts");
+    if (hosts != NULL && hosts->type != TND_VALUE_NULL)
+        return NULL;
+    tnd_plan_t *plan = tnd_arena_take(context->arena, sizeof *plan);
+    tnd_plan_host_t *host = tnd_arena_take(context->arena, sizeof *host);
+    tnd_instance_t *instances =
+        tnd_arena_array(context->arena, topology->actor_count, sizeof *instances);
+    tnd_options_context_t quiet = {.arena = context->arena,
+                                   .diagnostics = tnd_diagnostics_new(context->arena)};
+    quiet.data = data != NULL                         ? data
+                 : said != NULL && said->text != NULL ? said->text
+                                                      : fallback_data;
+    *host = (tnd_plan_host_t){.name = "local", .address = "127.0.0.1", .data = quiet.data};
+    *plan =
+        (tnd_plan_t){.topology = topology, .hosts = host, .host_count = 1, .instances = instances};
+    for (uint32_t a = 0; a < topology->actor_count; a++) {
+        const tnd_topology_actor_t *actor = &topology->actors[a];
+        if (actor->kind == NULL || actor->options == NULL)
+            continue;
+        instances[plan->instance_count++] = (tnd_instance_t){
+            .actor = actor->name,
+            .name = actor->name,
+            .kind = actor->kind,
+            .written = actor,
+            .options = tnd_options_parse(&quiet, &actor->kind->table, actor->value, actor->name,
+                                         actor->mark),
+        };
+    }
+    return plan;
+}
+
 static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
                                   const tnd_settings_t *settings)
 {

@@ -111,6 +111,14 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
 /*  Reports what is wrong with the hosts of a topology that could not be resolved. */
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology);
 
+/*  What of a topology that could not be resolved can still be looked at: as a plan of one host, an
+ *  instance for each actor whose own options are good, and nothing else.  NULL: it has hosts, and
+ *  nobody knows what stands where.
+ */
+const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
+                                       const tnd_topology_t *topology, const char *data,
+                                       const char *fallback_data);
+
 /*  "inproc", "ipc", "tcp" */
 const char *tnd_transport_name(tnd_transport_t transport);
 

@@ -43,7 +43,8 @@ static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source,
 {
     struct stat found;
     tnd_error_t error;
-    if (path == NULL || strpbrk(path, "*?[{") != NULL || stat(path, &found) == 0 || errno != ENOENT)
+    if (path == NULL || strpbrk(path, "*?[{$") != NULL || stat(path, &found) == 0 ||
+        errno != ENOENT)
         return false;
     (void)tnd_fail_about(&error, source->value, "%s: no such file; check the path and `data:`",
                          path);

@@ -31,6 +31,7 @@ def test_all_errors_come_in_one_pass(folder):
 
 
 def test_errors_are_json_when_asked(folder):
+    arrays(folder)
     code, out, err = run("validate", graph(folder, batch="sise: 32"), "--json")
     same((code, err), (78, ""))
     told = json.loads(out)
@@ -188,6 +189,15 @@ def test_what_is_missing_on_this_machine_is_told_in_one_pass_by_validate_and_run
               place("T063", path, "nosuch") + ": feed: step plugin nosuch.so is in none of",
               place("T061", path, '"${data}/x.npy"') + ": read: ",
               place("T061", path, '"${data}/y.npy"') + ": read: ", "4 errors")
+
+
+def test_what_is_missing_is_told_beside_what_is_wrong_with_the_graph(folder):
+    path = topology(folder, actors=FEED % ", step: {plugin: nosuch}", links=FED, batch="sise: 32")
+    for command in ("validate", "run"):
+        code, _, err = run(command, path)
+        same(code, 78, command)
+        holds(err, place("T061", path, '"${data}/x.npy"'), place("T063", path, "nosuch"),
+              place("T012", path, "sise"), "4 errors")
 
 
 def test_an_operation_that_does_not_fit_is_told_with_its_place_by_all(folder):
