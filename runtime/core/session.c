@@ -864,12 +864,14 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
         effect->msg.until.step = self->cursor.step;
         return true;
     }
-    if (self->want_drain && !feeder->drain_told && self->drain_end == TND_UNKNOWN) {
+    bool asking = self->want_drain && self->drain_end == TND_UNKNOWN;
+    if (asking && !feeder->drain_told) {
         feeder->drain_told = true;
         control(self, effect, TND_MSG_DRAIN, id);
         return true;
     }
-    if (!feeder->end_told && end_of(self) != TND_UNKNOWN) {
+    /* A feeder that is told an end goes on to it, and would start more than it has answered. */
+    if (!asking && !feeder->end_told && end_of(self) != TND_UNKNOWN) {
         feeder->end_told = true;
         control(self, effect, TND_MSG_LAST, id);
         effect->msg.until.step = end_of(self);

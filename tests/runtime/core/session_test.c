@@ -408,6 +408,34 @@ Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
     free(self);
 }
 
+Test(session, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
+{
+    tnd_session_core_t *self = running_with(34, 5);
+    tnd_effect_t effect;
+
+    cr_assert_not(next_but_words(self, 0, &effect));
+    tnd_session_ask_drain(self);
+    cr_assert_not(next_but_words(self, 0, &effect));
+    tnd_session_actor_down(self, READ_0, "it was killed", 0);
+    tnd_session_actor_up(self, READ_0, 0);
+    rewinds(self, 20 * ms, 2, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(tnd_session_next(self, 20 * ms, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_DRAIN);
+    }
+    is_idle(self, 20 * ms);
+    for (uint32_t i = 0; i < 2; i++) {
+        tnd_msg_t answer = {.kind = TND_MSG_DRAIN, .from = FEED_0 + i};
+        tnd_session_message(self, &answer, 20 * ms);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(tnd_session_next(self, 20 * ms, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_LAST);
+        cr_assert_eq(effect.msg.until.step, 0);
+    }
+    free(self);
+}
+
 Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_behind)
 {
     tnd_session_core_t *self = running();
