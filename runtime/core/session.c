@@ -864,7 +864,7 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
         effect->msg.until.step = self->cursor.step;
         return true;
     }
-    bool asking = self->want_drain && self->drain_end == TND_UNKNOWN;
+    bool asking = self->want_drain && self->drain_end == TND_UNKNOWN && !over(self);
     if (asking && !feeder->drain_told) {
         feeder->drain_told = true;
         control(self, effect, TND_MSG_DRAIN, id);
@@ -916,14 +916,16 @@ bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effe
         if (book(self, effect))
             return true;
     }
+    if (!over(self) && finished(self)) {
+        self->state = TND_SESSION_DONE;
+        self->tell = true;
+    }
     if (self->tell && self->state != TND_SESSION_FAILED && self->started) {
         for (uint32_t i = 0; i < self->config.member_count; i++)
             if (self->config.members[i].role == TND_ROLE_FEEDER && tell(self, i, effect))
                 return true;
         self->tell = false;
     }
-    if (!over(self) && finished(self))
-        self->state = TND_SESSION_DONE;
     if (over(self) && !self->outcome_said) {
         self->outcome_said = true;
         effect->kind = TND_EFFECT_OUTCOME;
