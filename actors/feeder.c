@@ -123,7 +123,8 @@ static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
         abort();
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->from != tnd_actor_id(self))
+        const char *kind = plan->instances[edge->to].kind->table.name;
+        if (edge->from != tnd_actor_id(self) || strcmp(kind, "reducer") != 0)
             continue;
         feeder->reducers.ids[feeder->reducers.count] = edge->to;
         feeder->reducer_names[feeder->reducers.count++] = plan->instances[edge->to].actor;
