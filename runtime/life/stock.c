@@ -143,6 +143,27 @@ void tnd_stock_close(tnd_stock_t *self)
     *self = (tnd_stock_t){0};
 }
 
+/*  An instance of the actor that rows of a chain begin with. */
+static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == chain && plan->instances[i].kind->inlet_count == 0)
+            return &plan->instances[i];
+    return NULL;
+}
+
+/*  One of the actor that rows reach next: as the links say, wherever either stands. */
+static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *to = &plan->instances[plan->edges[e].to];
+        if (&plan->instances[plan->edges[e].from] == instance && to->chain == instance->chain &&
+            to->kind->instances != TND_INSTANCE_ONE)
+            return to;
+    }
+    return NULL;
+}
+
 bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnostics_t *diagnostics)
 {
     tnd_error_t error;
@@ -153,17 +174,12 @@ bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnost
     stream->rows_max = 1;
     stream->epochs = 1;
     stream->fed = stream->read;
-    const char *done = NULL;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        if (instance->chain != stream->chain || kind->derive == NULL ||
-            (done != NULL && strcmp(done, instance->actor) == 0))
+    for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
+         at = behind(plan, at)) {
+        const tnd_kind_t *kind = tnd_kind_of(at->kind);
+        if (kind->derive == NULL || kind->derive(at, stream, &error) == TND_OK)
             continue;
-        done = instance->actor;
-        if (kind->derive(instance, stream, &error) == TND_OK)
-            continue;
-        tnd_stock_report(instance, TND_T062_OPERATION, &error, diagnostics);
+        tnd_stock_report(at, TND_T062_OPERATION, &error, diagnostics);
         return false;
     }
     bool fits = true;
