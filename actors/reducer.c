@@ -330,9 +330,22 @@ static void reducer_depth(const void *state, uint64_t *queue_p, uint64_t *credit
     *credit_p = TND_UNKNOWN;
 }
 
+/*  Gives back what feeders posted to rounds that will never close. */
+static void drop_rounds(reducer_t *reducer)
+{
+    tnd_effect_t effect;
+    tnd_rounds_end(reducer->machine);
+    while (tnd_rounds_next(reducer->machine, 0, &effect)) {
+        tnd_buffer_t *buffer = effect.payload;
+        tnd_buffer_drop(&buffer);
+    }
+}
+
 static void reducer_fini(void *state)
 {
     reducer_t *reducer = state;
+    if (reducer->machine != NULL)
+        drop_rounds(reducer);
     for (uint32_t i = 0; i < reducer->carriers.count; i++)
         free(reducer->aligned[i]);
     free(reducer->aligned);

@@ -10,7 +10,7 @@
 #include <tundish/tundish.h>
 #include <unistd.h>
 
-enum { SESSIONS = 60, ROWS = 4096, ROW_BYTES = 16, WAYS = 7 };
+enum { SESSIONS = 60, ROWS = 4096, ROW_BYTES = 16, WAYS = 8 };
 
 static char file[64];
 
@@ -52,7 +52,18 @@ static void fail(const char *what, int way, const tnd_graph_t *graph)
     exit(1);
 }
 
-static tnd_graph_t *make_graph(bool hosts, const char *epochs)
+typedef enum { ONE, LEADER_ELSEWHERE, ROUNDS_BETWEEN } hosts_t;
+
+static const char *const placements[] = {
+    [LEADER_ELSEWHERE] = "port: 7393\nhosts:\n"
+                         "  a: {address: 127.0.0.1, actors: [read, prep, batch]}\n"
+                         "  b: {address: 127.0.0.1, actors: [feed]}\n",
+    [ROUNDS_BETWEEN] = "port: 7394\nhosts:\n"
+                       "  a: {address: 127.0.0.1, actors: [read, prep, batch, feed, mean]}\n"
+                       "  b: {address: 127.0.0.1, actors: [feed]}\n",
+};
+
+static tnd_graph_t *make_graph(hosts_t hosts, const char *epochs)
 {
     char options[256];
     snprintf(options, sizeof options, "source: {npy: {image: \"%s\"}}, shuffle: global, epochs: %s",
@@ -63,11 +74,12 @@ static tnd_graph_t *make_graph(bool hosts, const char *epochs)
                   "ops: [{scale: {column: image, to: f32, range: [0, 1]}}]");
     tnd_graph_add(graph, "batch", "batcher", "size: 64, replicas: 2");
     tnd_graph_add(graph, "feed", "feeder", "depth: 2");
-    tnd_graph_link(graph, "read -> prep -> batch -> feed");
-    if (hosts)
-        tnd_graph_place(graph, "port: 7393\nhosts:\n"
-                               "  a: {address: 127.0.0.1, actors: [read, prep, batch]}\n"
-                               "  b: {address: 127.0.0.1, actors: [feed]}\n");
+    if (hosts == ROUNDS_BETWEEN)
+        tnd_graph_add(graph, "mean", "reducer", "");
+    tnd_graph_link(graph, hosts == ROUNDS_BETWEEN ? "read -> prep -> batch -> feed <-> mean"
+                                                  : "read -> prep -> batch -> feed");
+    if (hosts != ONE)
+        tnd_graph_place(graph, placements[hosts]);
     return graph;
 }
 
@@ -123,12 +135,74 @@ static void stop_in_a_step(tnd_session_t *session, tnd_feed_t *feed)
     sem_destroy(&lingering.asked);
 }
 
-/*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data;
- *  stopped while a step runs.
- */
-static void run_one(int way)
+enum { POSTS = 3, POST_FLOATS = 5000 };
+
+/*  One of two hosts; `fails_at`: the step that its replica fails in, with a post on its way. */
+typedef struct {
+    const char *host;
+    uint64_t fails_at;
+    float posted[POSTS][POST_FLOATS];
+} side_t;
+
+static tnd_status_t post_or_fail(tnd_replica_t *replica, void *context)
 {
-    tnd_graph_t *graph = make_graph(way == 4, way == 0 ? "2" : "100000");
+    side_t *side = context;
+    bool fails = tnd_replica_step(replica) == side->fails_at;
+    for (int i = 0; i < POSTS; i++) {
+        side->posted[i][0] = (float)i;
+        if (tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, side->posted[i], POST_FLOATS) !=
+            TND_OK)
+            return TND_FAILED;
+    }
+    return fails ? TND_FAILED : TND_OK;
+}
+
+static void *run_side(void *context)
+{
+    side_t *side = context;
+    tnd_graph_t *graph = make_graph(ROUNDS_BETWEEN, "100000");
+    tnd_session_t *session = NULL;
+    if (tnd_session_open(&session, graph, side->host) != TND_OK)
+        fail("not opened", WAYS - 1, graph);
+    tnd_feed_t *feed = tnd_session_feed(session, "feed");
+    if (feed == NULL)
+        fail(tnd_session_error(session), WAYS - 1, graph);
+    while (tnd_feed_next(feed) == TND_OK && tnd_feed_run(feed, post_or_fail, NULL, side) == TND_OK)
+        ;
+    if (tnd_session_destroy(&session) == TND_OK)
+        fail("a step failed, but not the run", WAYS - 1, graph);
+    tnd_graph_destroy(&graph);
+    return NULL;
+}
+
+/*  The other host has posted, and waits for results that never come. */
+static void fail_between_rounds(uint64_t step)
+{
+    side_t *sides = calloc(2, sizeof *sides);
+    pthread_t other;
+    if (sides == NULL)
+        abort();
+    sides[0].host = "a";
+    sides[1].host = "b";
+    sides[0].fails_at = step % 2 ? step : UINT64_MAX;
+    sides[1].fails_at = step % 2 ? UINT64_MAX : step;
+    if (pthread_create(&other, NULL, run_side, &sides[1]) != 0)
+        abort();
+    run_side(&sides[0]);
+    pthread_join(other, NULL);
+    free(sides);
+}
+
+/*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data;
+ *  stopped while a step runs; failed in the midst of rounds over two hosts.
+ */
+static void run_one(int way, int turn)
+{
+    if (way == WAYS - 1) {
+        fail_between_rounds((uint64_t)turn);
+        return;
+    }
+    tnd_graph_t *graph = make_graph(way == 4 ? LEADER_ELSEWHERE : ONE, way == 0 ? "2" : "100000");
     if (way == 5)
         tnd_graph_set(graph, "batch.size", "0");
     tnd_session_t *session = NULL;
@@ -161,10 +235,10 @@ int main(void)
 {
     write_data();
     for (int way = 0; way < WAYS; way++)
-        run_one(way);
+        run_one(way, 0);
     int files = entries("/proc/self/fd"), tasks = entries("/proc/self/task");
     for (int i = 0; i < SESSIONS; i++)
-        run_one(i % WAYS);
+        run_one(i % WAYS, i / WAYS);
     int files_left = entries("/proc/self/fd") - files,
         tasks_left = entries("/proc/self/task") - tasks;
     unlink(file);

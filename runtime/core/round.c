@@ -742,6 +742,16 @@ bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect)
     return false;
 }
 
+void tnd_rounds_end(tnd_rounds_t *self)
+{
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        self->feeders[i].up = false;
+    for (uint32_t i = 0; i < self->answer_count; i++)
+        self->answers[(self->answer_first + i) % self->answer_room].closed_to = TND_NOBODY;
+    while (self->oldest != NONE)
+        close_round(self, &self->rounds[self->oldest]);
+}
+
 uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
 {
     /* For posts, or for the word of feeders that they have a result. */

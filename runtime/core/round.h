@@ -68,6 +68,10 @@ uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t round, uint32_t red
  *  msg.kind RESULT; also in `payload`), DROP.  To be drained before the next event.
  */
 bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect);
+/*  It is over, however far it has come: from now on nobody is told anything, and tnd_rounds_next
+ *  gives back by FORGET and DROP every payload that is still here.
+ */
+void tnd_rounds_end(tnd_rounds_t *self);
 uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self);
 uint32_t tnd_rounds_open(const tnd_rounds_t *self); /* rounds under way */
 /*  The replicas that the oldest open round misses: fills `ids`, returns how many there are. */

@@ -923,12 +923,29 @@ void sim_actor_born(sim_t *self, uint32_t id)
     sim_say(self, "%s is born", sim_name(self, id));
 }
 
+/*  A reducer that ends within its process gives back what rounds still have. */
+static void end_rounds(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    tnd_effect_t effect;
+    tnd_rounds_end(actor->machine);
+    while (tnd_rounds_next(actor->machine, sim_clock(self, actor->host), &effect)) {
+        if (effect.kind != TND_EFFECT_FORGET && effect.kind != TND_EFFECT_DROP)
+            sim_violate(self, "%s ends, and asks for effect %d", sim_name(self, id),
+                        (int)effect.kind);
+        sim_free(self, effect.payload, id);
+    }
+    if (actor->payloads != 0)
+        sim_violate(self, "%s ends, and keeps %u payloads", sim_name(self, id), actor->payloads);
+}
+
 void sim_actor_dies(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     if (!actor->alive)
         return;
     sim_say(self, "%s dies", sim_name(self, id));
+    if (actor->role == TND_ROLE_REDUCER)
+        end_rounds(self, id, actor);
     actor->alive = actor->busy = false;
     actor->payloads = 0;
     while (actor->inbox != SIM_NONE) {

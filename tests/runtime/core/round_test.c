@@ -546,3 +546,25 @@ Test(round, random_schedules_give_every_feeder_every_root)
     for (unsigned seed = 1; seed <= 60; seed++)
         run(seed);
 }
+
+Test(round, what_ends_gives_back_every_payload_and_says_nothing)
+{
+    tnd_rounds_t *self = make();
+    tnd_effect_t effect;
+
+    reduce(self, 0);
+    says(self, TND_MSG_RESULT, A, 0);
+    post(self, A, 1, 0, 2);
+    post(self, A, 1, 0, 2);
+    tnd_rounds_end(self);
+    uintptr_t sum = 0;
+    uint32_t count = 0;
+    for (; tnd_rounds_next(self, 0, &effect); count++) {
+        cr_assert(effect.kind == TND_EFFECT_FORGET || effect.kind == TND_EFFECT_DROP);
+        sum += (uintptr_t)effect.payload;
+    }
+    cr_assert_eq(count, 5);
+    cr_assert_eq(sum, 2 + 22 + 999 + 1002 + 1002);
+    cr_assert_eq(tnd_rounds_open(self), 0);
+    free(self);
+}
