@@ -166,7 +166,7 @@ static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
     if (chain->state == TND_SESSION_DRAINING && !self->draining) {
         self->draining = true;
         tnd_progress_clear(self);
-        puts("draining: every replica finishes the same last step");
+        puts(TND_PROGRESS_DRAINS);
     }
 }
 

@@ -12,10 +12,14 @@
 
 #include "runtime/life/tally.h"
 
+/*  Said once of a drain that nobody here asked for. */
+#define TND_PROGRESS_DRAINS "draining: every replica finishes the same last step"
+
 typedef struct {
     tnd_tally_t *tally;
     uint64_t steps_max; /* TND_UNKNOWN: none */
-    bool quiet, drawn, joined, draining;
+    bool quiet, drawn, joined;
+    bool draining; /* that it drains was said, here or by who asked for it */
     uint32_t chain;
     uint64_t epochs_shown, plain_ns;
     uint64_t rate_ns, rate_rows; /* where the current rate is measured from */

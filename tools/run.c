@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/life/clock.h"
 #include "runtime/life/seat.h"
 #include "runtime/life/session.h"
 #include "tools/claim.h"
@@ -33,7 +34,14 @@ typedef struct {
     tnd_session_t *session;
     pthread_mutex_t lock; /* a signal may come while the session ends */
     bool over;
+    int code;          /* once it is over */
+    uint64_t leave_ns; /* 0: nobody asked to leave at once */
 } run_t;
+
+/*  Who asked to leave gets a clean end if there is one within this time: nobody knows when a step
+ * or a source returns.
+ */
+static const uint64_t leave_wait_ns = 500000000;
 
 /* --- what the leader tells ---------------------------------------------------------------------
  */
@@ -97,30 +105,41 @@ static void on_signal(void *context, int number, unsigned count)
     run_t *run = context;
     (void)number;
     if (count > 2)
-        _exit(TND_EXIT_DRAINED); /* a hook that does not return */
+        _exit(TND_EXIT_DRAINED);
     pthread_mutex_lock(&run->lock);
-    if (run->over) {
-        pthread_mutex_unlock(&run->lock);
-        return;
-    }
-    tnd_progress_clear(&run->progress);
-    if (count == 1 && run->plan->hosts[run->host].spare) {
+    if (count == 2)
+        run->leave_ns = tnd_clock_now() + leave_wait_ns;
+    if (!run->over)
+        tnd_progress_clear(&run->progress);
+    if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
         say_signal(run, "leaving; the run goes on");
         tnd_session_leave(run->session);
-    } else if (count == 1) {
+    } else if (!run->over && count == 1) {
         say_signal(run, "draining; once more to leave at once");
+        run->progress.draining = true;
         tnd_session_drain(run->session);
-    } else {
+    } else if (!run->over) {
         say_signal(run, "leaving");
         tnd_session_stop(run->session);
     }
     pthread_mutex_unlock(&run->lock);
 }
 
+/*  A hook does not return, and nobody waits for it. */
+static void leave(run_t *run)
+{
+    pthread_mutex_lock(&run->lock);
+    tnd_report_abandon(&run->report);
+    _exit(run->over ? run->code : TND_EXIT_DRAINED);
+}
+
 static void on_tick(void *context)
 {
-    tnd_progress_tick(&((run_t *)context)->progress);
-    tnd_log_tick(&((run_t *)context)->log);
+    run_t *run = context;
+    tnd_progress_tick(&run->progress);
+    tnd_log_tick(&run->log);
+    if (run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns)
+        leave(run);
 }
 
 /* --- the run -----------------------------------------------------------------------------------
@@ -212,6 +231,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     bool told = outcome == TND_OUTCOME_UNUSABLE && tnd_load_tell(run->session);
     pthread_mutex_lock(&run->lock);
     run->over = true;
+    run->code = code;
     pthread_mutex_unlock(&run->lock);
     tnd_crash_arm(run->plan, NULL);
     (void)tnd_session_destroy(&run->session);
@@ -364,7 +384,7 @@ const tnd_command_t tnd_command_run = {
         "on.\n"
         "\n"
         "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
-        "written.  Once more leaves at once.\n"
+        "written.  Once more leaves at once, whatever a step or a source is at.\n"
         "\n"
         "--save FILE keeps the model of the first chain as its step's `save` writes it, when the "
         "run\n"

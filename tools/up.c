@@ -18,6 +18,7 @@
 #include "tools/load.h"
 #include "tools/log.h"
 #include "tools/machine.h"
+#include "tools/progress.h"
 #include "tools/terminal.h"
 
 /*  How long the others may take to see for themselves that a host has ended, to drain, to leave. */
@@ -27,7 +28,7 @@ static const uint64_t patience_ns = 5000000000;
  */
 static const uint64_t short_patience_ns = 300000000;
 
-/*  And where the leader has ended well. */
+/*  And where the leader has ended well, or all were told to leave at once. */
 static const uint64_t late_ns = 1000000000;
 
 enum { LINE_MAX_BYTES = 4096 };
@@ -112,12 +113,13 @@ static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
 static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
     char line[LINE_MAX_BYTES + 1];
-    if (to == stdout) {
-        print_line(up, index, to, text, size);
-        return;
-    }
     memcpy(line, text, size);
     line[size] = '\0';
+    if (to == stdout) {
+        if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+            print_line(up, index, to, text, size);
+        return;
+    }
     child_t *child = spoken_for(up, index, line);
     if (child == NULL) {
         if (tnd_chorus_repeats(&up->chorus, line))
@@ -222,7 +224,7 @@ static void press(up_t *up)
     (void)tnd_chorus_repeats(&up->chorus, "tundish run: draining; once more to leave at once");
     (void)tnd_chorus_repeats(&up->chorus, "tundish run: leaving");
     up->pressed++;
-    up->press_ns = tnd_clock_now() + patience_ns;
+    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++)
         if (up->children[i].process.pid > 0)
             kill(up->children[i].process.pid, number);
@@ -244,7 +246,9 @@ static void take_ended(up_t *up, uint32_t index, int status)
     char text[300];
     up->running--;
     tnd_child_verdict_t verdict = tnd_child_ended(&child->process, status, text, sizeof text);
-    int code = tnd_child_code(status);
+    /* One that was still there a while after all were told to leave was killed here. */
+    bool left = up->signals > 1 && up->pressed > 2;
+    int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
     up->led = up->led && !leader;
     up->done = up->done || (leader && code == TND_EXIT_OK);
@@ -262,7 +266,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         return;
     bool asked = code == TND_EXIT_DRAINED && (up->signals > 0 || up->done);
     bool first = up->code == TND_EXIT_OK;
-    if (WIFSIGNALED(status) || verdict == TND_CHILD_LIMIT) {
+    if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
         up->told = true;
         tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
     } else if (!asked && code != TND_EXIT_DRAINED)

@@ -307,13 +307,29 @@ def test_a_second_signal_leaves(folder):
 
 
 def test_signals_leave_a_step_that_never_returns(folder):
-    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever"))
+    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever"),
+                      "--report", folder / "r.json")
     started.until("epoch")
     for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
         started.process.send_signal(number)
         started.until(said)
-    started.process.send_signal(signal.SIGTERM)  # does not wait for the step
+    left = time.monotonic()
     same(started.end(), 130, started.text)
+    assert time.monotonic() - left < 1, "it waited for the step"
+    same(started.text.count("draining"), 1, started.text)
+    assert not list(folder.glob("r.json*")), "half a report"
+
+
+def test_signals_leave_hosts_whose_step_never_returns(folder):
+    started = Started("up", graph(folder, step=", hang_at: 6", read=", epochs: forever"), hosts(folder))
+    started.until("epoch")
+    for number, said in ((signal.SIGINT, "draining"), (signal.SIGINT, "leaving")):
+        started.process.send_signal(number)
+        started.until(said)
+    left = time.monotonic()
+    same(started.end(), 130, started.text)
+    assert time.monotonic() - left < 1.5, "it waited for the step"
+    assert "killed" not in started.text, started.text
 
 
 def test_a_file_without_rows_is_named(folder):
@@ -441,7 +457,7 @@ def test_up_drains_all_hosts(folder):
     started.process.send_signal(signal.SIGINT)
     same(started.end(), 130, started.text)
     holds(started.text, "a | drained: ")
-    same(started.text.count("once more to leave"), 1, started.text)
+    same(started.text.count("draining"), 1, started.text)
 
 
 def test_up_refuses_what_is_elsewhere(folder):
