@@ -11,6 +11,9 @@
 
 static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
 
+/*  Epochs that have a line each, however short they are. */
+enum { EPOCH_LINES = 10 };
+
 void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet)
 {
     *self = (tnd_progress_t){
@@ -177,11 +180,15 @@ static void say_results(const tnd_metric_t *metrics, uint32_t count)
 }
 
 /*  A line that stays for an epoch that ended, with the means over it. */
-static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain)
+static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
 {
     char rows[32];
     if (self->tally->chain > 0 || chain->epochs == self->epochs_shown)
         return;
+    if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
+        return;
+    self->epoch_lines++;
+    self->epoch_ns = now;
     self->epochs_shown = chain->epochs;
     tnd_progress_clear(self);
     printf("epoch %" PRIu64, chain->epochs);
@@ -206,7 +213,7 @@ void tnd_progress_tick(tnd_progress_t *self)
         self->rate = 0;
     }
     say_state(self, chain);
-    say_epoch(self, chain);
+    say_epoch(self, chain, now);
     if (chain->steps > 0) {
         measure(self, chain, now);
         if (terminal.line) {

@@ -21,7 +21,7 @@ typedef struct {
     bool quiet, drawn, joined;
     bool draining; /* that it drains was said, here or by who asked for it */
     uint32_t chain;
-    uint64_t epochs_shown, plain_ns;
+    uint64_t epochs_shown, epoch_lines, epoch_ns, plain_ns;
     uint64_t rate_ns, rate_rows; /* where the current rate is measured from */
     double rate;
     char waiting[512];
