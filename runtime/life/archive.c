@@ -180,6 +180,14 @@ static void *write_all(void *context)
     return NULL;
 }
 
+uint64_t tnd_archive_last(tnd_archive_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t last = self->kept_count > 0 ? self->kept[self->kept_count - 1] : 0;
+    pthread_mutex_unlock(&self->lock);
+    return last;
+}
+
 bool tnd_archive_busy(tnd_archive_t *self)
 {
     pthread_mutex_lock(&self->lock);

@@ -56,6 +56,8 @@ bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note);
 tnd_keep_note_t tnd_archive_word(tnd_archive_t *self);
 /*  Something to be said to the user; false: nothing. */
 bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text, size_t room);
+/*  Steps behind the newest checkpoint that is whole; 0: there is none. */
+uint64_t tnd_archive_last(tnd_archive_t *self);
 /*  Whether something is still being written. */
 bool tnd_archive_busy(tnd_archive_t *self);
 

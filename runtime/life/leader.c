@@ -264,7 +264,13 @@ static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     self->ended = true;
     self->outcome = outcome;
     inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
-    snprintf(self->why, sizeof self->why, "%s", why);
+    bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
+    uint64_t kept = broke && self->archive != NULL ? tnd_archive_last(self->archive) : 0;
+    if (kept > 0)
+        snprintf(self->why, sizeof self->why,
+                 "%.400s; --resume goes on behind step %" PRIu64 ", which is kept", why, kept - 1);
+    else
+        snprintf(self->why, sizeof self->why, "%s", why);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tell_outcome(self, h);
     self->voice.end(self->voice.context, outcome, self->why);

@@ -152,6 +152,23 @@ def test_a_missing_part_is_skipped_aloud(job):
     assert job.told()["steps"] == 340
 
 
+def test_a_killed_feeder_ends_the_run_and_says_what_it_goes_on_from(job):
+    with open(job.folder / "log", "w") as log:
+        process = subprocess.Popen(job.line(PLACES[-1]) + ["--set", "read.epochs=2000"], stdout=log,
+                                   stderr=log, cwd=ROOT)
+    until("a checkpoint", lambda: job.whole() or process.poll() is not None, 60)
+    shown = json.loads(subprocess.run([str(TUNDISH), "ps", "--json"], capture_output=True, text=True,
+                                      timeout=60).stdout)
+    below = {int(pid) for pid in subprocess.run(["pgrep", "-P", str(process.pid)],
+                                                capture_output=True, text=True).stdout.split()}
+    pids = {run["pid"] for run in shown["processes"] if run["host"] == "c"} & below
+    assert len(pids) == 1, (shown, below)
+    os.kill(pids.pop(), signal.SIGKILL)
+    assert process.wait(60) != 0
+    text = (job.folder / "log").read_text()
+    assert "host c was lost" in text and "--resume goes on behind step" in text, text[-1500:]
+
+
 def test_nothing_usable_is_an_error(job):
     job.run(extra=["--steps", "30"])
     for manifest in job.checkpoints.glob("step-*/manifest"):
