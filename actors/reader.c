@@ -341,23 +341,14 @@ static void fill_places(reader_t *reader, uint32_t epoch, uint64_t first, uint32
     bool alone = reader->stream->lanes == 1 || reader->stream->by_file;
     uint64_t lanes = alone ? 1 : reader->stream->lanes, lane = alone ? 0 : reader->lane;
     shuffle_epoch(reader, epoch);
-    if (reader->options->shuffle == TND_SHUFFLE_GLOBAL && alone) {
-        tnd_permute_range(&reader->permutation, first, count, places);
+    if (reader->options->shuffle == TND_SHUFFLE_GLOBAL && count > 0) {
+        tnd_permute_range(&reader->permutation, first * lanes + lane, lanes, count, places);
         return;
     }
+    bool plain = reader->options->shuffle == TND_SHUFFLE_NONE;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t position = (first + i) * lanes + lane;
-        switch ((tnd_shuffle_t)reader->options->shuffle) {
-        case TND_SHUFFLE_NONE:
-            places[i] = position;
-            break;
-        case TND_SHUFFLE_GLOBAL:
-            places[i] = tnd_permute_at(&reader->permutation, position);
-            break;
-        case TND_SHUFFLE_TENSORFLOW:
-            places[i] = tnd_index_shuffle_at(&reader->index_shuffle, position);
-            break;
-        }
+        places[i] = plain ? position : tnd_index_shuffle_at(&reader->index_shuffle, position);
     }
 }
 

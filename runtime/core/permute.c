@@ -159,15 +159,17 @@ uint64_t tnd_permute_inverse(const tnd_permute_t *self, uint64_t sample)
     return swap_first(self, value);
 }
 
-void tnd_permute_range(const tnd_permute_t *self, uint64_t first, size_t count, uint64_t *samples)
+void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step, size_t count,
+                       uint64_t *samples)
 {
-    assert(count <= self->count && first <= self->count - count);
+    assert(step > 0);
+    assert(count == 0 || (first < self->count && count - 1 <= (self->count - 1 - first) / step));
     size_t done = 0;
     for (; done + ABREAST <= count; done += ABREAST) {
         cell_t cells[ABREAST];
 #pragma GCC unroll 8
         for (size_t i = 0; i < ABREAST; i++)
-            cells[i] = cell_of(self, swap_first(self, first + done + i));
+            cells[i] = cell_of(self, swap_first(self, first + (done + i) * step));
         for (uint32_t round = 0; round < self->rounds; round += 2)
 #pragma GCC unroll 8
             for (size_t i = 0; i < ABREAST; i++)
@@ -180,5 +182,5 @@ void tnd_permute_range(const tnd_permute_t *self, uint64_t first, size_t count, 
         }
     }
     for (; done < count; done++)
-        samples[done] = tnd_permute_at(self, first + done);
+        samples[done] = tnd_permute_at(self, first + done * step);
 }

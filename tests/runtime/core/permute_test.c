@@ -65,10 +65,15 @@ Test(permute, a_range_holds_what_single_calls_give)
         uint64_t most = counts[i] < 70 ? counts[i] : 70;
         for (uint64_t count = 0; count <= most; count++) {
             uint64_t samples[70], first = counts[i] - count;
-            tnd_permute_range(&permute, first, count, samples);
+            tnd_permute_range(&permute, first, 1, count, samples);
             for (uint64_t k = 0; k < count; k++)
                 cr_assert_eq(samples[k], tnd_permute_at(&permute, first + k));
         }
+        uint64_t samples[70], first = counts[i] % 3, third = counts[i] / 3;
+        third = third < 70 ? third : 70;
+        tnd_permute_range(&permute, first, 3, third, samples);
+        for (uint64_t k = 0; k < third; k++)
+            cr_assert_eq(samples[k], tnd_permute_at(&permute, first + 3 * k));
     }
 }
 
@@ -134,7 +139,7 @@ Test(permute, every_order_of_a_few_samples_comes_equally_often)
             tnd_permute_t permute;
             tnd_permute_init(&permute, count, seed, 0);
             uint64_t samples[6];
-            tnd_permute_range(&permute, 0, count, samples);
+            tnd_permute_range(&permute, 0, 1, count, samples);
             unsigned order = 0;
             for (uint64_t i = 0; i < count; i++) {
                 unsigned smaller_after = 0;
