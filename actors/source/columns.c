@@ -431,10 +431,11 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
     }
     shown->index = index;
     TND_TRY(check_file(strand, 0, error));
-    if (strand->stored[0].content.mapping != NULL)
-        for (uint32_t i = 0; i < count; i++)
-            TND_TRY(fault_in(strand, 0, index[i], 1, error));
-    return TND_OK;
+    const tnd_stored_t *stored = &strand->stored[0];
+    if (stored->content.mapping == NULL)
+        return TND_OK;
+    return tnd_mapping_populate_rows(stored->content.mapping, stored->offset, strand->record, index,
+                                     count, error);
 }
 
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,

@@ -6,17 +6,27 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /*  Since Linux 5.14; headers of older distributions lack it. */
 enum { POPULATE_READ = 22 };
 
-enum { CHUNK_BITS = 16, PAGE_BYTES = 4096, BITS_A_WORD = 64 };
+enum { CHUNK_BITS = 16, PAGE_BYTES = 4096 };
+
+/*  What was brought in is taken to be there for so many seconds: looking at a page costs as much as
+ *  reading a row.  Of larger files less is used in that time than is mapped, and some of it may
+ * have been thrown out for the rest: there each row is looked at.
+ */
+enum { FRESH_SECONDS = 4 };
+
+static const size_t large_bytes = (size_t)4 << 30;
 
 /*  An entry is never freed, only used again, so that a signal handler can walk the list at any
  *  moment.  `start` is 0 while nothing is mapped here, and is written last.
@@ -39,7 +49,7 @@ struct tnd_mapping {
     char *path; /* the descriptor is closed: there may be more files than a process can have open */
     dev_t device;
     ino_t inode;
-    _Atomic uint64_t *populated; /* a bit a chunk: it was brought in once, by any thread */
+    _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
 };
 
 /*  What the last drop of the buffer needs to unmap. */
@@ -180,8 +190,8 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
                             .path = take_memory(strlen(path) + 1),
                             .device = status.st_dev,
                             .inode = status.st_ino,
-                            .populated = take_memory(((size >> CHUNK_BITS) / BITS_A_WORD + 1) *
-                                                     sizeof(_Atomic uint64_t))};
+                            .populated =
+                                take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t))};
     strcpy(self->path, path);
     *self_p = self;
     return TND_OK;
@@ -234,24 +244,29 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  One load a page; the sum keeps the compiler from leaving them out. */
-static void touch(const uint8_t *from, size_t size)
+/*  One load for each page of bytes [offset, offset + size). */
+static inline void touch(const tnd_mapping_t *self, size_t offset, size_t size)
 {
-    const volatile uint8_t *byte = from;
-    for (size_t at = 0; at < size; at += PAGE_BYTES)
-        (void)byte[at];
-    (void)byte[size - 1];
+    const volatile uint8_t *bytes = self->data;
+    (void)bytes[offset];
+    for (size_t at = (offset / PAGE_BYTES + 1) * PAGE_BYTES; at < offset + size; at += PAGE_BYTES)
+        (void)bytes[at];
+}
+
+/*  Seconds on a clock that costs nothing to read; not 0. */
+static uint32_t second(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return (uint32_t)time.tv_sec + 1;
 }
 
 /*  Brings in one chunk by a system call, which fails where a touch would raise a signal.  A kernel
- *  without it says EINVAL: then the touch that follows does the work.
+ *  without it says EINVAL: then it is touched.
  */
-static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, tnd_error_t *error)
+static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t now,
+                                   tnd_error_t *error)
 {
-    _Atomic uint64_t *word = &self->populated[chunk / BITS_A_WORD];
-    uint64_t bit = UINT64_C(1) << chunk % BITS_A_WORD;
-    if ((atomic_load_explicit(word, memory_order_relaxed) & bit) != 0)
-        return TND_OK;
     size_t start = chunk << CHUNK_BITS, size = (size_t)1 << CHUNK_BITS;
     if (size > self->size - start)
         size = self->size - start;
@@ -264,7 +279,24 @@ static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, tnd_error_
         return tnd_fail(error, "%s: bytes %zu to %zu cannot be read: %s; check the disk",
                         self->entry->path, start, start + size, strerror(errno));
     }
-    atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+    if (failed != 0)
+        touch(self, start, size);
+    atomic_store_explicit(&self->populated[chunk], now, memory_order_relaxed);
+    return TND_OK;
+}
+
+static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t size, uint32_t now,
+                                    tnd_error_t *error)
+{
+    bool large = self->size > large_bytes;
+    size_t last = (offset + size - 1) >> CHUNK_BITS;
+    for (size_t chunk = offset >> CHUNK_BITS; chunk <= last; chunk++) {
+        uint32_t then = atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
+        if (then == 0 || (!large && (int32_t)(now - then) > FRESH_SECONDS))
+            TND_TRY(populate_chunk(self, chunk, now, error));
+    }
+    if (large)
+        touch(self, offset, size);
     return TND_OK;
 }
 
@@ -274,9 +306,17 @@ tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t siz
     assert(offset <= self->size && size <= self->size - offset);
     if (size == 0)
         return TND_OK;
-    size_t last = (offset + size - 1) >> CHUNK_BITS;
-    for (size_t chunk = offset >> CHUNK_BITS; chunk <= last; chunk++)
-        TND_TRY(populate_chunk(self, chunk, error));
-    touch(self->data + offset, size);
+    return populate(self, offset, size, second(), error);
+}
+
+tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
+                                       const uint64_t *rows, uint32_t count, tnd_error_t *error)
+{
+    uint32_t now = second();
+    for (uint32_t i = 0; i < count; i++) {
+        size_t at = offset + rows[i] * size;
+        assert(size > 0 && at <= self->size && size <= self->size - at);
+        TND_TRY(populate(self, at, size, now, error));
+    }
     return TND_OK;
 }

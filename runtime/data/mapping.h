@@ -45,6 +45,12 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TN
  */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
+/*  The same of `count` rows of `size` bytes, whose numbers are given; the first of all begins at
+ *  `offset`, each `size` bytes behind the one before.
+ */
+tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
+                                       const uint64_t *rows, uint32_t count,
+                                       tnd_error_t *error) TND_CHECKED;
 
 /*  The path of the file that is mapped at this address, or NULL.  Async-signal-safe; valid until
  *  that mapping goes.

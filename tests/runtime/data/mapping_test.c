@@ -52,6 +52,8 @@ Test(mapping, shows_the_bytes_of_the_file_while_anybody_holds_them)
     cr_assert_eq(tnd_mapping_check(mapping, &error), TND_OK);
     cr_assert_eq(tnd_mapping_populate(mapping, 0, SIZE, &error), TND_OK);
     cr_assert_eq(tnd_mapping_populate(mapping, SIZE - 1, 1, &error), TND_OK);
+    const uint64_t rows[] = {1, 0, (SIZE - 7) / 9000 - 1};
+    cr_assert_eq(tnd_mapping_populate_rows(mapping, 7, 9000, rows, 3, &error), TND_OK);
     tnd_buffer_t *buffer = tnd_mapping_buffer(mapping);
     tnd_mapping_destroy(&mapping);
 
@@ -115,6 +117,9 @@ Test(mapping, a_file_that_shrank_is_an_error_that_says_where_it_ends)
     cr_assert_not_null(strstr(error.text, "300000"), "%s", error.text);
     cr_assert_not_null(strstr(error.text, "byte 100;"), "%s", error.text);
     cr_assert_eq(tnd_mapping_populate(mapping, 200000, 10, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "shrank"), "%s", error.text);
+    const uint64_t rows[] = {20000};
+    cr_assert_eq(tnd_mapping_populate_rows(mapping, 0, 10, rows, 1, &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "shrank"), "%s", error.text);
     tnd_mapping_destroy(&mapping);
 }
