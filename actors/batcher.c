@@ -21,7 +21,7 @@ static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 <<
 static const uint64_t block_time_ns = 20000000;
 
 /*  Blocks of a lane under way at the same time: enough for every stage to be busy. */
-enum { WINDOW_BLOCKS = 32 };
+enum { WINDOW_BLOCKS = 32, WINDOW_BLOCKS_STRAIGHT = 8 };
 
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
@@ -50,8 +50,21 @@ static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
     return false;
 }
 
-/*  Rows a block: inside the process so many that they leave the reader in the cache of a core, and
- *  never more than a message between processes has, whatever the operations make of them.
+/*  Whether rows come straight from readers: then those of a mapped file are touched by nobody
+ * before the feeder, and a block is a list of where they lie.
+ */
+static bool comes_straight(const tnd_plan_t *plan, uint32_t batcher)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        if (edge->to == batcher && plan->instances[edge->from].kind->inlet_count == 0)
+            return true;
+    }
+    return false;
+}
+
+/*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
+ *  and never more than a message between processes has, whatever the operations make of them.
  */
 static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
                            uint64_t row_bytes)
@@ -62,7 +75,8 @@ static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t re
     uint64_t rows = block_bytes_between / row_bytes;
     if (options->block.bytes != 0)
         rows = options->block.bytes / row_bytes;
-    else if (!leaves_process(plan, batcher) && block_bytes_inside / read_bytes < rows)
+    else if (!comes_straight(plan, batcher) && !leaves_process(plan, batcher) &&
+             block_bytes_inside / read_bytes < rows)
         rows = block_bytes_inside / read_bytes;
     /* A block of whole shares of a replica: a step can then read its rows where they lie. */
     uint64_t share = options->size / options->replicas;
@@ -76,11 +90,13 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
     tnd_batcher_window_t window = {.blocks = WINDOW_BLOCKS};
+    if (comes_straight(plan, batcher))
+        window.blocks = WINDOW_BLOCKS_STRAIGHT;
     uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
     uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
     window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
-    window.bytes = (options->size + 1 + WINDOW_BLOCKS * window.block_rows) * window.row_bytes;
+    window.bytes = (options->size + 1 + window.blocks * window.block_rows) * window.row_bytes;
     return window;
 }
 
