@@ -358,6 +358,8 @@ static void gather(feeder_t *feeder, const tnd_block_t *block, uint32_t first, u
     const tnd_schema_t *schema = &feeder->stream->fed;
     size_t row_bytes = tnd_schema_row_bytes(schema);
     uint32_t hot = row_bytes < HOT_BYTES ? (uint32_t)(HOT_BYTES / row_bytes) : 1;
+    if (!feeder->options->digest)
+        hot = rows;
     tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
     for (uint32_t done = 0, some; done < rows; done += some) {
         some = rows - done < hot ? rows - done : hot;

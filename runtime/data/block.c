@@ -151,13 +151,15 @@ void tnd_block_drop(tnd_block_t **self_p)
     put_back(header_of(self));
 }
 
-/*  Rows of 1, 2, 4 or 8 bytes are scalars: one load and one store each, at any alignment. */
+/*  Rows of 1, 2, 4 or 8 bytes are scalars: one load and one store each, at any alignment.  `known`
+ *  rows stand in the index, of which `rows` are copied: the others will be asked for next.
+ */
 #define GATHER(bits)                                                                               \
     static void gather_##bits(const tnd_block_column_t *from, const uint64_t *index,               \
-                              uint32_t rows, uint8_t *target)                                      \
+                              uint32_t rows, uint32_t known, uint8_t *target)                      \
     {                                                                                              \
         for (uint32_t i = 0; i < rows; i++) {                                                      \
-            if (i + AHEAD_MAX < rows)                                                              \
+            if (i + AHEAD_MAX < known)                                                             \
                 __builtin_prefetch(from->base + index[i + AHEAD_MAX] * from->stride);              \
             memcpy(target + (size_t)i * ((bits) / 8), from->base + index[i] * from->stride,        \
                    (bits) / 8);                                                                    \
@@ -177,7 +179,7 @@ static void prefetch(const uint8_t *row, size_t lines)
 
 /*  The hardware follows a row once it has begun; only where the next ones begin it cannot know. */
 static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
-                        size_t row_bytes, uint8_t *target)
+                        uint32_t known, size_t row_bytes, uint8_t *target)
 {
     size_t ahead = AHEAD_BYTES / row_bytes;
     ahead = ahead < AHEAD_MIN ? AHEAD_MIN : ahead > AHEAD_MAX ? AHEAD_MAX : ahead;
@@ -186,30 +188,30 @@ static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, u
     for (uint32_t i = 0; i < rows && i < ahead; i++)
         prefetch(from->base + index[i] * from->stride, lines);
     for (uint32_t i = 0; i < rows; i++) {
-        if (i + ahead < rows)
+        if (i + ahead < known)
             prefetch(from->base + index[i + ahead] * from->stride, lines);
         memcpy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
     }
 }
 
 static void gather(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
-                   size_t row_bytes, uint8_t *target)
+                   uint32_t known, size_t row_bytes, uint8_t *target)
 {
     switch (row_bytes) {
     case 1:
-        gather_8(from, index, rows, target);
+        gather_8(from, index, rows, known, target);
         return;
     case 2:
-        gather_16(from, index, rows, target);
+        gather_16(from, index, rows, known, target);
         return;
     case 4:
-        gather_32(from, index, rows, target);
+        gather_32(from, index, rows, known, target);
         return;
     case 8:
-        gather_64(from, index, rows, target);
+        gather_64(from, index, rows, known, target);
         return;
     default:
-        gather_rows(from, index, rows, row_bytes, target);
+        gather_rows(from, index, rows, known, row_bytes, target);
     }
 }
 
@@ -224,7 +226,7 @@ size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, 
     if (rows == 0)
         return 0;
     if (from->index != NULL) {
-        gather(from, from->index + first, rows, row_bytes, target);
+        gather(from, from->index + first, rows, self->note.rows - first, row_bytes, target);
     } else if (from->stride == row_bytes) {
         memcpy(target, from->base + first * row_bytes, bytes);
     } else {
