@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static inline uint64_t bench_now_ns(void)
@@ -21,11 +22,37 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/*  What a program is asked for by `[--smoke | RUNS]`. */
+typedef struct {
+    bool smoke;
+    int runs; /* 1 with --smoke, else at most `most` */
+} bench_wish_t;
+
+static inline bench_wish_t bench_wish(int argc, char **argv, int most)
+{
+    bool smoke = argc > 1 && strcmp(argv[1], "--smoke") == 0;
+    int runs = smoke ? 1 : argc > 1 ? atoi(argv[1]) : most;
+    return (bench_wish_t){smoke, runs < 1 || runs > most ? most : runs};
+}
+
 /*  Sorts `values`. */
 static inline double bench_median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, bench_compare);
     return values[count / 2];
+}
+
+/*  What some rows took: wall time, and the processor time of all threads of this process. */
+typedef struct {
+    double seconds, cpu_seconds, rows;
+} bench_took_t;
+
+/*  Processor seconds of all threads of this process. */
+static inline double bench_cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 /*  One line of JSON; `bound` was measured in the same run. */
@@ -35,6 +62,14 @@ static inline void bench_print(const char *bench, double value, double bound, do
     printf("{\"bench\":\"%s\",\"value\":%.6g,\"bound\":%.6g,\"ratio\":%.4g,\"goal\":%.6g,"
            "\"met\":%s}\n",
            bench, value, bound, ratio, goal, met ? "true" : "false");
+}
+
+/*  The same of what stands beside another figure, without a bar of its own. */
+static inline void bench_show(const char *bench, double value, double bound, double ratio)
+{
+    printf("{\"bench\":\"%s\",\"value\":%.6g,\"bound\":%.6g,\"ratio\":%.4g,\"goal\":null,"
+           "\"met\":null}\n",
+           bench, value, bound, ratio);
 }
 
 #endif

@@ -1,0 +1,134 @@
+/*  tools/bench/flow.c - a graph that is run and counted, once it flows.  */
+#include "tools/bench/flow.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/life/session.h"
+
+enum { HOSTS_MAX = 8, OVERLAY_BYTES = 1024 };
+
+/*  When it was, and what had been used by then. */
+typedef struct {
+    uint64_t at_ns;
+    double cpu_seconds, rows;
+} moment_t;
+
+typedef struct {
+    moment_t first_epoch, last_step;
+    double rows;
+} count_t;
+
+typedef struct {
+    tnd_graph_t *graph;
+    const char *host;
+    const tnd_observer_t *observer;
+    pthread_t thread;
+} part_t;
+
+static void observe_step(void *context, const tnd_step_record_t *record)
+{
+    count_t *count = context;
+    count->rows += record->rows;
+    if (!record->last_of_epoch)
+        return;
+    moment_t now = {bench_now_ns(), bench_cpu_seconds(), count->rows};
+    if (record->epoch == 0)
+        count->first_epoch = now;
+    count->last_step = now;
+}
+
+static tnd_graph_t *compose(const bench_graph_t *wanted)
+{
+    bool works = wanted->preprocessor != NULL;
+    tnd_graph_t *graph = tnd_graph_new("bench", 7);
+    tnd_graph_add(graph, "read", "reader", wanted->reader);
+    if (works)
+        tnd_graph_add(graph, "prep", "preprocessor", wanted->preprocessor);
+    tnd_graph_add(graph, "batch", "batcher", wanted->batcher);
+    tnd_graph_add(graph, "feed", "feeder", wanted->feeder);
+    tnd_graph_link(graph, works ? "read -> prep -> batch -> feed" : "read -> batch -> feed");
+    return graph;
+}
+
+/*  A port that is free now. */
+static unsigned free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int file = socket(AF_INET, SOCK_STREAM, 0);
+    if (file < 0 || bind(file, (struct sockaddr *)&address, size) != 0 ||
+        getsockname(file, (struct sockaddr *)&address, &size) != 0)
+        abort();
+    close(file);
+    return ntohs(address.sin_port);
+}
+
+static void write_overlay(const bench_graph_t *wanted, char *text)
+{
+    const char *prep = wanted->preprocessor != NULL ? " prep," : "";
+    int used = snprintf(text, OVERLAY_BYTES, "port: %u\nhosts:\n", free_port());
+    for (uint32_t h = 0; h < wanted->hosts; h++)
+        used += snprintf(text + used, OVERLAY_BYTES - (size_t)used,
+                         "  h%u: {address: 127.0.0.1, lanes: 1, actors: [read,%s batch, feed]}\n",
+                         h, prep);
+}
+
+static void *take_part(void *context)
+{
+    part_t *part = context;
+    tnd_session_t *session = NULL;
+    tnd_session_wishes_t wishes = {
+        .host = part->host, .steps_max = TND_UNKNOWN, .observer = part->observer};
+    if (tnd_session_open_with(&session, part->graph, &wishes) != TND_OK) {
+        fputs(tnd_graph_errors(part->graph), stderr);
+        exit(1);
+    }
+    if (tnd_session_wait(session) != TND_OK) {
+        fprintf(stderr, "%s\n", tnd_session_error(session));
+        exit(1);
+    }
+    (void)tnd_session_destroy(&session);
+    return NULL;
+}
+
+bench_took_t bench_flow(const bench_graph_t *wanted)
+{
+    count_t count = {.rows = 0};
+    tnd_observer_t observer = {.context = &count, .step = observe_step};
+    uint32_t parts = wanted->hosts > 0 ? wanted->hosts : 1;
+    part_t part[HOSTS_MAX];
+    char overlay[OVERLAY_BYTES], lanes[16], names[HOSTS_MAX][8];
+    if (wanted->hosts > 0)
+        write_overlay(wanted, overlay);
+    snprintf(lanes, sizeof lanes, "%u", parts);
+    for (uint32_t p = 0; p < parts; p++) {
+        snprintf(names[p], sizeof names[p], "h%u", p);
+        part[p] = (part_t){.graph = compose(wanted), .observer = p == 0 ? &observer : NULL};
+        if (wanted->hosts > 0) {
+            part[p].host = names[p];
+            tnd_graph_set(part[p].graph, "lanes", lanes);
+            tnd_graph_place(part[p].graph, overlay);
+        }
+        if (tnd_graph_check(part[p].graph) != TND_OK) {
+            fputs(tnd_graph_errors(part[p].graph), stderr);
+            exit(1);
+        }
+    }
+    for (uint32_t p = 0; p < parts; p++)
+        if (pthread_create(&part[p].thread, NULL, take_part, &part[p]) != 0)
+            abort();
+    for (uint32_t p = 0; p < parts; p++) {
+        pthread_join(part[p].thread, NULL);
+        tnd_graph_destroy(&part[p].graph);
+    }
+    const moment_t *from = &count.first_epoch, *to = &count.last_step;
+    return (bench_took_t){.seconds = (double)(to->at_ns - from->at_ns) * 1e-9,
+                          .cpu_seconds = to->cpu_seconds - from->cpu_seconds,
+                          .rows = to->rows - from->rows};
+}

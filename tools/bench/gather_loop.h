@@ -1,0 +1,30 @@
+/*  tools/bench/gather_loop.h - the bare loop: rows of mapped files, shuffled, into batches.
+ *
+ *  What a plain C program would do: a permutation made beforehand, a memcpy a row and column, one
+ *  reused batch a thread.
+ */
+#ifndef TND_TOOLS_BENCH_GATHER_LOOP_H
+#define TND_TOOLS_BENCH_GATHER_LOOP_H
+
+#include "tools/bench/bench.h"
+#include "tools/bench/sample_file.h"
+
+enum { BENCH_COLUMNS_MAX = 4 };
+
+typedef struct {
+    const bench_file_t *columns; /* of equal counts */
+    uint32_t column_count;
+    uint32_t batch;   /* rows, of all threads together */
+    uint32_t threads; /* each takes its part of every batch */
+    uint32_t epochs;
+} bench_gather_t;
+
+typedef enum {
+    BENCH_LOOP_STORED, /* in the order of the file, a batch of a column at once */
+    BENCH_LOOP_PLAIN,  /* shuffled, row by row */
+    BENCH_LOOP_AHEAD   /* shuffled, and it asks for the row after the next */
+} bench_loop_t;
+
+bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop);
+
+#endif
