@@ -31,6 +31,9 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_OUTCOME:
     case TND_MSG_SEAT:
     case TND_MSG_LEAVE:
+    case TND_MSG_HUNG:
+    case TND_MSG_RESTART:
+    case TND_MSG_LIVES:
         return &msg->note.payload;
     case TND_MSG_HELLO:
     case TND_MSG_WELCOME:

@@ -146,7 +146,10 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_STATISTICS] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_OUTCOME] = LAYOUT(note_fields, BUFFER),
     [TND_MSG_SEAT] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_LEAVE] = LAYOUT(note_fields, BUFFER)};
+    [TND_MSG_LEAVE] = LAYOUT(note_fields, BUFFER),
+    [TND_MSG_HUNG] = LAYOUT(note_fields, BUFFER),
+    [TND_MSG_RESTART] = LAYOUT(note_fields, BUFFER),
+    [TND_MSG_LIVES] = LAYOUT(note_fields, BUFFER)};
 
 enum { PREFIX_FIELDS = 6, FORM_ORIGIN = 16 };
 

@@ -44,7 +44,8 @@ static const rule_t controls[] = {
     {TND_MSG_LOG, HOST | ACTOR, LEADER}, {TND_MSG_ASK, HOST, LEADER},
     {TND_MSG_MODEL, FEEDER, LEADER},     {TND_MSG_STATISTICS, HOST, LEADER},
     {TND_MSG_OUTCOME, LEADER, HOST},     {TND_MSG_KEEP, LEADER, FEEDER},
-    {TND_MSG_LEAVE, HOST, LEADER},
+    {TND_MSG_LEAVE, HOST, LEADER},       {TND_MSG_HUNG, HOST, LEADER},
+    {TND_MSG_RESTART, LEADER, HOST},     {TND_MSG_LIVES, HOST, LEADER},
 };
 
 /*  What a reader was given and has sent. */

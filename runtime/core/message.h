@@ -73,9 +73,12 @@ typedef enum {
     TND_MSG_MODEL,      /* feeder -> leader: hash of what the model's `save` wrote */
     TND_MSG_STATISTICS, /* host -> leader: what its actors counted */
     TND_MSG_OUTCOME,    /* leader -> hosts: how the run ended */
-    TND_MSG_SEAT,  /* who wants to join -> leader: a host of that range / which; not < host count:
-                      none, and why */
-    TND_MSG_LEAVE, /* host -> leader: it leaves, the run goes on */
+    TND_MSG_SEAT,    /* who wants to join -> leader: a host of that range / which; not < host count:
+                        none, and why */
+    TND_MSG_LEAVE,   /* host -> leader: it leaves, the run goes on */
+    TND_MSG_HUNG,    /* host -> leader: actor `number` hangs, and where */
+    TND_MSG_RESTART, /* leader -> host: replace actor `number` */
+    TND_MSG_LIVES,   /* host -> leader: actor `number` runs again */
     TND_MSG_KINDS
 } tnd_msg_kind_t;
 

@@ -323,12 +323,12 @@ static tnd_status_t bind_one(tnd_actor_t *self, uint32_t port, const tnd_edge_t 
     tnd_status_t status = TND_FAILED;
     switch (edge->transport) {
     case TND_TRANSPORT_INPROC:
-        snprintf(wish, sizeof wish, "inproc://%s.%u.%u", tnd_host_nonce(self->config.host),
-                 self->id, port);
+        snprintf(wish, sizeof wish, "inproc://%s.%u.%u.%u", tnd_host_nonce(self->config.host),
+                 self->id, port, self->config.birth);
         break;
     case TND_TRANSPORT_IPC:
-        snprintf(wish, sizeof wish, "ipc://@tundish.%s.%u.%u", tnd_host_nonce(self->config.host),
-                 self->id, port);
+        snprintf(wish, sizeof wish, "ipc://@tundish.%s.%u.%u.%u", tnd_host_nonce(self->config.host),
+                 self->id, port, self->config.birth);
         break;
     case TND_TRANSPORT_TCP:
         snprintf(wish, sizeof wish, "tcp://%s:*", host->address);

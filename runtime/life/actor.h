@@ -87,6 +87,7 @@ typedef struct {
     const tnd_stream_t *stream;
     tnd_statistics_t *statistics;
     void *shared;
+    uint32_t birth; /* how many actors had this place in this process before */
 } tnd_actor_config_t;
 
 /*  Starts the actor's thread, which opens its hub, binds its ports, connects to its host and lets

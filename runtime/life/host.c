@@ -59,7 +59,7 @@ bool tnd_host_endpoint(tnd_host_t *self, uint32_t instance, uint32_t port,
 
 uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain)
 {
-    return self->generations[chain];
+    return atomic_load(&self->generations[chain]);
 }
 
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
@@ -201,6 +201,7 @@ static void live(tnd_host_t *self)
             tnd_host_take_arrival(self, &arrival, now);
         tnd_host_make_progress(self);
         tnd_host_tell_words(self, now);
+        tnd_host_watch(self, now);
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
             wake = due < wake ? due : wake;
@@ -237,6 +238,9 @@ static void stop_actors(tnd_host_t *self)
         if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
             self->stuck = true;
     }
+    for (uint32_t i = 0; i < self->left_count; i++)
+        if (!tnd_actor_join(self->left[i], 0))
+            self->stuck = true;
 }
 
 /*  What the actors counted, as a last word to the leader. */
@@ -387,12 +391,17 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
     self->words = calloc(self->plan->instance_count, 1);
     self->generations = calloc(self->plan->chain_count, sizeof *self->generations);
+    self->hangs = calloc(self->plan->instance_count, sizeof *self->hangs);
+    self->births = calloc(self->plan->instance_count, sizeof *self->births);
+    self->watches = calloc(self->plan->instance_count, sizeof *self->watches);
+    self->device_watches = calloc(self->plan->instance_count, sizeof(tnd_watch_t *));
     self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->last_speaker = calloc(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = calloc(self->plan->host_count, sizeof *self->violations);
     if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
         self->last_word == NULL || self->last_speaker == NULL || self->violations == NULL ||
-        self->generations == NULL)
+        self->generations == NULL || self->hangs == NULL || self->births == NULL ||
+        self->watches == NULL || self->device_watches == NULL)
         abort();
     self->census = tnd_census_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
@@ -569,6 +578,15 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->table);
     free(self->words);
     free(self->generations);
+    free(self->hangs);
+    free(self->births);
+    free(self->watches);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        free(self->device_watches[i]);
+    free(self->device_watches);
+    for (uint32_t i = 0; i < self->left_count; i++)
+        tnd_actor_destroy(&self->left[i]);
+    free(self->left);
     free(self->last_word);
     free(self->last_speaker);
     free(self->violations);

@@ -84,6 +84,9 @@ void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
     } else if (msg->to < self->plan->instance_count) {
         host = self->plan->instances[msg->to].host;
         if (host == self->config.host) {
+            if (msg->kind == TND_MSG_REWIND)
+                atomic_store(&self->generations[self->plan->instances[msg->to].chain],
+                             msg->generation);
             if (msg->kind == TND_MSG_BOOKED && self->plan->instances[msg->to].chain == 0)
                 self->booked = msg->until.step;
             send_to(self, PORT_ACTORS, msg->to, msg, carry);
@@ -147,6 +150,10 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
     case TND_MSG_TABLE:
         tnd_host_take_table(self, msg->note.payload);
         break;
+    case TND_MSG_RESTART:
+        tnd_host_replace(self,
+                         msg->note.number < UINT32_MAX ? (uint32_t)msg->note.number : UINT32_MAX);
+        break;
     case TND_MSG_WORDS:
         take_words(self, msg->note.payload);
         break;
@@ -198,6 +205,7 @@ static void greet_leader(tnd_host_t *self)
 {
     self->leader_up = self->leader_came = true;
     self->leader_away_ns = 0;
+    tnd_host_forget_hangs(self);
     /* What was said on the connection before may be lost. */
     self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)

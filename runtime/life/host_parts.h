@@ -13,7 +13,16 @@
 #include <stdatomic.h>
 
 #include "runtime/life/leader.h"
+#include "runtime/life/watch.h"
 #include "runtime/life/stock.h"
+
+/*  An actor that hangs. */
+enum {
+    TND_HANG_NONE,
+    TND_HANG_SAID,     /* the leader was told */
+    TND_HANG_REPLACED, /* another has been started in its place */
+    TND_HANG_RISING    /* which was let go */
+};
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 
@@ -33,8 +42,15 @@ struct tnd_host {
     tnd_stock_t stock;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics; /* what is wrong with data, plugins, devices, operations */
-    uint32_t *generations;          /* by chain: when this host's actors were let go */
-    uint8_t *words;                 /* by instance: inside a work hook elsewhere */
+    _Atomic uint32_t *generations;  /* by chain: the leader's last word */
+    uint8_t *hangs;                 /* by instance: TND_HANG_* */
+    uint32_t *births;               /* by instance: how often it was replaced */
+    tnd_watch_t *watches;           /* by instance */
+    tnd_watch_t **device_watches;   /* by instance and device; NULL: not a feeder's */
+    tnd_actor_t **left;             /* those that hung; their threads may never end */
+    uint32_t left_count;
+    uint64_t watch_due_ns;
+    uint8_t *words; /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
     uint32_t *violations; /* by host */
     uint64_t words_due_ns, leader_away_ns;
@@ -82,6 +98,8 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
 /*  The actors of this host that have data, each once however many instances it has here. */
 /*  The thread that opens the data. */
 void *tnd_host_read_facts(void *context);
+/*  Starts the actor of an instance that belongs here. */
+void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
 /*  Says to the leader what has become true since: facts, endpoints, ready, the wish to end. */
 void tnd_host_make_progress(tnd_host_t *self);
@@ -97,5 +115,17 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
 /*  Tells the others which actors here are inside a work hook; the leader passes on what it heard.
  */
 void tnd_host_tell_words(tnd_host_t *self, uint64_t now);
+
+/* --- host_watch.c ------------------------------------------------------------------------------
+ */
+
+/*  Looks for actors that hang, every so often. */
+void tnd_host_watch(tnd_host_t *self, uint64_t now);
+/*  The leader wants an actor to be replaced. */
+void tnd_host_replace(tnd_host_t *self, uint32_t instance);
+/*  Helps those that replace others to run. */
+void tnd_host_raise(tnd_host_t *self);
+/*  What was said of them may be lost. */
+void tnd_host_forget_hangs(tnd_host_t *self);
 
 #endif

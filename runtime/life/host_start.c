@@ -106,6 +106,21 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
     return TND_OK;
 }
 
+void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
+{
+    const tnd_instance_t *instance = &self->plan->instances[i];
+    tnd_actor_config_t config = {
+        .host = self,
+        .kind = tnd_kind_of(instance->kind),
+        .instance = instance,
+        .stream = &self->streams[instance->chain],
+        .statistics = tnd_pages_at(self->pages, i),
+        .birth = self->births[i],
+        .shared = tnd_stock_opened(&self->stock, instance),
+    };
+    self->actors[i] = tnd_actor_start(&config);
+}
+
 static void make_actors(tnd_host_t *self)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -118,15 +133,7 @@ static void make_actors(tnd_host_t *self)
         const tnd_instance_t *instance = &self->plan->instances[i];
         if (instance->host != self->config.host)
             continue;
-        tnd_actor_config_t config = {
-            .host = self,
-            .kind = tnd_kind_of(instance->kind),
-            .instance = instance,
-            .stream = &self->streams[instance->chain],
-            .statistics = tnd_pages_at(self->pages, i),
-            .shared = tnd_stock_opened(&self->stock, instance),
-        };
-        self->actors[i] = tnd_actor_start(&config);
+        tnd_host_make_actor(self, i);
     }
 }
 
@@ -144,7 +151,7 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
                 self, tnd_actor_refused(self->actors[i]) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
                 self->text);
         }
-        all = all && is == phase;
+        all = all && is >= phase;
     }
     return all;
 }
@@ -196,7 +203,7 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
         uint32_t chain, generation;
         if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
             if (chain < self->plan->chain_count && !self->gone)
-                self->generations[chain] = generation;
+                atomic_store(&self->generations[chain], generation);
             continue;
         }
         if (count == room) {
@@ -252,6 +259,7 @@ void tnd_host_make_progress(tnd_host_t *self)
 {
     say_facts(self);
     begin_stream(self);
+    tnd_host_raise(self);
     say_endpoints(self);
     say_ready(self);
     if (self->ready_said && atomic_exchange(&self->noticed, false))

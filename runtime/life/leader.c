@@ -866,6 +866,29 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
             : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
 }
 
+/*  An actor hangs, or another has taken its place. */
+static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
+{
+    if (msg->note.number >= self->plan->instance_count)
+        return;
+    tnd_actor_id_t id = (tnd_actor_id_t)msg->note.number;
+    const tnd_instance_t *instance = &self->plan->instances[id];
+    if (instance->host != host || instance->chain != self->chain)
+        return;
+    if (msg->kind == TND_MSG_LIVES) {
+        tnd_session_actor_up(session_of(self), id, now);
+        return;
+    }
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->note.payload);
+    const char *why = tnd_note_line(&reader);
+    char text[800];
+    snprintf(text, sizeof text, "%.700s; it is replaced", why != NULL ? why : "it hangs");
+    tnd_session_actor_down(session_of(self), id, why != NULL ? why : "it hangs", now);
+    if (tnd_session_state(session_of(self)) != TND_SESSION_FAILED)
+        log_line(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
+}
+
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     const char *name = self->plan->hosts[host].name;
@@ -881,6 +904,10 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         break;
     case TND_MSG_DOWN:
         take_down(self, host, msg, now);
+        break;
+    case TND_MSG_HUNG:
+    case TND_MSG_LIVES:
+        take_life(self, host, msg, now);
         break;
     case TND_MSG_LEAVE:
         take_leave(self, host, now);
@@ -1028,6 +1055,13 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
                              msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
         }
         break;
+    case TND_EFFECT_RESTART: {
+        tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
+        msg.to = tnd_host_id(self->plan->instances[effect->msg.to].host);
+        msg.note.number = effect->msg.to;
+        self->voice.send(self->voice.context, &msg, TND_CARRY_NOTHING);
+        break;
+    }
     case TND_EFFECT_BOOK:
         book(self, effect, now);
         break;

@@ -73,10 +73,14 @@ class Run:
         self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
         self.log = folder / "up.log"
         self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+        self.stall = folder / "stall"
         self.process = None
         self.others = []
 
-    def start(self, command="up"):
+    def start(self, command="up", preload=None):
+        if preload is not None:
+            self.env["LD_PRELOAD"] = str(BUILD / "tests" / preload)
+            self.env["STALL"] = str(self.stall)
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 [str(TUNDISH), command, *map(str, self.files), "--metrics", str(self.metrics),
@@ -168,7 +172,8 @@ class Run:
         if key not in QUIET:
             report, metrics = self.folder / "quiet.json", self.folder / "quiet.jsonl"
             done = subprocess.run([str(TUNDISH), "run", str(self.plain), "--quiet", "--report",
-                                   str(report), "--metrics", str(metrics)], env=self.env, cwd=ROOT,
+                                   str(report), "--metrics", str(metrics)], cwd=ROOT,
+                                  env={**self.env, "LD_PRELOAD": ""},
                                   capture_output=True, text=True, timeout=60)
             assert done.returncode == 0, done.stderr
             QUIET[key] = (json.loads(report.read_text()), metrics.read_text())
@@ -282,6 +287,49 @@ def test_isolated_actors_end_with_their_host(make, rounds):
         assert len(pids) == 4, run.pids()
         run.process.kill()
         until("processes that are left", lambda: not any(alive(pid) for pid in pids))
+
+
+# --- what hangs -----------------------------------------------------------------------------------
+
+
+def stalling(make, **words):
+    return make(overlay=None, settings="hung_after: 400 ms", read=", access: read", **words)
+
+
+def test_a_reader_that_hangs_is_replaced(make, rounds):
+    with stalling(make) as run:
+        run.start("run", preload="stall.so")
+        for _ in range(2):
+            run.reaches(run.steps() + 50)
+            run.stall.write_text("hang")
+            until("the stall is found", lambda: not run.stall.exists())
+            gap = run.gap(2)
+        run.ends(0)
+        run.is_as_quiet()
+        said = run.said()
+        assert re.search(r"read.0 .*it hangs: its work takes longer than 400 ms \(hung_after\): "
+                         r"thread \d+ \(sleeping\).*it is replaced", said), said
+        print(f"  longest gap, hung_after included, {gap * 1e3:.0f} ms")
+
+
+def test_a_slow_disk_is_no_hang(make, rounds):
+    with stalling(make, epochs=3) as run:
+        run.start("run", preload="stall.so")
+        run.reaches(50)
+        run.stall.write_text("slow")
+        run.gap(2.5)
+        run.stall.unlink()
+        run.ends(0)
+        run.is_as_quiet()
+        assert "hangs" not in run.said(), run.said()
+
+
+def test_a_step_that_hangs_ends_the_run(make, rounds):
+    with make(overlay=None, settings="hung_after: 400 ms", sleep_us=60000000) as run:
+        run.start("run")
+        run.ends(1)
+        one_sentence(run.said(), "the step of replica", "hangs: step 0 takes longer than 400 ms",
+                     "thread", "sleeping")
 
 
 # --- who comes and goes ---------------------------------------------------------------------------

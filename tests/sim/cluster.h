@@ -52,6 +52,7 @@ typedef enum {
     SIM_CRASH_JOIN,
     SIM_CRASH_REDUCER,
     SIM_CRASH_PROCESS,
+    SIM_LEAVE,
     SIM_CLOCK_STEP,
     SIM_SLOW,
     SIM_CUT_CONTROL,

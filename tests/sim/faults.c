@@ -23,6 +23,7 @@ static const struct {
     [SIM_CRASH_JOIN] = {"crash_join", 6},
     [SIM_CRASH_REDUCER] = {"crash_reducer", 5},
     [SIM_CRASH_PROCESS] = {"crash_process", 5},
+    [SIM_LEAVE] = {"leave", 4},
     [SIM_CLOCK_STEP] = {"clock_step", 5},
     [SIM_SLOW] = {"slow", 10},
     [SIM_CUT_CONTROL] = {"cut_control", 8},
@@ -137,6 +138,21 @@ static uint32_t any_soft_host(sim_t *self)
     return found;
 }
 
+/*  A host with workers alone: it may leave, and one in its place may join. */
+static uint32_t any_worker_host(sim_t *self)
+{
+    uint32_t found = SIM_NONE, seen = 0;
+    for (uint32_t h = 1; h < self->plan.hosts; h++) {
+        bool works = self->hosts[h].alive && !self->hosts[h].paused;
+        for (uint32_t id = 0; id < self->plan.member_count; id++)
+            works =
+                works && (self->actors[id].host != h || self->actors[id].role == TND_ROLE_WORKER);
+        if (works && sim_below(&self->bad_luck, ++seen) == 0)
+            found = h;
+    }
+    return found;
+}
+
 static void crash(sim_t *self, uint32_t id)
 {
     sim_actor_dies(self, id);
@@ -210,6 +226,13 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((h = any_soft_host(self)) == SIM_NONE)
             return false;
         *lasts = sim_between(luck, 1, 300) * ms;
+        sim_process_dies(self, h, *lasts);
+        return true;
+    case SIM_LEAVE:
+        if ((h = any_worker_host(self)) == SIM_NONE)
+            return false;
+        *lasts = sim_between(luck, 1, 300) * ms;
+        tnd_session_host_left(self->session, h, sim_clock(self, 0));
         sim_process_dies(self, h, *lasts);
         return true;
     case SIM_CLOCK_STEP:

@@ -499,3 +499,74 @@ Test(session, a_run_of_so_many_steps_is_done_after_them)
     cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
     free(self);
 }
+
+Test(session, a_host_whose_process_is_replaced_too_often_ends_the_run)
+{
+    tnd_session_core_t *self = running_with(TND_UNKNOWN, 2);
+    tnd_effect_t effect;
+
+    for (uint64_t i = 1; i <= 2; i++) {
+        tnd_session_host_again(self, 2, "the connection ended", 10 * i * ms);
+        tnd_session_host_up(self, 2, 10 * i * ms);
+        tnd_session_actor_up(self, PREP, 10 * i * ms);
+        cr_assert_not(next_but_words(self, 10 * i * ms, &effect));
+    }
+    tnd_session_host_again(self, 2, "the connection ended", 30 * ms);
+    cr_assert(tnd_session_absent(self));
+    fails_with(self, 30 * ms,
+               "host gamma died 3 times in a short time, last because: the connection ended");
+}
+
+Test(session, a_process_in_the_place_of_another_has_the_time_of_a_start)
+{
+    tnd_session_core_t *self = running();
+
+    tnd_session_host_again(self, 1, "the connection ended", 0);
+    is_idle(self, 119999 * ms);
+    cr_assert_eq(tnd_session_deadline(self), 120000 * ms);
+    fails_with(self, 120000 * ms, "host beta was lost and did not come back in time");
+}
+
+Test(session, a_host_with_workers_that_left_is_not_waited_for)
+{
+    tnd_session_core_t *self = running();
+    uint32_t missing[4];
+
+    tnd_session_host_left(self, 2, 0);
+    is_idle(self, 1000000 * ms);
+    cr_assert_eq(tnd_session_missing(self, missing, 4), 0);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_RUNNING);
+    tnd_session_host_up(self, 2, 1000000 * ms);
+    tnd_session_actor_up(self, PREP, 1000000 * ms);
+    is_idle(self, 1000000 * ms);
+    free(self);
+}
+
+Test(session, the_place_of_a_spare_does_not_hold_up_the_start)
+{
+    uint8_t flags[4] = {0, 0, TND_HOST_SPARE, 0};
+    tnd_session_config_t config = {.members = members,
+                                   .member_count = MEMBERS,
+                                   .hosts = hosts,
+                                   .host_flags = flags,
+                                   .host_count = 4,
+                                   .lanes = 2,
+                                   .start_timeout_ns = 120000 * ms,
+                                   .dead_after_ns = 10000 * ms,
+                                   .steps_open_max = 8,
+                                   .steps_max = TND_UNKNOWN,
+                                   .restarts = {5, 10 * ms, 1000 * ms, 60000 * ms}};
+    tnd_cursor_t start;
+    tnd_cursor_start(&start, 2);
+    tnd_session_core_t *self =
+        tnd_session_init(calloc(1, tnd_session_bytes(&config)), &config, &start, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        if (i != 2)
+            tnd_session_host_up(self, i, 0);
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        if (members[i].host != 2)
+            tnd_session_actor_up(self, i, 0);
+    tnd_session_go(self);
+    rewinds(self, 0, 1, 0);
+    free(self);
+}

@@ -1,0 +1,49 @@
+/*  tests/support/stall.c - a disk that stands still, or is slow, as long as a file says so.
+ *
+ *  Loaded before the program.  While $STALL holds "slow" every read of a sample's file takes a
+ *  fifth of a second; the first one that finds "hang" there never returns.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef ssize_t pread_t(int, void *, size_t, off_t);
+
+static void wait_for(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void stall(void)
+{
+    char word[8] = "";
+    const char *path = getenv("STALL");
+    int file = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return;
+    ssize_t got = read(file, word, sizeof word - 1);
+    close(file);
+    if (got > 0 && strncmp(word, "slow", 4) == 0)
+        wait_for(200);
+    /* Only one reader finds it. */
+    if (got > 0 && strncmp(word, "hang", 4) == 0 && unlink(path) == 0)
+        for (;;)
+            wait_for(1000);
+}
+
+ssize_t pread(int file, void *buffer, size_t size, off_t at)
+{
+    static pread_t *_Atomic next;
+    if (next == NULL)
+        next = (pread_t *)dlsym(RTLD_NEXT, "pread");
+    stall();
+    return next(file, buffer, size, at);
+}
+
+ssize_t pread64(int file, void *buffer, size_t size, off_t at)
+{
+    return pread(file, buffer, size, at);
+}
