@@ -112,6 +112,12 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_stream_t 
     return TND_OK;
 }
 
+static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    (void)plan, (void)instance;
+    return WINDOW_BLOCKS;
+}
+
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     batcher_t *batcher = state;
@@ -314,6 +320,7 @@ const tnd_kind_t tnd_kind_batcher = {
     .spec = &tnd_kind_batcher_spec,
     .state_bytes = sizeof(batcher_t),
     .derive = batcher_derive,
+    .credit = batcher_credit,
     .init = batcher_init,
     .arrive = batcher_arrive,
     .work = batcher_work,

@@ -284,6 +284,14 @@ static void wake(void *context)
     tnd_actor_wake(context);
 }
 
+/*  Of each step that has a slot, one slice a replica. */
+static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    const tnd_feeder_options_t *options = instance->options;
+    (void)plan;
+    return (uint32_t)options->depth * instance->replica_count;
+}
+
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -913,6 +921,7 @@ const tnd_kind_t tnd_kind_feeder = {
     .spec = &tnd_kind_feeder_spec,
     .state_bytes = sizeof(feeder_t),
     .check = feeder_check,
+    .credit = feeder_credit,
     .init = feeder_init,
     .arrive = feeder_arrive,
     .work = feeder_work,

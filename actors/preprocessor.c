@@ -65,6 +65,12 @@ static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uin
     return all;
 }
 
+static uint32_t preprocessor_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    (void)plan, (void)instance;
+    return WINDOW_BLOCKS;
+}
+
 static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     preprocessor_t *worker = state;
@@ -242,6 +248,7 @@ const tnd_kind_t tnd_kind_preprocessor = {
     .spec = &tnd_kind_preprocessor_spec,
     .state_bytes = sizeof(preprocessor_t),
     .derive = preprocessor_derive,
+    .credit = preprocessor_credit,
     .init = preprocessor_init,
     .arrive = preprocessor_arrive,
     .work = preprocessor_work,

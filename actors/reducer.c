@@ -70,11 +70,32 @@ static void *zeroed(size_t count, size_t size)
 }
 
 /*  Rounds that its feeders may have open at the same time. */
-static uint32_t rounds_max(const reducer_t *reducer, const tnd_plan_t *plan)
+static uint32_t rounds_max(const tnd_instance_t *feeder)
 {
-    const tnd_feeder_options_t *options = plan->instances[reducer->carriers.ids[0]].options;
+    const tnd_feeder_options_t *options = feeder->options;
     uint64_t rounds = (options->depth + 1) * TND_POSTINGS_MAX;
     return rounds < 4096 ? (uint32_t)rounds : 4096;
+}
+
+/*  Of each round that is open: the nodes of one feeder, and its word that it has the result. */
+static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
+    uint32_t rounds = 0, replicas = 0, most = 0;
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].to == (uint32_t)(instance - plan->instances))
+            replicas += plan->instances[plan->edges[e].from].replica_count;
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *feeder = &plan->instances[plan->edges[e].from];
+        if (plan->edges[e].to != (uint32_t)(instance - plan->instances) ||
+            feeder->replica_count == 0)
+            continue;
+        uint32_t covers =
+            tnd_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
+        most = covers > most ? covers : most;
+        rounds = rounds_max(feeder);
+    }
+    return rounds * (most + 1);
 }
 
 static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -93,7 +114,7 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .replicas = replicas,
         .feeders = reducer->carriers.ids,
         .names = reducer->names,
-        .rounds_max = rounds_max(reducer, plan),
+        .rounds_max = rounds_max(&plan->instances[reducer->carriers.ids[0]]),
     };
     reducer->machine_memory = zeroed(1, tnd_rounds_bytes(&config));
     reducer->machine = tnd_rounds_init(reducer->machine_memory, &config);
@@ -363,6 +384,7 @@ const tnd_kind_t tnd_kind_reducer = {
     .spec = &tnd_kind_reducer_spec,
     .state_bytes = sizeof(reducer_t),
     .fits = reducer_fits,
+    .credit = reducer_credit,
     .init = reducer_init,
     .arrive = reducer_arrive,
     .work = reducer_work,

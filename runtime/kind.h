@@ -42,6 +42,11 @@ typedef struct tnd_kind {
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
 
+    /*  How many messages the credit of an instance lets one peer upstream have on their way to it
+     *  in one generation.  NULL: TND_UNREAD.
+     */
+    uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance);
+
     /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
      *  failure `fini` is called and the run fails with the text.
      */

@@ -7,7 +7,9 @@
  *  a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or not at all.
  *
  *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
- *  caller's.  What bounds memory is credit, above this layer.
+ *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
+ *  for more than it reads is given up: what may lie unread is bounded for each port, and who leaves
+ *  more is LOST and comes again by a new connection.
  *
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
@@ -27,8 +29,10 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 2,         /* of the wire header and of what messages mean */
-    TND_FRAME_MAX = 256 << 20 /* bytes of one frame: a larger one ends its connection */
+    TND_WIRE_ABI = 2,          /* of the wire header and of what messages mean */
+    TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
+    TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
+    TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
 
 /*  What a message carries beside its struct. */
@@ -82,6 +86,10 @@ typedef struct {
      *  fitting terms.
      */
     bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
+    /*  How many messages a peer of another process and this one may leave unread of each other by
+     *  that port, if both keep to their credit.  NULL: TND_UNREAD.
+     */
+    uint32_t (*unread)(void *context, uint32_t port);
 } tnd_hub_config_t;
 
 /*  Counters of a hub, for statistics; read by its thread. */

@@ -25,7 +25,8 @@ typedef struct wire {
     tnd_peer_t *peer[2]; /* NULL: not heard of yet */
     bool cut[2];         /* what this end sends arrives nowhere */
     binder_t *binder;
-    uint32_t letters; /* on their way */
+    uint32_t letters;   /* on their way */
+    uint32_t unread[2]; /* of them to this end */
 } wire_t;
 
 /*  One message on its way, or word that the other end has left. */
@@ -119,6 +120,7 @@ static void drop_letter(letter_t *letter)
 {
     tnd_msg_drop(&letter->msg, letter->carry);
     letter->wire->letters--;
+    letter->wire->unread[letter->to]--;
     free(letter);
 }
 
@@ -133,6 +135,7 @@ static void post(wire_t *wire, int to, letter_t *letter)
     *hub->last = letter;
     hub->last = &letter->next;
     wire->letters++;
+    wire->unread[to]++;
 }
 
 static void leave(tnd_net_t *net, wire_t *wire, int end)
@@ -194,9 +197,13 @@ void tnd_net_break(tnd_net_t *self, tnd_actor_id_t one, tnd_actor_id_t other)
     }
 }
 
-/*  Takes the payload. */
+/*  Takes the payload.  False: too much lies unread, nothing was taken. */
 static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t carry)
 {
+    const tnd_peer_t *peer = wire->peer[from];
+    if (peer != NULL &&
+        wire->unread[1 - from] >= tnd_peers_unread(&wire->ends[from]->peers, peer->port))
+        return false;
     letter_t *letter = grow(NULL, 1, sizeof *letter);
     memset(letter, 0, sizeof *letter);
     letter->msg = *msg;
@@ -343,7 +350,11 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return TND_AGAIN;
-    transmit(wire_of(peer), peer->end.config.binder ? 1 : 0, msg, carry);
+    if (!transmit(wire_of(peer), peer->end.config.binder ? 1 : 0, msg, carry)) {
+        self->peers.counts.refused++;
+        tnd_peers_gone(&self->peers, peer, tnd_peers_does_not_read, self->net->now);
+        return TND_AGAIN;
+    }
     self->peers.counts.messages_out++;
     tnd_end_said(&peer->end, self->net->now);
     return TND_OK;

@@ -27,9 +27,8 @@
 #include "transport/watch.h"
 
 enum {
-    STRANGERS_MAX = 64,        /* connections that have not said who they are */
-    STRANGER_MS = 2000,        /* how long they may take */
-    RECEIVE_HIGH_WATER = 1024, /* behind it tcp holds the peer back; credit stops it before */
+    STRANGERS_MAX = 64, /* connections that have not said who they are */
+    STRANGER_MS = 2000, /* how long they may take */
     FRAME_SLACK = 64 * 1024,
     BUDGET = 32,         /* messages of one socket before the next has its turn */
     POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
@@ -152,14 +151,23 @@ static void set_int(void *socket, int option, int value)
     assert(failed == 0);
 }
 
-static void *open_socket(hub_t *self, int type, const char *endpoint)
+/*  What lies unread is bounded between processes, at both ends: behind it tcp holds the sender
+ * back, and then its sends fail.  libzmq hears of what was read only after half of the bound.
+ */
+static int high_water(const hub_t *self, const char *endpoint, uint32_t port)
+{
+    uint64_t most = 2 * (uint64_t)tnd_peers_unread(&self->peers, port);
+    return is_inproc(endpoint) ? 0 : most < INT32_MAX ? (int)most : INT32_MAX;
+}
+
+static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t port)
 {
     void *socket = zmq_socket(tnd_context_zmq(self->context), type);
     if (socket == NULL)
         return NULL;
     set_int(socket, ZMQ_LINGER, 0);
-    set_int(socket, ZMQ_SNDHWM, 0);
-    set_int(socket, ZMQ_RCVHWM, RECEIVE_HIGH_WATER);
+    set_int(socket, ZMQ_SNDHWM, high_water(self, endpoint, port));
+    set_int(socket, ZMQ_RCVHWM, high_water(self, endpoint, port));
     set_int(socket, ZMQ_RECONNECT_IVL, -1);
     set_int(socket, ZMQ_HANDSHAKE_IVL, STRANGER_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
@@ -384,7 +392,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     bool inproc = is_inproc(dial->endpoint);
     if (inproc && !tnd_context_bound(self->context, dial->endpoint))
         return false;
-    void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint);
+    void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint, peer->port);
     if (socket == NULL)
         return false;
     char identity[IDENTITY_MAX];
@@ -489,7 +497,9 @@ static bool carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_
     for (int i = 0; i < count; i++)
         bytes += zmq_msg_size(&parts[i]);
     if (!send_parts(peer, parts, count)) {
+        int number = zmq_errno();
         close_parts(parts, count);
+        errno = number;
         return false;
     }
     self->peers.counts.bytes_out += bytes;
@@ -920,7 +930,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
         return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
     if (strncmp(endpoint, "ipc://", 6) == 0 && ipc_is_served(endpoint + 6))
         return bind_failed(self, endpoint, EADDRINUSE, error);
-    void *socket = open_socket(self, ZMQ_ROUTER, endpoint);
+    void *socket = open_socket(self, ZMQ_ROUTER, endpoint, port);
     if (socket == NULL)
         return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
                         self->name, endpoint, zmq_strerror(zmq_errno()));
@@ -997,6 +1007,22 @@ static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
     tnd_peers_tick(&self->peers, self->now);
 }
 
+/*  Whether a send has just failed because what was sent before lies unread, and not because the
+ *  connection has ended, which libzmq says of a connection of ours in the same way.
+ */
+static bool is_full(hub_t *self, const tnd_peer_t *peer)
+{
+    if (zmq_errno() != EAGAIN || peer_is_inproc(peer))
+        return false;
+    self->now = clock_now();
+    if (peer->end.config.binder)
+        return true;
+    dial_t *dial = peer->wire;
+    source_t source = {&dial->line, NULL, dial};
+    drain_watch(self, &source);
+    return !dial->line.gone;
+}
+
 static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const tnd_msg_t *msg,
                              tnd_carry_t carry)
 {
@@ -1006,7 +1032,10 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
         return TND_AGAIN;
     if (!carry_over(self, peer, msg, carry)) {
         /* Its end is on the way; what it brought before may still wait to be read. */
-        if (peer->end.config.binder) {
+        if (is_full(self, peer)) {
+            self->peers.counts.refused++;
+            tnd_peers_gone(&self->peers, peer, tnd_peers_does_not_read, self->now);
+        } else if (peer->end.config.binder) {
             route_t *route = peer->wire;
             route->gone = true;
             route->binder->line.gone = route->binder->line.ready = true;

@@ -251,6 +251,15 @@ bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id
     return self->config.expects == NULL || self->config.expects(self->config.context, port, id);
 }
 
+uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port)
+{
+    uint32_t most =
+        self->config.unread != NULL ? self->config.unread(self->config.context, port) : TND_UNREAD;
+    return most + TND_UNREAD_WORDS;
+}
+
+const char tnd_peers_does_not_read[] = "the peer does not read what it asks for";
+
 static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;

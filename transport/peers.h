@@ -70,6 +70,10 @@ void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const 
                      uint64_t now);
 /*  Whether a HELLO from `id` may come to a bound port at all. */
 bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
+/*  Messages that one end of a connection of that port may leave unread. */
+uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port);
+/*  What the user is told of who leaves more. */
+extern const char tnd_peers_does_not_read[];
 /*  Somebody without a name was turned away. */
 void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why);
 

@@ -14,6 +14,11 @@ static uint64_t quarter(const tnd_end_t *self)
     return self->config.link_timeout_ns / 4 + 1;
 }
 
+static bool may_ping(const tnd_end_t *self)
+{
+    return self->state == TND_END_OPEN && self->pings < TND_END_PINGS;
+}
+
 static bool is_connected(const tnd_end_t *self)
 {
     return self->state == TND_END_OPENING || self->state == TND_END_OPEN;
@@ -28,6 +33,7 @@ static void clear_dues(tnd_end_t *self)
 static void start_clocks(tnd_end_t *self, uint64_t now)
 {
     self->heard_ns = self->said_ns = self->ticked_ns = now;
+    self->pings = 0;
 }
 
 static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
@@ -163,6 +169,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (!is_connected(self))
         return TND_END_NOTHING;
     self->heard_ns = now;
+    self->pings = 0;
     if (msg->kind == TND_MSG_PING)
         self->pong_due = self->state == TND_END_OPEN;
     if (self->state == TND_END_OPEN)
@@ -198,7 +205,7 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         self->heard_ns = self->heard_ns + passed < now ? self->heard_ns + passed : now;
     if (now >= self->heard_ns + self->config.link_timeout_ns)
         return lose(self, now);
-    if (self->state == TND_END_OPEN && now >= self->said_ns + quarter(self))
+    if (may_ping(self) && now >= self->said_ns + quarter(self))
         self->ping_due = true;
     return TND_END_NOTHING;
 }
@@ -225,6 +232,7 @@ bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
         out.kind = TND_MSG_PONG;
     } else if (self->ping_due) {
         self->ping_due = false;
+        self->pings++;
         out.kind = TND_MSG_PING;
     } else {
         return false;
@@ -250,7 +258,7 @@ uint64_t tnd_end_deadline(const tnd_end_t *self)
     uint64_t deadline = self->ticked_ns + quarter(self);
     if (self->heard_ns + self->config.link_timeout_ns < deadline)
         deadline = self->heard_ns + self->config.link_timeout_ns;
-    if (self->state == TND_END_OPEN && !self->ping_due && self->said_ns + quarter(self) < deadline)
+    if (may_ping(self) && !self->ping_due && self->said_ns + quarter(self) < deadline)
         deadline = self->said_ns + quarter(self);
     return deadline;
 }

@@ -9,6 +9,7 @@
  *
  *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then.  An
  *  end that has sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
+ *  After TND_END_PINGS pings without a word it waits for one: they lie unread, more tell nothing.
  *
  *  What a driver does, at both ends.  After every event it acts on the change that the event
  *  returned, then sends all that `next` says on this connection, before anything of the actor's: so
@@ -27,6 +28,8 @@
 #define TND_RUNTIME_CORE_LINK_END_H
 
 #include "runtime/core/effect.h"
+
+enum { TND_END_PINGS = 16 };
 
 typedef enum {
     TND_END_CLOSED,  /* no connection; a connecting end opens one at its deadline */
@@ -59,6 +62,7 @@ typedef struct {
     tnd_life_t life;     /* the connecting actor's */
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t failures;   /* since the last UP: sets the back-off */
+    uint32_t pings;      /* since it was heard */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
     bool known; /* binder: (life, connection) is the latest identity heard of */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;

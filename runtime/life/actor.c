@@ -457,6 +457,26 @@ static tnd_status_t reach_host(tnd_actor_t *self, tnd_error_t *error)
     }
 }
 
+/*  What one peer of a port may leave unread: the credit of who is downstream says it, also of the
+ *  answers, and after a rewind what belongs to the generation before may still lie there.
+ */
+static uint32_t unread_of(void *context, uint32_t port)
+{
+    const tnd_actor_t *self = context;
+    uint32_t most = 0;
+    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        bool out = edge->from == self->id;
+        if ((!out && edge->to != self->id) || edge_port(edge, out) != port)
+            continue;
+        const tnd_instance_t *below = &self->plan->instances[edge->to];
+        const tnd_kind_t *kind = tnd_kind_of(below->kind);
+        uint32_t credit = kind->credit != NULL ? kind->credit(self->plan, below) : TND_UNREAD;
+        most = credit > most ? credit : most;
+    }
+    return most > 0 ? 2 * most : TND_UNREAD;
+}
+
 static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_hub_config_t config = {
@@ -469,6 +489,7 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
         .schema = incoming_schema,
         .frame_max = TND_FRAME_MAX,
         .expects = peer_expected,
+        .unread = unread_of,
     };
     const tnd_host_config_t *host = tnd_host_config(self->config.host);
     tnd_hub_t *hub = NULL;

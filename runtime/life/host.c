@@ -13,6 +13,9 @@
 #include "runtime/life/seat.h"
 #include "runtime/life/thread.h"
 
+/*  Messages between two hosts of which one does not look at them. */
+enum { CONTROL_UNREAD = 16384 };
+
 /*  The longest sleep of the host's thread: as often the words of its actors are told. */
 static const uint64_t nap_ns = 250000000;
 
@@ -342,6 +345,13 @@ static void leader_wake(void *context)
     tnd_hub_wake(((tnd_host_t *)context)->hub);
 }
 
+/*  Control has no credit of its own: what it says is bounded by the steps that may be open. */
+static uint32_t control_unread(void *context, uint32_t port)
+{
+    (void)context, (void)port;
+    return CONTROL_UNREAD;
+}
+
 static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
 {
     tnd_hub_config_t config = {
@@ -353,6 +363,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .context = self,
         .frame_max = 64 << 10,
         .expects = expects,
+        .unread = control_unread,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
                          &config, error));

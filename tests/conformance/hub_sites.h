@@ -24,6 +24,7 @@ typedef struct {
     uint64_t (*now)(void *context);
     void (*destroy)(void *context);
     char endpoint[200]; /* to bind; the same again after a close */
+    bool trusts;        /* in one process: what lies unread is bounded by credit alone */
 } hub_fixture_t;
 
 static hub_fixture_t hub_fixture(void);
@@ -39,6 +40,7 @@ typedef struct {
     tnd_rack_t *rack;
     tnd_pool_t *pool; /* of all payloads that are sent */
     tnd_terms_t terms;
+    uint32_t unread; /* messages of each port; 0: as usual */
     char actual[256];
 } stage_t;
 
@@ -54,6 +56,13 @@ static const tnd_schema_t *stage_schema(void *context, uint32_t port, const tnd_
 {
     (void)port, (void)msg;
     return &((stage_t *)context)->schema;
+}
+
+static uint32_t stage_unread(void *context, uint32_t port)
+{
+    const stage_t *self = context;
+    (void)port;
+    return self->unread != 0 ? self->unread : TND_UNREAD;
 }
 
 static void stage_open(stage_t *self)
@@ -91,7 +100,8 @@ static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, t
                                .link_timeout_ns = link_timeout_ns,
                                .context = stage,
                                .schema = stage_schema,
-                               .frame_max = 1 << 20};
+                               .frame_max = 1 << 20,
+                               .unread = stage_unread};
     cr_assert_eq(tnd_hub_open(stage->net.ops, &self->hub, stage->net.context, &config, NULL),
                  TND_OK);
 }

@@ -544,6 +544,74 @@ Test(hub, a_peer_that_says_nothing_any_more_is_lost)
     part(&stage, &join, &worker);
 }
 
+enum { FLOOD_BYTES = 64 << 10, FLOOD_MOST = 800 };
+
+/*  Sends until it is not taken any more; returns how many were. */
+static uint32_t flood(site_t *from, uint32_t port, tnd_actor_id_t to, tnd_pool_t *pool)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_POST, .from = from->id, .to = to};
+    for (uint32_t sent = 0; sent < FLOOD_MOST; sent++) {
+        tnd_buffer_t *buffer = tnd_pool_take(pool);
+        tnd_buffer_seal(buffer);
+        msg.post.payload = buffer;
+        if (tnd_hub_send(from->hub, port, to, &msg, TND_CARRY_BUFFER) != TND_OK) {
+            tnd_buffer_drop(&buffer);
+            return sent;
+        }
+    }
+    return FLOOD_MOST;
+}
+
+/*  A peer that came up takes whatever it is sent, but its thread never looks at it. */
+static void leave_unread(bool binder_sends)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.unread = 8;
+    site_open_patient(&join, &stage, JOIN, 1, DEADLINE_NS);
+    site_open_patient(&worker, &stage, WORKER, 1, DEADLINE_NS);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &stage.terms);
+    run_until(&join, &worker, &join.ups, 1);
+    run_until(&worker, &join, &worker.ups, 1);
+    tnd_pool_t *pool = tnd_pool_new(FLOOD_BYTES);
+    site_t *sender = binder_sends ? &join : &worker;
+
+    uint32_t sent =
+        flood(sender, binder_sends ? PORT_IN : PORT_OUT, binder_sends ? WORKER : JOIN, pool);
+
+    if (stage.net.trusts) {
+        cr_assert_eq(sent, FLOOD_MOST);
+    } else {
+        cr_assert(sent >= stage.unread && sent < FLOOD_MOST, "%u were sent", sent);
+        run_until(sender, NULL, &sender->losts, 1);
+        /* Once it reads it comes again, by a new connection. */
+        run_until(&worker, &join, &worker.ups, 2);
+        run_until(&join, &worker, &join.ups, 2);
+        join.messages = worker.messages = 0;
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = sender->id, .ticket.first = 1};
+        msg.to = binder_sends ? WORKER : JOIN;
+        cr_assert_eq(tnd_hub_send(sender->hub, binder_sends ? PORT_IN : PORT_OUT, msg.to, &msg,
+                                  TND_CARRY_NOTHING),
+                     TND_OK);
+        run_until(&join, &worker, binder_sends ? &worker.messages : &join.messages, 1);
+    }
+    part(&stage, &join, &worker);
+    cr_assert_eq(tnd_pool_out(pool), 0);
+    tnd_pool_destroy(&pool);
+}
+
+Test(hub, who_leaves_more_unread_than_credit_allows_is_given_up_by_the_binder)
+{
+    leave_unread(true);
+}
+
+Test(hub, who_leaves_more_unread_than_credit_allows_is_given_up_by_who_connected)
+{
+    leave_unread(false);
+}
+
 static void *wake(void *hub)
 {
     tnd_hub_wake(hub);

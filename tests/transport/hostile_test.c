@@ -9,7 +9,7 @@
 #include "tests/support/hub_fixtures.h"
 #include "transport/wire.h"
 
-enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5 };
+enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5, SLOT_BYTES = 64 << 10 };
 
 static const tnd_party_t parties[PARTIES] = {
     [READER] = {.role = TND_ROLE_READER},
@@ -106,24 +106,37 @@ static void say(scene_t *self, void *socket)
     }
 }
 
-/*  Comes with a proper HELLO, says a few things, and in the end what it surely may not. */
-static void visit(scene_t *self)
+static void ask(scene_t *self, uint64_t step)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    tnd_msg_t window = {.kind = TND_MSG_WINDOW, .from = LIAR, .to = JOIN, .until.step = step};
+    size_t length = tnd_wire_encode(&window, TND_CARRY_NOTHING, bytes);
+    zmq_send(self->socket, bytes, length, 0);
+}
+
+/*  Comes with a proper HELLO; its socket takes `queued` messages that nobody reads. */
+static void visit_with(scene_t *self, int queued)
 {
     void *socket = self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);
     int none = 0;
     zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &queued, sizeof queued);
     cr_assert_eq(zmq_connect(socket, self->stage.actual), 0);
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = LIAR, .to = JOIN, .hello.life = ++self->life};
     hello.hello.terms = self->stage.terms;
     size_t length = tnd_wire_encode(&hello, TND_CARRY_NOTHING, bytes);
     zmq_send(socket, bytes, length, 0);
-    for (uint64_t said = below(self, SAID_MAX); said > 0; said--)
-        say(self, socket);
-    tnd_msg_t window = {.kind = TND_MSG_WINDOW, .from = LIAR, .to = JOIN, .until.step = 1};
-    length = tnd_wire_encode(&window, TND_CARRY_NOTHING, bytes);
-    zmq_send(socket, bytes, length, 0);
     self->dialled_ns = stage_now(&self->stage);
+}
+
+/*  Says a few things, and in the end what it surely may not. */
+static void visit(scene_t *self)
+{
+    visit_with(self, 1000);
+    for (uint64_t said = below(self, SAID_MAX); said > 0; said--)
+        say(self, self->socket);
+    ask(self, 1);
 }
 
 static void leave(scene_t *self)
@@ -220,4 +233,55 @@ Test(hostile, a_peer_that_lies_is_sent_away_by_name_and_the_others_go_on)
     cr_assert_eq(scene.worker.losts, 0);
     part(&scene.stage, &scene.join, &scene.worker);
     free(scene.accept);
+}
+
+/*  Each WINDOW that it says is answered with a slot's worth; it takes none of it. */
+Test(hostile, a_peer_that_asks_for_ever_and_never_reads_is_given_up)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    stage_open(&self->stage);
+    self->stage.unread = 8;
+    site_open(&self->join, &self->stage, JOIN, 1);
+    site_open(&self->worker, &self->stage, WORKER, 1);
+    site_bind(&self->join, &self->stage.terms);
+    site_connect(&self->worker, &self->stage.terms);
+    run_until(&self->worker, &self->join, &self->worker.ups, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 1);
+    tnd_pool_t *pool = tnd_pool_new(SLOT_BYTES);
+    visit_with(self, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 2);
+
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    size_t most = 0;
+    uint32_t served = 0;
+    for (uint32_t asked = 0; self->join.losts == 0 || self->worker.messages == 0; asked++) {
+        cr_assert(stage_now(&self->stage) < deadline, "after %u asked for it is still there",
+                  asked);
+        ask(self, asked);
+        tnd_msg_t slice = {.kind = TND_MSG_POST, .from = JOIN, .to = LIAR};
+        tnd_buffer_t *buffer = tnd_pool_take(pool);
+        tnd_buffer_seal(buffer);
+        slice.post.payload = buffer;
+        if (tnd_hub_send(self->join.hub, PORT_IN, LIAR, &slice, TND_CARRY_BUFFER) != TND_OK)
+            tnd_buffer_drop(&buffer);
+        most = tnd_pool_out(pool) > most ? tnd_pool_out(pool) : most;
+        /* The honest one is served all the while, and takes a ticket before it gets the next. */
+        tnd_msg_t ticket = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER};
+        if (self->worker.messages == served) {
+            tnd_status_t status =
+                tnd_hub_send(self->join.hub, PORT_IN, WORKER, &ticket, TND_CARRY_NOTHING);
+            cr_assert_eq(status, TND_OK);
+            served++;
+        }
+        while (site_step(&self->join) || site_step(&self->worker))
+            self->join.trace[0] = self->worker.trace[0] = '\0';
+    }
+    cr_assert_eq(self->worker.losts, 0);
+    /* What libzmq may keep, and what its thread is about to write. */
+    cr_assert(most <= 2 * (8 + TND_UNREAD_WORDS) + 8, "%zu lay unread", most);
+    leave(self);
+    part(&self->stage, &self->join, &self->worker);
+    cr_assert_eq(tnd_pool_out(pool), 0);
+    tnd_pool_destroy(&pool);
 }
