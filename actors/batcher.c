@@ -270,6 +270,8 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
             send_slice(batcher, self, &effect);
             break;
         case TND_EFFECT_CONTROL:
+            if (effect.msg.kind == TND_MSG_TICKET && effect.msg.ticket.attempt > 0)
+                tnd_count(&tnd_actor_statistics(self)->again, 1);
             tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
             break;
         case TND_EFFECT_DROP:

@@ -37,6 +37,8 @@ static void print_hosts(const tnd_plan_t *plan)
     for (uint32_t h = 0; h < plan->host_count; h++) {
         const tnd_plan_host_t *host = &plan->hosts[h];
         printf("  %-10s %s", host->name, host->address);
+        if (strcmp(host->listen, host->address) != 0)
+            printf(", listens at %s", host->listen);
         if (h == 0 && plan->host_count > 1)
             printf(", leads, control at tcp://%s:%" PRIu32, host->address, host->port);
         if (host->data != NULL)
@@ -158,6 +160,8 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
         tnd_json_text(stdout, host->name);
         printf(",\"address\":");
         tnd_json_text(stdout, host->address);
+        printf(",\"listen\":");
+        tnd_json_text(stdout, host->listen);
         printf(",\"leads\":%s,\"port\":%" PRIu32 ",\"data\":", h == 0 ? "true" : "false",
                host->port);
         tnd_json_text(stdout, host->data);

@@ -184,8 +184,11 @@ static void add_host(tnd_look_t *self, tnd_arena_t *arena, uint32_t feeder)
 {
     static const char *const devices[] = {"cpu:0"};
     tnd_plan_host_t *host = tnd_arena_take(arena, sizeof *host);
-    *host = (tnd_plan_host_t){
-        .name = TND_LOOK_FEEDER, .address = "127.0.0.1", .devices = devices, .device_count = 1};
+    *host = (tnd_plan_host_t){.name = TND_LOOK_FEEDER,
+                              .address = "127.0.0.1",
+                              .listen = "127.0.0.1",
+                              .devices = devices,
+                              .device_count = 1};
     tnd_carrier_t *carriers = tnd_arena_array(arena, self->replicas, sizeof *carriers);
     for (uint32_t r = 0; r < self->replicas; r++)
         carriers[r].instance = feeder;

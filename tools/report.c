@@ -79,8 +79,8 @@ static uint64_t count_of(const char *counts, const char *name)
 
 static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
 {
-    static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",   "blocks_out",
-                                        "bytes_in", "bytes_out", "bytes_copied"};
+    static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",    "blocks_out",
+                                        "bytes_in", "bytes_out", "bytes_copied", "again"};
     fputs("{\"name\":", out);
     tnd_json_text(out, actor->actor);
     fputs(",\"kind\":", out);

@@ -12,6 +12,7 @@ enum { HOSTS_MAX = 4096, INSTANCES_MAX = 65536 };
 
 typedef struct {
     const char *address;
+    const char *listen;
     uint64_t port;
     const char *ports;
     const char *data;
@@ -39,7 +40,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *address;
+    const char *address, *listen;
     const char *data;
     tnd_mark_t mark;
     tnd_mark_t lanes_mark;
@@ -72,6 +73,13 @@ static const tnd_option_t host_options[] = {
      .fallback = "127.0.0.1",
      .offset = offsetof(host_options_t, address),
      .help = "where other hosts find it: a name or an address"},
+    {.name = "listen",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, listen),
+     .help = "the address that it listens at, where something that passes connections on, port by "
+             "port, has the one that others know"},
     {.name = "port",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_PLACE,
@@ -445,9 +453,8 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
     }
 }
 
-static void check_address(placer_t *self, const host_t *host)
+static void check_address(placer_t *self, const host_t *host, const char *key, const char *address)
 {
-    const char *address = host->address;
     size_t size = strlen(address);
     bool name = size > 0 && strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                             "0123456789.-_") == size;
@@ -460,7 +467,7 @@ static void check_address(placer_t *self, const host_t *host)
     if (digits ? inet_pton(AF_INET, address, &four) == 1
                : name || (six && strchr(address, ':') != colon))
         return;
-    tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, host_option_mark(host, "address"),
+    tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, host_option_mark(host, key),
                         "`%s` is no address", address);
     tnd_diagnostics_help(diagnostics_of(self),
                          "write a name or an address alone, such as 10.0.0.1; a port goes to "
@@ -512,8 +519,10 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
             host->range =
                 tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
         host->address = expand(self, options->address, host_option_mark(host, "address"), i, count);
+        host->listen = expand(self, options->listen, host_option_mark(host, "listen"), i, count);
         host->data = expand(self, options->data, host_option_mark(host, "data"), i, count);
-        if (host->address == NULL || (host->data == NULL && options->data != NULL))
+        if (host->address == NULL || (host->data == NULL && options->data != NULL) ||
+            (host->listen == NULL && options->listen != NULL))
             return;
         self->host_count++;
         host->shares =
@@ -524,7 +533,9 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
             memcpy(host->shares, host[-1].shares, self->topology->actor_count * sizeof(share_t));
             continue;
         }
-        check_address(self, host);
+        check_address(self, host, "address", host->address);
+        if (host->listen != NULL)
+            check_address(self, host, "listen", host->listen);
         read_host_actors(self, host);
         read_host_overrides(self, host, "workers", options->workers);
         read_host_overrides(self, host, "devices", options->devices);
@@ -1298,6 +1309,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
         const char *below = settings->data != NULL ? settings->data : fallback_data;
         *plan = (tnd_plan_host_t){.name = host->name,
                                   .address = host->address,
+                                  .listen = host->listen != NULL ? host->listen : host->address,
                                   .memory = settings->memory_bytes,
                                   .restart = restart_of(self, i),
                                   .pool = host->pool,
@@ -1372,7 +1384,8 @@ static void check_hosts(placer_t *self)
         if (!carries)
             tnd_diagnostics_add(diagnostics, TND_T070_UNUSED_HOST, host->mark,
                                 "`%s` carries no actor", host->name);
-        if (outside == NULL && !tnd_placement_is_loopback(host->address))
+        if (outside == NULL && (!tnd_placement_is_loopback(host->address) ||
+                                !tnd_placement_is_loopback(self->plan_hosts[i].listen)))
             outside = host;
     }
     if (outside == NULL || settings->insecure)

@@ -21,6 +21,7 @@ typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_
 typedef struct {
     const char *name;
     const char *address; /* "127.0.0.1" where none was given */
+    const char *listen;  /* what it binds: `address`, unless something stands before it */
     uint32_t port;       /* of control; the leader's is the one that others connect to; 0: any */
     uint32_t ports_first, ports_last; /* `ports:`; 0, 0: ephemeral */
     const char *data;                 /* what ${data} stands for there; NULL: not given */

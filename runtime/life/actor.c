@@ -331,10 +331,10 @@ static tnd_status_t bind_one(tnd_actor_t *self, uint32_t port, const tnd_edge_t 
                  self->id, port, self->config.birth);
         break;
     case TND_TRANSPORT_TCP:
-        snprintf(wish, sizeof wish, "tcp://%s:*", host->address);
+        snprintf(wish, sizeof wish, "tcp://%s:*", host->listen);
         for (uint32_t number = host->ports_first; number != 0 && number <= host->ports_last;
              number++) {
-            snprintf(wish, sizeof wish, "tcp://%s:%u", host->address, number);
+            snprintf(wish, sizeof wish, "tcp://%s:%u", host->listen, number);
             status = tnd_hub_bind(self->hub, port, wish, &terms, made->endpoint,
                                   sizeof made->endpoint, error);
             if (status == TND_OK || number == host->ports_last)
@@ -345,9 +345,15 @@ static tnd_status_t bind_one(tnd_actor_t *self, uint32_t port, const tnd_edge_t 
     status =
         tnd_hub_bind(self->hub, port, wish, &terms, made->endpoint, sizeof made->endpoint, error);
 bound:
-    if (status == TND_OK)
-        self->endpoint_count++;
-    return status;
+    if (status != TND_OK)
+        return status;
+    self->endpoint_count++;
+    /* Others are told where they find it, which need not be where it listens. */
+    if (edge->transport == TND_TRANSPORT_TCP && strcmp(host->listen, host->address) != 0) {
+        snprintf(wish, sizeof wish, "tcp://%s%s", host->address, strrchr(made->endpoint, ':'));
+        snprintf(made->endpoint, sizeof made->endpoint, "%s", wish);
+    }
+    return TND_OK;
 }
 
 static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)

@@ -379,10 +379,11 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
     if (self->plan->host_count == 1)
         return TND_OK;
     const tnd_plan_host_t *leader = &self->plan->hosts[0];
-    snprintf(wish, sizeof wish, "tcp://%s:%" PRIu32, leader->address, leader->port);
+    const char *at = tnd_host_leads(self) ? leader->listen : leader->address;
+    snprintf(wish, sizeof wish, "tcp://%s:%" PRIu32, at, leader->port);
     if (tnd_host_leads(self)) {
         if (leader->port == 0)
-            snprintf(wish, sizeof wish, "tcp://%s:*", leader->address);
+            snprintf(wish, sizeof wish, "tcp://%s:*", at);
         TND_TRY(tnd_hub_bind(self->hub, PORT_HOSTS, wish, &between, actual, sizeof actual, error));
         self->port = (uint32_t)strtoul(strrchr(actual, ':') + 1, NULL, 10);
         return TND_OK;

@@ -43,6 +43,7 @@ typedef enum {
     X(credit, "blocks", "free credit or slots; TND_UNKNOWN: it needs none")                        \
     X(lost, "connections", "connections lost and opened again")                                    \
     X(stale, "messages", "messages dropped because they were late or double")                      \
+    X(again, "tickets", "tickets issued again")                                                    \
     X(step, "steps", "the last step it had to do with")
 
 enum {
