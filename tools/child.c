@@ -24,6 +24,7 @@ char **tnd_child_words(const tnd_request_t *request, const char *host, bool lead
         {"--metrics", leads ? request->metrics : NULL},
         {"--log-level", request->log_level},
         {"--save", saves ? request->save : NULL},
+        {"--resume", request->resume},
     };
     words[used++] = strdup("tundish");
     words[used++] = strdup("run");

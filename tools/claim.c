@@ -33,9 +33,10 @@ tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error
     if (host == 0)
         return TND_OK;
     /* A name that begins with a NUL is no file. */
-    int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
-                          "tundish.%u.%016" PRIx64 ".%" PRIu32 ".%s", (unsigned)getuid(),
-                          plan->fingerprint[0], leader->port, plan->hosts[host].name);
+    int length =
+        snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+                 "tundish.%u.%016" PRIx64 ".%" PRIu32 ".%s.%s", (unsigned)getuid(),
+                 plan->fingerprint[0], leader->port, plan->hosts[host].name, leader->address);
     size_t most = sizeof address.sun_path - 2;
     size_t used = (size_t)length < most ? (size_t)length : most;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
