@@ -37,10 +37,11 @@ typedef struct {
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
     const char *output, *png;
-    const char *resume; /* "latest": without a place */
-    uint64_t steps;     /* UINT64_MAX: not given */
+    const char *resume;              /* "latest": without a place */
+    uint64_t steps;                  /* UINT64_MAX: not given */
+    uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
-    bool dot, graph, man;
+    bool dot, graph, man, all;
 } tnd_request_t;
 
 typedef struct {

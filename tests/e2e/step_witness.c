@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <tundish/tundish.h>
 
 enum { SUM_COUNT = 700, FEW = 3 };
@@ -46,6 +47,8 @@ static tnd_status_t witness_open(void **model_p, const char *options, tnd_replic
     self->sleep_us = option(options, "sleep_us", 0);
     self->fail_step = option(options, "fail_step", UINT64_MAX);
     self->fail_replica = option(options, "fail_replica", 0);
+    /* A model that is another one each time, as that of a careless step. */
+    self->hash += option(options, "unsteady", 0) * (uint64_t)getpid();
     if (folder != NULL) {
         snprintf(path, sizeof path, "%s/%" PRIu32 ".txt", folder, tnd_replica_id(replica));
         self->out = fopen(path, "we");
@@ -169,6 +172,16 @@ static tnd_status_t witness_save(void *model, const char *file)
     return fclose(out) == 0 ? TND_OK : TND_FAILED;
 }
 
+static tnd_status_t witness_load(void *model, const char *file)
+{
+    witness_t *self = model;
+    FILE *in = fopen(file, "re");
+    bool good = in != NULL && fscanf(in, "%" SCNx64, &self->hash) == 1;
+    if (in != NULL)
+        (void)fclose(in);
+    return good ? TND_OK : TND_FAILED;
+}
+
 static void witness_close(void *model)
 {
     witness_t *self = model;
@@ -188,5 +201,6 @@ const tnd_step_ops_t tnd_step_witness = {
     .apply = witness_apply,
     .evaluate = witness_evaluate,
     .save = witness_save,
+    .load = witness_load,
     .close = witness_close,
 };

@@ -1,0 +1,59 @@
+/*  tools/pulse.c - when steps were seen, and how long there was none. */
+#include "tools/pulse.h"
+
+#include <stdlib.h>
+
+void tnd_pulse_add(tnd_pulse_t *self, uint64_t value)
+{
+    if (self->count == self->room) {
+        self->room = self->room == 0 ? 1024 : 2 * self->room;
+        self->values = realloc(self->values, self->room * sizeof *self->values);
+        if (self->values == NULL)
+            abort();
+    }
+    self->values[self->count++] = value;
+}
+
+bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t *gap_p)
+{
+    size_t at = 0, end = self->count;
+    while (at < end) { /* the first behind `from` */
+        size_t middle = at + (end - at) / 2;
+        if (self->values[middle] > from)
+            end = middle;
+        else
+            at = middle + 1;
+    }
+    *gap_p = 0;
+    bool any = at < self->count;
+    for (uint64_t before = from; at < self->count && before < to; at++) {
+        uint64_t gap = self->values[at] - before;
+        *gap_p = gap > *gap_p ? gap : *gap_p;
+        before = self->values[at];
+    }
+    return any;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+tnd_spread_t tnd_pulse_spread(tnd_pulse_t *self)
+{
+    size_t count = self->count;
+    if (count == 0)
+        return (tnd_spread_t){0};
+    qsort(self->values, count, sizeof *self->values, compare);
+    return (tnd_spread_t){.count = count,
+                          .half = self->values[(count - 1) / 2],
+                          .most_of = self->values[(count - 1) * 99 / 100],
+                          .most = self->values[count - 1]};
+}
+
+void tnd_pulse_free(tnd_pulse_t *self)
+{
+    free(self->values);
+    *self = (tnd_pulse_t){0};
+}
