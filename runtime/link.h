@@ -216,7 +216,9 @@ static inline void tnd_hub_counts(const tnd_hub_t *self, tnd_hub_counts_t *count
     self->ops->counts(self, counts);
 }
 
-/*  Closes everything; what was sent is given `linger_ns` to leave. */
+/*  Closes everything; what was sent, a refusal too, is given `linger_ns` to leave, and what has
+ * left is heard before the loss, however late the other side looks.
+ */
 static inline void tnd_hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
 {
     if (*self_p != NULL)

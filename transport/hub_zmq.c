@@ -34,6 +34,7 @@ enum {
     POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
     CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
     CLOSE_LINGER_MS = 100,
+    RECONNECT_MS = 1000000000, /* never: days after the line was closed */
     ENDPOINT_MAX = 256,
     IDENTITY_MAX = 128
 };
@@ -168,7 +169,10 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
     set_int(socket, ZMQ_LINGER, 0);
     set_int(socket, ZMQ_SNDHWM, high_water(self, endpoint, port));
     set_int(socket, ZMQ_RCVHWM, high_water(self, endpoint, port));
-    set_int(socket, ZMQ_RECONNECT_IVL, -1);
+    /* Asked not to reconnect at all, or to send to complete connections alone (ZMQ_IMMEDIATE),
+     * libzmq 4.3.4 throws away what came by a connection that ends before it was read.
+     */
+    set_int(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     set_int(socket, ZMQ_HANDSHAKE_IVL, STRANGER_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(socket, ZMQ_IPV6, strncmp(endpoint, "tcp://[", 7) == 0);
@@ -399,7 +403,6 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
              self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
-    set_int(socket, ZMQ_IMMEDIATE, 1);
     dial->line = (line_t){.data = socket};
     if (!inproc)
         dial->line.watch = tnd_watch_open(self->context, socket);

@@ -438,6 +438,27 @@ Test(hub, what_a_peer_sent_before_it_closed_comes_before_its_loss)
     part(&stage, &join, NULL);
 }
 
+Test(hub, what_a_binder_sent_before_it_closed_comes_before_its_loss)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    char expected[4096] = "";
+
+    for (unsigned i = 0; i < 50; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = i};
+        cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
+                 TND_MSG_TICKET, i);
+    }
+    strcat(expected, "lost 1\n");
+    tnd_hub_close(&join.hub, 5000000000);
+    run_until(&worker, NULL, &worker.losts, 1);
+
+    cr_assert_str_eq(worker.trace, expected);
+    part(&stage, NULL, &worker);
+}
+
 Test(hub, a_binder_that_closed_is_lost_and_found_again_at_the_same_endpoint)
 {
     static stage_t stage;

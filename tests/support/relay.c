@@ -23,6 +23,7 @@ typedef struct {
 struct relay {
     pthread_t thread;
     pthread_mutex_t lock; /* of the pairs */
+    pthread_cond_t passed;
     int listener, wake[2];
     struct sockaddr_in target;
     char endpoint[64];
@@ -66,8 +67,8 @@ static void pump(pair_t *pair, int side)
     ssize_t size = recv(pair->fd[side], bytes, sizeof bytes, MSG_DONTWAIT);
     if (size <= 0) {
         close_side(pair, side);
-        if (!pair->swallow)
-            close_side(pair, 1 - side);
+        if (!pair->swallow && pair->fd[1 - side] >= 0)
+            shutdown(pair->fd[1 - side], SHUT_WR);
         return;
     }
     if (pair->swallow || pair->fd[1 - side] < 0)
@@ -107,6 +108,7 @@ static void *run(void *argument)
                 pump(&self->pairs[i / 2], i % 2);
         if (!stop && items[1].revents != 0)
             take_connection(self);
+        pthread_cond_broadcast(&self->passed);
         pthread_mutex_unlock(&self->lock);
         if (stop)
             return NULL;
@@ -132,6 +134,7 @@ relay_t *relay_new(const char *target_endpoint)
     assert(!failed);
     snprintf(self->endpoint, sizeof self->endpoint, "tcp://127.0.0.1:%u", ntohs(here.sin_port));
     pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->passed, NULL);
     failed = pthread_create(&self->thread, NULL, run, self);
     assert(!failed);
     return self;
@@ -158,6 +161,7 @@ void relay_destroy(relay_t **self_p)
     close(self->listener);
     close(self->wake[0]);
     close(self->wake[1]);
+    pthread_cond_destroy(&self->passed);
     pthread_mutex_destroy(&self->lock);
     free(self);
 }
@@ -180,4 +184,21 @@ void relay_fail(relay_t *self, relay_fault_t fault)
     }
     pthread_mutex_unlock(&self->lock);
     nudge(self);
+}
+
+static bool has_ended(const relay_t *self, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (self->pairs[i].fd[DIALLER] >= 0 || self->pairs[i].fd[TARGET] >= 0)
+            return false;
+    return true;
+}
+
+void relay_await_ended(relay_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    int count = self->count;
+    while (!has_ended(self, count))
+        pthread_cond_wait(&self->passed, &self->lock);
+    pthread_mutex_unlock(&self->lock);
 }

@@ -24,5 +24,9 @@ void relay_destroy(relay_t **self_p);
 const char *relay_endpoint(const relay_t *self);
 /*  Returns once it is done. */
 void relay_fail(relay_t *self, relay_fault_t fault);
+/*  Returns once all connections of now have been closed by both their ends.  What one end has said
+ *  before it closed was passed on, and the other has seen the end before it closed.
+ */
+void relay_await_ended(relay_t *self);
 
 #endif

@@ -88,6 +88,50 @@ Test(faults, a_closed_connection_is_noticed_without_waiting_for_silence)
     part(&stage, &join, &worker);
 }
 
+Test(faults, what_was_said_before_a_connection_ended_is_heard_however_late)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    relay_t *relay = NULL;
+    pass(&stage, &join, &worker, 3600000000000, &relay);
+    tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = 8};
+    char expected[64];
+    snprintf(expected, sizeof expected, "up 1\n%u: ticket 8\nlost 1\n", TND_MSG_TICKET);
+
+    cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
+    tnd_hub_close(&join.hub, 1000000000);
+    relay_await_ended(relay);
+    run_until(&worker, NULL, &worker.losts, 1);
+
+    cr_assert_str_eq(worker.trace, expected);
+    part(&stage, NULL, &worker);
+    relay_destroy(&relay);
+}
+
+Test(faults, who_is_refused_is_told_though_the_other_closes_at_once)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open_patient(&join, &stage, JOIN, 1, 3600000000000);
+    site_open_patient(&worker, &stage, WORKER, 1, 3600000000000);
+    site_bind(&join, &stage.terms);
+    relay_t *relay = relay_new(stage.actual);
+    tnd_terms_t theirs = stage.terms;
+    theirs.graph[1]++;
+    cr_assert_eq(tnd_hub_connect(worker.hub, PORT_OUT, JOIN, relay_endpoint(relay), &theirs, NULL),
+                 TND_OK);
+
+    run_until(&join, &worker, &join.refusals, 1);
+    tnd_hub_close(&join.hub, 1000000000);
+    relay_await_ended(relay);
+    run_until(&worker, NULL, &worker.refusals, 1);
+
+    cr_assert_eq(worker.losts, 0);
+    part(&stage, NULL, &worker);
+    relay_destroy(&relay);
+}
+
 /*  A worker in a process of its own, until it is killed. */
 static void work_until_killed(int endpoint_pipe)
 {
