@@ -557,6 +557,8 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             break;
         case TND_EFFECT_FREE:
             feeder->filled[effect.slot].any = false;
+            TND_TRY(
+                tnd_crew_let_go(feeder->crew, effect.slot, lent_to(feeder, effect.slot, 0), error));
             take_back(feeder, effect.slot);
             break;
         case TND_EFFECT_LINK:

@@ -6,8 +6,8 @@
  *
  *  A device is one file in transport/ and one line in devices.def; the runtime finds it by name.
  *
- *  Threads: open, stage, unstage and close on any, one at a time; upload and settle on the device's
- *  own thread.
+ *  Threads: open, stage and close on any, one at a time; unstage on any; upload and settle on the
+ * device's own thread.
  */
 #ifndef TND_RUNTIME_DEVICE_H
 #define TND_RUNTIME_DEVICE_H

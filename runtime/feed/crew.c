@@ -146,6 +146,7 @@ static bool begin(worker_t *worker, job_t *job)
         replica->note = &job->note;
         replica->report = &job->reports[i];
         replica->report->count = 0;
+        replica->hold = job->slot != NO_SLOT ? crew->holds[job->slot] : NULL;
         replica->post_count = 0;
         replica->error[0] = '\0';
         replica->columns = NULL;
@@ -396,6 +397,50 @@ static tnd_status_t open_devices(tnd_crew_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
+static tnd_hold_t *new_hold(void)
+{
+    tnd_hold_t *hold = zeroed(1, sizeof *hold);
+    atomic_init(&hold->count, 1);
+    return hold;
+}
+
+static tnd_device_t *device_of(const tnd_crew_t *self, uint32_t local)
+{
+    uint32_t w = 0;
+    while (local >= self->workers[w].first + self->workers[w].count)
+        w++;
+    return self->workers[w].device;
+}
+
+tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_slice_t **lent,
+                             tnd_error_t *error)
+{
+    tnd_hold_t *hold = self->holds[slot];
+    uint32_t count = self->config.count;
+    /* Nobody begins to read a step that is over. */
+    if (atomic_load_explicit(&hold->count, memory_order_acquire) == 1)
+        return TND_OK;
+    hold->devices = zeroed(count, sizeof *hold->devices);
+    hold->stages = zeroed(count, sizeof *hold->stages);
+    hold->slices = zeroed(count, sizeof *hold->slices);
+    hold->stage_count = count;
+    tnd_status_t status = TND_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        tnd_stage_t *stage = &self->stages[(size_t)slot * count + i];
+        hold->devices[i] = device_of(self, i);
+        hold->stages[i] = *stage;
+        hold->slices[i] = lent[i];
+        lent[i] = NULL;
+        *stage = (tnd_stage_t){0};
+        if (status == TND_OK)
+            status =
+                hold->devices[i]->ops->stage(hold->devices[i], self->stage_bytes, stage, error);
+    }
+    self->holds[slot] = new_hold();
+    tnd_hold_drop(hold);
+    return status;
+}
+
 tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, tnd_error_t *error)
 {
     assert(config->count > 0 && config->depth > 0);
@@ -404,6 +449,9 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     self->stage_bytes = lay_out(self);
     self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
     self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->holds = zeroed(config->depth, sizeof(tnd_hold_t *));
+    for (uint32_t s = 0; s < config->depth; s++)
+        self->holds[s] = new_hold();
     self->columns =
         zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
@@ -465,6 +513,9 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->workers);
     free(self->stages);
     free(self->shares);
+    for (uint32_t s = 0; s < self->config.depth; s++)
+        tnd_hold_drop(self->holds[s]);
+    free(self->holds);
     free(self->columns);
     tnd_crew_gather_forget(self);
     free(self);

@@ -104,6 +104,12 @@ typedef struct {
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 
+/*  The step of that slot is over: its memory is the slot's again or, where a program still reads
+ * it, the program's; then the slot gets other memory, and what was lent (by local replica) is kept
+ * with the old one and becomes NULL here.
+ */
+tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_slice_t **lent,
+                             tnd_error_t *error) TND_CHECKED;
 /*  Whether steps are discarded: nothing is computed on them. */
 bool tnd_crew_discards(const tnd_crew_t *self);
 /*  The next one; false: none yet. */

@@ -89,6 +89,7 @@ struct tnd_crew {
     size_t stage_bytes;
     tnd_stage_t *stages;  /* by slot x local replica */
     share_t *shares;      /* likewise */
+    tnd_hold_t **holds;   /* by slot */
     const void **columns; /* likewise, x TND_COLUMNS_MAX: where steps read them */
     tnd_replica_t *replicas;
     worker_t *workers;

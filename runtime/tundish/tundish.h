@@ -261,6 +261,12 @@ TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zer
  *  step is over.  NULL: there is no such column.
  */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
+/*  The same as a tensor of DLPack, a DLManagedTensor of [rows, shape of the column] on its device:
+ *  what PyTorch, JAX, NumPy and others take in a capsule called "dltensor".  Read-only.  The rows
+ *  stay, and the step is not committed, until its deleter is called; before the session ends. NULL:
+ *  there is no such column.
+ */
+TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
 /*  Type and shape of one row of that column; false: no such one.  `shape` has room for
  *  TND_RANK_MAX.
  */

@@ -1,0 +1,69 @@
+/*  runtime/feed/replica_dlpack.c - a replica's rows as a tensor of DLPack. */
+#include <stdlib.h>
+
+#include "runtime/feed/dlpack.h"
+#include "runtime/feed/replica.h"
+
+typedef struct {
+    dl_managed_tensor_t tensor;
+    tnd_hold_t *hold;
+    int64_t shape[1 + TND_RANK_MAX];
+} export_t;
+
+static const struct {
+    uint8_t code, bits;
+} types[TND_DTYPE_COUNT] = {
+    [TND_U8] = {DL_UINT, 8},      [TND_I8] = {DL_INT, 8},     [TND_U16] = {DL_UINT, 16},
+    [TND_I16] = {DL_INT, 16},     [TND_U32] = {DL_UINT, 32},  [TND_I32] = {DL_INT, 32},
+    [TND_U64] = {DL_UINT, 64},    [TND_I64] = {DL_INT, 64},   [TND_F16] = {DL_FLOAT, 16},
+    [TND_BF16] = {DL_BFLOAT, 16}, [TND_F32] = {DL_FLOAT, 32}, [TND_F64] = {DL_FLOAT, 64},
+    [TND_BOOL] = {DL_BOOL, 8},
+};
+
+void tnd_hold_drop(tnd_hold_t *self)
+{
+    if (atomic_fetch_sub_explicit(&self->count, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t i = 0; i < self->stage_count; i++) {
+        self->devices[i]->ops->unstage(self->devices[i], &self->stages[i]);
+        tnd_slice_drop(&self->slices[i]);
+    }
+    free(self->devices);
+    free(self->stages);
+    free(self->slices);
+    free(self);
+}
+
+static void release(dl_managed_tensor_t *tensor)
+{
+    export_t *self = tensor->manager_ctx;
+    tnd_hold_drop(self->hold);
+    free(self);
+}
+
+void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
+{
+    int found = tnd_schema_find(replica->schema, name);
+    const void *data = tnd_replica_column(replica, name);
+    if (found < 0 || data == NULL)
+        return NULL;
+    const tnd_column_t *column = &replica->schema->columns[found];
+    export_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    self->hold = replica->hold;
+    self->shape[0] = replica->rows;
+    for (uint32_t d = 0; d < column->rank; d++)
+        self->shape[1 + d] = (int64_t)column->shape[d];
+    self->tensor = (dl_managed_tensor_t){.manager_ctx = self, .deleter = release};
+    dl_tensor_t *tensor = &self->tensor.dl_tensor;
+    tensor->data = (void *)(uintptr_t)data;
+    tensor->device.device_type = DL_CPU;
+    tensor->ndim = (int32_t)column->rank + 1;
+    tensor->dtype.code = types[column->dtype].code;
+    tensor->dtype.bits = types[column->dtype].bits;
+    tensor->dtype.lanes = 1;
+    tensor->shape = self->shape;
+    atomic_fetch_add_explicit(&self->hold->count, 1, memory_order_relaxed);
+    return &self->tensor;
+}
