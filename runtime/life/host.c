@@ -232,7 +232,8 @@ static void stop_actors(tnd_host_t *self)
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->actors[i] != NULL)
             tnd_actor_stop(self->actors[i]);
-    uint64_t until = tnd_clock_now() + stop_wait_ns;
+    /* What hangs is not waited for again. */
+    uint64_t until = tnd_clock_now() + (self->hung ? 0 : stop_wait_ns);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;

@@ -67,6 +67,7 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
                  page->actor, works[kind], state >> 8,
                  atomic_load_explicit(&device->step, memory_order_relaxed),
                  self->plan->hung_after_ns / 1000000, where);
+        self->hung = true;
         tnd_host_fail_here(self, TND_OUTCOME_FAILED, why);
     }
 }

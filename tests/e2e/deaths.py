@@ -239,7 +239,7 @@ def test_a_reducer(make, rounds):
 
 
 def test_all_that_may_at_random(make, rounds):
-    survives(make, ["p0", "p1", "r", "j", "m"], 4, 2 * rounds, seed=9, epochs=16)
+    survives(make, ["p0", "p1", "r", "j", "m"], 3, 2 * rounds, seed=9, epochs=10)
 
 
 # --- processes of their own -----------------------------------------------------------------------
