@@ -1,168 +1,9 @@
-/*  runtime/graph/placement.c - hosts, instances, edges and replicas of a topology. */
-#include "runtime/graph/placement.h"
+/*  runtime/graph/placement.c - the plan of a run: instances, edges and chains of a topology. */
+#include "runtime/graph/placement_parts.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/graph/quantity.h"
-
-enum { HOSTS_MAX = 4096, INSTANCES_MAX = 65536 };
-
-typedef struct {
-    const char *address;
-    const char *listen;
-    uint64_t port;
-    const char *ports;
-    const char *data;
-    const tnd_value_t *actors;
-    const char *lanes;
-    const tnd_value_t *workers;
-    const tnd_value_t *devices;
-    int transport;
-    int restart; /* tnd_restart_t */
-    uint64_t more;
-} host_options_t;
-
-typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
-
-/*  What one actor has on one host. */
-typedef struct {
-    bool here;
-    uint32_t lane_first, lanes; /* of an actor with an instance a lane */
-    uint32_t workers;           /* 0: as the actor says */
-    tnd_strings_t devices;      /* count 0: as the actor says */
-    uint32_t first, count;      /* its instances in the plan */
-    const void *options;
-    tnd_mark_t mark;
-} share_t;
-
-typedef struct {
-    const char *name;
-    const char *address, *listen;
-    const char *data;
-    tnd_mark_t mark;
-    tnd_mark_t lanes_mark;
-    const host_options_t *options; /* NULL: the host that a file without hosts has */
-    const tnd_value_t *value;
-    uint32_t lanes;  /* 0: not said */
-    share_t *shares; /* by actor */
-    bool isolated;   /* see tnd_plan_host_t */
-    uint32_t parent;
-    const char *range; /* what stands before the numbers of its range; NULL: none */
-    const char *pool;
-    bool spare;
-} host_t;
-
-typedef struct {
-    const tnd_options_context_t *context;
-    const tnd_topology_t *topology;
-    tnd_plan_t *plan;
-    host_t *hosts;
-    uint32_t host_count; /* the spares are behind them */
-    uint32_t spare_count;
-    tnd_plan_host_t *plan_hosts;
-    tnd_instance_t *instances;
-} placer_t;
-
-static const tnd_option_t host_options[] = {
-    {.name = "address",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_PLACE,
-     .fallback = "127.0.0.1",
-     .offset = offsetof(host_options_t, address),
-     .help = "where other hosts find it: a name or an address"},
-    {.name = "listen",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, listen),
-     .help = "the address that it listens at, where something that passes connections on, port by "
-             "port, has the one that others know"},
-    {.name = "port",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_PLACE,
-     .fallback = "0",
-     .range = "0..65535",
-     .offset = offsetof(host_options_t, port),
-     .help = "the leader's port, which all others connect to"},
-    {.name = "ports",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, ports),
-     .help = "the ports that all other endpoints are taken from, such as 7101-7200"},
-    {.name = "data",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, data),
-     .help = "what `${data}` stands for in paths of this host"},
-    {.name = "actors",
-     .type = TND_OPTION_VALUE,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, actors),
-     .help = "the actors that it carries, `[read, batch]`"},
-    {.name = "lanes",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, lanes),
-     .help = "how many of the lanes it carries, `2`, or of each host of a range, `2 each`"},
-    {.name = "workers",
-     .type = TND_OPTION_MAP,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, workers),
-     .help = "how many copies of an actor it runs, `{prep: 6}`"},
-    {.name = "devices",
-     .type = TND_OPTION_MAP,
-     .role = TND_ROLE_PLACE,
-     .fallback = "",
-     .offset = offsetof(host_options_t, devices),
-     .help = "the devices of a feeder, `{feed: [cuda:0, cuda:1]}`"},
-    {.name = "transport",
-     .type = TND_OPTION_ENUM,
-     .role = TND_ROLE_PLACE,
-     .fallback = "auto",
-     .choices = "auto|ipc|tcp",
-     .offset = offsetof(host_options_t, transport),
-     .help = "what connects it to other hosts; auto is ipc on one machine, else tcp"},
-    {.name = "restart",
-     .type = TND_OPTION_ENUM,
-     .role = TND_ROLE_TUNE,
-     .fallback = "on-failure",
-     .choices = "never|on-failure|always",
-     .offset = offsetof(host_options_t, restart),
-     .help = "when it died, whether it is started again; not given: as the top level says"},
-    {.name = "more",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_PLACE,
-     .unit = "hosts",
-     .fallback = "16",
-     .range = "0..1024",
-     .offset = offsetof(host_options_t, more),
-     .help = "of a range that carries only workers: how many more may join a run, by --host NAME+"},
-};
-
-const tnd_table_t tnd_host_table = {
-    .name = "host",
-    .help = "one process of the run",
-    TND_OPTIONS(host_options),
-    .size = sizeof(host_options_t),
-};
-
-static tnd_diagnostics_t *diagnostics_of(const placer_t *self)
-{
-    return self->context->diagnostics;
-}
-
-static tnd_arena_t *arena_of(const placer_t *self)
-{
-    return self->context->arena;
-}
 
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan)
 {
@@ -198,671 +39,7 @@ static bool same_machine(const host_t *a, const host_t *b)
     return strcmp(a->address, b->address) == 0 ||
            (tnd_placement_is_loopback(a->address) && tnd_placement_is_loopback(b->address));
 }
-
-/*  ------------------------------------------------------------------------------------- ranges */
-
-/*  "node[00-15]": what stands before and behind, and the numbers with their width. */
-typedef struct {
-    const char *before;
-    size_t before_size;
-    const char *behind;
-    uint64_t first, last;
-    int width;
-} range_t;
-
-/*  False if there is no range, or (with *bad_p) one that cannot be read. */
-static bool read_range(const char *text, range_t *range, bool *bad_p)
-{
-    const char *open = strchr(text, '[');
-    *bad_p = false;
-    /* "[::1]" is an address, not a range. */
-    if (open == NULL || strpbrk(open, ":") != NULL)
-        return false;
-    *bad_p = true;
-    const char *close = strchr(open, ']');
-    const char *dash = strchr(open, '-');
-    if (close == NULL || dash == NULL || dash > close || strchr(close, '[') != NULL)
-        return false;
-    size_t first_size = (size_t)(dash - open - 1);
-    size_t last_size = (size_t)(close - dash - 1);
-    if (first_size == 0 || first_size > 9 || last_size == 0 || last_size > 9 ||
-        strspn(open + 1, "0123456789") != first_size || strspn(dash + 1, "0123456789") != last_size)
-        return false;
-    *range = (range_t){.before = text,
-                       .before_size = (size_t)(open - text),
-                       .behind = close + 1,
-                       .first = strtoull(open + 1, NULL, 10),
-                       .last = strtoull(dash + 1, NULL, 10),
-                       .width = open[1] == '0' && first_size > 1 ? (int)first_size : 1};
-    *bad_p = range->last < range->first || range->last - range->first >= HOSTS_MAX;
-    return !*bad_p;
-}
-
-static const char *range_item(const placer_t *self, const range_t *range, uint64_t index)
-{
-    return tnd_arena_format(arena_of(self), "%.*s%0*llu%s", (int)range->before_size, range->before,
-                            range->width, (unsigned long long)(range->first + index),
-                            range->behind);
-}
-
-static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
-{
-    tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, mark,
-                        "`%s` is no range that can be expanded", text);
-    tnd_diagnostics_help(diagnostics_of(self),
-                         "one range of numbers in brackets, at most %d: `node[0-3]`", HOSTS_MAX);
-}
-
-/*  An address or directory of the index-th host of an entry with `count` hosts.  NULL after an
- *  error, which is reported for the first host only.
- */
-static const char *expand(placer_t *self, const char *text, tnd_mark_t mark, uint64_t index,
-                          uint64_t count)
-{
-    range_t range;
-    bool bad = false;
-    if (text == NULL)
-        return NULL;
-    if (!read_range(text, &range, &bad)) {
-        if (bad && index == 0)
-            report_range(self, mark, text);
-        return bad ? NULL : text;
-    }
-    if (range.last - range.first + 1 != count) {
-        if (index == 0)
-            tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, mark,
-                                "`%s` are %llu, for %llu host%s", text,
-                                (unsigned long long)(range.last - range.first + 1),
-                                (unsigned long long)count, count == 1 ? "" : "s");
-        return NULL;
-    }
-    return range_item(self, &range, index);
-}
-
-/*  -------------------------------------------------------------------------------------- hosts */
-
-static tnd_mark_t host_option_mark(const host_t *host, const char *name)
-{
-    const tnd_value_t *value = tnd_value_get(host->value, name);
-    return value != NULL ? value->mark : host->mark;
-}
-
-/*  "2" or "2 each"; a plain number is not clear for several hosts. */
-static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64_t count)
-{
-    const char *text = host->options->lanes;
-    if (text == NULL)
-        return;
-    tnd_mark_t mark = host_option_mark(host, "lanes");
-    size_t digits = strspn(text, "0123456789");
-    bool each = strcmp(text + digits, " each") == 0;
-    host->lanes_mark = mark;
-    if (digits == 0 || digits > 5 || (!each && text[digits] != '\0') ||
-        strtoul(text, NULL, 10) == 0) {
-        if (index == 0)
-            tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, mark,
-                                "`lanes` expects a whole number from 1 on, such as `2`, or for a "
-                                "range of hosts `2 each`, not `%s`",
-                                text);
-        return;
-    }
-    host->lanes = (uint32_t)strtoul(text, NULL, 10);
-    if (count > 1 && !each && index == 0) {
-        tnd_diagnostics_add(diagnostics_of(self), TND_T044_LANES, mark,
-                            "%llu hosts: does each carry %u, or all together?",
-                            (unsigned long long)count, host->lanes);
-        tnd_diagnostics_help(diagnostics_of(self), "write `%u each`", host->lanes);
-    }
-}
-
-/*  Looks up an actor that a host names; says so if there is none. */
-static uint32_t find_actor(placer_t *self, const char *name, tnd_mark_t mark)
-{
-    uint32_t actor = tnd_topology_find(self->topology, name);
-    if (actor != TND_TOPOLOGY_NONE)
-        return actor;
-    tnd_nearest_t nearest = {.word = name};
-    for (uint32_t i = 0; i < self->topology->actor_count; i++)
-        tnd_nearest_offer(&nearest, self->topology->actors[i].name);
-    tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, mark,
-                        "there is no actor `%s`", name);
-    if (nearest.best != NULL)
-        tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
-    return TND_TOPOLOGY_NONE;
-}
-
-/*  `actors: read prep batch` */
-static void report_joined_names(placer_t *self, const tnd_value_t *value)
-{
-    const char *list = "";
-    for (const char *at = value->text; *at != '\0';) {
-        size_t size = strcspn(at, " ,");
-        if (size > 0)
-            list = tnd_arena_format(arena_of(self), "%s%s%.*s", list, *list != '\0' ? ", " : "",
-                                    (int)size, at);
-        at += size + strspn(at + size, " ,");
-    }
-    tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, value->mark,
-                        "`actors` expects a list of names, not `%s`", value->text);
-    tnd_diagnostics_help(diagnostics_of(self), "write `[%s]`", list);
-}
-
-static void read_host_actors(placer_t *self, host_t *host)
-{
-    const tnd_value_t *actors = host->options->actors;
-    if (actors == NULL)
-        return;
-    size_t count = actors->type == TND_VALUE_LIST ? actors->count : 1;
-    for (size_t i = 0; i < count; i++) {
-        const tnd_value_t *item = actors->type == TND_VALUE_LIST ? actors->items[i] : actors;
-        if (item->type != TND_VALUE_SCALAR) {
-            tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, item->mark,
-                                "`actors` expects names of actors such as [read, batch], not %s",
-                                tnd_value_type_name(item->type));
-            continue;
-        }
-        if (strpbrk(item->text, " ,") != NULL) {
-            report_joined_names(self, item);
-            continue;
-        }
-        uint32_t actor = find_actor(self, item->text, item->mark);
-        if (actor == TND_TOPOLOGY_NONE)
-            continue;
-        if (host->shares[actor].here) {
-            tnd_diagnostics_add(diagnostics_of(self), TND_T034_DUPLICATE_ACTOR, item->mark,
-                                "`%s` stands here twice", item->text);
-            const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
-            if (kind != NULL && tnd_options_find(&kind->table, "workers") != NULL)
-                tnd_diagnostics_help(diagnostics_of(self),
-                                     "for several copies write `workers: {%s: 2}`", item->text);
-        }
-        host->shares[actor].here = true;
-        host->shares[actor].mark = item->mark;
-    }
-}
-
-static bool check_device(placer_t *self, const char *device, tnd_mark_t mark)
-{
-    size_t kind = strspn(device, "abcdefghijklmnopqrstuvwxyz");
-    const char *number = device + kind + 1;
-    if (kind > 0 && device[kind] == ':' && *number != '\0' && strlen(number) <= 4 &&
-        strspn(number, "0123456789") == strlen(number))
-        return true;
-    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark, "`%s` is no device", device);
-    tnd_diagnostics_help(diagnostics_of(self),
-                         "a device is a kind and a number, such as `cpu:0` or `cuda:1`");
-    return false;
-}
-
-/*  Devices as they are written, at `value` or by the actor's own option. */
-static bool check_devices(placer_t *self, const tnd_strings_t *devices, const tnd_value_t *value)
-{
-    for (size_t i = 0; i < devices->count; i++) {
-        tnd_mark_t mark = value->type == TND_VALUE_LIST ? value->items[i]->mark : value->mark;
-        if (!check_device(self, devices->items[i], mark))
-            return false;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(devices->items[i], devices->items[j]) == 0) {
-                tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark,
-                                    "`%s` is listed twice", devices->items[i]);
-                tnd_diagnostics_help(diagnostics_of(self),
-                                     "one device carries several replicas by itself");
-                return false;
-            }
-    }
-    return true;
-}
-
-/*  `workers: {prep: 6}` and `devices: {feed: [cpu:0]}`: an actor's own option, for one host. */
-static void read_host_overrides(placer_t *self, host_t *host, const char *name,
-                                const tnd_value_t *map)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    bool devices = strcmp(name, "devices") == 0;
-    tnd_diagnostic_code_t code = devices ? TND_T046_DEVICES : TND_T045_WORKERS;
-    for (size_t i = 0; map != NULL && i < map->count; i++) {
-        const tnd_value_entry_t *entry = &map->entries[i];
-        uint32_t actor = find_actor(self, entry->key, entry->mark);
-        if (actor == TND_TOPOLOGY_NONE || entry->value->type == TND_VALUE_NULL)
-            continue;
-        const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
-        if (kind == NULL)
-            continue;
-        const tnd_option_t *option = tnd_options_find(&kind->table, name);
-        if (option == NULL) {
-            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` is a %s and has no %s",
-                                entry->key, kind->table.name, name);
-            continue;
-        }
-        if (host->options->actors != NULL && !host->shares[actor].here) {
-            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` does not stand on `%s`",
-                                entry->key, host->name);
-            tnd_diagnostics_help(diagnostics, "add it to the `actors:` of the host");
-            continue;
-        }
-        uint64_t workers = 0;
-        tnd_strings_t list = {0};
-        if (!tnd_option_parse(self->context, option, entry->value,
-                              devices ? (void *)&list : (void *)&workers))
-            continue;
-        if (devices && check_devices(self, &list, entry->value))
-            host->shares[actor].devices = list;
-        if (!devices)
-            host->shares[actor].workers = workers == 0 ? 1 : (uint32_t)workers;
-        host->shares[actor].mark = entry->mark;
-    }
-}
-
-static void check_address(placer_t *self, const host_t *host, const char *key, const char *address)
-{
-    size_t size = strlen(address);
-    bool name = size > 0 && strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789.-_") == size;
-    bool six = size > 2 && strchr(address, ':') != NULL &&
-               strspn(address, "0123456789abcdefABCDEF:.[]%") == size &&
-               strstr(address, "]:") == NULL;
-    const char *colon = strrchr(address, ':');
-    struct in_addr four;
-    bool digits = name && strspn(address, "0123456789.") == size;
-    if (digits ? inet_pton(AF_INET, address, &four) == 1
-               : name || (six && strchr(address, ':') != colon))
-        return;
-    tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, host_option_mark(host, key),
-                        "`%s` is no address", address);
-    tnd_diagnostics_help(diagnostics_of(self),
-                         "write a name or an address alone, such as 10.0.0.1; a port goes to "
-                         "`port:`");
-}
-
-/*  One entry of `hosts:` becomes one host, or those of its range. */
-static void read_host(placer_t *self, const tnd_value_entry_t *entry)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    range_t range;
-    bool bad = false;
-    bool several = read_range(entry->key, &range, &bad);
-    uint64_t count = several ? range.last - range.first + 1 : 1;
-    if (bad) {
-        report_range(self, entry->mark, entry->key);
-        return;
-    }
-    const host_options_t *options =
-        tnd_options_parse(self->context, &tnd_host_table, entry->value,
-                          tnd_arena_format(arena_of(self), "host `%s`", entry->key), entry->mark);
-    if (options == NULL)
-        return;
-    for (uint64_t i = 0; i < count; i++) {
-        const char *name = several ? range_item(self, &range, i) : entry->key;
-        if (!tnd_options_is_name(name)) {
-            tnd_diagnostics_add(diagnostics, TND_T019_BAD_NAME, entry->mark,
-                                "`%s` cannot be the name of a host", name);
-            tnd_diagnostics_help(diagnostics, "a name is a letter or `_`, then letters, digits, "
-                                              "`_` and `-`");
-            return;
-        }
-        for (uint32_t j = 0; j < self->host_count; j++)
-            if (strcmp(self->hosts[j].name, name) == 0) {
-                tnd_diagnostics_add(diagnostics, TND_T041_DUPLICATE_HOST, entry->mark,
-                                    "host `%s` is defined twice", name);
-                tnd_diagnostics_also(diagnostics, self->hosts[j].mark, "first defined here");
-                return;
-            }
-        if (self->host_count == HOSTS_MAX) {
-            tnd_diagnostics_add(diagnostics, TND_T040_HOST_RANGE, entry->mark, "more than %d hosts",
-                                HOSTS_MAX);
-            return;
-        }
-        host_t *host = &self->hosts[self->host_count];
-        *host =
-            (host_t){.name = name, .mark = entry->mark, .options = options, .value = entry->value};
-        if (several)
-            host->range =
-                tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
-        host->address = expand(self, options->address, host_option_mark(host, "address"), i, count);
-        host->listen = expand(self, options->listen, host_option_mark(host, "listen"), i, count);
-        host->data = expand(self, options->data, host_option_mark(host, "data"), i, count);
-        if (host->address == NULL || (host->data == NULL && options->data != NULL) ||
-            (host->listen == NULL && options->listen != NULL))
-            return;
-        self->host_count++;
-        host->shares =
-            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
-        read_host_lanes(self, host, i, count);
-        if (i > 0) {
-            /* The same entry says the same again: errors are told once. */
-            memcpy(host->shares, host[-1].shares, self->topology->actor_count * sizeof(share_t));
-            continue;
-        }
-        check_address(self, host, "address", host->address);
-        if (host->listen != NULL)
-            check_address(self, host, "listen", host->listen);
-        read_host_actors(self, host);
-        read_host_overrides(self, host, "workers", options->workers);
-        read_host_overrides(self, host, "devices", options->devices);
-    }
-}
-
-static size_t count_hosts(const tnd_value_t *hosts)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < hosts->count; i++) {
-        range_t range;
-        bool bad = false;
-        count += read_range(hosts->entries[i].key, &range, &bad) ? range.last - range.first + 1 : 1;
-        if (count > HOSTS_MAX)
-            return HOSTS_MAX;
-    }
-    return count;
-}
-
-static void read_hosts(placer_t *self)
-{
-    const tnd_value_t *hosts = tnd_value_get(self->topology->root, "hosts");
-    if (hosts == NULL || hosts->type != TND_VALUE_MAP || hosts->count == 0) {
-        self->hosts = tnd_arena_array(arena_of(self), 1, sizeof *self->hosts);
-        self->hosts[0] = (host_t){.name = "local", .address = "127.0.0.1"};
-        self->hosts[0].shares =
-            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
-        self->host_count = 1;
-    } else {
-        self->hosts = tnd_arena_array(arena_of(self), count_hosts(hosts), sizeof *self->hosts);
-        for (size_t i = 0; i < hosts->count; i++)
-            read_host(self, &hosts->entries[i]);
-    }
-    /* One host that does not say what it carries carries everything. */
-    if (self->host_count == 1 &&
-        (self->hosts[0].options == NULL || self->hosts[0].options->actors == NULL))
-        for (uint32_t i = 0; i < self->topology->actor_count; i++)
-            self->hosts[0].shares[i].here = true;
-}
-
-/*  ----------------------------------------------------------------------------- who stands where
- */
-
-static uint32_t count_hosts_of(const placer_t *self, uint32_t actor)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < self->host_count; i++)
-        count += self->hosts[i].shares[actor].here;
-    return count;
-}
-
-static bool is_feeder(const tnd_topology_actor_t *actor)
-{
-    return actor->kind->instances == TND_INSTANCE_HOST;
-}
-
-static void stand_with(placer_t *self, uint32_t actor, uint32_t other)
-{
-    for (uint32_t i = 0; i < self->host_count; i++)
-        self->hosts[i].shares[actor].here = self->hosts[i].shares[other].here;
-}
-
-/*  A chain that comes after another stands where that one stands, unless the file says otherwise.
- */
-static void place_later_chains(placer_t *self)
-{
-    const tnd_topology_t *topology = self->topology;
-    for (uint32_t i = 0; i < topology->actor_count; i++) {
-        const tnd_topology_actor_t *actor = &topology->actors[i];
-        if (actor->chain == TND_TOPOLOGY_NONE || actor->chain == 0 || count_hosts_of(self, i) > 0)
-            continue;
-        for (uint32_t j = 0; j < topology->actor_count; j++)
-            if (topology->actors[j].chain == 0 && topology->actors[j].kind == actor->kind) {
-                stand_with(self, i, j);
-                break;
-            }
-    }
-}
-
-/*  An unplaced reducer stands with its feeder, on the first host that has it. */
-static void place_reducers(placer_t *self)
-{
-    const tnd_topology_t *topology = self->topology;
-    for (uint32_t i = 0; i < topology->actor_count; i++) {
-        if (topology->actors[i].kind->instances != TND_INSTANCE_ONE || count_hosts_of(self, i) > 0)
-            continue;
-        for (uint32_t h = 0; h < self->host_count && count_hosts_of(self, i) == 0; h++)
-            for (uint32_t l = 0; l < topology->link_count; l++)
-                if (topology->links[l].to == i &&
-                    self->hosts[h].shares[topology->links[l].from].here)
-                    self->hosts[h].shares[i].here = true;
-    }
-}
-
-static void check_standing(placer_t *self, uint32_t index)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    uint32_t count = count_hosts_of(self, index);
-    if (count == 0) {
-        tnd_diagnostics_add(diagnostics, TND_T042_NOT_PLACED, actor->mark, "`%s` stands on no host",
-                            actor->name);
-        tnd_diagnostics_help(diagnostics, "add it to the `actors:` of a host");
-    }
-    if (count < 2 || actor->kind->instances != TND_INSTANCE_ONE)
-        return;
-    tnd_mark_t mark = {0};
-    for (uint32_t i = 0; i < self->host_count; i++)
-        if (self->hosts[i].shares[index].here)
-            mark = self->hosts[i].shares[index].mark;
-    tnd_diagnostics_add(diagnostics, TND_T043_PLACED_TWICE, mark,
-                        "`%s` is a %s and stands on one host, not on %u", actor->name,
-                        actor->kind->table.name, count);
-}
-
-/*  Lanes are dealt out in the order of the hosts: as many as each says, else evenly. */
-static void deal_lanes(placer_t *self, uint32_t index)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    uint32_t lanes = (uint32_t)self->topology->settings->lanes;
-    uint32_t count = count_hosts_of(self, index);
-    uint32_t said = 0;
-    uint32_t sum = 0;
-    const host_t *last = NULL;
-    for (uint32_t i = 0; i < self->host_count; i++)
-        if (self->hosts[i].shares[index].here) {
-            last = &self->hosts[i];
-            said += last->lanes > 0;
-            sum += last->lanes;
-        }
-    if (count == 0)
-        return;
-    if (said > 0 && (sum != lanes || said != count)) {
-        /* Reader and batcher stand together as a rule: one error is enough. */
-        if (!tnd_diagnostics_has(diagnostics, TND_T044_LANES)) {
-            tnd_diagnostics_add(
-                diagnostics, TND_T044_LANES, last->lanes > 0 ? last->lanes_mark : last->mark,
-                "the hosts of `%s` carry %u lanes, the graph has %u", actor->name, sum, lanes);
-            tnd_diagnostics_help(diagnostics, "give each host of `%s` its `lanes:`, %u together",
-                                 actor->name, lanes);
-        }
-        return;
-    }
-    if (said == 0 && lanes < count) {
-        tnd_diagnostics_add(diagnostics, TND_T044_LANES, last->shares[index].mark,
-                            "%u hosts carry `%s`, but the graph has %u lane%s", count, actor->name,
-                            lanes, lanes == 1 ? "" : "s");
-        tnd_diagnostics_help(diagnostics, "give the graph `lanes: %u`, or let one host carry `%s`",
-                             count, actor->name);
-        return;
-    }
-    uint32_t first = 0;
-    uint32_t turn = 0;
-    for (uint32_t i = 0; i < self->host_count; i++) {
-        host_t *host = &self->hosts[i];
-        if (!host->shares[index].here)
-            continue;
-        uint32_t share = said > 0 ? host->lanes : lanes / count + (turn < lanes % count);
-        host->shares[index].lane_first = first;
-        host->shares[index].lanes = share;
-        first += share;
-        turn++;
-    }
-}
-
-/*  The actor with one instance a lane that rows of `actor`'s chain begin with. */
-static uint32_t reader_of(const placer_t *self, uint32_t actor)
-{
-    const tnd_topology_t *topology = self->topology;
-    for (bool going = true; going;) {
-        going = false;
-        for (uint32_t i = 0; i < topology->link_count && !going; i++)
-            if (topology->links[i].to == actor) {
-                actor = topology->links[i].from;
-                going = true;
-            }
-    }
-    return actor;
-}
-
-/*  A preprocessor beside the readers of a lane serves the lanes of its host; one on a host without
- *  readers is a pool for all.  Each lane needs one of them.
- */
-static void deal_workers(placer_t *self, uint32_t index)
-{
-    const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    uint32_t reader = reader_of(self, index);
-    bool pool = false;
-    for (uint32_t i = 0; i < self->host_count; i++) {
-        share_t *share = &self->hosts[i].shares[index];
-        const share_t *read = &self->hosts[i].shares[reader];
-        if (!share->here)
-            continue;
-        share->lane_first = read->here ? read->lane_first : 0;
-        share->lanes = read->here ? read->lanes : (uint32_t)self->topology->settings->lanes;
-        pool = pool || !read->here;
-    }
-    if (count_hosts_of(self, index) == 0)
-        return;
-    for (uint32_t i = 0; i < self->host_count && !pool; i++) {
-        const host_t *host = &self->hosts[i];
-        if (!host->shares[reader].here || host->shares[index].here)
-            continue;
-        bool said = host->shares[reader].mark.origin != NULL;
-        tnd_diagnostics_add(diagnostics_of(self), TND_T042_NOT_PLACED,
-                            said ? host->shares[reader].mark : host->mark,
-                            "`%s` reads here, but `%s` serves only the lanes of the hosts that it "
-                            "stands on",
-                            self->topology->actors[reader].name, actor->name);
-        tnd_diagnostics_help(diagnostics_of(self),
-                             "let `%s` stand on `%s` too, or on a host without readers, for all "
-                             "lanes",
-                             actor->name, host->name);
-    }
-}
-
-/*  ------------------------------------------------------------------------------------ devices */
-
-static const tnd_strings_t *own_devices(const tnd_topology_actor_t *actor)
-{
-    const tnd_strings_t *own =
-        tnd_options_field(&actor->kind->table, actor->options, "devices", TND_OPTION_STRINGS);
-    return own != NULL && own->count > 0 ? own : NULL;
-}
-
-static void deal_devices(placer_t *self, uint32_t index)
-{
-    static const char *const cpu[] = {"cpu:0"};
-    const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    const tnd_strings_t *own = own_devices(actor);
-    if (own != NULL && !check_devices(self, own, tnd_value_get(actor->value, "devices")))
-        return;
-    for (uint32_t i = 0; i < self->host_count; i++) {
-        share_t *share = &self->hosts[i].shares[index];
-        if (share->here && share->devices.count == 0)
-            share->devices = own != NULL ? *own : (tnd_strings_t){cpu, 1};
-    }
-}
-
-/*  A feeder that comes after another shares its models, hence its hosts and devices. */
-static void share_devices(placer_t *self, uint32_t index, uint32_t first)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    const tnd_topology_actor_t *other = &self->topology->actors[first];
-    const tnd_value_t *own = tnd_value_get(actor->value, "devices");
-    if (own != NULL && own->type != TND_VALUE_NULL)
-        tnd_diagnostics_add(diagnostics, TND_T046_DEVICES, own->mark,
-                            "`%s` comes after `%s` and uses its devices", actor->name, other->name);
-    for (uint32_t i = 0; i < self->host_count; i++) {
-        share_t *share = &self->hosts[i].shares[index];
-        const share_t *before = &self->hosts[i].shares[first];
-        if (share->here != before->here) {
-            tnd_diagnostics_add(diagnostics, TND_T043_PLACED_TWICE,
-                                share->here ? share->mark : actor->mark,
-                                "`%s` comes after `%s` and stands where that stands: on `%s` %s "
-                                "does",
-                                actor->name, other->name, self->hosts[i].name,
-                                share->here ? "only the first" : "only the second");
-            return;
-        }
-        if (share->devices.count > 0)
-            tnd_diagnostics_add(diagnostics, TND_T046_DEVICES, share->mark,
-                                "`%s` comes after `%s` and uses its devices", actor->name,
-                                other->name);
-        share->devices = before->devices;
-    }
-}
-
-/*  Replicas go to devices in the order of hosts and lists, as evenly as can be. */
-static void deal_replicas(placer_t *self, const tnd_topology_chain_t *chain, tnd_chain_plan_t *plan)
-{
-    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
-    const tnd_topology_actor_t *feeder = &self->topology->actors[chain->end];
-    tnd_carrier_t *carriers = tnd_arena_array(arena_of(self), chain->replicas, sizeof *carriers);
-    size_t devices = 0;
-    for (uint32_t i = 0; i < self->host_count; i++)
-        devices += self->hosts[i].shares[chain->end].devices.count;
-    if (devices == 0)
-        return;
-    uint32_t replica = 0;
-    uint32_t turn = 0;
-    for (uint32_t i = 0; i < self->host_count; i++) {
-        const share_t *share = &self->hosts[i].shares[chain->end];
-        uint32_t first = replica;
-        for (uint32_t d = 0; share->here && d < share->devices.count; d++, turn++) {
-            uint32_t count =
-                chain->replicas / (uint32_t)devices + (turn < chain->replicas % devices);
-            for (uint32_t r = 0; r < count; r++)
-                carriers[replica++] = (tnd_carrier_t){.instance = share->first, .device = d};
-            if (count == 0 && replica > first && chain->after == TND_TOPOLOGY_NONE)
-                tnd_diagnostics_add(diagnostics, TND_T071_IDLE_DEVICE,
-                                    share->mark.origin != NULL ? share->mark : feeder->mark,
-                                    "%u replicas on %zu devices: `%s` has nothing to do",
-                                    chain->replicas, devices, share->devices.items[d]);
-        }
-        if (!share->here)
-            continue;
-        if (replica == first && chain->after == TND_TOPOLOGY_NONE) {
-            tnd_diagnostics_add(diagnostics, TND_T046_DEVICES, share->mark,
-                                "`%s` on `%s` would carry no replica: there are %u, on %zu devices "
-                                "in all",
-                                feeder->name, self->hosts[i].name, chain->replicas, devices);
-            tnd_diagnostics_help(diagnostics,
-                                 "give the batcher more `replicas:`, or place `%s` on fewer hosts",
-                                 feeder->name);
-            return;
-        }
-        self->instances[share->first].replica_first = first;
-        self->instances[share->first].replica_count = replica - first;
-    }
-    plan->carriers = carriers;
-}
-
 /*  ---------------------------------------------------------------------------------- instances */
-
-static uint32_t worker_count(const placer_t *self, uint32_t host, uint32_t actor)
-{
-    const share_t *share = &self->hosts[host].shares[actor];
-    const tnd_topology_actor_t *of = &self->topology->actors[actor];
-    const uint64_t *own =
-        tnd_options_field(&of->kind->table, of->options, "workers", TND_OPTION_U64);
-    if (share->workers > 0)
-        return share->workers;
-    return own == NULL || *own == 0 ? 1 : (uint32_t)*own;
-}
 
 static uint32_t instance_count(const placer_t *self, uint32_t host, uint32_t actor)
 {
@@ -874,9 +51,9 @@ static uint32_t instance_count(const placer_t *self, uint32_t host, uint32_t act
     case TND_INSTANCE_HOST:
         return 1;
     case TND_INSTANCE_LANE:
-        return share->lanes * worker_count(self, host, actor);
+        return share->lanes * tnd_placer_workers(self, host, actor);
     case TND_INSTANCE_WORKER:
-        return worker_count(self, host, actor);
+        return tnd_placer_workers(self, host, actor);
     }
     return 0;
 }
@@ -937,7 +114,7 @@ static const char *instance_name(const placer_t *self, const tnd_instance_t *ins
     case TND_INSTANCE_WORKER:
         return tnd_arena_format(arena_of(self), "%s.%u", instance->actor, instance->number);
     case TND_INSTANCE_HOST:
-        return count_hosts_of(self, actor) > 1
+        return tnd_placer_count(self, actor) > 1
                    ? tnd_arena_format(arena_of(self), "%s@%s", instance->actor,
                                       self->hosts[instance->host].name)
                    : instance->actor;
@@ -967,7 +144,7 @@ static bool make_instances(placer_t *self, const char *local)
         for (uint32_t a = 0; a < topology->actor_count; a++) {
             share_t *share = &self->hosts[h].shares[a];
             uint32_t here = instance_count(self, h, a);
-            uint32_t copies = worker_count(self, h, a);
+            uint32_t copies = tnd_placer_workers(self, h, a);
             bool lanes = topology->actors[a].kind->instances == TND_INSTANCE_LANE;
             bool worker = topology->actors[a].kind->instances == TND_INSTANCE_WORKER;
             share->first = count;
@@ -1000,139 +177,6 @@ static bool make_instances(placer_t *self, const char *local)
     self->plan->spare_instances = count - planned;
     return true;
 }
-
-/*  ------------------------------------------------------------- processes of their own */
-
-static bool is_isolated(const tnd_topology_actor_t *actor)
-{
-    const int *isolate =
-        tnd_options_field(&actor->kind->table, actor->options, "isolate", TND_OPTION_ENUM);
-    return isolate != NULL && *isolate != 0;
-}
-
-/*  How many processes an actor has beside that of a host which carries it. */
-static uint32_t processes_of(const placer_t *self, uint32_t host, uint32_t actor)
-{
-    const share_t *share = &self->hosts[host].shares[actor];
-    if (!share->here || !is_isolated(&self->topology->actors[actor]))
-        return 0;
-    return self->topology->actors[actor].kind->instances == TND_INSTANCE_LANE
-               ? share->lanes
-               : worker_count(self, host, actor);
-}
-
-/*  A worker, or the readers of one lane, on a host of their own beside their parent. */
-static void add_isolated(placer_t *self, uint32_t parent, uint32_t actor, uint32_t index)
-{
-    const host_t *from = &self->hosts[parent];
-    bool lanes = self->topology->actors[actor].kind->instances == TND_INSTANCE_LANE;
-    host_t *host = &self->hosts[self->host_count++];
-    *host = *from;
-    host->isolated = true;
-    host->parent = parent;
-    host->name =
-        tnd_arena_format(arena_of(self), "%s.%s.%u", from->name, self->topology->actors[actor].name,
-                         lanes ? from->shares[actor].lane_first + index : index);
-    host->shares = tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
-    host->shares[actor] = from->shares[actor];
-    if (lanes) {
-        host->shares[actor].lane_first += index;
-        host->shares[actor].lanes = 1;
-    } else {
-        host->shares[actor].workers = 1;
-    }
-}
-
-/*  What is to run in processes of its own moves to hosts that its host starts itself. */
-static void isolate(placer_t *self)
-{
-    uint32_t actors = self->topology->actor_count, hosts = self->host_count;
-    uint64_t more = 0;
-    for (uint32_t h = 0; h < hosts; h++)
-        for (uint32_t a = 0; a < actors; a++)
-            more += processes_of(self, h, a);
-    if (more == 0)
-        return;
-    if (hosts + more > HOSTS_MAX) {
-        tnd_diagnostics_add(diagnostics_of(self), TND_T045_WORKERS, (tnd_mark_t){0},
-                            "%llu processes; at most %d are possible",
-                            (unsigned long long)(hosts + more), HOSTS_MAX);
-        return;
-    }
-    host_t *all = tnd_arena_array(arena_of(self), hosts + more, sizeof *all);
-    memcpy(all, self->hosts, hosts * sizeof *all);
-    self->hosts = all;
-    for (uint32_t h = 0; h < hosts; h++)
-        for (uint32_t a = 0; a < actors; a++) {
-            uint32_t count = processes_of(self, h, a);
-            for (uint32_t i = 0; i < count; i++)
-                add_isolated(self, h, a, i);
-            if (count > 0)
-                self->hosts[h].shares[a].here = false;
-        }
-}
-
-/*  --------------------------------------------------------------------------- who may join */
-
-/*  A host of a range that carries only workers: any number of such can come and go. */
-static bool is_pool(const placer_t *self, const host_t *host)
-{
-    bool works = false;
-    for (uint32_t a = 0; a < self->topology->actor_count; a++) {
-        if (!host->shares[a].here)
-            continue;
-        if (self->topology->actors[a].kind->instances != TND_INSTANCE_WORKER)
-            return false;
-        works = true;
-    }
-    return works && host->range != NULL && !host->isolated;
-}
-
-static void add_spares(placer_t *self, uint32_t last)
-{
-    const host_t *model = &self->hosts[last];
-    const char *digits = model->name + strlen(model->pool);
-    uint64_t number = strtoull(digits, NULL, 10);
-    /* Where the addresses are a range too, nobody knows those of the spares. */
-    const char *address =
-        strchr(model->options->address, '[') != NULL && strchr(model->options->address, ':') == NULL
-            ? "*"
-            : model->address;
-    for (uint64_t i = 1; i <= model->options->more; i++) {
-        host_t *host = &self->hosts[self->host_count + self->spare_count++];
-        *host = *model;
-        host->spare = true;
-        host->address = address;
-        host->name = tnd_arena_format(arena_of(self), "%s%0*llu", model->pool, (int)strlen(digits),
-                                      (unsigned long long)(number + i));
-        host->shares =
-            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
-        memcpy(host->shares, model->shares, self->topology->actor_count * sizeof(share_t));
-    }
-}
-
-/*  Hosts that nobody waits for, behind the others. */
-static void spare(placer_t *self)
-{
-    uint64_t more = 0;
-    for (uint32_t h = 0; h < self->host_count; h++) {
-        host_t *host = &self->hosts[h];
-        if (h == 0 || !is_pool(self, host))
-            continue;
-        host->pool = host->range;
-        bool last = h + 1 == self->host_count || self->hosts[h + 1].value != host->value;
-        more += last ? host->options->more : 0;
-    }
-    if (more == 0 || self->host_count + more > HOSTS_MAX)
-        return;
-    host_t *all = tnd_arena_array(arena_of(self), self->host_count + more, sizeof *all);
-    memcpy(all, self->hosts, self->host_count * sizeof *all);
-    self->hosts = all;
-    for (uint32_t h = 1; h < self->host_count; h++)
-        if (all[h].pool != NULL && (h + 1 == self->host_count || all[h + 1].value != all[h].value))
-            add_spares(self, h);
-}
-
 /*  -------------------------------------------------------------------------------------- edges */
 
 static bool lanes_meet(const tnd_instance_t *from, const tnd_instance_t *to)
@@ -1170,14 +214,14 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
     const host_t *other = ipc == a ? b : a;
     if (ipc != NULL && !same_machine(a, b)) {
         tnd_diagnostics_add(diagnostics_of(self), TND_T049_TRANSPORT,
-                            host_option_mark(ipc, "transport"),
+                            tnd_placer_mark(ipc, "transport"),
                             "`%s` (%s) and `%s` (%s) are two machines: ipc cannot connect them",
                             ipc->name, ipc->address, other->name, other->address);
         return false;
     }
     if (ipc != NULL && wish_of(other) == HOST_TCP) {
         tnd_diagnostics_add(
-            diagnostics_of(self), TND_T049_TRANSPORT, host_option_mark(ipc, "transport"),
+            diagnostics_of(self), TND_T049_TRANSPORT, tnd_placer_mark(ipc, "transport"),
             "`%s` says ipc, `%s` says tcp: what connects the two?", ipc->name, other->name);
         return false;
     }
@@ -1333,7 +377,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
         bool own = host->options != NULL && host->options->ports != NULL;
         if (i == 0 || own)
             read_ports(self, own ? host->options->ports : settings->ports,
-                       own             ? host_option_mark(host, "ports")
+                       own             ? tnd_placer_mark(host, "ports")
                        : ports != NULL ? ports->mark
                                        : host->mark,
                        plan);
@@ -1343,7 +387,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
         }
         if (i > 0 && plan->port != 0)
             tnd_diagnostics_add(
-                diagnostics_of(self), TND_T073_UNUSED, host_option_mark(host, "port"),
+                diagnostics_of(self), TND_T073_UNUSED, tnd_placer_mark(host, "port"),
                 "only the first host, `%s`, leads and uses its `port:`", self->hosts[0].name);
         for (uint32_t a = 0; a < self->topology->actor_count; a++) {
             const share_t *share = &host->shares[a];
@@ -1391,7 +435,7 @@ static void check_hosts(placer_t *self)
     if (outside == NULL || settings->insecure)
         return;
     /* Keys are read from the file and not yet used: nobody may believe that they protect. */
-    tnd_diagnostics_add(diagnostics, TND_T048_INSECURE, host_option_mark(outside, "address"),
+    tnd_diagnostics_add(diagnostics, TND_T048_INSECURE, tnd_placer_mark(outside, "address"),
                         settings->security != NULL
                             ? "`%s` is another machine, and the keys of `security:` are not used "
                               "yet: all could read what is sent"
@@ -1402,29 +446,6 @@ static void check_hosts(placer_t *self)
 
 /*  --------------------------------------------------------------------------------- all together
  */
-
-static void deal(placer_t *self)
-{
-    const tnd_topology_t *topology = self->topology;
-    place_later_chains(self);
-    place_reducers(self);
-    for (uint32_t i = 0; i < topology->actor_count; i++) {
-        check_standing(self, i);
-        if (topology->actors[i].kind->instances == TND_INSTANCE_LANE)
-            deal_lanes(self, i);
-    }
-    for (uint32_t i = 0; i < topology->actor_count; i++) {
-        if (topology->actors[i].kind->instances == TND_INSTANCE_WORKER)
-            deal_workers(self, i);
-        if (is_feeder(&topology->actors[i]) && topology->actors[i].chain == 0)
-            deal_devices(self, i);
-    }
-    for (uint32_t c = 1; c < topology->chain_count; c++)
-        if (topology->chains[c].after != TND_TOPOLOGY_NONE)
-            share_devices(self, topology->chains[c].end,
-                          topology->chains[topology->chains[c].after].end);
-}
-
 static void make_chains(placer_t *self)
 {
     const tnd_topology_t *topology = self->topology;
@@ -1438,7 +459,7 @@ static void make_chains(placer_t *self)
         chains[i].feeder = topology->actors[chain->end].name;
         if (chain->after != TND_TOPOLOGY_NONE)
             chains[i].after = topology->actors[topology->chains[chain->after].end].name;
-        deal_replicas(self, chain, &chains[i]);
+        tnd_placer_deal_replicas(self, chain, &chains[i]);
     }
     self->plan->chains = chains;
     self->plan->chain_count = topology->chain_count;
@@ -1495,7 +516,7 @@ static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology)
 {
     placer_t self = {.context = context, .topology = topology};
-    read_hosts(&self);
+    tnd_placer_read_hosts(&self);
 }
 
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
@@ -1520,12 +541,12 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .checkpoint = settings->checkpoint,
                          .tolerant = settings->numeric != 0,
                          .insecure = settings->insecure};
-    read_hosts(&self);
+    tnd_placer_read_hosts(&self);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
         return NULL;
-    deal(&self);
-    isolate(&self);
-    spare(&self);
+    tnd_placer_deal(&self);
+    tnd_placer_isolate(&self);
+    tnd_placer_spare(&self);
     make_hosts(&self, data, fallback_data);
     check_hosts(&self);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)

@@ -50,7 +50,7 @@ struct tnd_host {
     tnd_actor_t **left;             /* those that hung; their threads may never end */
     uint32_t left_count;
     uint64_t watch_due_ns;
-    bool hung; /* a device thread, which ends the run */
+    bool hung;      /* a device thread, which ends the run */
     uint8_t *words; /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
     uint32_t *violations; /* by host */
