@@ -175,8 +175,14 @@ static tnd_status_t inflate_content(tnd_inflate_t *inflate, tnd_stored_t *stored
                         "%s: is truncated: its header promises %llu bytes, more than %zu "
                         "compressed ones can hold; fetch it again",
                         stored->path, (unsigned long long)bytes, inflate->size);
-    stored->buffer = tnd_buffer_new(bytes);
-    TND_TRY(tnd_inflate_read(inflate, tnd_buffer_data(stored->buffer), bytes, error));
+    /* With the header before them, so that the rows begin where buffers do. */
+    size_t before = MAGIC_BYTES + (size_t)4 * dimensions;
+    stored->offset = (before + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN;
+    stored->buffer = tnd_buffer_new(stored->offset + bytes);
+    uint8_t *rows = (uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
+    if (tnd_inflate_whole(inflate->data, inflate->size, rows - before, before + bytes))
+        return TND_OK;
+    TND_TRY(tnd_inflate_read(inflate, rows, bytes, error));
     return tnd_inflate_finish(inflate, error);
 }
 
@@ -191,8 +197,8 @@ static tnd_status_t open_compressed(tnd_stored_t *stored, const uint8_t *data, s
         tnd_buffer_drop(&stored->buffer);
         return status;
     }
-    swap(tnd_buffer_data(stored->buffer), tnd_buffer_size(stored->buffer),
-         tnd_dtype_size(stored->dtype));
+    swap((uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset,
+         tnd_buffer_size(stored->buffer) - stored->offset, tnd_dtype_size(stored->dtype));
     tnd_buffer_seal(stored->buffer);
     return TND_OK;
 }

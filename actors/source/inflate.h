@@ -25,6 +25,11 @@ typedef struct {
 /*  Whether bytes begin as gzip files do. */
 bool tnd_inflate_fits(const uint8_t *data, size_t size);
 
+/*  Writes the whole content of `bytes` bytes to `out`, as fast as this build can.  False: it
+ * cannot, or the content is not so; reading it in pieces will tell why.  Needs no init.
+ */
+bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes);
+
 /*  Borrows path and data until fini. */
 void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data, size_t size);
 

@@ -170,16 +170,34 @@ Test(idx, a_compressed_file_cut_anywhere_is_refused)
     }
 }
 
-Test(idx, a_compressed_file_with_any_bit_of_its_data_flipped_is_refused)
+/*  Some decoders do not look at bits that no byte of the content depends on. */
+Test(idx, a_flipped_bit_in_a_compressed_file_is_refused_or_changes_no_row)
 {
-    uint8_t bytes[2048];
-    size_t size = compressed_pictures(bytes, sizeof bytes, 200);
+    enum { ROWS = 200, HEADER_BYTES = 16 };
+    uint8_t bytes[2048], content[2048];
+    uint64_t index[ROWS];
+    size_t size = compressed_pictures(bytes, sizeof bytes, ROWS), refused = 0;
+    size_t rows_size = picture_bytes(content, ROWS) - HEADER_BYTES;
+    for (uint64_t i = 0; i < ROWS; i++)
+        index[i] = i;
     for (size_t at = 10; at < size; at++) {
+        opened_t opened;
+        tnd_error_t error;
         bytes[at] ^= 4;
         write_bytes(images, bytes, size);
-        expect_refusal(alone, images);
+        if (open_source(&opened, alone, &error) == TND_OK) {
+            tnd_block_t *block = read_rows(&opened, index, ROWS, &error);
+            cr_assert_arr_eq(block->columns[0].base, content + HEADER_BYTES, rows_size);
+            tnd_block_drop(&block);
+            close_source(&opened);
+        } else {
+            cr_assert_not_null(strstr(error.text, images));
+            leave_source(&opened);
+            refused++;
+        }
         bytes[at] ^= 4;
     }
+    cr_assert_gt(refused, (size - 10) / 10 * 9);
 }
 
 Test(idx, a_wrong_checksum_is_named)
