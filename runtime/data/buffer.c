@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "runtime/data/shelf.h"
 
@@ -36,13 +37,19 @@ enum {
         (sizeof(tnd_buffer_t) + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN
 };
 
+/*  A large piece asks for huge pages: it is there sooner, and found faster. */
+enum { HUGE_PAGE_BYTES = 2 << 20, HUGE_BYTES_MIN = 8 << 20 };
+
 static void *take_memory(size_t size)
 {
     void *memory = NULL;
-    if (posix_memalign(&memory, TND_BUFFER_ALIGN, size) != 0) {
+    bool huge = size >= HUGE_BYTES_MIN;
+    if (posix_memalign(&memory, huge ? HUGE_PAGE_BYTES : TND_BUFFER_ALIGN, size) != 0) {
         fprintf(stderr, "tundish: no memory for a buffer of %zu bytes\n", size);
         abort();
     }
+    if (huge)
+        (void)madvise(memory, size / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
     return memory;
 }
 
