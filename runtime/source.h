@@ -6,8 +6,9 @@
  *
  *  One open source serves all readers of a host; a RANDOM one is const after `open`.
  *
- *  Threads: open and close on one thread at a time; read and fill on any number at once, of a
- * source that is not RANDOM on one; they may take long (a disk).
+ *  Threads: open and close on one thread at a time, while other sources may be opened beside it;
+ *  read and fill on any number at once, of a source that is not RANDOM on one; they may take long
+ * (a disk).
  */
 #ifndef TND_RUNTIME_SOURCE_H
 #define TND_RUNTIME_SOURCE_H

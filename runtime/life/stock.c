@@ -2,6 +2,7 @@
 #include "runtime/life/stock.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,21 +108,51 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
 }
 
+/*  One actor's data while they are opened. */
+typedef struct {
+    const tnd_plan_t *plan;
+    tnd_stock_data_t *data;
+    tnd_error_t error;
+    bool wanted, apart; /* its files are there; on a thread of its own */
+    pthread_t thread;
+} opening_t;
+
+static void *open_one(void *context)
+{
+    opening_t *self = context;
+    tnd_stock_data_t *data = self->data;
+    data->open = tnd_kind_of(data->instance->kind)
+                     ->facts(self->plan, data->instance, &data->stream, &data->opened,
+                             &self->error) == TND_OK;
+    return NULL;
+}
+
+/*  One beside the other: to open may take long, where files are compressed. */
 bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
 {
-    tnd_error_t error;
     bool good = tnd_stock_look(self, diagnostics);
-    for (uint32_t s = 0; s < self->count; s++) {
-        tnd_stock_data_t *data = &self->data[s];
-        const tnd_kind_t *kind = tnd_kind_of(data->instance->kind);
-        if (lacks_files(data->instance, self->plan->lanes, diagnostics))
-            continue;
-        data->open =
-            kind->facts(self->plan, data->instance, &data->stream, &data->opened, &error) == TND_OK;
-        if (!data->open)
-            tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
-        good = good && data->open;
+    opening_t *openings = calloc(self->count + 1, sizeof *openings);
+    if (openings == NULL)
+        abort();
+    for (uint32_t s = self->count; s > 0; s--) {
+        opening_t *opening = &openings[s - 1];
+        *opening = (opening_t){.plan = self->plan, .data = &self->data[s - 1]};
+        opening->wanted = !lacks_files(opening->data->instance, self->plan->lanes, diagnostics);
+        opening->apart = opening->wanted && s > 1 &&
+                         pthread_create(&opening->thread, NULL, open_one, opening) == 0;
+        if (opening->wanted && !opening->apart)
+            (void)open_one(opening);
     }
+    for (uint32_t s = 0; s < self->count; s++) {
+        opening_t *opening = &openings[s];
+        if (opening->apart)
+            pthread_join(opening->thread, NULL);
+        if (opening->wanted && !opening->data->open)
+            tnd_stock_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
+                             diagnostics);
+        good = good && (!opening->wanted || opening->data->open);
+    }
+    free(openings);
     return good;
 }
 

@@ -374,7 +374,8 @@ typedef struct tnd_source_ops {
     uint32_t caps; /* TND_SOURCE_* */
     size_t state_bytes;
     /*  Fills *data, where `count` is TND_UNKNOWN and all else zero.  `shared` is what the graph was
-     * given with the table; NULL in a plugin.  On failure `close` is not called.
+     * given with the table; NULL in a plugin.  On failure `close` is not called.  Several sources
+     * may be opened at the same time.
      */
     tnd_status_t (*open)(void *state, void *shared, const char *options, tnd_source_data_t *data,
                          tnd_error_t *error);
