@@ -665,7 +665,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
     char text[400];
     snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
     /* Without it the run cannot begin; later it has its own. */
-    if (self->hosts[host].life == 0)
+    if (self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare)
         end(self, TND_OUTCOME_LOST, text);
     else
         log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);

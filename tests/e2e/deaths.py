@@ -27,6 +27,7 @@ ROWS = 3000
 GRAPH = """tundish: 1
 name: deaths
 seed: 7
+lanes: {lanes}
 data: {data}
 {settings}
 actors:
@@ -47,6 +48,13 @@ hosts:
   j: {{transport: {transport}, actors: [batch]}}
   m: {{transport: {transport}, actors: [mean]}}
 """
+LANES = """port: {port}
+hosts:
+  a: {{transport: {transport}, actors: [feed]}}
+  f: {{transport: {transport}, actors: [feed]}}
+  l0: {{transport: {transport}, lanes: 2, actors: [read, prep, batch], workers: {{prep: 2}}}}
+  l1: {{transport: {transport}, lanes: 1, actors: [read, prep, batch]}}
+"""
 QUIET = {}
 
 
@@ -54,13 +62,13 @@ class Run:
     """`tundish up` over a graph, and the steps that its leader writes."""
 
     def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings="",
-                 prep="", read=""):
+                 lanes=1, prep="", read=""):
         self.folder = folder
         data = list(range(ROWS))
         write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *data))
         write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
         self.graph, self.overlay = folder / "graph.yaml", folder / "overlay.yaml"
-        self.words = {"epochs": epochs, "sleep_us": sleep_us, "settings": ""}
+        self.words = {"epochs": epochs, "sleep_us": sleep_us, "lanes": lanes, "settings": ""}
         self.graph.write_text(GRAPH.format(data=folder, prep=prep, read=read,
                                            **{**self.words, "settings": settings}))
         self.plain = folder / "plain.yaml"
@@ -199,12 +207,12 @@ class Run:
             process.wait()
 
 
-def survives(make, hosts, kills, rounds, seed=1, epochs=8):
+def survives(make, hosts, kills, rounds, seed=1, epochs=8, **words):
     """Kills hosts at random steps; the gaps after each."""
     gaps = []
     for i in range(rounds):
         draw = random.Random(f"{seed} {hosts} {i}")
-        with make(transport=["ipc", "tcp"][i % 2], epochs=epochs) as run:
+        with make(transport=["ipc", "tcp"][i % 2], epochs=epochs, **words) as run:
             run.start()
             step = 0
             for _ in range(kills):
@@ -240,6 +248,33 @@ def test_a_reducer(make, rounds):
 
 def test_all_that_may_at_random(make, rounds):
     survives(make, ["p0", "p1", "r", "j", "m"], 3, 2 * rounds, seed=9, epochs=10)
+
+
+def test_hosts_with_lanes(make, rounds):
+    survives(make, ["l0", "l1"], 2, rounds, overlay=LANES, lanes=3)
+
+
+# --- what ends the run ----------------------------------------------------------------------------
+
+
+def ends_with(make, host, *words):
+    with make(transport="tcp", epochs=1000) as run:
+        run.start()
+        run.reaches(100)
+        run.kill(host)
+        run.ends(137)
+        assert f"host {host} was killed by signal 9" in run.said(), run.said()
+        for word in words:
+            assert word in run.said(), run.said()
+
+
+def test_a_feeder_ends_the_run(make, rounds):
+    ends_with(make, "f", "host f was lost with the replicas that it carried",
+              "the last committed cursor is the one before step")
+
+
+def test_a_leader_ends_the_run(make, rounds):
+    ends_with(make, "a", "host a, which leads the run, is lost")
 
 
 # --- processes of their own -----------------------------------------------------------------------
@@ -370,9 +405,10 @@ def test_who_cannot_join_is_told(make, rounds):
             assert other.wait(10) in (2, 75), other.returncode
             assert text in other.log.read_text(), other.log.read_text()
         run.graph.write_text(run.graph.read_text().replace("seed: 7", "seed: 8"))
-        other = run.join("p+")
-        assert other.wait(10) == 75
-        assert "another graph" in other.log.read_text(), other.log.read_text()
+        for host in ("p+", "p5"):
+            other = run.join(host)
+            assert other.wait(10) == 75, other.returncode
+            assert "another graph" in other.log.read_text(), other.log.read_text()
         run.reaches(run.steps() + 50)
         run.process.send_signal(signal.SIGINT)
         run.ends(130)
