@@ -291,9 +291,15 @@ tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
     return self;
 }
 
-void tnd_accept_begin(tnd_accept_t *self, uint32_t generation)
+void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
 {
+    if (generation <= self->generation)
+        return;
     self->generation = generation;
+    if (self->ahead <= generation) {
+        self->ahead = 0;
+        self->ahead_peer = TND_NOBODY;
+    }
 }
 
 static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generation, uint64_t now)
@@ -348,15 +354,10 @@ const char *tnd_accept_control(tnd_accept_t *self, const tnd_msg_t *msg, uint64_
     const char *why = check(self, msg->from, msg);
     if (why != NULL)
         return why;
-    if (says != LEADER) {
+    if (says != LEADER)
         look_ahead(self, msg->from, msg->generation, now);
-    } else if (msg->generation > self->generation) {
-        self->generation = msg->generation;
-        if (self->ahead <= self->generation) {
-            self->ahead = 0;
-            self->ahead_peer = TND_NOBODY;
-        }
-    }
+    else
+        tnd_accept_reached(self, msg->generation);
     return NULL;
 }
 

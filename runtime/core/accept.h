@@ -72,8 +72,10 @@ typedef struct tnd_accept tnd_accept_t;
 size_t tnd_accept_bytes(const tnd_accept_config_t *config);
 tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config);
 
-/*  The actor is born when the run is at this generation. */
-void tnd_accept_begin(tnd_accept_t *self, uint32_t generation);
+/*  The run is at this generation, by the leader's word: when the actor is born, and later by
+ * another way than to the actor itself, whose own may be lost with a connection.
+ */
+void tnd_accept_reached(tnd_accept_t *self, uint32_t generation);
 
 /*  A message of `peer` by its data link, or by control (then `msg->from` was checked by the host
  *  that took it).  NULL: the kind may have it; else what is wrong with it, for a text, and nothing

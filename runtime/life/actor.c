@@ -580,10 +580,16 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
                : tnd_accept_link(self->accept, arrival->peer, &arrival->msg, now);
 }
 
-static tnd_status_t check_confirmed(const tnd_actor_t *self, tnd_error_t *error)
+/*  What the leader told this actor while its host was away is lost, and for a worker alone nobody
+ *  rewinds; its host has heard the generation when it came back.  A process that was stopped needs
+ *  some time to hear it.
+ */
+static tnd_status_t check_confirmed(tnd_actor_t *self, tnd_error_t *error)
 {
+    tnd_accept_reached(self->accept,
+                       tnd_host_generation(self->config.host, self->config.instance->chain));
     tnd_actor_id_t peer =
-        tnd_accept_unconfirmed(self->accept, tnd_clock_now(), self->plan->dead_after_ns);
+        tnd_accept_unconfirmed(self->accept, tnd_clock_now(), 2 * self->plan->dead_after_ns);
     if (peer == TND_NOBODY)
         return TND_OK;
     return tnd_fail(error, "%s: %s spoke of a rewind that the leader has not begun",
@@ -767,8 +773,8 @@ static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
     set_phase(self, TND_ACTOR_BOUND);
     if (!wait_for_go(self))
         return TND_OK;
-    tnd_accept_begin(self->accept,
-                     tnd_host_generation(self->config.host, self->config.instance->chain));
+    tnd_accept_reached(self->accept,
+                       tnd_host_generation(self->config.host, self->config.instance->chain));
     list_calls(self);
     TND_TRY(connect_peers(self, error));
     set_phase(self, TND_ACTOR_RUNNING);

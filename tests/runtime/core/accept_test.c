@@ -147,6 +147,22 @@ Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
     free(accept);
 }
 
+Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
+{
+    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_msg_t msg = block_of(PREP, 1);
+    msg.generation = 3;
+    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
+    tnd_accept_reached(accept, 2);
+    cr_assert_eq(tnd_accept_unconfirmed(accept, 1100, 1000), PREP, "the leader said less");
+    tnd_accept_reached(accept, 3);
+    cr_assert_eq(tnd_accept_unconfirmed(accept, 9999, 1000), TND_NOBODY);
+    tnd_accept_reached(accept, 1);
+    msg.generation = 3 + TND_AHEAD_MAX;
+    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 10000), "it never goes back");
+    free(accept);
+}
+
 Test(accept, takes_slices_for_its_own_replicas_alone)
 {
     tnd_accept_t *accept = accept_of(FEED1);
