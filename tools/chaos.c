@@ -95,6 +95,27 @@ static void take_report(measure_t *measure, char *report)
     free(report);
 }
 
+/*  The last lines of what the runs said. */
+static void show_log(const chaos_t *chaos, const char *name)
+{
+    enum { LINES = 25, BYTES = 8192 };
+    char *path = tnd_stage_path(&chaos->stage, name), text[BYTES + 1];
+    FILE *in = fopen(path, "re");
+    size_t size = 0;
+    if (in != NULL) {
+        if (fseek(in, -BYTES, SEEK_END) != 0)
+            rewind(in);
+        size = fread(text, 1, BYTES, in);
+        fclose(in);
+    }
+    text[size] = '\0';
+    const char *at = text + size;
+    for (int lines = 0; at > text && lines <= LINES; at--)
+        lines += at[-1] == '\n';
+    fprintf(stderr, "%s%swhat it said is in %s\n", at, size > 0 ? "..." : "", path);
+    free(path);
+}
+
 /*  The same steps without faults.  False: that has failed, or nobody wants it any more. */
 static bool run_quiet(chaos_t *chaos, measure_t *measure)
 {
@@ -107,6 +128,7 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
     tnd_ordeal_end_t end = tnd_ordeal_run(&chaos->ordeal, &run);
     measure->quiet = run.report;
     if (end == TND_ORDEAL_BROKEN || run.report == NULL) {
+        show_log(chaos, "quiet.log");
         tnd_complain("chaos", "without faults it has failed too: %s", chaos->ordeal.why);
         return false;
     }
@@ -319,27 +341,6 @@ static tnd_ordeal_end_t run_faulty(chaos_t *chaos, uint64_t until)
     return end;
 }
 
-/*  The last lines of what the runs said. */
-static void show_log(const chaos_t *chaos)
-{
-    enum { LINES = 25, BYTES = 8192 };
-    char *path = tnd_stage_path(&chaos->stage, "log"), text[BYTES + 1];
-    FILE *in = fopen(path, "re");
-    size_t size = 0;
-    if (in != NULL) {
-        if (fseek(in, -BYTES, SEEK_END) != 0)
-            rewind(in);
-        size = fread(text, 1, BYTES, in);
-        fclose(in);
-    }
-    text[size] = '\0';
-    const char *at = text + size;
-    for (int lines = 0; at > text && lines <= LINES; at--)
-        lines += at[-1] == '\n';
-    fprintf(stderr, "%s%swhat it said is in %s\n", at, size > 0 ? "..." : "", path);
-    free(path);
-}
-
 static int judge(chaos_t *chaos)
 {
     bool done = run_quiet(chaos, &chaos->part) && run_quiet(chaos, &chaos->whole);
@@ -383,7 +384,7 @@ static int perform(chaos_t *chaos)
     if (end == TND_ORDEAL_LEFT)
         return TND_EXIT_DRAINED;
     if (end == TND_ORDEAL_BROKEN) {
-        show_log(chaos);
+        show_log(chaos, "log");
         tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
                      chaos->ordeal.why, chaos->seed, chaos->ordeal.deed_count);
         return TND_EXIT_FAILED;

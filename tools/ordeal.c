@@ -71,6 +71,7 @@ typedef struct {
     uint64_t next_ns, recovered_from_ns, done_ns;
     bool drawn, waits; /* there is a next one; it waits for recovery */
     bool fatal;        /* this life was ended by us */
+    bool full;         /* it ended while the disk was full */
     bool resumed, finishing, drained;
     uint64_t finish_ns, told_ns;
 } life_t;
@@ -377,6 +378,14 @@ static void undo(life_t *life, uint32_t index)
     if (active->process >= 0)
         close(active->process);
     life->active[index] = life->active[--life->active_count];
+}
+
+static bool lasts(const life_t *life, tnd_havoc_kind_t kind)
+{
+    for (uint32_t i = 0; i < life->active_count; i++)
+        if (life->active[i].fault.kind == kind)
+            return true;
+    return false;
 }
 
 static void undo_all(life_t *life)
@@ -714,7 +723,8 @@ static bool settle(life_t *life, int status, tnd_ordeal_end_t *end_p)
         *end_p = code == TND_EXIT_OK ? TND_ORDEAL_ENDED : TND_ORDEAL_DRAINED;
         return false;
     }
-    if (life->fatal) {
+    /* Its end needs the disk too; what it kept before is there. */
+    if (life->fatal || life->full) {
         life->ordeal->resumes++;
         life->resumed = true;
         life->done_ns = tnd_clock_now();
@@ -734,6 +744,7 @@ static tnd_ordeal_end_t live(life_t *life)
         if (!begin_life(life))
             return end;
         bool ended = watch(life);
+        life->full = lasts(life, TND_HAVOC_DISK_FULL);
         undo_all(life);
         if (!ended) {
             end = life->ordeal->signals > 1 ? TND_ORDEAL_LEFT : TND_ORDEAL_BROKEN;
