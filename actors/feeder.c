@@ -19,6 +19,7 @@
 #include "actors/postings.h"
 #include "actors/preprocessor.h"
 #include "actors/reducer.h"
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/feed.h"
 #include "runtime/device.h"
@@ -525,16 +526,10 @@ static void drop(const tnd_effect_t *effect)
         tnd_buffer_drop(&report);
 }
 
-/*  Whether a checkpoint is wanted behind so many steps. */
-static bool is_kept(const feeder_t *feeder, uint64_t done)
-{
-    return done == feeder->keep.step || (feeder->keep.every > 0 && done % feeder->keep.every == 0);
-}
-
 /*  What the devices do behind a step beside the next one. */
 static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
 {
-    if (feeder->models == NULL || !is_kept(feeder, step + 1))
+    if (feeder->models == NULL || !tnd_checkpoint_asks(&feeder->keep, step + 1))
         return NULL;
     const tnd_task_t *task = tnd_models_keep_task(feeder->models);
     if (task != NULL)
@@ -601,7 +596,7 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
     static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
     size_t lines = 0, used = 0;
     bool bare = feeder->models == NULL && tnd_crew_discards(feeder->crew) &&
-                is_kept(feeder, done->step + 1);
+                tnd_checkpoint_asks(&feeder->keep, done->step + 1);
     if (bare)
         feeder->kept = done->step + 1;
     for (uint32_t r = 0; r < feeder->own->replica_count; r++)

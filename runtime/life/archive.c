@@ -12,20 +12,11 @@
 #include "runtime/graph/topology.h"
 #include "runtime/life/thread.h"
 
-/*  What is known of one checkpoint before it is written. */
-typedef struct draft {
-    struct draft *next;
-    uint64_t step;
-    uint32_t have; /* parts */
-    bool *has;     /* by replica */
-    tnd_saved_t *parts;
-    char why[320]; /* it cannot be whole; "": nothing against it */
-} draft_t;
-
-/*  One thing for the thread to do. */
+/*  One thing for the thread to do, and then done. */
 typedef struct job {
     struct job *next;
-    tnd_manifest_t manifest;
+    tnd_manifest_t manifest; /* to be written; without parts: what lies below its step is to go */
+    bool whole;              /* it was written */
 } job_t;
 
 typedef struct news {
@@ -43,18 +34,15 @@ struct tnd_archive {
     tnd_resume_t resume;
     tnd_cursor_t cursor;
     bool resumes, started;
-    draft_t *drafts;
-    uint64_t booked, finished, due_ns, rated_ns, rated_step;
-    bool hurried;   /* the last one that was asked for by time came too late for some feeder */
-    uint64_t *kept; /* steps of whole checkpoints, ascending */
-    size_t kept_count;
+    void *machine_memory;
+    tnd_checkpoint_t *machine;
+    bool word_new;
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, and `kept` once the thread runs */
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    tnd_keep_note_t word;
-    bool word_new;
     job_t *jobs, **jobs_end;
+    job_t *done, **done_end;
     news_t *news, **news_end;
     bool stopping, writing;
 };
@@ -106,51 +94,56 @@ bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text,
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-/*  Keeps the newest; the older go, and with them what never became whole. */
-static void forget_old(tnd_archive_t *self)
+static void forget_below(const tnd_archive_t *self, uint64_t below)
 {
-    size_t extra =
-        self->kept_count > self->options->keep ? self->kept_count - (size_t)self->options->keep : 0;
     uint64_t *steps = NULL;
     size_t count = 0;
-    uint64_t below = self->kept[extra];
     if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
         return;
     for (size_t i = 0; i < count; i++)
         if (steps[i] < below)
             tnd_store_forget(self->options->dir, steps[i]);
     free(steps);
-    pthread_mutex_lock(&self->lock);
-    memmove(self->kept, self->kept + extra, (self->kept_count - extra) * sizeof *self->kept);
-    self->kept_count -= extra;
-    if (self->word.below != below) {
-        self->word.below = below;
-        self->word_new = true;
-    }
-    pthread_mutex_unlock(&self->lock);
 }
 
-static void write_one(tnd_archive_t *self, const tnd_manifest_t *manifest)
+static void write_one(tnd_archive_t *self, job_t *job)
 {
     tnd_error_t error;
-    uint64_t step = manifest->cursor.step;
+    uint64_t step = job->manifest.cursor.step;
     tnd_status_t status = tnd_store_begin(self->options->dir, step, &error);
     if (status == TND_OK)
-        status = tnd_store_commit(self->options->dir, manifest, &error);
-    if (status != TND_OK) {
+        status = tnd_store_commit(self->options->dir, &job->manifest, &error);
+    job->whole = status == TND_OK;
+    if (job->whole)
+        tell(self, TND_LOG_INFO, "checkpoint behind step %" PRIu64 " in %.300s", step - 1,
+             self->options->dir);
+    else
         tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %.400s", step - 1,
              error.text);
-        return;
-    }
-    tell(self, TND_LOG_INFO, "checkpoint behind step %" PRIu64 " in %.300s", step - 1,
-         self->options->dir);
-    pthread_mutex_lock(&self->lock);
-    self->kept = realloc(self->kept, (self->kept_count + 1) * sizeof *self->kept);
-    if (self->kept == NULL)
-        abort();
-    self->kept[self->kept_count++] = step;
-    pthread_mutex_unlock(&self->lock);
-    forget_old(self);
+}
+
+static void append(job_t ***end_p, job_t *job)
+{
+    job->next = NULL;
+    **end_p = job;
+    *end_p = &job->next;
+}
+
+static job_t *take_first(job_t **first_p, job_t ***end_p)
+{
+    job_t *job = *first_p;
+    if (job == NULL)
+        return NULL;
+    *first_p = job->next;
+    if (*first_p == NULL)
+        *end_p = first_p;
+    return job;
+}
+
+static void free_job(job_t *job)
+{
+    free(job->manifest.parts);
+    free(job);
 }
 
 static void *write_all(void *context)
@@ -161,18 +154,17 @@ static void *write_all(void *context)
     for (;;) {
         while (self->jobs == NULL && !self->stopping)
             pthread_cond_wait(&self->changed, &self->lock);
-        job_t *job = self->jobs;
+        job_t *job = take_first(&self->jobs, &self->jobs_end);
         if (job == NULL)
             break;
-        self->jobs = job->next;
-        if (self->jobs == NULL)
-            self->jobs_end = &self->jobs;
         self->writing = true;
         pthread_mutex_unlock(&self->lock);
-        write_one(self, &job->manifest);
-        free(job->manifest.parts);
-        free(job);
+        if (job->manifest.parts != NULL)
+            write_one(self, job);
+        else
+            forget_below(self, job->manifest.cursor.step);
         pthread_mutex_lock(&self->lock);
+        append(&self->done_end, job);
         self->writing = false;
         self->config.wake(self->config.context);
     }
@@ -180,90 +172,90 @@ static void *write_all(void *context)
     return NULL;
 }
 
-uint64_t tnd_archive_last(tnd_archive_t *self)
+static void give(tnd_archive_t *self, job_t *job)
 {
     pthread_mutex_lock(&self->lock);
-    uint64_t last = self->kept_count > 0 ? self->kept[self->kept_count - 1] : 0;
-    pthread_mutex_unlock(&self->lock);
-    return last;
-}
-
-bool tnd_archive_busy(tnd_archive_t *self)
-{
-    pthread_mutex_lock(&self->lock);
-    bool busy = self->jobs != NULL || self->writing;
-    pthread_mutex_unlock(&self->lock);
-    return busy;
-}
-
-static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, draft_t *draft)
-{
-    job_t *job = zeroed(1, sizeof *job);
-    job->manifest =
-        (tnd_manifest_t){.cursor = *cursor, .graph = self->graph, .replicas = self->replicas};
-    job->manifest.parts = draft->parts;
-    draft->parts = NULL;
-    pthread_mutex_lock(&self->lock);
-    *self->jobs_end = job;
-    self->jobs_end = &job->next;
+    append(&self->jobs_end, job);
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
 
-/* --- what feeders say --------------------------------------------------------------------------
+static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, const tnd_saved_t *parts)
+{
+    job_t *job = zeroed(1, sizeof *job);
+    job->manifest =
+        (tnd_manifest_t){.cursor = *cursor, .graph = self->graph, .replicas = self->replicas};
+    job->manifest.parts = zeroed(self->replicas, sizeof *parts);
+    memcpy(job->manifest.parts, parts, self->replicas * sizeof *parts);
+    give(self, job);
+}
+
+static void forget_later(tnd_archive_t *self, uint64_t below)
+{
+    job_t *job = zeroed(1, sizeof *job);
+    job->manifest.cursor.step = below;
+    give(self, job);
+}
+
+/* --- what the machine wants --------------------------------------------------------------------
  */
 
-static draft_t *draft_of(tnd_archive_t *self, uint64_t step)
+/*  `cursor`: the one of the step that is booked now. */
+static void perform(tnd_archive_t *self, const tnd_cursor_t *cursor)
 {
-    draft_t *draft = self->drafts;
-    while (draft != NULL && draft->step != step)
-        draft = draft->next;
-    if (draft != NULL)
-        return draft;
-    draft = zeroed(1, sizeof *draft);
-    draft->step = step;
-    draft->has = zeroed(self->replicas, sizeof *draft->has);
-    draft->parts = zeroed(self->replicas, sizeof *draft->parts);
-    draft->next = self->drafts;
-    self->drafts = draft;
-    return draft;
-}
-
-static void free_draft(draft_t *draft)
-{
-    free(draft->has);
-    free(draft->parts);
-    free(draft);
-}
-
-/*  Takes the draft of a step out, and frees those of earlier steps; NULL: there is none. */
-static draft_t *take_draft(tnd_archive_t *self, uint64_t step)
-{
-    draft_t *found = NULL;
-    for (draft_t **at = &self->drafts; *at != NULL;) {
-        draft_t *draft = *at;
-        if (draft->step > step) {
-            at = &draft->next;
-            continue;
+    tnd_checkpoint_effect_t effect;
+    while (tnd_checkpoint_next(self->machine, &effect))
+        switch (effect.kind) {
+        case TND_CHECKPOINT_WRITE:
+            assert(cursor != NULL && cursor->step == effect.step);
+            write_later(self, cursor, effect.parts);
+            break;
+        case TND_CHECKPOINT_LACKS:
+            if (effect.why[0] != '\0')
+                tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %s",
+                     effect.step - 1, effect.why);
+            else
+                tell(self, TND_LOG_WARNING,
+                     "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
+                     " models were not kept",
+                     effect.step - 1, self->replicas - effect.have, self->replicas);
+            break;
+        case TND_CHECKPOINT_FORGET:
+            forget_later(self, effect.step);
+            break;
+        case TND_CHECKPOINT_KEEP:
+            self->word_new = true;
+            break;
         }
-        *at = draft->next;
-        if (draft->step == step)
-            found = draft;
-        else
-            free_draft(draft);
-    }
-    return found;
 }
 
-static void put_part(tnd_archive_t *self, uint64_t step, uint32_t replica, const tnd_saved_t *part)
+/*  Takes note of what was written meanwhile. */
+static void take_done(tnd_archive_t *self)
 {
-    if (replica >= self->replicas || step < self->booked || step == self->finished)
-        return;
-    draft_t *draft = draft_of(self, step);
-    draft->parts[replica] = *part;
-    draft->have += !draft->has[replica];
-    draft->has[replica] = true;
+    for (;;) {
+        pthread_mutex_lock(&self->lock);
+        job_t *job = take_first(&self->done, &self->done_end);
+        pthread_mutex_unlock(&self->lock);
+        if (job == NULL)
+            return;
+        if (job->whole)
+            tnd_checkpoint_written(self->machine, job->manifest.cursor.step);
+        free_job(job);
+        perform(self, NULL);
+    }
 }
+
+bool tnd_archive_busy(tnd_archive_t *self)
+{
+    take_done(self);
+    pthread_mutex_lock(&self->lock);
+    bool busy = self->jobs != NULL || self->writing || self->done != NULL;
+    pthread_mutex_unlock(&self->lock);
+    return busy;
+}
+
+/* --- what feeders say --------------------------------------------------------------------------
+ */
 
 bool tnd_archive_line(tnd_archive_t *self, uint64_t step, const char *line)
 {
@@ -277,123 +269,52 @@ bool tnd_archive_line(tnd_archive_t *self, uint64_t step, const char *line)
             return true;
         part.hash[0] = hash.low;
         part.hash[1] = hash.high;
-        put_part(self, step, replica, &part);
+        tnd_checkpoint_part(self->machine, step, replica, &part);
         return true;
     }
     if (sscanf(line, "bare %" SCNu32 "%n", &replica, &used) == 1 && line[used] == '\0') {
-        put_part(self, step, replica, &(tnd_saved_t){.bytes = 0});
+        tnd_checkpoint_part(self->machine, step, replica, &(tnd_saved_t){.bytes = 0});
         return true;
     }
     if (sscanf(line, "unkept %" SCNu32 " %n", &replica, &used) == 1 && used > 0) {
-        if (replica < self->replicas && step >= self->booked && step != self->finished)
-            snprintf(draft_of(self, step)->why, sizeof self->drafts->why,
-                     "replica %" PRIu32 ": %.280s", replica, line + used);
+        char why[320];
+        snprintf(why, sizeof why, "replica %" PRIu32 ": %.280s", replica, line + used);
+        tnd_checkpoint_unkept(self->machine, step, replica, why);
         return true;
     }
     return false;
 }
 
-/*  A program may keep its models behind any step. */
-static bool has_draft(const tnd_archive_t *self, uint64_t step)
-{
-    const draft_t *draft = self->drafts;
-    while (draft != NULL && draft->step != step)
-        draft = draft->next;
-    return draft != NULL;
-}
-
-/*  Whether the models are to be kept behind so many steps, as far as feeders were told. */
-static bool is_asked(const tnd_archive_t *self, uint64_t step)
-{
-    return step == self->word.step ||
-           (self->options->every.steps > 0 && step % self->options->every.steps == 0);
-}
-
-static void finish(tnd_archive_t *self, const tnd_cursor_t *cursor)
-{
-    draft_t *draft = take_draft(self, cursor->step);
-    self->finished = cursor->step;
-    bool whole = draft != NULL && draft->have == self->replicas;
-    bool by_time = self->options->every.ns > 0 && cursor->step == self->word.step;
-    if (by_time)
-        self->hurried = !whole;
-    if (whole) {
-        write_later(self, cursor, draft);
-    } else if (by_time && draft == NULL) {
-        /* All feeders were past it: asked for again at once. */
-        self->due_ns = 0;
-    } else if (draft != NULL && draft->why[0] != '\0') {
-        tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %s", cursor->step - 1,
-             draft->why);
-    } else if (draft != NULL) {
-        tell(self, TND_LOG_WARNING,
-             "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
-             " models were not kept",
-             cursor->step - 1, self->replicas - draft->have, self->replicas);
-    }
-    if (draft != NULL)
-        free_draft(draft);
-}
-
-/*  How many steps ahead no feeder can have begun: what they hold beside what they did since the
- *  leader last heard of them.
- */
-static uint64_t ahead_of(tnd_archive_t *self, uint64_t step, uint64_t now)
-{
-    uint64_t steps = step - self->rated_step, took = now - self->rated_ns;
-    uint64_t lately = took > 0 ? (uint64_t)((double)steps * 1e9 / (double)took / 4) : 0;
-    uint64_t ahead = self->config.depth + 4 + lately;
-    self->rated_step = step;
-    self->rated_ns = now;
-    return self->hurried || ahead > self->config.ahead ? self->config.ahead : ahead;
-}
-
 void tnd_archive_booked(tnd_archive_t *self, const tnd_cursor_t *cursor, uint64_t now)
 {
-    const tnd_interval_t *every = &self->options->every;
-    uint64_t step = cursor->step;
-    if (is_asked(self, step) || has_draft(self, step))
-        finish(self, cursor);
-    self->booked = step;
-    if (every->ns == 0)
-        return;
-    if (self->due_ns == 0) {
-        self->due_ns = now + every->ns;
-        self->rated_step = step;
-        self->rated_ns = now;
-    }
-    /* The one that was asked for is behind: the next is due. */
-    if (now < self->due_ns || self->word.step > step)
-        return;
-    self->due_ns = now + every->ns;
-    pthread_mutex_lock(&self->lock);
-    self->word.step = step + ahead_of(self, step, now);
-    self->word_new = true;
-    pthread_mutex_unlock(&self->lock);
+    tnd_checkpoint_booked(self->machine, cursor->step, now);
+    perform(self, cursor);
 }
 
 void tnd_archive_end(tnd_archive_t *self, const tnd_cursor_t *cursor)
 {
-    if (has_draft(self, cursor->step))
-        finish(self, cursor);
+    tnd_checkpoint_end(self->machine, cursor->step);
+    perform(self, cursor);
 }
 
 bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note)
 {
-    pthread_mutex_lock(&self->lock);
+    take_done(self);
     bool is = self->word_new;
     self->word_new = false;
-    *note = self->word;
-    pthread_mutex_unlock(&self->lock);
+    *note = tnd_checkpoint_word(self->machine);
     return is;
 }
 
-tnd_keep_note_t tnd_archive_word(tnd_archive_t *self)
+uint64_t tnd_archive_last(tnd_archive_t *self)
 {
-    pthread_mutex_lock(&self->lock);
-    tnd_keep_note_t word = self->word;
-    pthread_mutex_unlock(&self->lock);
-    return word;
+    take_done(self);
+    return tnd_checkpoint_last(self->machine);
+}
+
+tnd_keep_note_t tnd_archive_word(const tnd_archive_t *self)
+{
+    return tnd_checkpoint_word(self->machine);
 }
 
 /* --- what a run goes on from -------------------------------------------------------------------
@@ -479,7 +400,6 @@ static void take(tnd_archive_t *self, const char *dir, tnd_manifest_t *manifest)
     self->resume.parts = manifest->parts;
     manifest->parts = NULL;
     self->cursor = manifest->cursor;
-    self->booked = manifest->cursor.step;
     self->resumes = true;
     tell(self, TND_LOG_INFO, "goes on behind step %" PRIu64 ", from %.300s",
          manifest->cursor.step - 1, dir);
@@ -596,7 +516,6 @@ static void count_kept(tnd_archive_t *self)
     size_t count;
     if (tnd_store_list(self->options->dir, &steps, &count, NULL) != TND_OK)
         return;
-    self->kept = zeroed(count, sizeof *self->kept);
     for (size_t i = count; i > 0; i--) {
         tnd_manifest_t manifest;
         uint64_t step = steps[i - 1];
@@ -604,7 +523,7 @@ static void count_kept(tnd_archive_t *self)
             continue;
         tnd_manifest_free(&manifest);
         if (step <= self->resume.step) {
-            self->kept[self->kept_count++] = step;
+            tnd_checkpoint_found(self->machine, step);
             continue;
         }
         tell(self, TND_LOG_WARNING,
@@ -614,6 +533,19 @@ static void count_kept(tnd_archive_t *self)
         tnd_store_forget(self->options->dir, step);
     }
     free(steps);
+}
+
+static void make_machine(tnd_archive_t *self)
+{
+    tnd_checkpoint_config_t config = {.replicas = self->replicas,
+                                      .every_steps = self->options->every.steps,
+                                      .every_ns = self->options->every.ns,
+                                      .keep = self->options->keep,
+                                      .depth = self->config.depth,
+                                      .ahead = self->config.ahead,
+                                      .from = self->resume.step};
+    self->machine_memory = zeroed(1, tnd_checkpoint_bytes(&config));
+    self->machine = tnd_checkpoint_init(self->machine_memory, &config);
 }
 
 static tnd_status_t find(tnd_archive_t *self, tnd_error_t *error)
@@ -651,14 +583,18 @@ tnd_status_t tnd_archive_new(tnd_archive_t **self_p, const tnd_archive_config_t 
     self->graph = print_graph(plan);
     self->jobs_end = &self->jobs;
     self->news_end = &self->news;
-    self->word.every = self->options->every.steps;
-    self->word_new = true;
+    self->done_end = &self->done;
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     *self_p = self;
-    TND_TRY(tnd_store_open(&self->store, self->options->dir, error));
-    TND_TRY(find(self, error));
+    tnd_status_t status = tnd_store_open(&self->store, self->options->dir, error);
+    if (status == TND_OK)
+        status = find(self, error);
+    make_machine(self);
+    if (status != TND_OK)
+        return status;
     count_kept(self);
+    perform(self, NULL);
     if (pthread_create(&self->thread, NULL, write_all, self) != 0)
         abort();
     self->started = true;
@@ -676,20 +612,21 @@ void tnd_archive_destroy(tnd_archive_t **self_p)
         pthread_cond_signal(&self->changed);
         pthread_mutex_unlock(&self->lock);
         pthread_join(self->thread, NULL);
+        take_done(self);
     }
+    /* What the last one that was written lets go. */
+    for (job_t *job; (job = take_first(&self->jobs, &self->jobs_end)) != NULL; free_job(job))
+        forget_below(self, job->manifest.cursor.step);
     tnd_log_level_t level;
     char text[480];
     while (tnd_archive_news(self, &level, text, sizeof text))
         continue;
-    draft_t *none = take_draft(self, UINT64_MAX);
-    if (none != NULL)
-        free_draft(none);
     pthread_mutex_destroy(&self->lock);
     pthread_cond_destroy(&self->changed);
     tnd_store_close(&self->store);
     free(self->resume.parts);
     free(self->graph);
-    free(self->kept);
+    free(self->machine_memory);
     free(self);
     *self_p = NULL;
 }

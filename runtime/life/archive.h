@@ -53,7 +53,7 @@ void tnd_archive_end(tnd_archive_t *self, const tnd_cursor_t *cursor);
 /*  What feeders are to be told; false: nothing new since the last call. */
 bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note);
 /*  The last of these words, for a feeder that may have missed it. */
-tnd_keep_note_t tnd_archive_word(tnd_archive_t *self);
+tnd_keep_note_t tnd_archive_word(const tnd_archive_t *self);
 /*  Something to be said to the user; false: nothing. */
 bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text, size_t room);
 /*  Steps behind the newest checkpoint that is whole; 0: there is none. */

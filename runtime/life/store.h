@@ -19,15 +19,10 @@
 #ifndef TND_RUNTIME_LIFE_STORE_H
 #define TND_RUNTIME_LIFE_STORE_H
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/cursor.h"
 
 enum { TND_STORE_PATH = 1024 };
-
-/*  What one replica's model is on disk; all 0: there is none, nothing is computed. */
-typedef struct {
-    uint64_t bytes;
-    uint64_t hash[2]; /* XXH3-128: low, high */
-} tnd_saved_t;
 
 typedef struct {
     tnd_cursor_t cursor;

@@ -1,0 +1,238 @@
+/*  runtime/core/checkpoint.c - the leader's decisions about checkpoints.  */
+#include "runtime/core/checkpoint.h"
+
+#include <assert.h>
+#include <string.h>
+
+/*  What is known of one checkpoint before it is asked for. */
+typedef struct {
+    uint64_t step; /* TND_UNKNOWN: nobody spoke of it */
+    uint32_t have;
+    char why[320];
+} draft_t;
+
+struct tnd_checkpoint {
+    tnd_checkpoint_config_t config;
+    tnd_keep_note_t word;
+    uint64_t booked, finished;
+    uint64_t due_ns, rated_ns, rated_step;
+    bool hurried; /* the last one that was asked for by time came too late for some feeder ... */
+    bool overdue; /* ... or for all of them */
+    bool write_due, lacks_due, forget_due, word_due;
+    uint32_t drafts_max;
+    draft_t *drafts;    /* by step % drafts_max */
+    tnd_saved_t *parts; /* likewise, x replica */
+    bool *has;          /* likewise */
+    draft_t *closed;    /* the one that `write_due` or `lacks_due` speaks of */
+    uint64_t *kept;     /* a ring of the newest `keep` whole ones */
+    uint64_t kept_count;
+};
+
+static size_t piece(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+/*  From the booked step to the last that a feeder may have done. */
+static uint32_t drafts_of(const tnd_checkpoint_config_t *config)
+{
+    return config->ahead + 1;
+}
+
+size_t tnd_checkpoint_bytes(const tnd_checkpoint_config_t *config)
+{
+    size_t drafts = drafts_of(config);
+    return piece(sizeof(tnd_checkpoint_t)) + piece(drafts * sizeof(draft_t)) +
+           piece(drafts * config->replicas * sizeof(tnd_saved_t)) +
+           piece(drafts * config->replicas * sizeof(bool)) + piece(config->keep * sizeof(uint64_t));
+}
+
+tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_t *config)
+{
+    assert(config->replicas > 0 && config->keep > 0 && config->ahead > 0);
+    tnd_checkpoint_t *self = memory;
+    char *at = (char *)memory + piece(sizeof *self);
+    self->config = *config;
+    self->booked = config->from;
+    self->finished = TND_UNKNOWN;
+    self->drafts_max = drafts_of(config);
+    self->drafts = (draft_t *)at;
+    at += piece(self->drafts_max * sizeof(draft_t));
+    self->parts = (tnd_saved_t *)at;
+    at += piece((size_t)self->drafts_max * config->replicas * sizeof(tnd_saved_t));
+    self->has = (bool *)at;
+    at += piece((size_t)self->drafts_max * config->replicas * sizeof(bool));
+    self->kept = (uint64_t *)at;
+    self->word.every = config->every_steps;
+    self->word_due = true;
+    for (uint32_t i = 0; i < self->drafts_max; i++)
+        self->drafts[i].step = TND_UNKNOWN;
+    return self;
+}
+
+static void keep(tnd_checkpoint_t *self, uint64_t step)
+{
+    self->kept[self->kept_count++ % self->config.keep] = step;
+}
+
+void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step)
+{
+    keep(self, step);
+}
+
+/* --- what feeders say --------------------------------------------------------------------------
+ */
+
+static draft_t *find(tnd_checkpoint_t *self, uint64_t step)
+{
+    draft_t *draft = &self->drafts[step % self->drafts_max];
+    return draft->step == step ? draft : NULL;
+}
+
+static size_t place_of(const tnd_checkpoint_t *self, const draft_t *draft)
+{
+    return (size_t)(draft - self->drafts) * self->config.replicas;
+}
+
+/*  NULL: it is nothing that a feeder can still say. */
+static draft_t *open_draft(tnd_checkpoint_t *self, uint64_t step, uint32_t replica)
+{
+    if (replica >= self->config.replicas || step < self->booked || step == self->finished ||
+        step - self->booked >= self->drafts_max)
+        return NULL;
+    draft_t *draft = &self->drafts[step % self->drafts_max];
+    if (draft->step != step) {
+        memset(draft, 0, sizeof *draft);
+        draft->step = step;
+        memset(self->has + place_of(self, draft), 0, self->config.replicas * sizeof *self->has);
+    }
+    return draft;
+}
+
+void tnd_checkpoint_part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
+                         const tnd_saved_t *part)
+{
+    draft_t *draft = open_draft(self, step, replica);
+    if (draft == NULL)
+        return;
+    size_t at = place_of(self, draft) + replica;
+    self->parts[at] = *part;
+    draft->have += !self->has[at];
+    self->has[at] = true;
+}
+
+void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t replica, const char *why)
+{
+    draft_t *draft = open_draft(self, step, replica);
+    if (draft == NULL)
+        return;
+    size_t length = strnlen(why, sizeof draft->why - 1);
+    memcpy(draft->why, why, length);
+    draft->why[length] = '\0';
+}
+
+/* --- when --------------------------------------------------------------------------------------
+ */
+
+static void close_draft(tnd_checkpoint_t *self, uint64_t step)
+{
+    draft_t *draft = find(self, step);
+    bool whole = draft != NULL && draft->have == self->config.replicas;
+    bool by_time = self->config.every_ns > 0 && step == self->word.step;
+    self->finished = step;
+    if (by_time)
+        self->hurried = !whole;
+    self->overdue = by_time && draft == NULL;
+    self->closed = draft;
+    self->write_due = whole;
+    self->lacks_due = !whole && draft != NULL;
+}
+
+/*  How many steps ahead no feeder can have begun: what they hold beside what they did since the
+ *  leader last heard of them.
+ */
+static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
+{
+    uint64_t steps = step - self->rated_step, took = now - self->rated_ns;
+    uint64_t lately = took > 0 ? (uint64_t)((double)steps * 1e9 / (double)took / 4) : 0;
+    uint64_t ahead = self->config.depth + 4 + lately;
+    self->rated_step = step;
+    self->rated_ns = now;
+    return self->hurried || ahead > self->config.ahead ? self->config.ahead : ahead;
+}
+
+void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
+{
+    /* A program may keep its models behind any step. */
+    if (tnd_checkpoint_asks(&self->word, step) || find(self, step) != NULL)
+        close_draft(self, step);
+    self->booked = step;
+    if (self->config.every_ns == 0)
+        return;
+    if (self->due_ns == 0) {
+        self->due_ns = now + self->config.every_ns;
+        self->rated_step = step;
+        self->rated_ns = now;
+    }
+    /* The one that was asked for is behind: the next is due. */
+    if ((now < self->due_ns && !self->overdue) || self->word.step > step)
+        return;
+    self->overdue = false;
+    self->due_ns = now + self->config.every_ns;
+    self->word.step = step + ahead_of(self, step, now);
+    self->word_due = true;
+}
+
+void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step)
+{
+    if (find(self, step) != NULL && step != self->finished)
+        close_draft(self, step);
+}
+
+void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step)
+{
+    keep(self, step);
+    uint64_t oldest = self->kept_count > self->config.keep ? self->kept_count : 0;
+    uint64_t below = self->kept[oldest % self->config.keep];
+    self->forget_due = true;
+    self->word_due = self->word_due || self->word.below != below;
+    self->word.below = below;
+}
+
+bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect)
+{
+    memset(effect, 0, sizeof *effect);
+    effect->why = "";
+    if (self->write_due || self->lacks_due) {
+        effect->kind = self->write_due ? TND_CHECKPOINT_WRITE : TND_CHECKPOINT_LACKS;
+        effect->step = self->closed->step;
+        effect->have = self->closed->have;
+        effect->why = self->closed->why;
+        effect->parts = self->parts + place_of(self, self->closed);
+        self->write_due = self->lacks_due = false;
+        return true;
+    }
+    if (self->forget_due) {
+        self->forget_due = false;
+        effect->kind = TND_CHECKPOINT_FORGET;
+        effect->step = self->word.below;
+        return true;
+    }
+    if (self->word_due) {
+        self->word_due = false;
+        effect->kind = TND_CHECKPOINT_KEEP;
+        effect->word = self->word;
+        return true;
+    }
+    return false;
+}
+
+tnd_keep_note_t tnd_checkpoint_word(const tnd_checkpoint_t *self)
+{
+    return self->word;
+}
+
+uint64_t tnd_checkpoint_last(const tnd_checkpoint_t *self)
+{
+    return self->kept_count > 0 ? self->kept[(self->kept_count - 1) % self->config.keep] : 0;
+}

@@ -1,0 +1,160 @@
+/*  Covers runtime/core/checkpoint.h, word by word; whole runs with faults are the simulator's. */
+#include "runtime/core/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+enum { REPLICAS = 2, DEPTH = 2, AHEAD = 16, KEEP = 2 };
+
+static const uint64_t second = 1000000000;
+
+static tnd_checkpoint_t *make(uint64_t every_steps, uint64_t every_ns)
+{
+    tnd_checkpoint_config_t config = {.replicas = REPLICAS,
+                                      .every_steps = every_steps,
+                                      .every_ns = every_ns,
+                                      .keep = KEEP,
+                                      .depth = DEPTH,
+                                      .ahead = AHEAD};
+    tnd_checkpoint_t *self = tnd_checkpoint_init(calloc(1, tnd_checkpoint_bytes(&config)), &config);
+    tnd_checkpoint_effect_t effect;
+    cr_assert(tnd_checkpoint_next(self, &effect));
+    cr_assert_eq(effect.kind, TND_CHECKPOINT_KEEP);
+    cr_assert_eq(effect.word.every, every_steps);
+    return self;
+}
+
+static void is_idle(tnd_checkpoint_t *self)
+{
+    tnd_checkpoint_effect_t effect;
+    cr_assert_not(tnd_checkpoint_next(self, &effect), "effect %d", (int)effect.kind);
+}
+
+static tnd_checkpoint_effect_t does(tnd_checkpoint_t *self, tnd_checkpoint_kind_t kind,
+                                    uint64_t step)
+{
+    tnd_checkpoint_effect_t effect;
+    cr_assert(tnd_checkpoint_next(self, &effect));
+    cr_assert_eq(effect.kind, kind, "effect %d", (int)effect.kind);
+    if (kind != TND_CHECKPOINT_KEEP)
+        cr_assert_eq(effect.step, step);
+    return effect;
+}
+
+static void part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica)
+{
+    tnd_saved_t saved = {.bytes = 100 * step + replica};
+    tnd_checkpoint_part(self, step, replica, &saved);
+}
+
+/*  Writes the checkpoint behind `step` whole. */
+static void write(tnd_checkpoint_t *self, uint64_t step)
+{
+    for (uint32_t r = 0; r < REPLICAS; r++)
+        part(self, step, r);
+    tnd_checkpoint_booked(self, step, 0);
+    does(self, TND_CHECKPOINT_WRITE, step);
+    is_idle(self);
+    tnd_checkpoint_written(self, step);
+}
+
+Test(checkpoint, a_manifest_is_asked_for_once_the_step_is_booked_and_all_parts_are_there)
+{
+    tnd_checkpoint_t *self = make(5, 0);
+
+    part(self, 5, 1);
+    part(self, 5, 0);
+    part(self, 5, 0);
+    is_idle(self);
+    tnd_checkpoint_booked(self, 4, 0);
+    is_idle(self);
+    tnd_checkpoint_booked(self, 5, 0);
+    tnd_checkpoint_effect_t effect = does(self, TND_CHECKPOINT_WRITE, 5);
+    cr_assert_eq(effect.parts[0].bytes, 500);
+    cr_assert_eq(effect.parts[1].bytes, 501);
+    /* What is said again after a rewind changes nothing. */
+    part(self, 5, 0);
+    tnd_checkpoint_end(self, 5);
+    is_idle(self);
+    free(self);
+}
+
+Test(checkpoint, one_that_lacks_a_part_is_not_written_and_said)
+{
+    tnd_checkpoint_t *self = make(5, 0);
+
+    part(self, 5, 1);
+    tnd_checkpoint_unkept(self, 5, 0, "the disk is full");
+    tnd_checkpoint_booked(self, 5, 0);
+    tnd_checkpoint_effect_t effect = does(self, TND_CHECKPOINT_LACKS, 5);
+    cr_assert_eq(effect.have, 1);
+    cr_assert_str_eq(effect.why, "the disk is full");
+    is_idle(self);
+    cr_assert_eq(tnd_checkpoint_last(self), 0);
+    free(self);
+}
+
+Test(checkpoint, only_what_was_written_lets_older_ones_go)
+{
+    tnd_checkpoint_t *self = make(5, 0);
+
+    tnd_checkpoint_found(self, 0);
+    write(self, 5);
+    does(self, TND_CHECKPOINT_FORGET, 0);
+    is_idle(self);
+    write(self, 10);
+    does(self, TND_CHECKPOINT_FORGET, 5);
+    cr_assert_eq(does(self, TND_CHECKPOINT_KEEP, 0).word.below, 5);
+    /* A write that failed is not heard of: the two that there are stay. */
+    part(self, 15, 0);
+    part(self, 15, 1);
+    tnd_checkpoint_booked(self, 15, 0);
+    does(self, TND_CHECKPOINT_WRITE, 15);
+    write(self, 20);
+    does(self, TND_CHECKPOINT_FORGET, 10);
+    cr_assert_eq(tnd_checkpoint_word(self).below, 10);
+    cr_assert_eq(tnd_checkpoint_last(self), 20);
+    free(self);
+}
+
+Test(checkpoint, by_time_a_step_is_named_that_nobody_has_begun)
+{
+    tnd_checkpoint_t *self = make(0, second);
+
+    tnd_checkpoint_booked(self, 1, second);
+    is_idle(self);
+    tnd_checkpoint_booked(self, 2, 2 * second);
+    tnd_keep_note_t word = does(self, TND_CHECKPOINT_KEEP, 0).word;
+    cr_assert(word.step > 2 + DEPTH && word.step <= 2 + AHEAD);
+    cr_assert(tnd_checkpoint_asks(&word, word.step));
+    cr_assert_not(tnd_checkpoint_asks(&word, word.step - 1));
+
+    /* All were past it: the next is as far ahead as can be, at once. */
+    tnd_checkpoint_booked(self, word.step, 2 * second + 1);
+    cr_assert_eq(does(self, TND_CHECKPOINT_KEEP, 0).word.step, word.step + AHEAD);
+    free(self);
+}
+
+Test(checkpoint, what_a_program_keeps_behind_any_step_becomes_one)
+{
+    tnd_checkpoint_t *self = make(0, 0);
+
+    part(self, 3, 0);
+    part(self, 3, 1);
+    part(self, AHEAD + 9, 0); /* too far away to be true */
+    part(self, 3, REPLICAS);
+    tnd_checkpoint_booked(self, 3, 0);
+    does(self, TND_CHECKPOINT_WRITE, 3);
+    part(self, 4, 0);
+    tnd_checkpoint_booked(self, 4, 0);
+    does(self, TND_CHECKPOINT_LACKS, 4);
+    tnd_checkpoint_booked(self, 6, 0);
+    part(self, 6, 0);
+    part(self, 6, 1);
+    tnd_checkpoint_end(self, 6);
+    does(self, TND_CHECKPOINT_WRITE, 6);
+    is_idle(self);
+    free(self);
+}
