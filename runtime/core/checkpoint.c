@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/core/plant.h"
+
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {
     uint64_t step; /* TND_UNKNOWN: nobody spoke of it */
@@ -137,7 +139,8 @@ void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t repli
 static void close_draft(tnd_checkpoint_t *self, uint64_t step)
 {
     draft_t *draft = find(self, step);
-    bool whole = draft != NULL && draft->have == self->config.replicas;
+    bool whole = draft != NULL &&
+                 draft->have + (TND_PLANT(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
     bool by_time = self->config.every_ns > 0 && step == self->word.step;
     self->finished = step;
     if (by_time)
@@ -146,6 +149,10 @@ static void close_draft(tnd_checkpoint_t *self, uint64_t step)
     self->closed = draft;
     self->write_due = whole;
     self->lacks_due = !whole && draft != NULL;
+    if (TND_PLANT(FORGOTTEN_EARLY) && whole) {
+        self->word.below = step;
+        self->forget_due = true;
+    }
 }
 
 /*  How many steps ahead no feeder can have begun: what they hold beside what they did since the

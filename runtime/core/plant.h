@@ -21,6 +21,8 @@
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
+    X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
+    X(FORGOTTEN_EARLY, "older checkpoints are given up before the new one is written")             \
     X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")
 
 enum tnd_plant {

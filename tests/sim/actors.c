@@ -347,7 +347,13 @@ void sim_actor_device(sim_t *self, uint32_t id)
         return;
     }
     sim_check_step(self, id, slot);
-    tnd_feed_done(actor->machine, slot->step, slot->digest, slot->rows, NULL);
+    uint32_t number = id - self->plan.first_feeder;
+    for (uint32_t r = 0; r < self->plan.feeder_replicas[number]; r++)
+        actor->model[r] = sim_model_step(
+            actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
+                                      slot->ids[r], slot->count[r]));
+    void *words = slot->keeps ? sim_archive_part(self, id, slot->step + 1) : NULL;
+    tnd_feed_done(actor->machine, slot->step, slot->digest, slot->rows, words);
     slot->on_device = false;
     actor->device_busy = false;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
@@ -397,6 +403,7 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
         return;
     }
     slot->on_device = true;
+    slot->keeps = self->checkpoint != NULL && tnd_checkpoint_asks(&actor->keep, step + 1);
     slot->rows = 0;
     slot->digest[0] = slot->digest[1] = 0;
     uint32_t feeder = id - plan->first_feeder;
@@ -425,7 +432,8 @@ static void run_feeder(sim_t *self, uint32_t id, sim_actor_t *actor)
             control(self, actor, &effect.msg);
             break;
         case TND_EFFECT_DROP:
-            sim_free(self, effect.payload, id);
+            if (effect.msg.kind != TND_MSG_COMMIT)
+                sim_free(self, effect.payload, id);
             break;
         case TND_EFFECT_PLACE:
             place(self, id, actor, &effect);
@@ -718,6 +726,9 @@ static void feeder_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
         self->progress_at = self->now;
         own(self, msg->slice.payload, SIM_FLYING, id);
         accept(self, id, tnd_feed_slice(actor->machine, msg, &error), &error);
+        break;
+    case TND_MSG_KEEP:
+        actor->keep = msg->keep;
         break;
     case TND_MSG_BOOKED:
         tnd_feed_booked(actor->machine, msg->until.step);

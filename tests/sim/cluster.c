@@ -192,8 +192,11 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_known = true;
             self->over = self->over || self->closing;
-        } else
+        } else {
+            if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
+                sim_archive_commit(self, msg);
             tnd_session_message(self->session, msg, sim_clock(self, 0));
+        }
         session_run(self);
         return;
     }
@@ -204,6 +207,11 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
     for (uint32_t h = 0; h < self->plan.hosts; h++)
         if (h != origin || h == 0)
             forward(self, h, msg);
+}
+
+void sim_route(sim_t *self, const tnd_msg_t *msg)
+{
+    route(self, 0, msg);
 }
 
 static void tell_actor(sim_t *self, uint32_t id)
@@ -273,6 +281,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
             tnd_cursor_t *copy = sim_store_take(&self->store, sizeof *copy);
             *copy = *effect->msg.rewind.cursor;
             effect->msg.rewind.cursor = copy;
+            sim_archive_generation(self);
             sim_say(self, "leader rewinds to step %llu, generation %u",
                     (unsigned long long)copy->step, effect->msg.generation);
         }
@@ -283,6 +292,9 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         self->progress_at = self->now;
         sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
         sim_check_booked(self, effect->cursor);
+        sim_archive_booked(self, effect->cursor->step);
+        if (self->checkpoint != NULL)
+            break;
         if (!self->write_fails)
             self->stored_bytes =
                 tnd_cursor_encode(effect->cursor, self->stored, sizeof self->stored);
@@ -420,6 +432,7 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
     case SIM_AT_BORN:
         return self->actors[event->a].host;
     case SIM_AT_SESSION:
+    case SIM_AT_WRITTEN:
         return 0;
     default:
         return SIM_NONE;
@@ -597,6 +610,9 @@ static void happen(sim_t *self, const sim_event_t *event)
         self->session_at = TND_NEVER;
         session_run(self);
         break;
+    case SIM_AT_WRITTEN:
+        sim_archive_written(self, event->a);
+        break;
     case SIM_AT_FAULT:
         sim_fault_strike(self, event->a);
         break;
@@ -701,6 +717,10 @@ static void begin(sim_t *self)
     tnd_session_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
+    for (uint32_t f = 0; f < plan->feeders; f++)
+        memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
+               plan->feeder_replicas[f] * sizeof *self->models);
+    sim_archive_begin(self);
     for (uint32_t h = 0; h < plan->hosts; h++)
         sim_agenda_put(&self->agenda, h == 0 ? 0 : sim_below(&self->chance, 5000000), SIM_AT_BOOT,
                        h, 0, 0);
@@ -729,6 +749,15 @@ static void run_session(sim_t *self)
         sim_check_end(self);
 }
 
+/*  A broken assertion of the core ends the session. */
+static void run_guarded(sim_t *self)
+{
+    self->escapes = true;
+    if (sigsetjmp(self->escape, 0) == 0)
+        run_session(self);
+    self->escapes = false;
+}
+
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
 {
     self->violation[0] = 0;
@@ -736,24 +765,28 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     self->fault_mask = fault_mask;
     self->leader_dead = self->feeder_dead = self->rogue_found = false;
     self->stored_bytes = 0;
+    self->folder_count = 0;
+    self->disk_luck = sim_random(seed, 500);
+    memset(self->models, 0, sizeof self->models);
     sim_store_clear(&self->store);
     sim_plan_draw(&self->plan, seed, 0);
     sim_reference_make(&self->reference, &self->plan, &self->store);
     tnd_cursor_start(&self->from, self->plan.lanes);
-    self->escapes = true;
-    if (sigsetjmp(self->escape, 0) == 0)
-        run_session(self);
-    if (!self->violation[0] && (self->leader_dead || self->feeder_dead)) {
+    run_guarded(self);
+    for (uint32_t session = 1; !self->violation[0] && (self->leader_dead || self->feeder_dead);
+         session++) {
         tnd_error_t error;
-        if (self->stored_bytes > 0 &&
-            tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) != TND_OK)
+        if (self->plan.keep > 0) {
+            sim_archive_killed(self, self->leader_dead);
+            sim_archive_resume(self);
+        } else if (self->stored_bytes > 0 &&
+                   tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) !=
+                       TND_OK)
             sim_violate(self, "the stored cursor cannot be read: %s", error.text);
         self->leader_dead = self->feeder_dead = false;
-        sim_plan_draw(&self->plan, seed, 1);
-        if (sigsetjmp(self->escape, 0) == 0)
-            run_session(self);
+        sim_plan_draw(&self->plan, seed, session);
+        run_guarded(self);
     }
-    self->escapes = false;
     self->counts.events += self->events;
     self->counts.blocks += self->blocks;
     return self->violation[0] == 0;

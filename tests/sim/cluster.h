@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/dispatch.h"
 #include "runtime/core/feed.h"
 #include "runtime/core/link_end.h"
@@ -22,7 +23,7 @@ enum { SIM_MSG_ACTOR = TND_MSG_KINDS, SIM_MSG_RESTART };
 
 enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
-enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8 };
+enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
 
 typedef enum {
     SIM_AT_LINK,    /* parcel a reaches its end */
@@ -35,6 +36,7 @@ typedef enum {
     SIM_AT_BOOT,    /* the process of host a starts */
     SIM_AT_RESUME,  /* the process of host a goes on */
     SIM_AT_SESSION, /* the session's deadline */
+    SIM_AT_WRITTEN, /* the manifest behind step a */
     SIM_AT_FAULT,   /* fault a */
     SIM_AT_EARLY,   /* a fault of kind a, by time and not by blocks */
     SIM_AT_DRAIN,   /* somebody asks for a drain */
@@ -103,7 +105,7 @@ typedef struct {
 
 typedef struct {
     uint64_t step;
-    bool used, on_device;
+    bool used, on_device, keeps; /* keeps: the models behind it */
     uint32_t rows;
     uint64_t digest[2];
     uint32_t count[SIM_REPLICAS];
@@ -136,6 +138,8 @@ typedef struct {
     tnd_passed_note_t passed; /* the last that reducers were told, or are to be */
     bool has_passed;
     uint64_t committed; /* steps that were checked */
+    tnd_keep_note_t keep;
+    uint64_t model[SIM_REPLICAS]; /* of its replicas */
 } sim_actor_t;
 
 typedef struct {
@@ -153,7 +157,22 @@ typedef struct {
     uint64_t last_local; /* control within the host stays in order */
 } sim_host_t;
 
+/*  A checkpoint on the disk, or what there is of it. */
 typedef struct {
+    uint64_t step;
+    bool there[SIM_REPLICAS];
+    tnd_saved_t saved[SIM_REPLICAS]; /* as the files are */
+    uint64_t models[SIM_REPLICAS];
+    bool writing, manifest, torn;
+    tnd_saved_t parts[SIM_REPLICAS]; /* as the manifest says */
+    unsigned char cursor[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
+    size_t cursor_bytes;
+} sim_folder_t;
+
+typedef struct sim_words sim_words_t;
+
+typedef struct {
+    uint64_t checkpoints, resumes;
     uint64_t events, blocks, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -167,6 +186,7 @@ struct sim {
     sim_random_t chance;   /* of the network and of work */
     sim_random_t bad_luck; /* of faults */
     sim_random_t moments;  /* of those that strike by time */
+    sim_random_t disk_luck;
     sim_host_t hosts[SIM_HOSTS];
     sim_actor_t actors[SIM_ACTORS];
     sim_link_t links[SIM_LINKS];
@@ -195,6 +215,10 @@ struct sim {
     bool write_fails;
     uint64_t booked;
     tnd_cursor_t from;
+    tnd_checkpoint_t *checkpoint;  /* NULL: the cursor alone is stored */
+    uint64_t models[SIM_REPLICAS]; /* that a session begins with */
+    sim_folder_t folders[SIM_FOLDERS];
+    uint32_t folder_count;
     /* faults */
     uint64_t fault_mask; /* bit i: fault i is left out */
     uint32_t fault_next;
@@ -258,6 +282,19 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_lost(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg);
 void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
+/*  A message of the leader, from its own process. */
+void sim_route(sim_t *self, const tnd_msg_t *msg);
+/*  Of checkpoints: a session begins, rewinds, hears of a commit, books, has written a manifest. */
+void sim_archive_begin(sim_t *self);
+void sim_archive_generation(sim_t *self);
+void sim_archive_commit(sim_t *self, const tnd_msg_t *msg);
+void sim_archive_booked(sim_t *self, uint64_t step);
+void sim_archive_written(sim_t *self, uint64_t step);
+/*  A feeder keeps its models behind `step`; what it says of that goes along with COMMIT. */
+void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step);
+/*  The job is gone, in order or at once; the next one goes on from what the disk has. */
+void sim_archive_killed(sim_t *self, bool at_once);
+void sim_archive_resume(sim_t *self);
 /*  Of the faults. */
 void sim_faults_plan(sim_t *self);
 void sim_faults_block(sim_t *self);

@@ -160,16 +160,19 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
         faults += sim->counts.faults[k];
     if (json) {
         printf("{\"seeds\":%" PRIu64 ",\"events\":%" PRIu64 ",\"blocks\":%" PRIu64
-               ",\"faults\":{\"all\":%" PRIu64,
-               seeds, sim->counts.events, sim->counts.blocks, faults);
+               ",\"checkpoints\":%" PRIu64 ",\"resumes\":%" PRIu64 ",\"faults\":{\"all\":%" PRIu64,
+               seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
+               sim->counts.resumes, faults);
         for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
             printf(",\"%s\":%" PRIu64, sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
         printf("},\"violations\":%" PRIu64 ",\"seconds\":%.3f}\n", violations, seconds);
         return;
     }
-    printf("%" PRIu64 " seeds, %" PRIu64 " events, %" PRIu64 " blocks, %" PRIu64 " faults, %" PRIu64
+    printf("%" PRIu64 " seeds, %" PRIu64 " events, %" PRIu64 " blocks, %" PRIu64
+           " checkpoints, %" PRIu64 " resumes, %" PRIu64 " faults, %" PRIu64
            " violations, %.2f s\n",
-           seeds, sim->counts.events, sim->counts.blocks, faults, violations, seconds);
+           seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
+           sim->counts.resumes, faults, violations, seconds);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4, USE_CUT = 5 };
+enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4, USE_CUT = 5, USE_KEEP = 6 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -197,6 +197,21 @@ static void draw_rogue(sim_plan_t *self)
         self->rogue_reductions++;
 }
 
+/*  Every other seed has checkpoints, and is killed until it has gone on a few times. */
+static void draw_checkpoints(sim_plan_t *self)
+{
+    if (self->seed % 2 == 0)
+        return;
+    sim_random_t random = sim_random(self->seed, USE_KEEP);
+    self->keep = sim_between(&random, 1, 3);
+    if (sim_chance(&random, 50))
+        self->keep_steps = sim_between(&random, 1, 30);
+    else
+        self->keep_ns = sim_between(&random, 200, 40000) * us;
+    for (uint32_t s = 0; s <= self->session; s++)
+        self->death = sim_chance(&random, 40) && s < SIM_SESSIONS - 1;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -205,4 +220,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_graph(self);
     draw_placement(self);
     draw_rogue(self);
+    draw_checkpoints(self);
 }

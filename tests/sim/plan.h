@@ -21,7 +21,8 @@ enum {
     SIM_REDUCTIONS = 4,
     SIM_ACTORS = 48,
     SIM_LINKS = 320,
-    SIM_FAULTS = 24
+    SIM_FAULTS = 24,
+    SIM_SESSIONS = 4 /* of one run, at the most */
 };
 
 typedef struct {
@@ -50,6 +51,7 @@ typedef struct {
     /* what happens */
     uint32_t faults;
     bool drain, death;
+    uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
     uint64_t rogue_step;
     uint32_t rogue_reductions;

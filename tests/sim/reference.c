@@ -158,6 +158,18 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
     }
 }
 
+uint64_t sim_reference_model(const sim_reference_t *self, uint64_t step, uint32_t replica)
+{
+    uint64_t model = 0;
+    for (uint64_t s = 0; s < step; s++) {
+        uint32_t offset, count;
+        sim_reference_part(self->plan, self->steps[s].rows, replica, &offset, &count);
+        model = sim_model_step(
+            model, sim_leaf(s, 0, replica, self->ids + self->steps[s].first + offset, count));
+    }
+    return model;
+}
+
 void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store)
 {
     memset(self, 0, sizeof *self);

@@ -41,6 +41,13 @@ void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica,
 /*  One row at its place in the stream, as it enters the digest. */
 void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id);
 
+/*  The model of a replica behind `step` steps: a hash of all the rows that it has stepped on. */
+uint64_t sim_reference_model(const sim_reference_t *self, uint64_t step, uint32_t replica);
+static inline uint64_t sim_model_step(uint64_t model, uint64_t leaf)
+{
+    return sim_mix(model + leaf);
+}
+
 /*  The root of a reduction: all leaves, combined by halving. */
 uint64_t sim_tree(const uint64_t *leaves, uint32_t first, uint32_t count);
 uint64_t sim_tree_node(uint64_t left, uint64_t right);

@@ -1,0 +1,298 @@
+/*  tests/sim/archive.c - checkpoints: what the leader does for its machine, and a disk that fails.
+ *
+ *  The disk outlives the job.  A part is there whole or not at all, for it takes its place by a
+ *  rename; but what was written last may be damaged when the whole job is killed, and a manifest
+ *  that is being written then is torn or missing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+static const uint64_t us = 1000;
+
+/*  What a feeder says of the models behind one step; goes along with its COMMIT. */
+struct sim_words {
+    uint64_t step;
+    uint32_t first, count;
+    bool kept[SIM_REPLICAS];
+    tnd_saved_t parts[SIM_REPLICAS];
+};
+
+static tnd_saved_t saved_of(uint64_t model)
+{
+    return (tnd_saved_t){.bytes = 8, .hash = {model, sim_mix(model)}};
+}
+
+static sim_folder_t *find(sim_t *self, uint64_t step)
+{
+    for (uint32_t i = 0; i < self->folder_count; i++)
+        if (self->folders[i].step == step)
+            return &self->folders[i];
+    return NULL;
+}
+
+static sim_folder_t *make_folder(sim_t *self, uint64_t step)
+{
+    sim_folder_t *folder = find(self, step);
+    if (folder != NULL)
+        return folder;
+    if (self->folder_count == SIM_FOLDERS) {
+        sim_violate(self, "%u checkpoints lie on the disk, of which %llu are to be kept",
+                    SIM_FOLDERS, (unsigned long long)self->plan.keep);
+        return NULL;
+    }
+    folder = &self->folders[self->folder_count++];
+    *folder = (sim_folder_t){.step = step};
+    return folder;
+}
+
+static void remove_folder(sim_t *self, sim_folder_t *folder)
+{
+    *folder = self->folders[--self->folder_count];
+}
+
+/*  As a reader of the disk sees it. */
+static bool is_whole(const sim_t *self, const sim_folder_t *folder)
+{
+    if (!folder->manifest || folder->torn)
+        return false;
+    for (uint32_t r = 0; r < self->plan.replicas; r++)
+        if (!folder->there[r] ||
+            memcmp(&folder->parts[r], &folder->saved[r], sizeof(tnd_saved_t)) != 0)
+            return false;
+    return true;
+}
+
+/* --- feeders -----------------------------------------------------------------------------------
+ */
+
+void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t number = feeder - plan->first_feeder;
+    sim_words_t *words = sim_store_take(&self->store, sizeof *words);
+    *words = (sim_words_t){
+        .step = step, .first = plan->feeder_first[number], .count = plan->feeder_replicas[number]};
+    sim_folder_t *folder = make_folder(self, step);
+    for (uint32_t i = 0; i < words->count && folder != NULL; i++) {
+        uint32_t replica = words->first + i;
+        words->kept[i] = !sim_chance(&self->disk_luck, 2);
+        words->parts[i] = saved_of(self->actors[feeder].model[i]);
+        folder->there[replica] = words->kept[i];
+        folder->saved[replica] = words->parts[i];
+        folder->models[replica] = self->actors[feeder].model[i];
+    }
+    return words;
+}
+
+/* --- the leader --------------------------------------------------------------------------------
+ */
+
+static void tell_keep(sim_t *self)
+{
+    for (uint32_t f = 0; f < self->plan.feeders; f++) {
+        tnd_msg_t msg = {.kind = TND_MSG_KEEP, .from = TND_LEADER};
+        msg.to = self->plan.first_feeder + f;
+        msg.keep = tnd_checkpoint_word(self->checkpoint);
+        sim_route(self, &msg);
+    }
+}
+
+/*  Whatever is written becomes true some time later, unless the job is killed before. */
+static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
+{
+    sim_folder_t *folder = make_folder(self, effect->step);
+    if (folder == NULL)
+        return;
+    for (uint32_t r = 0; r < self->plan.replicas; r++)
+        if (!folder->there[r] ||
+            memcmp(&effect->parts[r], &folder->saved[r], sizeof(tnd_saved_t)) != 0)
+            sim_violate(self,
+                        "a manifest behind step %llu is asked for, but replica %u has not "
+                        "kept that model",
+                        (unsigned long long)effect->step, r);
+    memcpy(folder->parts, effect->parts, self->plan.replicas * sizeof *effect->parts);
+    folder->cursor_bytes =
+        tnd_cursor_encode(tnd_session_cursor(self->session), folder->cursor, sizeof folder->cursor);
+    folder->writing = true;
+    sim_agenda_put(&self->agenda, self->now + sim_between(&self->disk_luck, 20, 8000) * us,
+                   SIM_AT_WRITTEN, (uint32_t)effect->step, 0, 0);
+    /* The whole job is killed about then. */
+    if (self->plan.death && sim_chance(&self->disk_luck, 15))
+        sim_agenda_put(&self->agenda, self->now + sim_between(&self->disk_luck, 1, 8000) * us,
+                       SIM_AT_EARLY, SIM_CRASH_LEADER, 0, 0);
+}
+
+static void forget(sim_t *self, uint64_t below)
+{
+    bool left = false;
+    for (uint32_t i = self->folder_count; i > 0; i--) {
+        sim_folder_t *folder = &self->folders[i - 1];
+        left = left || (folder->step >= below && is_whole(self, folder));
+        if (folder->step < below)
+            remove_folder(self, folder);
+    }
+    if (!left)
+        sim_violate(self, "all checkpoints below step %llu were given up, and none is left",
+                    (unsigned long long)below);
+}
+
+static void perform(sim_t *self)
+{
+    tnd_checkpoint_effect_t effect;
+    while (tnd_checkpoint_next(self->checkpoint, &effect))
+        switch (effect.kind) {
+        case TND_CHECKPOINT_WRITE:
+            write_later(self, &effect);
+            break;
+        case TND_CHECKPOINT_LACKS:
+            /* One that came too late by time is asked for again. */
+            if (effect.why[0] == '\0' && self->plan.keep_steps > 0)
+                sim_violate(self, "%u of %u models were kept behind step %llu, and nobody said why",
+                            effect.have, self->plan.replicas, (unsigned long long)effect.step);
+            break;
+        case TND_CHECKPOINT_FORGET:
+            forget(self, effect.step);
+            break;
+        case TND_CHECKPOINT_KEEP:
+            tell_keep(self);
+            break;
+        }
+}
+
+void sim_archive_begin(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    self->checkpoint = NULL;
+    if (plan->keep == 0)
+        return;
+    tnd_checkpoint_config_t config = {.replicas = plan->replicas,
+                                      .every_steps = plan->keep_steps,
+                                      .every_ns = plan->keep_ns,
+                                      .keep = plan->keep,
+                                      .depth = plan->depth,
+                                      .ahead = plan->unbooked_most + 1,
+                                      .from = self->from.step};
+    self->checkpoint =
+        tnd_checkpoint_init(sim_store_take(&self->store, tnd_checkpoint_bytes(&config)), &config);
+    /* In ascending order: what lies ahead is given up. */
+    for (uint32_t i = self->folder_count; i > 0; i--)
+        if (self->folders[i - 1].step > self->from.step)
+            remove_folder(self, &self->folders[i - 1]);
+    for (uint64_t last = 0;;) {
+        uint64_t next = TND_UNKNOWN;
+        for (uint32_t i = 0; i < self->folder_count; i++)
+            if (self->folders[i].step > last && self->folders[i].step < next &&
+                self->folders[i].manifest && !self->folders[i].torn)
+                next = self->folders[i].step;
+        if (next == TND_UNKNOWN)
+            break;
+        tnd_checkpoint_found(self->checkpoint, next);
+        last = next;
+    }
+    tnd_checkpoint_effect_t effect;
+    while (tnd_checkpoint_next(self->checkpoint, &effect))
+        continue;
+}
+
+void sim_archive_generation(sim_t *self)
+{
+    if (self->checkpoint != NULL)
+        tell_keep(self);
+}
+
+void sim_archive_commit(sim_t *self, const tnd_msg_t *msg)
+{
+    const sim_words_t *words = msg->commit.payload;
+    for (uint32_t i = 0; words != NULL && i < words->count; i++)
+        if (words->kept[i])
+            tnd_checkpoint_part(self->checkpoint, words->step, words->first + i, &words->parts[i]);
+        else
+            tnd_checkpoint_unkept(self->checkpoint, words->step, words->first + i, "no room");
+}
+
+void sim_archive_booked(sim_t *self, uint64_t step)
+{
+    if (self->checkpoint == NULL)
+        return;
+    tnd_checkpoint_booked(self->checkpoint, step, sim_clock(self, 0));
+    perform(self);
+}
+
+void sim_archive_written(sim_t *self, uint64_t step)
+{
+    sim_folder_t *folder = find(self, step);
+    if (folder == NULL || !folder->writing)
+        return;
+    folder->writing = false;
+    if (self->write_fails || sim_chance(&self->disk_luck, 4)) {
+        self->write_fails = false;
+        sim_say(self, "the manifest behind step %llu cannot be written", (unsigned long long)step);
+        return;
+    }
+    folder->manifest = true;
+    self->counts.checkpoints++;
+    sim_say(self, "a checkpoint behind step %llu", (unsigned long long)step);
+    tnd_checkpoint_written(self->checkpoint, step);
+    perform(self);
+}
+
+/* --- between two jobs --------------------------------------------------------------------------
+ */
+
+void sim_archive_killed(sim_t *self, bool at_once)
+{
+    sim_folder_t *newest = NULL;
+    for (uint32_t i = 0; i < self->folder_count; i++) {
+        sim_folder_t *folder = &self->folders[i];
+        if (folder->writing) {
+            /* A leader that ends in order waits for what it writes. */
+            folder->manifest = !at_once || sim_chance(&self->disk_luck, 50);
+            folder->torn = at_once && folder->manifest && sim_chance(&self->disk_luck, 70);
+            folder->writing = false;
+        }
+        if (folder->manifest && (newest == NULL || folder->step > newest->step))
+            newest = folder;
+    }
+    if (newest != NULL && at_once && sim_chance(&self->disk_luck, 25)) {
+        uint32_t replica = sim_below(&self->disk_luck, self->plan.replicas);
+        if (sim_chance(&self->disk_luck, 50))
+            newest->there[replica] = false;
+        else
+            newest->saved[replica].hash[0] ^= 1;
+        sim_say(self, "the disk loses replica %u behind step %llu", replica,
+                (unsigned long long)newest->step);
+    }
+}
+
+void sim_archive_resume(sim_t *self)
+{
+    const sim_folder_t *newest = NULL;
+    for (uint32_t i = 0; i < self->folder_count; i++)
+        if (is_whole(self, &self->folders[i]) &&
+            (newest == NULL || self->folders[i].step > newest->step))
+            newest = &self->folders[i];
+    memset(self->models, 0, sizeof self->models);
+    tnd_cursor_start(&self->from, self->plan.lanes);
+    if (newest == NULL) {
+        self->folder_count = 0;
+        sim_say(self, "there is no checkpoint to go on from");
+        return;
+    }
+    tnd_error_t error;
+    if (tnd_cursor_decode(&self->from, newest->cursor, newest->cursor_bytes, &error) != TND_OK)
+        sim_violate(self, "the cursor of a checkpoint cannot be read: %s", error.text);
+    if (self->from.step != newest->step)
+        sim_violate(self, "the checkpoint behind step %llu has the cursor of step %llu",
+                    (unsigned long long)newest->step, (unsigned long long)self->from.step);
+    memcpy(self->models, newest->models, sizeof self->models);
+    for (uint32_t r = 0; r < self->plan.replicas; r++)
+        if (self->models[r] != sim_reference_model(&self->reference, newest->step, r))
+            sim_violate(self,
+                        "the model of replica %u that is kept behind step %llu is not the "
+                        "one behind that step",
+                        r, (unsigned long long)newest->step);
+    self->counts.resumes++;
+    sim_say(self, "goes on behind step %llu", (unsigned long long)newest->step);
+}
