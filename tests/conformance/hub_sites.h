@@ -246,7 +246,7 @@ static void run_until(site_t *one, site_t *other, const uint32_t *count, uint32_
 }
 
 /*  Two sites whose link is up. */
-static void meet(stage_t *stage, site_t *join, site_t *worker)
+static inline void meet(stage_t *stage, site_t *join, site_t *worker)
 {
     stage_open(stage);
     site_open(join, stage, JOIN, 1);
