@@ -4,13 +4,16 @@
  */
 #include "actors/batcher.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/peers.h"
+#include "actors/rejects.h"
 #include "runtime/core/join.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
+#include "runtime/life/note.h"
 
 extern const tnd_kind_spec_t tnd_kind_batcher_spec;
 
@@ -26,12 +29,29 @@ enum { WINDOW_BLOCKS = 32, WINDOW_BLOCKS_STRAIGHT = 8 };
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
 
+/*  Parts of the cursor that wait until their bad records are set aside; then the join waits too. */
+enum { PARTS_MAX = 64 };
+
+/*  Bad records that are only skipped are told to the reader, who knows where they lie: so many. */
+enum { SKIPPED_SAID = 8 };
+
+typedef struct {
+    tnd_msg_t msg;
+    uint64_t needs; /* records that must have been set aside */
+} held_part_t;
+
 typedef struct {
     const tnd_stream_t *stream;
     tnd_peers_t readers, carriers;
     tnd_rack_t *rack;
     void *machine_memory;
     tnd_join_t *machine;
+    uint32_t generation;
+    tnd_rejects_t rejects;
+    uint64_t told, aside; /* records to be set aside, and that were, in this generation */
+    uint32_t skipped_said;
+    held_part_t *parts; /* ring */
+    uint32_t part_first, part_count;
 } batcher_t;
 
 /*  Whether an edge of this lane leaves the process. */
@@ -128,6 +148,9 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, "reader", lane);
     batcher->rack = tnd_rack_new();
+    batcher->parts = calloc(PARTS_MAX, sizeof *batcher->parts);
+    if (batcher->parts == NULL)
+        abort();
     batcher->carriers = tnd_peers_carriers(self);
     tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
     tnd_join_config_t config = {
@@ -179,6 +202,120 @@ static bool is_feeder(const batcher_t *batcher, tnd_actor_id_t peer)
     return false;
 }
 
+/* --- bad records -------------------------------------------------------------------------------
+ */
+
+static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_reject_t *reject,
+                        tnd_bad_way_t way)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_BAD,
+                     .generation = batcher->generation,
+                     .from = tnd_actor_id(self),
+                     .to = batcher->readers.ids[0]};
+    msg.bad.position = reject->place.index;
+    msg.bad.epoch = reject->place.epoch;
+    msg.bad.lane = tnd_actor_instance(self)->lane;
+    msg.bad.way = way;
+    msg.bad.payload = tnd_note_of("%s\n%s", reject->who, reject->what);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  A row that ended its worker again and again, whom nobody could ask what is wrong with it. */
+static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    char why[160];
+    tnd_bad_way_t way = batcher->stream->bad_made;
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const char *worker = "worker";
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == tnd_actor_instance(self)->chain &&
+            plan->instances[i].kind->instances == TND_INSTANCE_WORKER)
+            worker = plan->instances[i].actor;
+    snprintf(why, sizeof why, "%d%.100s\tit ends the process that works on it", (int)way, worker);
+    tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
+    tnd_rejects_add(&batcher->rejects, place, why, way);
+    if (way == TND_BAD_STOP)
+        tell_reader(batcher, self,
+                    &(tnd_reject_t){.place = place,
+                                    .who = (char *)(uintptr_t)worker,
+                                    .what = (char *)(uintptr_t) "it ends the process that works on "
+                                                                "it"},
+                    way);
+}
+
+/*  The leader counts by reason: of everybody who found some in a step, how many and the first. */
+static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part,
+                        size_t count)
+{
+    tnd_note_writer_t note;
+    tnd_note_begin(&note);
+    for (size_t i = 0; i < count; i++) {
+        const tnd_reject_t *reject = &batcher->rejects.items[i];
+        size_t before = 0, alike = 0;
+        while (strcmp(batcher->rejects.items[before].who, reject->who) != 0)
+            before++;
+        for (size_t other = i; before == i && other < count; other++)
+            alike += strcmp(batcher->rejects.items[other].who, reject->who) == 0;
+        if (before == i)
+            fprintf(note.stream, "%zu %s\n%s\n", alike, reject->who, reject->what);
+    }
+    tnd_msg_t msg = {.kind = TND_MSG_WHY,
+                     .generation = batcher->generation,
+                     .from = tnd_actor_id(self),
+                     .to = TND_LEADER};
+    msg.bad.position = part->part.step;
+    msg.bad.lane = part->part.lane;
+    msg.bad.payload = tnd_note_end(&note);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+static void send_parts(batcher_t *batcher, tnd_actor_t *self)
+{
+    while (batcher->part_count > 0 && batcher->parts[batcher->part_first].needs <= batcher->aside) {
+        tnd_actor_control(self, &batcher->parts[batcher->part_first].msg, TND_CARRY_NOTHING);
+        batcher->part_first = (batcher->part_first + 1) % PARTS_MAX;
+        batcher->part_count--;
+    }
+}
+
+/*  A cursor that stands behind a bad record must not be known before the record is set aside. */
+static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
+{
+    tnd_rejects_t *rejects = &batcher->rejects;
+    size_t count = tnd_rejects_before(rejects, part->part.position, part->part.ledger.quarantined);
+    for (size_t i = 0; i < count; i++) {
+        const tnd_reject_t *reject = &rejects->items[i];
+        if (reject->way == TND_BAD_QUARANTINE)
+            batcher->told++;
+        else if (batcher->skipped_said++ >= SKIPPED_SAID)
+            continue;
+        tell_reader(batcher, self, reject, reject->way);
+    }
+    if (count > 0)
+        tell_leader(batcher, self, part, count);
+    tnd_rejects_pass(rejects, part->part.position);
+    uint32_t at = (batcher->part_first + batcher->part_count++) % PARTS_MAX;
+    batcher->parts[at] = (held_part_t){.msg = *part, .needs = batcher->told};
+    send_parts(batcher, self);
+}
+
+static void rewind_rejects(batcher_t *batcher, uint32_t generation, tnd_position_t from)
+{
+    batcher->generation = generation;
+    tnd_rejects_clear(&batcher->rejects, from);
+    batcher->told = batcher->aside = 0;
+    batcher->part_count = 0;
+}
+
+static void say_go(tnd_actor_t *self, tnd_msg_t msg)
+{
+    msg.kind = TND_MSG_GO;
+    msg.to = msg.from;
+    msg.from = tnd_actor_id(self);
+    /* A worker that went away just now is LOST in a moment. */
+    (void)tnd_actor_send(self, &msg, TND_CARRY_NOTHING);
+}
+
 static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arrival_t *arrival,
                                  tnd_error_t *error)
 {
@@ -190,12 +327,26 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         tnd_count(&statistics->blocks_in, 1);
         tnd_count(&statistics->bytes_in, msg->block.bytes);
         arrival->carry = TND_CARRY_NOTHING;
+        if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
+            tnd_rejects_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
         return tnd_join_block(batcher->machine, msg, error);
     case TND_MSG_REWIND:
         if (!tnd_join_fits(batcher->machine, arrival->cursor))
             return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
                             tnd_actor_name(self));
         tnd_join_rewind(batcher->machine, msg->generation, arrival->cursor);
+        rewind_rejects(batcher, msg->generation,
+                       arrival->cursor->part[tnd_actor_instance(self)->lane]);
+        break;
+    case TND_MSG_BEGIN:
+        tnd_join_begin(batcher->machine, msg);
+        say_go(self, *msg);
+        break;
+    case TND_MSG_ASIDE:
+        if (msg->generation != batcher->generation)
+            break;
+        batcher->aside++;
+        send_parts(batcher, self);
         break;
     case TND_MSG_LOST:
         tnd_join_lost(batcher->machine, msg);
@@ -256,13 +407,26 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
         tnd_slice_drop(&slice);
 }
 
+static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_TICKET && msg->ticket.attempt > 0)
+        tnd_count(&tnd_actor_statistics(self)->again, 1);
+    if (msg->kind == TND_MSG_BAD)
+        condemn(batcher, self, msg);
+    else if (msg->kind == TND_MSG_PART || msg->kind == TND_MSG_LAST)
+        release_part(batcher, self, msg);
+    else
+        tnd_actor_control(self, msg, TND_CARRY_NOTHING);
+}
+
 static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     batcher_t *batcher = state;
     tnd_effect_t effect;
     (void)error;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
-        if (!tnd_join_next(batcher->machine, tnd_actor_now(self), &effect))
+        if (batcher->part_count == PARTS_MAX ||
+            !tnd_join_next(batcher->machine, tnd_actor_now(self), &effect))
             return TND_OK;
         tnd_block_t *block = effect.payload;
         switch (effect.kind) {
@@ -270,9 +434,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
             send_slice(batcher, self, &effect);
             break;
         case TND_EFFECT_CONTROL:
-            if (effect.msg.kind == TND_MSG_TICKET && effect.msg.ticket.attempt > 0)
-                tnd_count(&tnd_actor_statistics(self)->again, 1);
-            tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
+            say_control(batcher, self, &effect.msg);
             break;
         case TND_EFFECT_DROP:
             tnd_block_drop(&block);
@@ -287,7 +449,9 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
 
 static uint32_t batcher_blocked_on(const void *state)
 {
-    return tnd_join_blocked_on(((const batcher_t *)state)->machine);
+    const batcher_t *batcher = state;
+    return batcher->part_count == PARTS_MAX ? TND_WAIT_INPUT
+                                            : tnd_join_blocked_on(batcher->machine);
 }
 
 static void batcher_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
@@ -313,6 +477,8 @@ static void batcher_fini(void *state)
         }
     }
     free(batcher->machine_memory);
+    tnd_rejects_free(&batcher->rejects);
+    free(batcher->parts);
     tnd_peers_free(&batcher->readers);
     tnd_rack_destroy(&batcher->rack);
     tnd_peers_free(&batcher->carriers);

@@ -5,12 +5,14 @@
 #include "actors/preprocessor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "actors/op/chain.h"
 #include "actors/peers.h"
 #include "runtime/core/queue.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
+#include "runtime/life/note.h"
 
 extern const tnd_kind_spec_t tnd_kind_preprocessor_spec;
 
@@ -31,12 +33,18 @@ typedef struct {
     tnd_queue_t *machine;
 } preprocessor_t;
 
+static bool skips(const tnd_preprocessor_options_t *options)
+{
+    return options->on_error != TND_BAD_STOP;
+}
+
 static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
                                         tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
-    TND_TRY(tnd_chain_open(&chain, &options->ops, false, &stream->fed, error));
+    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, error));
+    stream->bad_made = (tnd_bad_way_t)options->on_error;
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);
     stream->numeric ^= tnd_chain_probe(chain);
@@ -79,7 +87,8 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     worker->rack = tnd_rack_new();
     worker->readers = peers_in_lanes(self, "reader", &worker->reader_lanes);
     worker->joins = peers_in_lanes(self, "batcher", &worker->join_lanes);
-    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, false, &worker->stream->read, error));
+    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
+                           error));
     tnd_queue_config_t config = {
         .self = tnd_actor_id(self),
         .lanes = worker->joins.count,
@@ -136,6 +145,8 @@ static tnd_status_t preprocessor_arrive(void *state, tnd_actor_t *self, tnd_arri
             tnd_count(&statistics->bytes_in, msg->block.bytes);
             arrival->carry = TND_CARRY_NOTHING;
             tnd_queue_block(worker->machine, msg);
+        } else if (msg->kind == TND_MSG_GO) {
+            tnd_queue_go(worker->machine, msg);
         }
         break;
     }
@@ -153,18 +164,41 @@ static void fit_pool(preprocessor_t *worker, uint32_t rows)
     worker->pool = tnd_pool_new(need);
 }
 
+/*  The run is over by this row; its reader knows where it lies, and says so. */
+static void give_up(preprocessor_t *worker, tnd_actor_t *self, const tnd_block_note_t *note)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_BAD, .from = tnd_actor_id(self)};
+    const char *why;
+    uint32_t reader = 0;
+    while (worker->reader_lanes[reader] != note->lane)
+        reader++;
+    msg.to = worker->readers.ids[reader];
+    msg.bad.position = note->first + tnd_chain_failed(worker->chain, &why);
+    msg.bad.lane = note->lane;
+    msg.bad.epoch = note->epoch;
+    msg.bad.way = TND_BAD_STOP;
+    const char *tab = strchr(why, '\t');
+    msg.bad.payload = tnd_note_of("%.*s\n%s", (int)(tab - why - 1), why + 1, tab + 1);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
 static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_effect_t *effect,
                           tnd_error_t *error)
 {
     uint64_t began = tnd_actor_now(self);
     tnd_block_t *in = effect->msg.block.payload, *out = NULL;
-    tnd_chain_key_t key = {.seed = worker->stream->seed, .lanes = worker->stream->lanes};
+    tnd_chain_key_t key = {.seed = worker->stream->seed,
+                           .lanes = worker->stream->lanes,
+                           .who = tnd_actor_instance(self)->actor,
+                           .way = worker->stream->bad_made};
     fit_pool(worker, in->note.rows);
     tnd_status_t status =
         tnd_chain_run(worker->chain, &key, in, worker->rack, worker->pool, &out, error);
+    if (status != TND_OK)
+        give_up(worker, self, &in->note);
     tnd_block_drop(&in);
     if (status != TND_OK)
-        return status;
+        return TND_OK;
     tnd_msg_t msg = effect->msg;
     uint64_t before_ns = msg.block.work_ns, spent_ns = tnd_actor_now(self) - began;
     msg.kind = TND_MSG_BLOCK;

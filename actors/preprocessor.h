@@ -12,6 +12,7 @@ typedef struct {
     tnd_part_list_t ops;
     uint64_t workers; /* or TND_WORKERS_AUTO */
     int isolate;      /* 0: in a thread of its host, 1: in processes of its own */
+    int on_error;     /* tnd_bad_way_t */
 } tnd_preprocessor_options_t;
 
 #endif

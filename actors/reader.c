@@ -8,21 +8,29 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/intake.h"
 #include "actors/peers.h"
+#include "actors/quarantine.h"
 #include "actors/source/sources.h"
 #include "runtime/core/dispatch.h"
 #include "runtime/core/index_shuffle.h"
 #include "runtime/core/permute.h"
+#include "runtime/graph/quantity.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
+#include "runtime/life/note.h"
+#include "runtime/life/observer.h"
 #include "runtime/registry.h"
 
 /*  Tickets of one lane at the same time: more than any join's window. */
 enum { TICKETS_MAX = 65536 };
+
+/*  Bad records that are told by name in one life; more are only counted. */
+enum { BAD_SAID = 8, BAD_AT_ONCE = 256 };
 
 extern const tnd_kind_spec_t tnd_kind_reader_spec;
 
@@ -48,6 +56,14 @@ typedef struct {
     size_t size;
 } store_t;
 
+/*  A bad record that somebody told of, and what is done about it. */
+typedef struct {
+    tnd_bad_note_t note;
+    uint32_t generation;
+    tnd_actor_id_t from;
+    tnd_buffer_t *text;
+} bad_t;
+
 typedef struct {
     const tnd_reader_options_t *options;
     const tnd_stream_t *stream;
@@ -63,6 +79,10 @@ typedef struct {
     bool shuffled;
     tnd_permute_t permutation;
     tnd_index_shuffle_t index_shuffle;
+    tnd_quarantine_t *quarantine; /* of the lane's first reader, if anybody sets records aside */
+    bad_t *bad;
+    size_t bad_count, bad_room;
+    uint32_t generation, bad_said;
 } reader_t;
 
 static void close_all(opened_t *opened)
@@ -175,6 +195,12 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     return TND_OK;
 }
 
+/*  Whether somebody in the chain sets records aside, which its first reader of each lane does. */
+static bool sets_aside(const tnd_stream_t *stream)
+{
+    return stream->bad_read == TND_BAD_QUARANTINE || stream->bad_made == TND_BAD_QUARANTINE;
+}
+
 static void reader_unshare(const tnd_instance_t *instance, void *shared)
 {
     (void)instance;
@@ -201,10 +227,31 @@ static tnd_status_t check_window(const tnd_stream_t *stream, tnd_error_t *error)
     return TND_OK;
 }
 
+/*  "0.1%" or "100". */
+static tnd_status_t read_limit(const tnd_reader_options_t *options, tnd_bad_limit_t *limit,
+                               tnd_error_t *error)
+{
+    char number[64];
+    size_t length = strlen(options->max_bad);
+    *limit = (tnd_bad_limit_t){.set = true};
+    limit->is_part = length > 0 && options->max_bad[length - 1] == '%';
+    snprintf(number, sizeof number, "%.*s", (int)(length - limit->is_part), options->max_bad);
+    bool reads = limit->is_part ? tnd_quantity_f64(number, &limit->part) == TND_QUANTITY_OK &&
+                                      limit->part >= 0 && limit->part <= 100
+                                : tnd_quantity_u64(number, &limit->count) == TND_QUANTITY_OK;
+    limit->part /= 100;
+    if (reads)
+        return TND_OK;
+    return tnd_fail(error, "`max_bad: %.100s`: a number such as 100, or a part such as 0.1%%",
+                    options->max_bad);
+}
+
 static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
                                   tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
+    stream->bad_read = (tnd_bad_way_t)options->on_error;
+    TND_TRY(read_limit(options, &stream->bad_limit, error));
     stream->epochs = (uint32_t)options->epochs;
     stream->skip = options->skip;
     stream->take = options->take == UINT64_MAX ? 0 : options->take;
@@ -223,10 +270,22 @@ static const part_t *part_of(const opened_t *opened, uint32_t lane)
     return &opened->parts[i];
 }
 
+static tnd_status_t open_quarantine(reader_t *reader, tnd_actor_t *self, tnd_error_t *error)
+{
+    tnd_peers_t readers = tnd_peers_of(self, "reader", reader->lane);
+    bool is_first = readers.ids[0] == tnd_actor_id(self);
+    tnd_peers_free(&readers);
+    if (!is_first || !sets_aside(reader->stream))
+        return TND_OK;
+    TND_TRY(tnd_quarantine_check(reader->options->quarantine, error));
+    reader->quarantine =
+        tnd_quarantine_new(reader->options->quarantine, reader->lane, &reader->stream->read);
+    return TND_OK;
+}
+
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     reader_t *reader = state;
-    (void)error;
     reader->options = tnd_actor_options(self);
     reader->stream = tnd_actor_stream(self);
     const opened_t *opened = tnd_actor_shared(self);
@@ -261,7 +320,54 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     if (reader->machine_memory == NULL)
         abort();
     reader->machine = tnd_dispatch_init(reader->machine_memory, &config);
-    return TND_OK;
+    return open_quarantine(reader, self, error);
+}
+
+/* --- what arrives ------------------------------------------------------------------------------
+ */
+
+static void forget_bad(reader_t *reader, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tnd_buffer_drop(&reader->bad[i].text);
+    reader->bad_count -= count;
+    memmove(reader->bad, reader->bad + count, reader->bad_count * sizeof *reader->bad);
+}
+
+/*  Takes the text. */
+static void take_bad(reader_t *reader, tnd_msg_t *msg)
+{
+    if (msg->bad.payload == NULL ||
+        (msg->bad.way != TND_BAD_STOP && msg->generation != reader->generation))
+        return;
+    if (reader->bad_count == reader->bad_room) {
+        reader->bad_room = 2 * reader->bad_room + 16;
+        reader->bad = realloc(reader->bad, reader->bad_room * sizeof *reader->bad);
+        if (reader->bad == NULL)
+            abort();
+    }
+    reader->bad[reader->bad_count++] = (bad_t){.note = msg->bad,
+                                               .generation = msg->generation,
+                                               .from = msg->from,
+                                               .text = msg->bad.payload};
+    msg->bad.payload = NULL;
+}
+
+static tnd_status_t rewind_to(reader_t *reader, const tnd_msg_t *msg, const tnd_cursor_t *cursor,
+                              tnd_error_t *error)
+{
+    tnd_dispatch_rewind(reader->machine, msg->generation);
+    reader->generation = msg->generation;
+    size_t kept = 0;
+    for (size_t i = 0; i < reader->bad_count; i++)
+        if (reader->bad[i].note.way == TND_BAD_STOP)
+            reader->bad[kept++] = reader->bad[i];
+        else
+            tnd_buffer_drop(&reader->bad[i].text);
+    reader->bad_count = kept;
+    if (reader->quarantine == NULL)
+        return TND_OK;
+    return tnd_quarantine_cut(reader->quarantine, cursor->part[reader->lane], error);
 }
 
 static tnd_status_t take_ticket(reader_t *reader, const tnd_actor_t *self, const tnd_msg_t *msg,
@@ -293,7 +399,9 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
         break;
     case TND_ARRIVAL_MESSAGE:
         if (msg->kind == TND_MSG_REWIND)
-            tnd_dispatch_rewind(reader->machine, msg->generation);
+            return rewind_to(reader, msg, arrival->cursor, error);
+        else if (msg->kind == TND_MSG_BAD)
+            take_bad(reader, &arrival->msg);
         else if (msg->kind == TND_MSG_TICKET)
             return take_ticket(reader, self, msg, error);
         else if (msg->kind == TND_MSG_CREDIT)
@@ -379,35 +487,257 @@ static tnd_buffer_t *store_take(store_t *self, size_t need)
     return tnd_pool_take(self->pool);
 }
 
+static tnd_source_call_t make_call(reader_t *reader, uint32_t count)
+{
+    const tnd_source_facts_t *facts = &reader->part->facts;
+    return (tnd_source_call_t){
+        .indices =
+            store_take(&reader->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
+        .room = store_take(&reader->room, tnd_source_room(facts, count)),
+        .count = count,
+    };
+}
+
+/*  Takes the call.  *count_p becomes fewer, with *end_p, where the source ends. */
+static tnd_status_t read_call(reader_t *reader, uint32_t epoch, tnd_source_call_t *call,
+                              uint32_t *count_p, bool *end_p, tnd_block_t *block,
+                              tnd_error_t *error)
+{
+    tnd_status_t status =
+        reader->intake != NULL
+            ? tnd_intake_read(reader->intake, epoch, tnd_buffer_data(call->indices), count_p, block,
+                              end_p, error)
+            : reader->source->read(reader->part->state, call, block, error);
+    tnd_buffer_drop(&call->indices);
+    tnd_buffer_drop(&call->room);
+    return status;
+}
+
+/*  Of some rows, by their indices. */
+static tnd_status_t read_some(reader_t *reader, uint32_t epoch, const uint64_t *indices,
+                              uint32_t count, tnd_block_t *block, tnd_error_t *error)
+{
+    bool end = false;
+    tnd_source_call_t call = make_call(reader, count);
+    memcpy(tnd_buffer_data(call.indices), indices, count * sizeof *indices);
+    return read_call(reader, epoch, &call, &count, &end, block, error);
+}
+
+/* --- bad records -------------------------------------------------------------------------------
+ */
+
+/*  Where a sample lies, as people say it. */
+static void say_place(const reader_t *reader, uint64_t sample, tnd_quarantine_place_t *place,
+                      char *text, size_t room)
+{
+    tnd_source_place_t where = {.record = sample};
+    if (reader->source->where != NULL)
+        reader->source->where(reader->part->state, sample, &where);
+    place->sample = sample;
+    place->file = where.file;
+    place->record = where.record;
+    place->offset = where.offset;
+    if (where.file != NULL)
+        snprintf(text, room, "record %" PRIu64 " of %.200s, at byte %" PRIu64, where.record,
+                 where.file, where.offset);
+    else
+        snprintf(text, room, "record %" PRIu64, sample);
+}
+
+static tnd_status_t set_aside(reader_t *reader, const tnd_quarantine_place_t *place,
+                              const char *who, const char *what, tnd_error_t *error)
+{
+    tnd_block_t *row = tnd_rack_take(reader->rack, &reader->stream->read);
+    tnd_status_t status = read_some(reader, place->position.epoch, &place->sample, 1, row, error);
+    row->note.count = row->note.rows = 1;
+    tnd_block_seal(row);
+    if (status == TND_OK || status == TND_REFUSED)
+        status = tnd_quarantine_add(reader->quarantine, place, status == TND_OK ? row : NULL, who,
+                                    what, error);
+    tnd_block_drop(&row);
+    return status;
+}
+
+static void say_aside(tnd_actor_t *self, const bad_t *bad)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_ASIDE,
+                     .generation = bad->generation,
+                     .from = tnd_actor_id(self),
+                     .to = bad->from,
+                     .bad = bad->note};
+    msg.bad.payload = NULL;
+    tnd_actor_control(self, &msg, TND_CARRY_NOTHING);
+}
+
+static void warn(const reader_t *reader, tnd_actor_t *self, const char *where, const char *who,
+                 const char *what)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload =
+        tnd_note_of("%s %s is bad: %.100s: %.200s%s", tnd_actor_name(self), where, who, what,
+                    reader->bad_said == BAD_SAID ? "; more such records are only counted" : "");
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  Does what is asked about a record that somebody told of. */
+static tnd_status_t answer_one(reader_t *reader, tnd_actor_t *self, const bad_t *bad,
+                               tnd_error_t *error)
+{
+    tnd_note_reader_t lines;
+    char who[160], what[320], where[320];
+    tnd_note_read(&lines, bad->text);
+    const char *line = tnd_note_line(&lines);
+    snprintf(who, sizeof who, "%s", line != NULL ? line : "");
+    line = tnd_note_line(&lines);
+    snprintf(what, sizeof what, "%s", line != NULL ? line : "");
+    tnd_quarantine_place_t place = {
+        .position = {.epoch = bad->note.epoch, .index = bad->note.position}};
+    uint64_t sample;
+    fill_indices(reader, bad->note.epoch, bad->note.position, 1, &sample);
+    say_place(reader, sample, &place, where, sizeof where);
+    if (bad->note.way == TND_BAD_STOP)
+        return tnd_fail(error,
+                        "%s: %s is bad: %.100s: %.160s; `on_error: skip` or `quarantine` goes on "
+                        "without such records",
+                        tnd_actor_name(self), where, who, what);
+    if (reader->bad_said < BAD_SAID) {
+        reader->bad_said++;
+        warn(reader, self, where, who, what);
+    }
+    if (bad->note.way == TND_BAD_QUARANTINE && reader->quarantine != NULL)
+        return set_aside(reader, &place, who, what, error);
+    return TND_OK;
+}
+
+/*  Of all that were told of so far, which one sync takes to the disk. */
+static tnd_status_t answer_bad(reader_t *reader, tnd_actor_t *self, tnd_error_t *error)
+{
+    size_t count = reader->bad_count < BAD_AT_ONCE ? reader->bad_count : BAD_AT_ONCE;
+    for (size_t i = 0; i < count; i++)
+        TND_TRY(answer_one(reader, self, &reader->bad[i], error));
+    if (reader->quarantine != NULL)
+        TND_TRY(tnd_quarantine_sync(reader->quarantine, error));
+    for (size_t i = 0; i < count; i++)
+        if (reader->bad[i].note.way == TND_BAD_QUARANTINE)
+            say_aside(self, &reader->bad[i]);
+    forget_bad(reader, count);
+    return TND_OK;
+}
+
+/*  The rows of a block that are bad, while it is read. */
+typedef struct {
+    uint32_t *offsets;
+    char *why;
+    uint32_t count, why_bytes;
+} refused_t;
+
+/*  A source refused some rows: finds them one by one, and reads the others. */
+static tnd_status_t read_others(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
+                                refused_t *refused, tnd_block_t *block, tnd_error_t *error)
+{
+    uint32_t count = ticket->ticket.count, good = 0;
+    uint32_t epoch = ticket->ticket.epoch;
+    uint64_t *indices = malloc(count * sizeof *indices);
+    refused->offsets = malloc(count * sizeof *refused->offsets);
+    refused->why = malloc((size_t)count * TND_BAD_TEXT_MAX);
+    if (indices == NULL || refused->offsets == NULL || refused->why == NULL)
+        abort();
+    fill_indices(reader, epoch, ticket->ticket.first, count, indices);
+    tnd_status_t status = TND_OK;
+    for (uint32_t i = 0; i < count && status == TND_OK; i++) {
+        tnd_block_t *row = tnd_rack_take(reader->rack, &reader->stream->read);
+        tnd_error_t why = {.text = "it is no record"};
+        status = read_some(reader, epoch, &indices[i], 1, row, &why);
+        tnd_block_drop(&row);
+        if (status == TND_OK) {
+            indices[good++] = indices[i];
+        } else if (status == TND_REFUSED) {
+            int size =
+                snprintf(refused->why + refused->why_bytes, TND_BAD_TEXT_MAX, "%d%.63s\t%s",
+                         reader->options->on_error, tnd_actor_instance(self)->actor, why.text);
+            refused->why_bytes +=
+                size < TND_BAD_TEXT_MAX ? (uint32_t)size + 1 : (uint32_t)TND_BAD_TEXT_MAX;
+            refused->offsets[refused->count++] = i;
+            status = TND_OK;
+        } else {
+            *error = why;
+        }
+    }
+    if (status == TND_OK && good > 0)
+        status = read_some(reader, epoch, indices, good, block, error);
+    if (status == TND_REFUSED)
+        status = tnd_fail(error, "%s: the source refuses rows together that it gave one by one",
+                          tnd_actor_name(self));
+    free(indices);
+    return status;
+}
+
+/*  The marks of a block that lacks the bad rows. */
+static void mark(tnd_block_t *block, tnd_block_note_t *note, const refused_t *refused)
+{
+    note->rows = note->count - refused->count;
+    size_t offsets = note->count * sizeof(uint32_t);
+    block->marks = tnd_buffer_new(offsets + refused->why_bytes);
+    uint32_t *origin = tnd_buffer_data(block->marks), *bad = origin + note->rows;
+    char *why = (char *)(bad + refused->count);
+    for (uint32_t i = 0, at = 0; i < note->count; i++)
+        if (at < refused->count && refused->offsets[at] == i)
+            bad[at++] = i;
+        else
+            origin[i - at] = i;
+    memcpy(why, refused->why, refused->why_bytes);
+    note->origin = origin;
+    note->bad = bad;
+    note->bad_count = refused->count;
+    note->why = why;
+    note->why_bytes = refused->why_bytes;
+    tnd_buffer_seal(block->marks);
+}
+
+/*  A source refused a row and the run is to stop: says which it is. */
+static tnd_status_t stop_at(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
+                            const refused_t *refused, tnd_error_t *error)
+{
+    tnd_quarantine_place_t place;
+    char where[320];
+    uint64_t sample;
+    fill_indices(reader, ticket->ticket.epoch, ticket->ticket.first + refused->offsets[0], 1,
+                 &sample);
+    say_place(reader, sample, &place, where, sizeof where);
+    return tnd_fail(error,
+                    "%s: %s is bad: %.160s; `on_error: skip` or `quarantine` goes on without such "
+                    "records",
+                    tnd_actor_name(self), where, strchr(refused->why, '\t') + 1);
+}
+
 static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
                                 tnd_error_t *error)
 {
     uint64_t began = tnd_actor_now(self);
     uint32_t count = ticket->ticket.count;
     const tnd_source_facts_t *facts = &reader->part->facts;
-    tnd_source_call_t call = {
-        .indices =
-            store_take(&reader->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
-        .room = store_take(&reader->room, tnd_source_room(facts, count)),
-        .count = count,
-    };
+    tnd_source_call_t call = make_call(reader, count);
     fill_indices(reader, ticket->ticket.epoch, ticket->ticket.first, count,
                  tnd_buffer_data(call.indices));
 
+    refused_t refused = {0};
     tnd_block_t *block = tnd_rack_take(reader->rack, &reader->stream->read);
     bool end = false;
     tnd_status_t status =
-        reader->intake != NULL
-            ? tnd_intake_read(reader->intake, ticket->ticket.epoch, tnd_buffer_data(call.indices),
-                              &count, block, &end, error)
-            : reader->source->read(reader->part->state, &call, block, error);
-    tnd_buffer_drop(&call.indices);
-    tnd_buffer_drop(&call.room);
+        read_call(reader, ticket->ticket.epoch, &call, &count, &end, block, error);
+    if (status == TND_REFUSED)
+        status = read_others(reader, self, ticket, &refused, block, error);
+    if (status == TND_OK && refused.count > 0 && reader->options->on_error == TND_BAD_STOP)
+        status = stop_at(reader, self, ticket, &refused, error);
     if (status != TND_OK) {
+        free(refused.offsets);
+        free(refused.why);
         tnd_block_drop(&block);
         return status;
     }
-    size_t bytes = tnd_schema_row_bytes(&reader->stream->read) * count;
+    uint32_t rows = count - refused.count;
+    size_t bytes = tnd_schema_row_bytes(&reader->stream->read) * rows;
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
                      .generation = ticket->generation,
                      .from = tnd_actor_id(self),
@@ -425,6 +755,10 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
         .work_ns = tnd_actor_now(self) - began,
         .payload = block,
     };
+    if (refused.count > 0)
+        mark(block, &msg.block, &refused);
+    free(refused.offsets);
+    free(refused.why);
     block->note = msg.block;
     tnd_block_seal(block);
     /* A worker that went away just now is LOST in a moment, and the ticket with it. */
@@ -433,7 +767,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     tnd_dispatch_sent(reader->machine, ticket->to, bytes);
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_in, count);
-    tnd_count(&statistics->rows_out, count);
+    tnd_count(&statistics->rows_out, rows);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, bytes);
     tnd_count(&statistics->bytes_copied, facts->copied * count);
@@ -444,6 +778,10 @@ static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tn
 {
     reader_t *reader = state;
     tnd_effect_t effect;
+    if (reader->bad_count > 0) {
+        *more_p = true;
+        return answer_bad(reader, self, error);
+    }
     while (tnd_dispatch_next(reader->machine, tnd_actor_now(self), &effect)) {
         if (effect.kind == TND_EFFECT_READ) {
             *more_p = true;
@@ -473,6 +811,9 @@ static void reader_fini(void *state)
     tnd_pool_destroy(&reader->indices.pool);
     tnd_pool_destroy(&reader->room.pool);
     tnd_intake_destroy(&reader->intake);
+    tnd_quarantine_destroy(&reader->quarantine);
+    forget_bad(reader, reader->bad_count);
+    free(reader->bad);
     tnd_rack_destroy(&reader->rack);
 }
 

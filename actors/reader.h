@@ -22,7 +22,10 @@ typedef struct {
     uint64_t workers;
     int access; /* tnd_access_t */
     uint64_t retry_ns;
-    int isolate; /* 0: in a thread of its host, 1: in processes of its own */
+    int on_error; /* tnd_bad_way_t */
+    const char *quarantine;
+    const char *max_bad; /* a number, or a percentage */
+    int isolate;         /* 0: in a thread of its host, 1: in processes of its own */
     uint64_t retain_bytes;
 } tnd_reader_options_t;
 

@@ -86,6 +86,29 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_reader_options_t, retry_ns),
      .help = "how long a read call that fails for a moment (EIO, ESTALE, EAGAIN, ETIMEDOUT) is "
              "tried again before the run fails"},
+    {.name = "on_error",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "stop",
+     .choices = "stop|skip|quarantine",
+     .offset = offsetof(tnd_reader_options_t, on_error),
+     .help = "a record that the source can read but not understand: fails the run, is left out and "
+             "counted, or is also set aside, see `quarantine`"},
+    {.name = "quarantine",
+     .type = TND_OPTION_PATH,
+     .role = TND_ROLE_PLACE,
+     .fallback = "quarantine",
+     .offset = offsetof(tnd_reader_options_t, quarantine),
+     .help = "the folder that bad records are set aside in, with `on_error: quarantine` of the "
+             "reader or the preprocessor: a file COLUMN.LANE.npy a column, as read, which `npy` "
+             "reads back, and index.LANE.jsonl, which says where each came from and why"},
+    {.name = "max_bad",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_TUNE,
+     .fallback = "100%",
+     .offset = offsetof(tnd_reader_options_t, max_bad),
+     .help = "more bad records end the run: a number, or a part of those read such as 0.1%, at "
+             "least of one epoch"},
     {.name = "isolate",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_PLACE,

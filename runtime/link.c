@@ -17,6 +17,10 @@ void **tnd_msg_payload(tnd_msg_t *msg)
         return &msg->post.payload;
     case TND_MSG_COMMIT:
         return &msg->commit.payload;
+    case TND_MSG_BAD:
+    case TND_MSG_ASIDE:
+    case TND_MSG_WHY:
+        return &msg->bad.payload;
     case TND_MSG_FACTS:
     case TND_MSG_STREAM:
     case TND_MSG_ENDPOINTS:
@@ -41,6 +45,8 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_PING:
     case TND_MSG_PONG:
     case TND_MSG_CREDIT:
+    case TND_MSG_BEGIN:
+    case TND_MSG_GO:
     case TND_MSG_WINDOW:
     case TND_MSG_PASSED:
     case TND_MSG_REWIND:

@@ -66,6 +66,12 @@ typedef struct {
     } columns[TND_COLUMNS_MAX];
 } tnd_source_rows_t;
 
+/*  Where a row lies. */
+typedef struct {
+    const char *file;        /* of the source; until it is closed */
+    uint64_t record, offset; /* of the file; in bytes */
+} tnd_source_place_t;
+
 typedef struct tnd_source {
     const tnd_source_spec_t *spec; /* name, options, help, what it can do */
     size_t state_bytes;
@@ -78,16 +84,20 @@ typedef struct tnd_source {
     /*  Makes `block` show rows index[0 ... count), in this order: sets columns, and may keep the
      *  buffers of the call (hold them: block->index, columns[].buffer).  Touches the pages, so that
      *  page faults are waited for here.  Checks what it hands out: a file that shrank is an error
-     *  with file and offset, never a signal.
+     *  with file and offset, never a signal.  TND_REFUSED: one of these rows could be read and is
+     * no record; they are asked for again one by one.  What may be better the next time is
+     * TND_FAILED.
      */
     tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                          tnd_error_t *error);
     /*  Instead of `read`: writes rows index[0 ... rows->count).  A source that is not RANDOM is
      *  asked for one row after the other; index[0] == 0 is from the start.  TND_END: there are no
-     *  more than the rows->count rows that it then says.
+     *  more than the rows->count rows that it then says.  TND_REFUSED as above, if RANDOM.
      */
     tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                          tnd_error_t *error);
+    /*  Where row `index` lies, for people; NULL: nowhere in particular. */
+    void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);
     void (*close)(void *state);
 } tnd_source_t;
 

@@ -261,6 +261,9 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                " dropped\n",
                first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
                first->ledger.dropped);
+    for (uint32_t i = 0; i < first->reason_count; i++)
+        printf("bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
+               first->reasons[i].who, first->reasons[i].first);
     if (first->steps == 0 && !drained)
         printf("warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
                "batch larger than the data\n");

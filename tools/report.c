@@ -35,9 +35,18 @@ static void print_chain(const tnd_tally_chain_t *chain, FILE *out)
     fprintf(out,
             "\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
             ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
-            "},\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":",
-            rows->read, rows->added, rows->fed, rows->filtered, rows->quarantined, rows->dropped,
-            chain->steps, chain->epochs);
+            "},\"bad\":[",
+            rows->read, rows->added, rows->fed, rows->filtered, rows->quarantined, rows->dropped);
+    for (uint32_t i = 0; i < chain->reason_count; i++) {
+        const tnd_reason_t *reason = &chain->reasons[i];
+        fprintf(out, "%s{\"count\":%" PRIu64 ",\"found_by\":", i > 0 ? "," : "", reason->count);
+        tnd_json_text(out, reason->who);
+        fputs(",\"first\":", out);
+        tnd_json_text(out, reason->first);
+        fputc('}', out);
+    }
+    fprintf(out, "],\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":", chain->steps,
+            chain->epochs);
     tnd_json_hash(out, digest);
 }
 

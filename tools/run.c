@@ -71,6 +71,11 @@ static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *curso
     tnd_tally_end(&((run_t *)context)->tally, chain, cursor);
 }
 
+static void observe_bad(void *context, uint32_t chain, const tnd_reason_t *reason)
+{
+    tnd_tally_bad(&((run_t *)context)->tally, chain, reason);
+}
+
 static void observe_model(void *context, uint32_t chain, const char *digest)
 {
     tnd_tally_model(&((run_t *)context)->tally, chain, digest);
@@ -193,6 +198,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .state = observe_state,
         .stream = observe_stream,
         .step = observe_step,
+        .bad = observe_bad,
         .end = observe_end,
         .model = observe_model,
         .statistics = observe_statistics,

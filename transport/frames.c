@@ -86,13 +86,16 @@ static int pack_block(tnd_frames_t *self, const tnd_msg_t *msg, zmq_msg_t *parts
     int count = 0;
     size_t origin_bytes = note->origin == NULL ? 0 : note->rows * sizeof(uint32_t);
     size_t bad_bytes = note->bad_count * sizeof(uint32_t);
+    size_t why_bytes = note->why != NULL ? note->why_bytes : 0;
     if (note->origin != NULL || bad_bytes > 0) {
-        make_empty(&parts[count], origin_bytes + bad_bytes);
+        make_empty(&parts[count], origin_bytes + bad_bytes + why_bytes);
         uint8_t *at = zmq_msg_data(&parts[count++]);
         if (origin_bytes > 0)
             memcpy(at, note->origin, origin_bytes);
         if (bad_bytes > 0)
             memcpy(at + origin_bytes, note->bad, bad_bytes);
+        if (why_bytes > 0)
+            memcpy(at + origin_bytes + bad_bytes, note->why, why_bytes);
     }
     if (note->rows == 0)
         return count;
@@ -252,6 +255,15 @@ static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, u
     return block;
 }
 
+/*  Whether `text` is so many texts, each with its end. */
+static bool is_texts(const char *text, size_t bytes, uint32_t count)
+{
+    uint32_t ends = 0;
+    for (size_t i = 0; i < bytes; i++)
+        ends += text[i] == '\0';
+    return bytes == 0 || (ends == count && text[bytes - 1] == '\0');
+}
+
 static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wire_form_t *form,
                                  const tnd_schema_t *schema, zmq_msg_t *parts, int count,
                                  tnd_error_t *error)
@@ -262,7 +274,8 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
     if (schema == NULL)
         return tnd_fail(error, "a block came in where none is expected");
     if (has_marks &&
-        (count < 1 || zmq_msg_size(&parts[0]) != (origins + note->bad_count) * sizeof(uint32_t)))
+        (count < 1 || zmq_msg_size(&parts[0]) !=
+                          (origins + note->bad_count) * sizeof(uint32_t) + note->why_bytes))
         return tnd_fail(error, "a block of %u rows came in with marks of another size", note->rows);
     int marks = has_marks ? 1 : 0;
     TND_TRY(check_columns(schema, note->rows, parts + marks, count - marks, error));
@@ -272,13 +285,17 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
         buffer = receive_part(self, &parts[0], sizeof(uint32_t));
         const uint32_t *offsets = tnd_buffer_data(buffer);
         if (!ascend(offsets, (uint32_t)origins, note->count, false) ||
-            !ascend(offsets + origins, note->bad_count, note->count, true)) {
+            !ascend(offsets + origins, note->bad_count, note->count, true) ||
+            !is_texts((const char *)(offsets + origins + note->bad_count), note->why_bytes,
+                      note->bad_count)) {
             tnd_buffer_drop(&buffer);
             return tnd_fail(error, "a block came in with marks outside its %u positions",
                             note->count);
         }
         note->origin = form->has_origin ? offsets : NULL;
         note->bad = note->bad_count > 0 ? offsets + origins : NULL;
+        if (note->why_bytes > 0)
+            note->why = (const char *)(offsets + origins + note->bad_count);
     }
     tnd_block_t *block = make_block(self, schema, note->rows, parts + marks);
     block->marks = buffer;

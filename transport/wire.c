@@ -54,10 +54,10 @@ static const field_t hello_fields[] = {U64(hello.life),           U32(hello.conn
                                        U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
 static const field_t refuse_fields[] = {TEXT(refuse.why)};
 static const field_t credit_fields[] = {U64(credit.blocks), U64(credit.bytes)};
-static const field_t block_fields[] = {PLACE(block.first),   LANE(block.lane),  U32(block.epoch),
-                                       U32(block.count),     U32(block.asked),  U32(block.attempt),
-                                       U32(block.rows),      BOOL(block.end),   PLACE(block.bytes),
-                                       U32(block.bad_count), U64(block.work_ns)};
+static const field_t block_fields[] = {
+    PLACE(block.first), LANE(block.lane),     U32(block.epoch),     U32(block.count),
+    U32(block.asked),   U32(block.attempt),   U32(block.rows),      BOOL(block.end),
+    PLACE(block.bytes), U32(block.bad_count), U32(block.why_bytes), U64(block.work_ns)};
 static const field_t until_fields[] = {U64(until.step)};
 static const field_t slice_fields[] = {PLACE(slice.step),      PLACE(slice.step_of_epoch),
                                        PLACE(slice.rank),      U32(slice.epoch),
@@ -75,6 +75,8 @@ static const field_t ticket_fields[] = {PLACE(ticket.first),     LANE(ticket.lan
                                         U32(ticket.epoch),       U32(ticket.count),
                                         U32(ticket.attempt),     PLACE(ticket.floor.index),
                                         U32(ticket.floor.epoch), U32(ticket.floor.used)};
+static const field_t bad_fields[] = {PLACE(bad.position), LANE(bad.lane), U32(bad.epoch),
+                                     U32(bad.way)};
 static const field_t mark_fields[] = {PLACE(mark.rows), LANE(mark.lane), U32(mark.epoch),
                                       BOOL(mark.ended)};
 static const field_t part_fields[] = {PLACE(part.step),
@@ -114,6 +116,8 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_PONG] = BARE(0),
     [TND_MSG_CREDIT] = LAYOUT(credit_fields, 0),
     [TND_MSG_BLOCK] = LAYOUT(block_fields, 1u << TND_CARRY_BLOCK),
+    [TND_MSG_BEGIN] = LAYOUT(ticket_fields, 0),
+    [TND_MSG_GO] = LAYOUT(ticket_fields, 0),
     [TND_MSG_WINDOW] = LAYOUT(until_fields, 0),
     [TND_MSG_SLICE] = LAYOUT(slice_fields, 1u << TND_CARRY_SLICE),
     [TND_MSG_POST] = LAYOUT(post_fields, BUFFER),
@@ -124,6 +128,9 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_REWIND] = BARE(1u << TND_CARRY_CURSOR),
     [TND_MSG_TICKET] = LAYOUT(ticket_fields, 0),
     [TND_MSG_LOST] = LAYOUT(ticket_fields, 0),
+    [TND_MSG_BAD] = LAYOUT(bad_fields, BUFFER),
+    [TND_MSG_ASIDE] = LAYOUT(bad_fields, BUFFER),
+    [TND_MSG_WHY] = LAYOUT(bad_fields, BUFFER),
     [TND_MSG_MARK] = LAYOUT(mark_fields, 0),
     [TND_MSG_PART] = LAYOUT(part_fields, 0),
     [TND_MSG_LAST] = LAYOUT(part_fields, 0),

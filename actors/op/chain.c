@@ -50,6 +50,11 @@ struct tnd_chain {
     uint32_t *origin;
     uint8_t *scratch;
     uint64_t copied;
+    /*  Of the block under way: its bad rows, by their offsets, and what is said of them. */
+    uint32_t *bad;
+    char *why;
+    size_t bad_room, why_used, why_room;
+    uint32_t bad_count;
 };
 
 /*  A block while it is made. */
@@ -58,8 +63,7 @@ typedef struct {
     const tnd_chain_key_t *key;
     uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
     uint32_t *origin;                  /* NULL: row i is made from row i */
-    uint32_t *bad;
-    uint32_t rows, bad_count;
+    uint32_t rows;
 } made_t;
 
 static size_t aligned(size_t size)
@@ -144,6 +148,15 @@ static void find_leaving(tnd_chain_t *self)
     }
 }
 
+/*  Those of users may fail whatever they say. */
+static bool may_fail(const tnd_chain_t *self)
+{
+    bool given = false;
+    for (size_t i = 0; i < self->count; i++)
+        given = given || self->stages[i].spec->given != NULL;
+    return given || (self->caps & TND_OP_FAILS) != 0;
+}
+
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
 {
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
@@ -155,7 +168,7 @@ static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, t
     }
     find_leaving(self);
     /* Where rows are left out, no column can be passed on whole. */
-    if (self->skip_bad && (self->caps & TND_OP_FAILS) != 0)
+    if (self->skip_bad && may_fail(self))
         self->caps |= TND_OP_DROPS;
     if ((self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
         for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
@@ -255,6 +268,8 @@ void tnd_chain_close(tnd_chain_t **self_p)
         free(self->stages[i].state);
     }
     tnd_buffer_drop(&self->out);
+    free(self->bad);
+    free(self->why);
     free(self->scratch);
     free(self->stages);
     free(self);
@@ -275,20 +290,26 @@ uint32_t tnd_chain_caps(const tnd_chain_t *self)
     return self->caps;
 }
 
+uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p)
+{
+    assert(self->bad_count > 0);
+    *why_p = self->why;
+    return self->bad[self->bad_count - 1];
+}
+
 uint64_t tnd_chain_copied(const tnd_chain_t *self)
 {
     return self->copied;
 }
 
-/*  Rows, then their origins, then bad positions, of which there are at most as many as rows came.
- */
+/*  Rows, then their origins. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows)
 {
     size_t most = (size_t)rows * tnd_chain_rows_max(self), bytes = 0;
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
         if (self->passed[i] < 0)
             bytes += aligned(most * self->out_bytes[i]);
-    return bytes + aligned(most * sizeof(uint32_t)) + aligned(rows * sizeof(uint32_t));
+    return bytes + aligned(most * sizeof(uint32_t));
 }
 
 static uint32_t offset_of(const tnd_block_note_t *note, uint32_t row)
@@ -393,6 +414,32 @@ static tnd_status_t run_tile(tnd_chain_t *self, made_t *made, uint32_t first, ui
     return TND_OK;
 }
 
+static void *grow(void *memory, size_t *room, size_t need)
+{
+    if (need <= *room)
+        return memory;
+    *room = 2 * need;
+    memory = realloc(memory, *room);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static void note_bad(tnd_chain_t *self, const tnd_chain_key_t *key, uint32_t offset, size_t failed,
+                     const char *what)
+{
+    if (self->bad_count > 0 && self->bad[self->bad_count - 1] == offset)
+        return;
+    self->bad = grow(self->bad, &self->bad_room, (self->bad_count + 1) * sizeof *self->bad);
+    self->bad[self->bad_count++] = offset;
+    self->why = grow(self->why, &self->why_room, self->why_used + TND_BAD_TEXT_MAX);
+    int length = snprintf(self->why + self->why_used, TND_BAD_TEXT_MAX,
+                          "%d%.63s, operation %zu, `%.63s`\t%s", (int)key->way,
+                          key->who != NULL ? key->who : "operations", failed + 1,
+                          self->stages[failed].spec->table.name, what);
+    self->why_used += length < TND_BAD_TEXT_MAX ? (size_t)length + 1 : TND_BAD_TEXT_MAX;
+}
+
 /*  A tile that failed is run again row by row, to know which row it was. */
 static tnd_status_t run_rows(tnd_chain_t *self, made_t *made, uint32_t first, uint32_t rows,
                              tnd_error_t *error)
@@ -402,14 +449,12 @@ static tnd_status_t run_rows(tnd_chain_t *self, made_t *made, uint32_t first, ui
         tnd_error_t why;
         if (run_tile(self, made, row, 1, &failed, &why) == TND_OK)
             continue;
-        uint32_t offset = offset_of(&made->in->note, row);
+        note_bad(self, made->key, offset_of(&made->in->note, row), failed, why.text);
         if (!self->skip_bad)
             return tnd_fail(error, "operation %zu, `%s`, position %llu of the stream: %s",
                             failed + 1, self->stages[failed].spec->table.name,
                             (unsigned long long)sample_of(made->key, &made->in->note, row),
                             why.text);
-        if (made->bad_count == 0 || made->bad[made->bad_count - 1] != offset)
-            made->bad[made->bad_count++] = offset;
     }
     return TND_OK;
 }
@@ -427,17 +472,38 @@ static tnd_status_t run_all(tnd_chain_t *self, made_t *made, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  Puts the bad positions of the input, which are others, between those of this chain. */
-static void merge_bad(made_t *made)
+/*  Bad positions of the chain and of its input, which are others, in one list, with what is said of
+ *  each: in a buffer of its own, for they are rare.
+ */
+static tnd_buffer_t *merge_bad(const tnd_chain_t *self, tnd_block_note_t *note)
 {
-    const tnd_block_note_t *note = &made->in->note;
-    uint32_t own = made->bad_count, theirs = note->bad_count, at = own + theirs;
-    made->bad_count = at;
-    while (theirs > 0)
-        if (own > 0 && made->bad[own - 1] > note->bad[theirs - 1])
-            made->bad[--at] = made->bad[--own];
-        else
-            made->bad[--at] = note->bad[--theirs];
+    uint32_t own = 0, theirs = 0, count = self->bad_count + note->bad_count;
+    const char *own_why = self->why, *their_why = note->why;
+    size_t most = self->why_used + note->why_bytes + note->bad_count, used = 0;
+    size_t origins = note->origin != NULL ? note->rows : 0;
+    tnd_buffer_t *buffer = tnd_buffer_new((origins + count) * sizeof(uint32_t) + most);
+    uint32_t *origin = tnd_buffer_data(buffer), *bad = origin + origins;
+    char *why = (char *)(bad + count);
+    if (origins > 0) {
+        memcpy(origin, note->origin, origins * sizeof *origin);
+        note->origin = origin;
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        bool is_own = theirs == note->bad_count ||
+                      (own < self->bad_count && self->bad[own] < note->bad[theirs]);
+        const char **from = is_own ? &own_why : &their_why;
+        bad[at] = is_own ? self->bad[own++] : note->bad[theirs++];
+        size_t size = *from != NULL ? strlen(*from) + 1 : 1;
+        memcpy(why + used, *from != NULL ? *from : "", size);
+        used += size;
+        *from += *from != NULL ? size : 0;
+    }
+    note->bad = bad;
+    note->bad_count = count;
+    note->why = why;
+    note->why_bytes = (uint32_t)used;
+    tnd_buffer_seal(buffer);
+    return buffer;
 }
 
 /*  Where the block's columns and marks lie in its buffer. */
@@ -449,7 +515,6 @@ static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, bool mar
             made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
     uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
     made->origin = marked ? (uint32_t *)(void *)origin : NULL;
-    made->bad = (uint32_t *)(void *)carve(base, &used, 0);
 }
 
 static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t *buffer,
@@ -459,8 +524,6 @@ static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t
     out->note.payload = NULL;
     out->note.rows = made->rows;
     out->note.origin = made->origin;
-    out->note.bad_count = made->bad_count;
-    out->note.bad = made->bad_count > 0 ? made->bad : NULL;
     out->note.bytes = made->rows * tnd_schema_row_bytes(tnd_chain_schema(self));
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
         if (self->passed[i] >= 0) {
@@ -475,7 +538,9 @@ static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t
                                                    .buffer = tnd_buffer_hold(buffer)};
         }
     }
-    if (made->origin != NULL || made->bad_count > 0)
+    if (self->bad_count + made->in->note.bad_count > 0)
+        out->marks = merge_bad(self, &out->note);
+    else if (made->origin != NULL)
         out->marks = tnd_buffer_hold(buffer);
 }
 
@@ -484,14 +549,15 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
                            tnd_error_t *error)
 {
     self->copied = 0;
+    self->bad_count = 0;
+    self->why_used = 0;
     if (self->count == 0) {
         *out_p = tnd_block_hold(in);
         return TND_OK;
     }
     made_t made = {.in = in, .key = key};
     bool marked = (self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;
-    size_t bytes =
-        tnd_chain_bytes(self, in->note.rows) + aligned(in->note.bad_count * sizeof(uint32_t));
+    size_t bytes = tnd_chain_bytes(self, in->note.rows);
     tnd_buffer_t *buffer = tnd_pool_take(pool);
     if (tnd_buffer_size(buffer) < bytes) {
         tnd_buffer_drop(&buffer);
@@ -503,8 +569,6 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
         tnd_buffer_drop(&buffer);
         return status;
     }
-    if (in->note.bad_count > 0)
-        merge_bad(&made);
     tnd_buffer_seal(buffer);
     tnd_block_t *out = tnd_rack_take(rack, tnd_buffer_data(self->out));
     out->about = tnd_buffer_hold(self->out);

@@ -40,16 +40,23 @@ typedef struct {
     uint64_t seed;
     uint32_t lanes;     /* sample = position * lanes + lane */
     uint32_t operation; /* number of the first operation: those of preprocessors before it */
+    const char *who;    /* whose chain it is, for what is said of bad rows; NULL: not said */
+    tnd_bad_way_t way;  /* what is done about them, likewise */
 } tnd_chain_key_t;
 
 /*  Runs the chain over a sealed block, which the caller keeps, and gives a sealed block, which the
- *  caller holds.  Its note is that of `in` with rows, origin, bad and bytes of its own.  Where the
- *  pool's buffers are too small, the block gets one of its own.  TND_FAILED names the operation and
- *  the sample that it failed on.
+ *  caller holds.  Its note is that of `in` with rows, origin, bad, why and bytes of its own.  Where
+ * the pool's buffers are too small, the block gets one of its own.  TND_FAILED names the operation
+ * and the sample that it failed on.
  */
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
                            tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error) TND_CHECKED;
+
+/*  Of a run that failed: the offset of the position that was bad, and what is said of it, as in the
+ *  note of a block, valid until the next run.
+ */
+uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
 
 /*  Bytes that the run before copied without changing them: rows gathered for an operation, columns
  *  moved into the block.

@@ -438,6 +438,16 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
                                      count, error);
 }
 
+void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place)
+{
+    const tnd_strand_t *strand = &self->strands[0];
+    size_t file = file_of(strand, index);
+    const tnd_stored_t *stored = &strand->stored[file];
+    uint64_t record = index - strand->first[file];
+    *place = (tnd_source_place_t){
+        .file = stored->path, .record = record, .offset = stored->offset + record * strand->record};
+}
+
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error)
 {

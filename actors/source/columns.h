@@ -101,6 +101,9 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
+/*  As `where` of runtime/source.h: in the files of the first column. */
+void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);
+
 /*  As `read` of runtime/source.h: nothing is copied of mapped files.  Rows in a run become a packed
  *  block, others one gathered by the index list, or by lists of offsets where there are several
  *  files.

@@ -73,9 +73,11 @@ static tnd_status_t given_fill(void *state, const uint64_t *index, tnd_source_ro
         rows->count = (uint32_t)shown.count;
         return TND_END;
     }
-    return tnd_fail(error, "source `%s`, row %llu: %s", self->ops->name,
-                    (unsigned long long)index[0],
-                    status == TND_END ? "more rows than there is room for" : why.text);
+    (void)tnd_fail(error, "source `%s`, row %llu: %s", self->ops->name,
+                   (unsigned long long)index[0],
+                   status == TND_END ? "more rows than there is room for" : why.text);
+    return status == TND_REFUSED && (self->ops->caps & TND_SOURCE_RANDOM) != 0 ? TND_REFUSED
+                                                                               : TND_FAILED;
 }
 
 static void given_close(void *state)

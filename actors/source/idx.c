@@ -265,6 +265,11 @@ static tnd_status_t idx_open(void *state, const void *given, const tnd_source_sc
     return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
+static void idx_where(const void *state, uint64_t index, tnd_source_place_t *place)
+{
+    tnd_columns_where(state, index, place);
+}
+
 static tnd_status_t idx_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                              tnd_error_t *error)
 {
@@ -281,5 +286,6 @@ const tnd_source_t tnd_source_idx = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = idx_open,
     .read = idx_read,
+    .where = idx_where,
     .close = idx_close,
 };

@@ -355,6 +355,11 @@ static tnd_status_t npy_open(void *state, const void *given, const tnd_source_sc
     return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
+static void npy_where(const void *state, uint64_t index, tnd_source_place_t *place)
+{
+    tnd_columns_where(state, index, place);
+}
+
 static tnd_status_t npy_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                              tnd_error_t *error)
 {
@@ -371,5 +376,6 @@ const tnd_source_t tnd_source_npy = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = npy_open,
     .read = npy_read,
+    .where = npy_where,
     .close = npy_close,
 };

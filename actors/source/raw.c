@@ -264,6 +264,11 @@ static tnd_status_t raw_open(void *state, const void *given, const tnd_source_sc
     return status;
 }
 
+static void raw_where(const void *state, uint64_t index, tnd_source_place_t *place)
+{
+    tnd_columns_where(state, index, place);
+}
+
 static tnd_status_t raw_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                              tnd_error_t *error)
 {
@@ -280,5 +285,6 @@ const tnd_source_t tnd_source_raw = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = raw_open,
     .read = raw_read,
+    .where = raw_where,
     .close = raw_close,
 };

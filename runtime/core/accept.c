@@ -28,24 +28,27 @@ static const rule_t links[] = {
     {TND_MSG_SLICE, JOIN, FEEDER},           {TND_MSG_POST, FEEDER, REDUCER},
     {TND_MSG_RESULT, REDUCER, FEEDER},       {TND_MSG_GOT, FEEDER, REDUCER},
     {TND_MSG_CLOSED, REDUCER, FEEDER},       {TND_MSG_PASSED, FEEDER, REDUCER},
+    {TND_MSG_BEGIN, WORKER, JOIN},           {TND_MSG_GO, JOIN, WORKER},
 };
 
 static const rule_t controls[] = {
-    {TND_MSG_REWIND, LEADER, ACTOR},     {TND_MSG_TICKET, JOIN, READER},
-    {TND_MSG_LOST, READER, JOIN},        {TND_MSG_MARK, JOIN, JOIN},
-    {TND_MSG_PART, JOIN, LEADER},        {TND_MSG_LAST, JOIN, LEADER},
-    {TND_MSG_LAST, LEADER, FEEDER},      {TND_MSG_BROKEN, JOIN, LEADER},
-    {TND_MSG_HELD, FEEDER, LEADER},      {TND_MSG_COMMIT, FEEDER, LEADER},
-    {TND_MSG_BOOKED, LEADER, FEEDER},    {TND_MSG_DRAIN, LEADER, FEEDER},
-    {TND_MSG_DRAIN, FEEDER, LEADER},     {TND_MSG_FACTS, HOST, LEADER},
-    {TND_MSG_STREAM, LEADER, HOST},      {TND_MSG_ENDPOINTS, HOST, LEADER},
-    {TND_MSG_TABLE, LEADER, HOST},       {TND_MSG_READY, HOST, LEADER},
-    {TND_MSG_DOWN, HOST, LEADER},        {TND_MSG_WORDS, HOST, HOST},
-    {TND_MSG_LOG, HOST | ACTOR, LEADER}, {TND_MSG_ASK, HOST, LEADER},
-    {TND_MSG_MODEL, FEEDER, LEADER},     {TND_MSG_STATISTICS, HOST, LEADER},
-    {TND_MSG_OUTCOME, LEADER, HOST},     {TND_MSG_KEEP, LEADER, FEEDER},
-    {TND_MSG_LEAVE, HOST, LEADER},       {TND_MSG_HUNG, HOST, LEADER},
-    {TND_MSG_RESTART, LEADER, HOST},     {TND_MSG_LIVES, HOST, LEADER},
+    {TND_MSG_REWIND, LEADER, ACTOR},      {TND_MSG_TICKET, JOIN, READER},
+    {TND_MSG_LOST, READER, JOIN},         {TND_MSG_MARK, JOIN, JOIN},
+    {TND_MSG_PART, JOIN, LEADER},         {TND_MSG_LAST, JOIN, LEADER},
+    {TND_MSG_LAST, LEADER, FEEDER},       {TND_MSG_BROKEN, JOIN, LEADER},
+    {TND_MSG_HELD, FEEDER, LEADER},       {TND_MSG_COMMIT, FEEDER, LEADER},
+    {TND_MSG_BOOKED, LEADER, FEEDER},     {TND_MSG_DRAIN, LEADER, FEEDER},
+    {TND_MSG_DRAIN, FEEDER, LEADER},      {TND_MSG_FACTS, HOST, LEADER},
+    {TND_MSG_STREAM, LEADER, HOST},       {TND_MSG_ENDPOINTS, HOST, LEADER},
+    {TND_MSG_TABLE, LEADER, HOST},        {TND_MSG_READY, HOST, LEADER},
+    {TND_MSG_DOWN, HOST, LEADER},         {TND_MSG_WORDS, HOST, HOST},
+    {TND_MSG_LOG, HOST | ACTOR, LEADER},  {TND_MSG_ASK, HOST, LEADER},
+    {TND_MSG_MODEL, FEEDER, LEADER},      {TND_MSG_STATISTICS, HOST, LEADER},
+    {TND_MSG_OUTCOME, LEADER, HOST},      {TND_MSG_KEEP, LEADER, FEEDER},
+    {TND_MSG_LEAVE, HOST, LEADER},        {TND_MSG_HUNG, HOST, LEADER},
+    {TND_MSG_RESTART, LEADER, HOST},      {TND_MSG_LIVES, HOST, LEADER},
+    {TND_MSG_BAD, WORKER | JOIN, READER}, {TND_MSG_ASIDE, READER, JOIN},
+    {TND_MSG_WHY, JOIN, LEADER},
 };
 
 /*  What a reader was given and has sent. */
@@ -115,6 +118,7 @@ static const char *check_block(const tnd_accept_t *self, const tnd_party_t *peer
     if (block->asked == 0 || block->count > block->asked || block->rows > rows ||
         block->bad_count > block->count ||
         !has_position(bounds, block->epoch, block->first, block->asked) ||
+        (block->bad_count == 0 && block->why_bytes > 0) ||
         block->bytes / block->asked > bounds->row_bytes)
         return out_of_range;
     if (block->origin == NULL && (block->rows != block->count || block->bad_count > 0))
@@ -214,6 +218,17 @@ static const char *check(const tnd_accept_t *self, tnd_actor_id_t from, const tn
     case TND_MSG_TICKET:
     case TND_MSG_LOST:
         return check_ticket(self, peer, msg);
+    case TND_MSG_BEGIN:
+    case TND_MSG_GO:
+        return !serves(peer, msg->ticket.lane) || !serves(self->own, msg->ticket.lane) ? elsewhere
+                                                                                       : NULL;
+    case TND_MSG_BAD:
+    case TND_MSG_ASIDE:
+        return !serves(peer, msg->bad.lane) || !serves(self->own, msg->bad.lane) ? elsewhere
+               : msg->bad.way > TND_BAD_QUARANTINE ||
+                       !has_position(&self->config.bounds, msg->bad.epoch, msg->bad.position, 1)
+                   ? out_of_range
+                   : NULL;
     case TND_MSG_MARK:
         return check_mark(self, peer, msg);
     case TND_MSG_REWIND:

@@ -187,8 +187,14 @@ tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t 
     return tnd_order_block(self->order, msg, error);
 }
 
+void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg)
+{
+    tnd_order_begin(self->order, msg);
+}
+
 void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg)
 {
+    self->changed = true; /* a row that is condemned lets those behind it join */
     tnd_order_lost(self->order, msg);
 }
 

@@ -54,6 +54,7 @@ tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config);
 bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor);
 void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor);
 tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg);
 /*  WINDOW of a feeder, cumulative over its connection. */
@@ -61,10 +62,9 @@ void tnd_join_window(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder);
 void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
 
-/*  TICKET (control, to a reader), MARK (control, to TND_NOBODY: every other join), SLICE (link,
- *  with pieces), PART, LAST and BROKEN (control, to the leader), DROP.
- *  LAST is sent by every lane once all steps went out.  After BROKEN only tickets and drops until
- *  the rewind.
+/*  TICKET and BAD (control, to a reader), MARK (control, to TND_NOBODY: every other join), SLICE
+ * (link, with pieces), PART, LAST and BROKEN (control, to the leader), DROP. LAST is sent by every
+ * lane once all steps went out.  After BROKEN only tickets and drops until the rewind.
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_join_blocked_on(const tnd_join_t *self);

@@ -1,6 +1,8 @@
 /*  runtime/core/ledger.c - the account of rows up to a cursor.  */
 #include "runtime/core/ledger.h"
 
+#include "runtime/core/position.h"
+
 void tnd_ledger_add(tnd_ledger_t *self, const tnd_ledger_t *more)
 {
     self->read += more->read;
@@ -16,4 +18,16 @@ bool tnd_ledger_balances(const tnd_ledger_t *self)
 {
     return self->read + self->added ==
            self->fed + self->filtered + self->quarantined + self->dropped;
+}
+
+bool tnd_ledger_exceeds(const tnd_ledger_t *self, const tnd_bad_limit_t *limit, uint64_t epoch)
+{
+    if (!limit->set)
+        return false;
+    if (!limit->is_part)
+        return self->quarantined > limit->count;
+    uint64_t of = epoch == TND_UNKNOWN ? 10000 : epoch;
+    if (self->read > of)
+        of = self->read;
+    return (double)self->quarantined > limit->part * (double)of;
 }

@@ -29,4 +29,16 @@ void tnd_ledger_add(tnd_ledger_t *self, const tnd_ledger_t *more);
 /*  Whether read + added = fed + filtered + quarantined + dropped. */
 bool tnd_ledger_balances(const tnd_ledger_t *self);
 
+/*  How much may be bad before a run ends: a number, or a part of the rows read. */
+typedef struct {
+    bool set, is_part;
+    uint64_t count;
+    double part; /* 0 ... 1 */
+} tnd_bad_limit_t;
+
+/*  Whether more is bad than that.  A part is one of what was read so far, or of a whole epoch of
+ *  `epoch` rows (TND_UNKNOWN: 10,000), so that the first bad record of a run is not all there is.
+ */
+bool tnd_ledger_exceeds(const tnd_ledger_t *self, const tnd_bad_limit_t *limit, uint64_t epoch);
+
 #endif

@@ -46,10 +46,16 @@ typedef enum {
     TND_MSG_GOT,    /* feeder -> reducer: has the root; its input is still kept */
     TND_MSG_CLOSED, /* reducer -> feeder: all have the root; inputs may go */
     TND_MSG_PASSED, /* feeder -> reducer: what it does not post there */
+    /* links: worker <-> join, about a block whose ticket was lost before */
+    TND_MSG_BEGIN, /* worker -> join: I am about to work on it */
+    TND_MSG_GO,    /* join -> worker: I know */
     /* control */
     TND_MSG_REWIND, /* leader -> all: drop older generations, go on from `cursor` */
     TND_MSG_TICKET, /* join -> reader */
     TND_MSG_LOST,   /* reader -> join: that ticket went to a worker that is gone */
+    TND_MSG_BAD,    /* worker, join -> reader: that record is bad; and why */
+    TND_MSG_ASIDE,  /* reader -> join: it is set aside, on disk */
+    TND_MSG_WHY,    /* join -> leader: how many bad records a step leaves behind, by reason */
     TND_MSG_MARK,   /* join -> joins: watermark of a lane */
     TND_MSG_PART,   /* join -> leader: the lane's part of the cursor after a step */
     TND_MSG_LAST,   /* every join -> leader: the stream ends before step `step`; with what its lane
@@ -91,6 +97,24 @@ typedef struct {
     bool tolerant;     /* `numeric: tolerant`: another `numeric` is let in */
 } tnd_terms_t;
 
+/*  What is done about a bad record. */
+typedef enum {
+    TND_BAD_STOP,      /* the run fails, and says which it was */
+    TND_BAD_SKIP,      /* it is left out and counted */
+    TND_BAD_QUARANTINE /* and written to a file of such */
+} tnd_bad_way_t;
+
+/*  Bytes of what is said of a bad record, its end included. */
+enum { TND_BAD_TEXT_MAX = 480 };
+
+/*  A bad record, or a number of them. */
+typedef struct {
+    uint64_t position; /* WHY: the step */
+    uint32_t lane, epoch;
+    uint32_t way;  /* tnd_bad_way_t */
+    void *payload; /* text */
+} tnd_bad_note_t;
+
 /*  A block as the core sees it: rows made from positions [first, first + count) of an epoch. */
 typedef struct {
     uint64_t first;
@@ -103,8 +127,13 @@ typedef struct {
     uint32_t bad_count;
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
     const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
-    uint64_t bytes;         /* of the payload in memory */
-    uint64_t work_ns;       /* what the slowest stage so far spent on it */
+    /*  A text for each of them, one behind the other, each with its end: tnd_bad_way_t as a
+     *  letter, who found it, a tab, what is wrong.  NULL: nothing is said.
+     */
+    const char *why;
+    uint32_t why_bytes;
+    uint64_t bytes;   /* of the payload in memory */
+    uint64_t work_ns; /* what the slowest stage so far spent on it */
     void *payload;
 } tnd_block_note_t;
 
@@ -178,7 +207,8 @@ typedef struct tnd_msg {
             uint64_t first;
             uint32_t lane, epoch, count, attempt;
             tnd_position_t floor; /* below it nothing is needed any more */
-        } ticket;                 /* TICKET, LOST */
+        } ticket;                 /* TICKET, LOST, BEGIN, GO */
+        tnd_bad_note_t bad;       /* BAD, ASIDE, WHY */
         struct {
             uint64_t rows;        /* joined in `epoch` since the cursor of this generation */
             uint32_t lane, epoch; /* of the stream: 0 with span_epochs */

@@ -11,6 +11,16 @@
 
 #include "runtime/core/plant.h"
 
+/*  A block that ended its worker is cut into PIECES: two cuts find one row of 4,096 at the price of
+ *  two workers, where halves would need twelve.  TND_ORDER_SPARE has room for those of four blocks.
+ */
+enum { PIECES = 64, CONDEMNED_ROOM = 16 };
+
+/*  A row alone is bad when it, and the blocks that it was cut out of, ended a worker so often: once
+ *  or twice could be chance.
+ */
+enum { CONDEMNED_AFTER = 4 };
+
 typedef enum { SENT, LOST, RECEIVED, VOID } ticket_state_t;
 
 typedef struct {
@@ -22,6 +32,8 @@ typedef struct {
     uint32_t covered, rows, bad_count; /* of the block */
     tnd_actor_id_t reader;
     ticket_state_t state;
+    bool begun;       /* this attempt is what its worker works on */
+    uint32_t charged; /* attempts that were lost so, here and of what it is a piece of */
 } ticket_t;
 
 typedef struct {
@@ -30,7 +42,7 @@ typedef struct {
     void *payload;
     const uint32_t *origin, *bad;
     uint64_t gap, gap_bad; /* positions without rows since the block before */
-    uint32_t epoch;
+    uint32_t epoch, attempt;
     uint32_t covered, rows, bad_count;
     uint32_t taken, bad_taken;
 } joined_t;
@@ -71,6 +83,8 @@ struct tnd_order {
     uint64_t joined_mask, joined_head, joined_tail;
     void **drops;
     uint64_t drop_mask, drop_head, drop_tail;
+    tnd_position_t condemned[CONDEMNED_ROOM]; /* not said yet */
+    uint32_t condemned_count;
 };
 
 static uint64_t power_of_two(uint64_t at_least)
@@ -83,13 +97,13 @@ static uint64_t power_of_two(uint64_t at_least)
 
 static uint64_t ticket_room(const tnd_order_config_t *config)
 {
-    return power_of_two(config->window_blocks);
+    return power_of_two(config->window_blocks + TND_ORDER_SPARE);
 }
 
 /*  Each joined block has a row, see has_room(). */
 static uint64_t joined_room(const tnd_order_config_t *config)
 {
-    return power_of_two(config->window_blocks + config->rows_wanted);
+    return power_of_two(config->window_blocks + TND_ORDER_SPARE + config->rows_wanted);
 }
 
 /*  All that is held, dropped by a rewind, and a few blocks besides. */
@@ -201,6 +215,7 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
     self->used_bytes = 0;
     self->used_blocks = 0;
     self->lost_count = 0;
+    self->condemned_count = 0;
     self->ready = 0;
     self->generation = generation;
     self->position = self->booked = from;
@@ -358,6 +373,7 @@ static void join(tnd_order_t *self, const ticket_t *ticket)
                          .gap = epoch->gap,
                          .gap_bad = epoch->gap_bad,
                          .epoch = ticket->epoch,
+                         .attempt = ticket->attempt,
                          .covered = ticket->covered,
                          .rows = ticket->rows,
                          .bad_count = ticket->bad_count};
@@ -445,7 +461,10 @@ static tnd_status_t duplicate(tnd_order_t *self, const tnd_block_note_t *block, 
     }
     const joined_t *joined = find_joined(self, block->epoch, block->first);
     tnd_status_t status = TND_OK;
-    if (joined != NULL)
+    /* A ticket that was cut is answered late. */
+    bool is_late =
+        joined != NULL && block->attempt < joined->attempt && block->count != joined->covered;
+    if (joined != NULL && !is_late)
         status = compare(self, block, joined->covered, joined->rows, joined->bad_count,
                          joined->origin, joined->bad, error);
     drop(self, block->payload);
@@ -472,6 +491,10 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
         if (at == self->ticket_head && tnd_position_compare(start, self->plan) < 0)
             return duplicate(self, block, error);
         status = refuse(self, block, error, "a block that nobody asked for");
+    } else if (block->attempt < ticket->attempt && block->asked != ticket->asked) {
+        /* Late: its ticket was cut since. */
+    } else if (ticket->state == RECEIVED && ticket->payload == NULL) {
+        /* Late: its row was condemned. */
     } else if (ticket->state == RECEIVED) {
         status = compare(self, block, ticket->covered, ticket->rows, ticket->bad_count,
                          ticket->origin, ticket->bad, error);
@@ -484,23 +507,101 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
     return status;
 }
 
-void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
+/*  The ticket of which `msg` speaks, if that attempt is under way; else ticket_tail. */
+static uint64_t find_sent(const tnd_order_t *self, const tnd_msg_t *msg)
 {
     if (msg->generation != self->generation || msg->ticket.lane != self->config.lane)
-        return;
+        return self->ticket_tail;
     uint64_t at = find_ticket(self, msg->ticket.epoch, msg->ticket.first);
+    if (at == self->ticket_tail)
+        return at;
+    const ticket_t *ticket = ticket_at(self, at);
+    bool same = ticket->epoch == msg->ticket.epoch && ticket->first == msg->ticket.first &&
+                ticket->state == SENT && ticket->attempt == msg->ticket.attempt;
+    return same ? at : self->ticket_tail;
+}
+
+void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg)
+{
+    uint64_t at = find_sent(self, msg);
+    if (at < self->ticket_tail)
+        ticket_at(self, at)->begun = true;
+}
+
+/*  Cuts a lost ticket, as far as there is room for the pieces. */
+static void cut(tnd_order_t *self, uint64_t at)
+{
+    ticket_t whole = *ticket_at(self, at);
+    uint64_t room = self->ticket_mask + 1 - (self->ticket_tail - self->ticket_head);
+    uint64_t over = self->used_blocks > self->config.window_blocks
+                        ? self->used_blocks - self->config.window_blocks
+                        : 0;
+    uint32_t pieces = whole.asked < PIECES ? whole.asked : PIECES;
+    if (room < pieces || over + pieces > TND_ORDER_SPARE)
+        return;
+    for (uint64_t to = self->ticket_tail; to-- > at + 1;)
+        *ticket_at(self, to + pieces - 1) = *ticket_at(self, to);
+    self->ticket_tail += pieces - 1;
+    self->used_blocks += pieces - 1;
+    self->lost_count += pieces - 1;
+    uint64_t first = whole.first, reserved = whole.reserved;
+    for (uint32_t i = 0; i < pieces; i++) {
+        ticket_t *piece = ticket_at(self, at + i);
+        *piece = (ticket_t){.epoch = whole.epoch,
+                            .first = first,
+                            .asked = whole.asked / pieces + (i < whole.asked % pieces),
+                            .attempt = whole.attempt,
+                            .charged = whole.charged,
+                            .reader = whole.reader,
+                            .state = LOST};
+        piece->reserved = i + 1 < pieces ? whole.reserved / whole.asked * piece->asked : reserved;
+        reserved -= piece->reserved;
+        first += piece->asked;
+    }
+}
+
+/*  A row that ends workers is bad: as a block that has no rows. */
+static void condemn(tnd_order_t *self, uint64_t at)
+{
+    static const uint32_t alone = 0;
+    ticket_t *ticket = ticket_at(self, at);
+    bool is_used = self->skip > 0 && ticket->first == self->position.index &&
+                   ticket->epoch == self->position.epoch;
+    if (self->condemned_count == CONDEMNED_ROOM || is_used)
+        return;
+    self->condemned[self->condemned_count++] =
+        (tnd_position_t){.epoch = ticket->epoch, .index = ticket->first};
+    self->lost_count--;
+    self->used_bytes -= ticket->reserved;
+    ticket->reserved = 0;
+    ticket->state = RECEIVED;
+    ticket->payload = NULL;
+    ticket->origin = ticket->bad = &alone;
+    ticket->covered = ticket->bad_count = 1;
+    ticket->rows = 0;
+    advance(self);
+}
+
+void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
+{
+    uint64_t at = find_sent(self, msg);
     if (at == self->ticket_tail)
         return;
     ticket_t *ticket = ticket_at(self, at);
-    if (ticket->epoch != msg->ticket.epoch || ticket->first != msg->ticket.first ||
-        ticket->state != SENT || ticket->attempt != msg->ticket.attempt)
-        return;
     if (TND_PLANT(END_NOT_RETAINED) && ticket->first + ticket->asked == self->config.count)
         return;
     ticket->state = LOST;
     ticket->attempt++;
     if (self->lost_count++ == 0 || at < self->lost_from)
         self->lost_from = at;
+    if (!ticket->begun)
+        return;
+    ticket->begun = false;
+    ticket->charged++;
+    if (ticket->asked > 1)
+        cut(self, at);
+    else if (ticket->charged >= CONDEMNED_AFTER)
+        condemn(self, at);
 }
 
 static tnd_position_t floor_of(const tnd_order_t *self)
@@ -742,6 +843,20 @@ static void say_ticket(const tnd_order_t *self, const ticket_t *ticket, tnd_effe
     effect->msg.ticket.floor = TND_PLANT(ACK_ON_RECEIPT) ? received_floor(self) : floor_of(self);
 }
 
+static void say_condemned(tnd_order_t *self, tnd_effect_t *effect)
+{
+    tnd_position_t place = self->condemned[--self->condemned_count];
+    memset(effect, 0, sizeof *effect);
+    effect->kind = TND_EFFECT_CONTROL;
+    effect->msg.kind = TND_MSG_BAD;
+    effect->msg.generation = self->generation;
+    effect->msg.from = self->config.self;
+    effect->msg.to = self->config.readers[0];
+    effect->msg.bad.position = place.index;
+    effect->msg.bad.epoch = place.epoch;
+    effect->msg.bad.lane = self->config.lane;
+}
+
 /*  The least lost ticket, again: its reservation stands. */
 static void reissue(tnd_order_t *self, tnd_effect_t *effect)
 {
@@ -781,6 +896,10 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         memset(effect, 0, sizeof *effect);
         effect->kind = TND_EFFECT_DROP;
         effect->payload = self->drops[self->drop_head++ & self->drop_mask];
+        return true;
+    }
+    if (self->condemned_count > 0) {
+        say_condemned(self, effect);
         return true;
     }
     if (self->lost_count > 0) {

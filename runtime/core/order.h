@@ -6,6 +6,11 @@
  *  when the rows are taken.  Lost tickets are issued again with the next attempt, keeping their
  *  reservation.  It alone owns retries, duplicates and the floor.
  *
+ *  What was lost while a worker worked on it (BEGIN) may be what ended the worker.  Such a ticket
+ * is cut into pieces, again and again, until a row is alone and has ended four workers, with others
+ *  and by itself: it is bad.  So a row that kills costs five workers, the first unseen, and no
+ * other row is blamed: a worker says BEGIN of one block at a time.
+ *
  *  New tickets go out in runs of about a quarter of the window, or at once when none is open, so
  * that a reader is woken for many blocks rather than for each.
  *
@@ -44,6 +49,9 @@ typedef struct {
     bool span_epochs;
 } tnd_order_config_t;
 
+/*  Tickets that the pieces of others may be, beside the window. */
+enum { TND_ORDER_SPARE = 256 };
+
 typedef struct tnd_order tnd_order_t;
 
 /*  Joined rows that wait at the head: part of one block. */
@@ -64,6 +72,8 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
  *  operation is not deterministic), or the block breaks its ticket.
  */
 tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+/*  A worker is about to work on that ticket, which was lost before. */
+void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg);
 /*  A reader lost that ticket. */
 void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg);
 
@@ -90,11 +100,11 @@ void tnd_order_abandon(tnd_order_t *self, uint32_t epoch);
 /*  Where the next row to take stands: the lane's part of a cursor. */
 tnd_position_t tnd_order_position(const tnd_order_t *self);
 
-/*  TICKET by control, DROP. */
+/*  TICKET by control, BAD (to the first reader of the lane) of a row that ends workers, DROP. */
 bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_order_blocked_on(const tnd_order_t *self);
 /*  Bytes reserved or held: never above tnd_order_window_bytes while a block takes at most
- *  row_bytes_max a row.  Blocks: never above window_blocks + rows_wanted.
+ *  row_bytes_max a row.  Blocks: never above window_blocks + rows_wanted + TND_ORDER_SPARE.
  */
 uint64_t tnd_order_used_bytes(const tnd_order_t *self);
 uint64_t tnd_order_window_bytes(const tnd_order_t *self);

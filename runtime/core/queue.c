@@ -51,6 +51,8 @@ struct tnd_queue {
     uint32_t *drops, *frees; /* of blocks */
     uint32_t *pending;       /* readers whose credit is due */
     uint32_t *lane_join;     /* by lane: peer of its join */
+    uint32_t held;           /* a block that was lost before, out of the heap; or NONE */
+    bool may_go;             /* its join knows that it is worked on now */
 };
 
 static size_t aligned(size_t bytes)
@@ -178,6 +180,9 @@ static void drop_all(tnd_queue_t *self)
 {
     for (uint32_t i = 0; i < self->waiting; i++)
         self->drops[self->drop_count++] = self->heap[i].block;
+    if (self->held != NONE)
+        self->drops[self->drop_count++] = self->held;
+    self->held = NONE;
     self->waiting = 0;
 }
 
@@ -197,6 +202,7 @@ tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config)
     char *at = (char *)memory + aligned(sizeof *self);
     self->config = *config;
     self->capacity = self->free_count = capacity_of(config);
+    self->held = NONE;
     self->peers = (peer_t *)at;
     at += aligned((config->reader_count + (size_t)config->lanes) * sizeof *self->peers);
     self->readers = (reader_t *)at;
@@ -256,6 +262,16 @@ void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg)
                          .lane = msg->block.lane,
                          .attempt = msg->block.attempt,
                          .block = block});
+}
+
+void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg)
+{
+    if (self->held == NONE || msg->generation != self->generation)
+        return;
+    const tnd_block_note_t *note = &self->blocks[self->held].note;
+    if (msg->ticket.first == note->first && msg->ticket.lane == note->lane &&
+        msg->ticket.epoch == note->epoch && msg->ticket.attempt == note->attempt)
+        self->may_go = true;
 }
 
 void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t id)
@@ -329,11 +345,40 @@ static bool next_credit(tnd_queue_t *self, tnd_effect_t *effect)
     return true;
 }
 
+static void say_begin(const tnd_queue_t *self, const block_t *block, tnd_effect_t *effect)
+{
+    effect->kind = TND_EFFECT_LINK;
+    effect->msg.kind = TND_MSG_BEGIN;
+    effect->msg.generation = self->generation;
+    effect->msg.from = self->config.self;
+    effect->msg.to = self->peers[self->readers[block->reader].join].id;
+    effect->msg.ticket.first = block->note.first;
+    effect->msg.ticket.lane = block->note.lane;
+    effect->msg.ticket.epoch = block->note.epoch;
+    effect->msg.ticket.count = block->note.asked;
+    effect->msg.ticket.attempt = block->note.attempt;
+}
+
+/*  A block that is not new may be what ended the worker before: its join hears of it first, so that
+ *  it knows what to blame.
+ */
 static bool next_apply(tnd_queue_t *self, tnd_effect_t *effect)
 {
-    if (self->waiting == 0)
+    uint32_t number = self->held;
+    if (number == NONE) {
+        if (self->waiting == 0)
+            return false;
+        number = pop(self);
+        if (self->blocks[number].note.attempt > 0) {
+            self->held = number;
+            self->may_go = false;
+            say_begin(self, &self->blocks[number], effect);
+            return true;
+        }
+    } else if (!self->may_go) {
         return false;
-    uint32_t number = pop(self);
+    }
+    self->held = NONE;
     const block_t *block = &self->blocks[number];
     effect->kind = TND_EFFECT_APPLY;
     effect->msg.kind = TND_MSG_BLOCK;
@@ -356,6 +401,8 @@ bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 
 uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)
 {
+    if (self->held != NONE && !self->may_go)
+        return TND_WAIT_ORDER;
     if (self->waiting > 0)
         return 0;
     return (self->peers_up > 0 ? TND_WAIT_INPUT : 0) |
@@ -364,7 +411,7 @@ uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)
 
 uint32_t tnd_queue_waiting(const tnd_queue_t *self)
 {
-    return self->waiting;
+    return self->waiting + (self->held != NONE);
 }
 
 bool tnd_queue_sound(const tnd_queue_t *self)
@@ -380,5 +427,5 @@ bool tnd_queue_sound(const tnd_queue_t *self)
             reader->received_bytes - reader->last_bytes >= reader->granted_bytes)
             return false;
     }
-    return self->waiting + self->drop_count + self->free_count == self->capacity;
+    return tnd_queue_waiting(self) + self->drop_count + self->free_count == self->capacity;
 }

@@ -9,6 +9,9 @@
  *  begins a new life (RESET): its readers see the old life go and tell the joins, so that no state
  *  of the worker ever needs to be recovered, and a message lost with a connection is one more block
  *  that is made again.
+ *
+ *  A block whose ticket was lost before may be what ends workers.  It is worked on only after its
+ *  join has heard that it is its turn (BEGIN, GO), so that the join knows what to blame.
  */
 #ifndef TND_RUNTIME_CORE_QUEUE_H
 #define TND_RUNTIME_CORE_QUEUE_H
@@ -37,13 +40,16 @@ void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation);
  * that keeps to its credit; a block of an older generation is dropped, one of a newer is a rewind.
  */
 void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg);
+/*  GO of a join.  Generations differ only while a rewind is under way, which drops the block. */
+void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg);
 /*  A reader or a join.  Losing one that was up loses all of them, until they come up again. */
 void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t peer);
 void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t peer);
 
-/*  APPLY (the driver owns the payload then), CREDIT to readers, DROP, RESET (after all DROPs; the
- *  driver closes its links, takes a new life and calls peer_up as they come up again).  APPLY comes
- *  last of all and one at a time: a driver asks for the next effect when it is done with it.
+/*  APPLY (the driver owns the payload then), CREDIT to readers, BEGIN to joins, DROP, RESET (after
+ * all DROPs; the driver closes its links, takes a new life and calls peer_up as they come up
+ * again).  APPLY comes last of all and one at a time: a driver asks for the next effect when it is
+ * done with it.
  */
 bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_queue_blocked_on(const tnd_queue_t *self);

@@ -31,8 +31,21 @@ typedef struct {
     double *sum, *weight; /* [metric][replica] */
 } report_t;
 
+/*  Bad records of one kind, and those of a step that is not booked yet. */
+typedef struct {
+    uint64_t step; /* COUNTED: all that were booked */
+    uint32_t lane;
+    tnd_reason_t reason;
+} reasons_t;
+
+#define COUNTED UINT64_MAX
+
 typedef struct {
     tnd_session_core_t *session;
+    reasons_t *reasons;
+    size_t reason_count, reason_room;
+    tnd_bad_limit_t bad_limit;
+    uint64_t epoch_rows;
     tnd_member_t *members;
     uint32_t member_count;
     tnd_session_state_t shown;
@@ -204,6 +217,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     free(self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
+        free(self->chains[c].reasons);
         free(self->chains[c].reports);
         free(self->chains[c].numbers);
         free(self->memories[c]);
@@ -742,6 +756,85 @@ static double tree_sum(const double *values, uint32_t count)
     return tree_sum(values, left) + tree_sum(values + left, count - left);
 }
 
+/* --- bad records -------------------------------------------------------------------------------
+ */
+
+static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_reason_t *reason)
+{
+    if (chain->reason_count == chain->reason_room) {
+        chain->reason_room = 2 * chain->reason_room + 16;
+        chain->reasons = realloc(chain->reasons, chain->reason_room * sizeof *chain->reasons);
+        if (chain->reasons == NULL)
+            abort();
+    }
+    chain->reasons[chain->reason_count++] =
+        (reasons_t){.step = step, .lane = lane, .reason = *reason};
+}
+
+/*  What a lane says again of a step, after a rewind, takes the place of what it said before. */
+static void take_reasons(chain_t *chain, const tnd_msg_t *msg)
+{
+    uint64_t step = msg->bad.position;
+    size_t kept = 0;
+    for (size_t i = 0; i < chain->reason_count; i++)
+        if (chain->reasons[i].step != step || chain->reasons[i].lane != msg->bad.lane)
+            chain->reasons[kept++] = chain->reasons[i];
+    chain->reason_count = kept;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->bad.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        tnd_reason_t reason = {0};
+        int used = 0;
+        if (sscanf(line, "%" SCNu64 " %n", &reason.count, &used) != 1 || used == 0)
+            continue;
+        snprintf(reason.who, sizeof reason.who, "%s", line + used);
+        line = tnd_note_line(&reader);
+        snprintf(reason.first, sizeof reason.first, "%s", line != NULL ? line : "");
+        add_reason(chain, step, msg->bad.lane, &reason);
+    }
+}
+
+/*  Counts what belongs to steps before `step`. */
+static void count_reasons(chain_t *chain, uint64_t step)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < chain->reason_count; i++) {
+        reasons_t one = chain->reasons[i];
+        size_t same = 0;
+        if (one.step != COUNTED && one.step < step) {
+            while (same < kept && (chain->reasons[same].step != COUNTED ||
+                                   strcmp(chain->reasons[same].reason.who, one.reason.who) != 0))
+                same++;
+            one.step = COUNTED;
+            if (same < kept) {
+                chain->reasons[same].reason.count += one.reason.count;
+                continue;
+            }
+        }
+        chain->reasons[kept++] = one;
+    }
+    chain->reason_count = kept;
+}
+
+/*  Whether more is bad than the run is allowed; then it has failed. */
+static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *ledger)
+{
+    char why[480];
+    if (!tnd_ledger_exceeds(ledger, &chain->bad_limit, chain->epoch_rows))
+        return;
+    int used = snprintf(why, sizeof why,
+                        "%s: %" PRIu64 " of %" PRIu64 " records are bad, more than "
+                        "`max_bad` allows:",
+                        chain_name(self), ledger->quarantined, ledger->read);
+    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
+        if (chain->reasons[i].step == COUNTED)
+            used +=
+                snprintf(why + used, sizeof why - (size_t)used, "%s %" PRIu64 " by %.100s (%.100s)",
+                         i > 0 ? "," : "", chain->reasons[i].reason.count,
+                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
+    tnd_session_fail(chain->session, why);
+}
+
 static void book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
@@ -754,6 +847,10 @@ static void book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
     chain->rank = cursor->rank;
     if (self->archive != NULL && self->chain == 0)
         tnd_archive_booked(self->archive, cursor, now);
+    if (chain->reason_count > 0) {
+        count_reasons(chain, cursor->step);
+        check_limit(self, chain, &cursor->ledger);
+    }
     if (cursor->step_of_epoch == 0)
         inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64, chain_name(self),
                cursor->epoch, step);
@@ -928,8 +1025,11 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
 
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
 {
-    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+    for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         self->chains[c].bounds = tnd_census_bounds(self->plan, &streams[c]);
+        self->chains[c].bad_limit = streams[c].bad_limit;
+        self->chains[c].epoch_rows = tnd_stream_positions(&streams[c]);
+    }
 }
 
 static void take_word(const tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
@@ -960,6 +1060,10 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         if (msg->kind == TND_MSG_MODEL) {
             payload = msg->note.payload;
             take_model(self, msg);
+        } else if (msg->kind == TND_MSG_WHY) {
+            payload = msg->bad.payload;
+            if (self->plan->instances[msg->from].chain == self->chain)
+                take_reasons(chain, msg);
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
@@ -1088,10 +1192,19 @@ static bool is_kept(tnd_leader_t *self)
     return !tnd_archive_busy(self->archive);
 }
 
+static void say_reasons(const tnd_leader_t *self, const chain_t *chain)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    for (size_t i = 0; i < chain->reason_count; i++)
+        if (observer != NULL && observer->bad != NULL && chain->reasons[i].step == COUNTED)
+            observer->bad(observer->context, self->chain, &chain->reasons[i].reason);
+}
+
 static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
+        say_reasons(self, chain);
         end(self, tnd_session_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
             tnd_session_why(chain->session));
         return;
@@ -1103,6 +1216,8 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     if (self->archive != NULL && !is_kept(self))
         return;
     const tnd_observer_t *observer = self->config.observer;
+    count_reasons(chain, COUNTED);
+    say_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
         observer->end(observer->context, self->chain, tnd_session_cursor(chain->session));
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {

@@ -33,6 +33,13 @@ typedef struct {
 
 typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
 
+/*  Bad records of a run, by who found them. */
+typedef struct {
+    char who[160];   /* actor, operation */
+    char first[320]; /* what was wrong with the first of them */
+    uint64_t count;  /* in this session */
+} tnd_reason_t;
+
 typedef struct tnd_observer {
     void *context;
     /*  A chain's state changed; `waiting` names hosts that are missing, in JOINING. */
@@ -40,6 +47,8 @@ typedef struct tnd_observer {
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
     void (*step)(void *context, const tnd_step_record_t *record);
+    /*  The chain ends: once for each reason, before `end`. */
+    void (*bad)(void *context, uint32_t chain, const tnd_reason_t *reason);
     /*  The chain has ended: the cursor behind its last step, with everything that was read. */
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
     /*  The hash of what the model's `save` wrote: 32 hex digits. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "runtime/core/cursor.h"
+#include "runtime/core/message.h"
 #include "runtime/data/schema.h"
 
 /*  The files of one lane, where lanes share out files. */
@@ -36,6 +37,8 @@ typedef struct tnd_stream {
     bool spans;        /* batches span epochs */
     uint32_t epochs;   /* TND_ENDLESS */
     uint32_t rows_max; /* rows that one position may become */
+    tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
+    tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
     tnd_schema_t fed;  /* rows as they enter batches */
     bool by_file;      /* each lane has files of its own, by `lane` */

@@ -26,6 +26,8 @@ void tnd_tally_fini(tnd_tally_t *self)
         free(self->actors[a].counts);
     }
     free(self->actors);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        free(self->chains[c].reasons);
     free(self->chains);
     pthread_mutex_destroy(&self->lock);
 }
@@ -91,6 +93,17 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
         chain->ended_ns = chain->last_ns;
         chain->ended_fed = chain->ledger.fed;
     }
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_tally_chain_t *of = &self->chains[chain];
+    of->reasons = realloc(of->reasons, (of->reason_count + 1) * sizeof *of->reasons);
+    if (of->reasons == NULL)
+        abort();
+    of->reasons[of->reason_count++] = *reason;
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -32,6 +32,8 @@ typedef struct {
     uint64_t ended_ns, ended_fed;
     uint64_t begun_ns, last_ns;       /* its stream began; its last step was committed */
     char model[TND_DIGEST_TEXT_SIZE]; /* "": it has none */
+    tnd_reason_t *reasons;            /* why records were bad, in this session */
+    uint32_t reason_count;
 } tnd_tally_chain_t;
 
 /*  What one instance of an actor counted, as it came: "NAME VALUE" between spaces. */
@@ -56,6 +58,7 @@ void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t stat
                      const char *waiting);
 void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream);
 void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record);
+void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason);
 /*  All that was read behind the last step included: with no step at all, that is everything. */
 void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor);
 void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest);

@@ -235,8 +235,8 @@ Test(tundish, an_operation_that_refuses_a_row_ends_the_run_with_its_text)
 {
     outcome_t outcome = run_repeat("{again: {times: 9}}");
     cr_expect(outcome.status == TND_FAILED);
-    cr_expect(strstr(outcome.error, "`again`, position 499 of the stream: 499 is one too many") !=
-                  NULL,
+    cr_expect(strstr(outcome.error,
+                     "record 499 is bad: prep, operation 1, `again`: 499 is one too many") != NULL,
               "%s", outcome.error);
 }
 

@@ -122,6 +122,15 @@ static void run_reader(sim_t *self, uint32_t id, sim_actor_t *actor)
 
 /* Worker. */
 
+/*  Whether a block has a row that ends the worker who works on it. */
+static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note)
+{
+    for (uint32_t i = 0; i < note->count; i++)
+        if (sim_plan_kills(plan, note->lane, note->epoch, note->first + i))
+            return true;
+    return false;
+}
+
 static void apply(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_msg_t msg = actor->work.msg;
@@ -601,10 +610,15 @@ void sim_actor_worked(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     actor->busy = false;
-    if (actor->role == TND_ROLE_READER)
+    if (actor->role == TND_ROLE_READER) {
         read_positions(self, id, actor);
-    else
+    } else if (kills(&self->plan, &actor->work.msg.block)) {
+        sim_say(self, "%s is killed by a row", sim_name(self, id));
+        sim_actor_crash(self, id);
+        return;
+    } else {
         apply(self, id, actor);
+    }
     drain_inbox(self, id);
 }
 
@@ -684,6 +698,8 @@ static void worker_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
     } else if (msg->kind == TND_MSG_BLOCK) {
         own(self, msg->block.payload, SIM_FLYING, id);
         tnd_queue_block(actor->machine, msg);
+    } else if (msg->kind == TND_MSG_GO) {
+        tnd_queue_go(actor->machine, msg);
     }
 }
 
@@ -701,6 +717,15 @@ static void join_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t
         accept(self, id, tnd_join_block(actor->machine, msg, &error), &error);
         sim_faults_block(self);
         break;
+    case TND_MSG_BEGIN: {
+        tnd_msg_t go = *msg;
+        go.kind = TND_MSG_GO;
+        go.from = id;
+        go.to = msg->from;
+        tnd_join_begin(actor->machine, msg);
+        link_to(self, id, go.to, &go);
+        break;
+    }
     case TND_MSG_LOST:
         tnd_join_lost(actor->machine, msg);
         break;
@@ -845,7 +870,7 @@ static void *machine_for(sim_t *self, uint32_t id)
     switch (plan->members[id].role) {
     case TND_ROLE_READER: {
         tnd_dispatch_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
-        config.tickets_max = plan->window_blocks + 2 * plan->size + 1;
+        config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
         config.workers_max = plan->workers > 0 ? plan->workers : 1;
         return tnd_dispatch_init(sim_store_take(&self->store, tnd_dispatch_bytes(&config)),
                                  &config);

@@ -33,7 +33,7 @@ static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
         sim_violate(self, "%s uses %llu bytes of a window of %llu", sim_name(self, id),
                     (unsigned long long)tnd_order_used_bytes(order),
                     (unsigned long long)tnd_order_window_bytes(order));
-    if (tnd_order_used_blocks(order) > self->plan.window_blocks + rows_wanted)
+    if (tnd_order_used_blocks(order) > self->plan.window_blocks + rows_wanted + TND_ORDER_SPARE)
         sim_violate(self, "%s uses %u blocks of a window of %u", sim_name(self, id),
                     tnd_order_used_blocks(order), self->plan.window_blocks);
 }

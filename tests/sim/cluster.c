@@ -451,9 +451,10 @@ static void freeze(sim_host_t *host, const sim_event_t *event)
 }
 
 static const char *const kind_names[] = {
-    "HELLO", "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK",  "WINDOW", "SLICE",
-    "POST",  "RESULT",  "GOT",    "CLOSED", "PASSED", "REWIND", "TICKET", "LOST",   "MARK",
-    "PART",  "LAST",    "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
+    "HELLO",  "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK", "WINDOW",
+    "SLICE",  "POST",    "RESULT", "GOT",    "CLOSED", "PASSED", "BEGIN", "GO",
+    "REWIND", "TICKET",  "LOST",   "BAD",    "ASIDE",  "WHY",    "MARK",  "PART",
+    "LAST",   "BROKEN",  "HELD",   "COMMIT", "BOOKED", "DRAIN"};
 
 static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {
@@ -468,7 +469,8 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
                        msg->block.epoch, (unsigned long long)msg->block.first, msg->block.count,
                        msg->block.rows, msg->block.attempt, msg->block.end ? " end" : "");
-    else if (msg->kind == TND_MSG_TICKET || msg->kind == TND_MSG_LOST)
+    else if (msg->kind == TND_MSG_TICKET || msg->kind == TND_MSG_LOST ||
+             msg->kind == TND_MSG_BEGIN || msg->kind == TND_MSG_GO)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u try %u", msg->ticket.lane,
                        msg->ticket.epoch, (unsigned long long)msg->ticket.first, msg->ticket.count,
                        msg->ticket.attempt);

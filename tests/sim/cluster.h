@@ -267,6 +267,8 @@ void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_b
 /*  Of the actors. */
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
+/*  It dies, and its host sees that. */
+void sim_actor_crash(sim_t *self, uint32_t actor);
 void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
 void sim_actor_run(sim_t *self, uint32_t actor);
 void sim_actor_worked(sim_t *self, uint32_t actor);

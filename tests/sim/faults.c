@@ -153,7 +153,7 @@ static uint32_t any_worker_host(sim_t *self)
     return found;
 }
 
-static void crash(sim_t *self, uint32_t id)
+void sim_actor_crash(sim_t *self, uint32_t id)
 {
     sim_actor_dies(self, id);
     tnd_msg_t msg = {.from = id, .to = TND_LEADER};
@@ -219,7 +219,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
                                                         : TND_ROLE_REDUCER);
         if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)
             return false;
-        crash(self, id);
+        sim_actor_crash(self, id);
         *lasts = 100 * ms;
         return true;
     case SIM_CRASH_PROCESS:
@@ -273,7 +273,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
             return false;
         self->feeder_dead = true;
         self->over = self->over || self->closing;
-        crash(self, id);
+        sim_actor_crash(self, id);
         return true;
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;

@@ -5,12 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USE_GRAPH = 1, USE_PLACEMENT = 2, USE_MADE = 3, USE_ROGUE = 4, USE_CUT = 5, USE_KEEP = 6 };
+enum {
+    USE_GRAPH = 1,
+    USE_PLACEMENT = 2,
+    USE_MADE = 3,
+    USE_ROGUE = 4,
+    USE_CUT = 5,
+    USE_KEEP = 6,
+    USE_KILLERS = 7
+};
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
+bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
+{
+    return self->killers > 0 && lane == self->killer_lane && epoch == 0 &&
+           index >= self->killer_first && index - self->killer_first < self->killers;
+}
+
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
 {
+    if (sim_plan_kills(self, lane, epoch, index))
+        return -1;
     uint64_t hash = sim_hash(self->seed ^ USE_MADE, sim_row_id(lane, epoch, index, 0));
     if (hash % 1000 < self->bad_percent)
         return -1;
@@ -71,6 +87,17 @@ static void draw_graph(sim_plan_t *self)
     self->steps_max = sim_chance(&random, 10) ? sim_below(&random, 150) : TND_UNKNOWN;
     if (self->seed % 4 == 1)
         draw_cut(self);
+}
+
+/*  Drawn apart: the graphs of kept seeds stay what they are. */
+static void draw_killers(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_KILLERS);
+    if (!self->operations || !sim_chance(&random, 15))
+        return;
+    self->killers = sim_between(&random, 1, 3);
+    self->killer_lane = sim_below(&random, self->lanes);
+    self->killer_first = sim_below(&random, 1 + self->count[self->killer_lane]);
 }
 
 static void add(sim_plan_t *self, tnd_role_t role, uint32_t host, uint32_t lane, const char *name,
@@ -218,6 +245,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->seed = seed;
     self->session = session;
     draw_graph(self);
+    draw_killers(self);
     draw_placement(self);
     draw_rogue(self);
     draw_checkpoints(self);

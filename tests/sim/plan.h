@@ -37,6 +37,8 @@ typedef struct {
     uint32_t skip, take;       /* batches of an epoch; take 0: all */
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
+    uint32_t killers, killer_lane; /* rows in the first epoch that end whoever works on them */
+    uint64_t killer_first;
     uint64_t steps_max;
     /* the cluster */
     uint32_t hosts, readers, workers, feeders; /* readers: of a lane */
@@ -61,6 +63,9 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session);
 
 /*  How many rows come from a position: -1 if it is bad, 0 if an operation left it out. */
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
+
+/*  Whether a position ends the worker that works on it. */
+bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
 
 /*  A row by its place; never two alike. */
 static inline uint64_t sim_row_id(uint32_t lane, uint32_t epoch, uint64_t index, uint32_t sub)

@@ -19,7 +19,7 @@ from command import BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, main, r
 
 PLUGINS = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
 KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results",
-        "chains", "versions", "seed", "fingerprint"}
+        "chains", "bad", "versions", "seed", "fingerprint"}
 
 
 def graph(folder, step="", **more):

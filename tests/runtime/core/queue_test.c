@@ -268,6 +268,55 @@ Test(queue, a_peer_that_never_came_up_cannot_be_lost)
     free(self);
 }
 
+Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows)
+{
+    tnd_queue_t *self = make();
+    all_up(self);
+    take_credits(self);
+    tnd_msg_t msg = block(READER, 0, 10);
+    msg.block.attempt = 1;
+    msg.block.payload = (void *)(uintptr_t)11;
+    tnd_queue_block(self, &msg);
+    put(self, READER, 0, 20);
+
+    tnd_msg_t begin = does(self, TND_EFFECT_LINK).msg;
+    cr_assert_eq(begin.kind, TND_MSG_BEGIN);
+    cr_assert_eq(begin.to, JOIN + msg.block.lane);
+    cr_assert(begin.ticket.first == 10 && begin.ticket.attempt == 1);
+    is_idle(self);
+    cr_assert_eq(tnd_queue_waiting(self), 2);
+    cr_assert(tnd_queue_blocked_on(self) & TND_WAIT_ORDER);
+
+    tnd_msg_t other = begin;
+    other.ticket.attempt = 2;
+    tnd_queue_go(self, &other);
+    is_idle(self);
+    tnd_queue_go(self, &begin);
+    applies(self, 10);
+    applies(self, 20);
+    free(self);
+}
+
+Test(queue, a_rewind_drops_a_block_that_waits_to_begin)
+{
+    tnd_queue_t *self = make();
+    all_up(self);
+    take_credits(self);
+    tnd_msg_t msg = block(READER, 0, 10);
+    msg.block.attempt = 1;
+    msg.block.payload = (void *)(uintptr_t)11;
+    tnd_queue_block(self, &msg);
+    tnd_msg_t begin = does(self, TND_EFFECT_LINK).msg;
+
+    tnd_queue_rewind(self, 2);
+    tnd_queue_go(self, &begin);
+
+    cr_assert_eq(does(self, TND_EFFECT_DROP).payload, (void *)(uintptr_t)11);
+    cr_assert(tnd_queue_sound(self));
+    cr_assert_eq(tnd_queue_waiting(self), 0);
+    free(self);
+}
+
 /*  Random schedules: readers that send what they may, rewinds, losses.  What is applied is the
  *  lowest that waits, every payload comes back once, and credit never runs dry while nothing waits.
  */
@@ -282,7 +331,8 @@ static void run(unsigned seed)
     static bool out[4000];
     memset(out, 0, sizeof out);
     uint64_t applied = 0, given = 0, back = 0;
-    bool resetting = true;
+    bool resetting = true, begun = false;
+    tnd_msg_t begin = {.kind = TND_MSG_BEGIN};
 
     for (int event = 0; event < 3000; event++) {
         uint32_t i = (uint32_t)rand_r(&seed) % READERS;
@@ -308,6 +358,11 @@ static void run(unsigned seed)
             credit[i].sent_bytes += msg.block.bytes;
             tnd_queue_block(self, &msg);
         }
+        if (begun && rand_r(&seed) % 4 == 0) {
+            begin.kind = TND_MSG_GO;
+            tnd_queue_go(self, &begin);
+            begun = false;
+        }
         cr_assert(tnd_queue_sound(self));
         tnd_effect_t effect;
         int work = rand_r(&seed) % 3;
@@ -317,6 +372,7 @@ static void run(unsigned seed)
             if (effect.kind == TND_EFFECT_APPLY) {
                 payload = effect.msg.block.payload;
                 cr_assert_eq(effect.msg.generation, generation);
+                cr_assert(!begun || begin.generation < generation);
                 applied++;
             }
             if (payload != NULL) {
@@ -324,7 +380,10 @@ static void run(unsigned seed)
                 out[(uintptr_t)payload] = false;
                 back++;
             }
-            if (effect.kind == TND_EFFECT_LINK)
+            if (effect.kind == TND_EFFECT_LINK && effect.msg.kind == TND_MSG_BEGIN) {
+                begin = effect.msg;
+                begun = true;
+            } else if (effect.kind == TND_EFFECT_LINK)
                 for (uint32_t k = 0; k < READERS; k++)
                     if (readers[k] == effect.msg.to) {
                         cr_assert(effect.msg.credit.blocks >= credit[k].blocks &&
@@ -335,6 +394,7 @@ static void run(unsigned seed)
             if (effect.kind == TND_EFFECT_RESET) {
                 memset(credit, 0, sizeof credit);
                 resetting = true;
+                begun = false;
             }
             if (effect.kind == TND_EFFECT_APPLY && work-- == 0)
                 break;
