@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "transport/hubs.h"
+#include "transport/memory.h"
 #include "transport/net.h"
 #include "transport/peers.h"
 
@@ -72,19 +73,9 @@ static hub_t *hub_of(tnd_hub_t *hub)
     return (hub_t *)(void *)hub;
 }
 
-static void *grow(void *memory, size_t count, size_t size)
-{
-    memory = realloc(memory, count * size);
-    if (memory == NULL) {
-        fprintf(stderr, "tundish: no memory for a simulated network\n");
-        abort();
-    }
-    return memory;
-}
-
 tnd_net_t *tnd_net_new(uint64_t latency_ns)
 {
-    tnd_net_t *self = grow(NULL, 1, sizeof *self);
+    tnd_net_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
     *self = (tnd_net_t){.now = 1000000000, .latency_ns = latency_ns};
     return self;
 }
@@ -143,7 +134,7 @@ static void leave(tnd_net_t *net, wire_t *wire, int end)
     wire->ends[end] = NULL;
     wire->peer[end] = NULL;
     if (wire->ends[1 - end] != NULL && !wire->cut[end]) {
-        letter_t *letter = grow(NULL, 1, sizeof *letter);
+        letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
         *letter = (letter_t){.farewell = true};
         post(wire, 1 - end, letter);
     }
@@ -189,7 +180,7 @@ void tnd_net_break(tnd_net_t *self, tnd_actor_id_t one, tnd_actor_id_t other)
             continue;
         for (int end = 0; end < 2; end++) {
             forget_letters(wire->ends[end], wire);
-            letter_t *letter = grow(NULL, 1, sizeof *letter);
+            letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
             *letter = (letter_t){.farewell = true};
             post(wire, end, letter);
             wire->cut[end] = true;
@@ -204,7 +195,7 @@ static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t c
     if (peer != NULL &&
         wire->unread[1 - from] >= tnd_peers_unread(&wire->ends[from]->peers, peer->port))
         return false;
-    letter_t *letter = grow(NULL, 1, sizeof *letter);
+    letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
     memset(letter, 0, sizeof *letter);
     letter->msg = *msg;
     letter->carry = carry;
@@ -243,9 +234,10 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     binder_t *binder = find_binder(self->net, dial->name);
     if (binder == NULL)
         return false;
-    wire_t *wire = grow(NULL, 1, sizeof *wire);
+    wire_t *wire = tnd_memory_grow(NULL, 1, sizeof *wire);
     *wire = (wire_t){.ends = {self, binder->hub}, .peer = {peer, NULL}, .binder = binder};
-    self->net->wires = grow(self->net->wires, self->net->wire_count + 1u, sizeof *self->net->wires);
+    self->net->wires =
+        tnd_memory_grow(self->net->wires, self->net->wire_count + 1u, sizeof *self->net->wires);
     self->net->wires[self->net->wire_count++] = wire;
     dial->wire = wire;
     return true;
@@ -274,7 +266,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
                              tnd_error_t *error)
 {
     (void)error;
-    hub_t *self = grow(NULL, 1, sizeof *self);
+    hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_sim}, .net = context};
     self->last = &self->first;
     self->net->hubs++;
@@ -293,11 +285,11 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     if (find_binder(self->net, endpoint) != NULL)
         return tnd_fail(error, "%s: %s is in use: choose another name", self->peers.config.name,
                         endpoint);
-    binder_t *binder = grow(NULL, 1, sizeof *binder);
+    binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
     *binder = (binder_t){.hub = self, .port = port, .terms = *terms};
     strcpy(binder->name, endpoint);
     tnd_net_t *net = self->net;
-    net->binders = grow(net->binders, net->binder_count + 1u, sizeof *net->binders);
+    net->binders = tnd_memory_grow(net->binders, net->binder_count + 1u, sizeof *net->binders);
     net->binders[net->binder_count++] = binder;
     if (actual != NULL)
         snprintf(actual, room, "%s", endpoint);
@@ -311,7 +303,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
     if (strncmp(endpoint, "sim://", 6) != 0 || strlen(endpoint) >= NAME_MAX_BYTES)
         return tnd_fail(error, "%s: %.60s is no endpoint of a simulated network",
                         self->peers.config.name, endpoint);
-    dial_t *dial = grow(NULL, 1, sizeof *dial);
+    dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
     *dial = (dial_t){0};
     strcpy(dial->name, endpoint);
     dial->peer = tnd_peers_connect(&self->peers, port, peer, terms, dial, self->net->now);
@@ -351,8 +343,7 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return TND_AGAIN;
     if (!transmit(wire_of(peer), peer->end.config.binder ? 1 : 0, msg, carry)) {
-        self->peers.counts.refused++;
-        tnd_peers_gone(&self->peers, peer, tnd_peers_does_not_read, self->net->now);
+        tnd_peers_does_not_read(&self->peers, peer, self->net->now);
         return TND_AGAIN;
     }
     self->peers.counts.messages_out++;
@@ -364,19 +355,13 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
 static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
-    bool is_expected = tnd_peers_expects(&self->peers, binder->port, msg->from);
-    if (msg->to != self->peers.config.self || !is_expected) {
-        char why[160];
-        snprintf(why, sizeof why, "%s (actor %u) %s %u", self->peers.config.name,
-                 self->peers.config.self,
-                 is_expected ? "listens here, not actor" : "does not expect here actor",
-                 is_expected ? msg->to : msg->from);
+    char why[160];
+    if (!tnd_peers_expects(&self->peers, binder->port, msg, why, sizeof why)) {
         tnd_msg_t refuse = {.kind = TND_MSG_REFUSE,
                             .from = self->peers.config.self,
                             .to = msg->from,
                             .refuse.why = why};
         transmit(wire, 1, &refuse, TND_CARRY_NOTHING);
-        tnd_peers_turned_away(&self->peers, binder->port, msg->from, why);
         leave(self->net, wire, 1);
         return;
     }
@@ -386,8 +371,8 @@ static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
         leave(self->net, wire, 1);
 }
 
-/*  True: the letter holds a message for the user. */
-static bool open_letter(hub_t *self, letter_t *letter)
+/*  True: the letter holds a message for the user, which is in `arrival`. */
+static bool open_letter(hub_t *self, letter_t *letter, tnd_arrival_t *arrival)
 {
     wire_t *wire = letter->wire;
     if (wire->ends[letter->to] != self)
@@ -404,7 +389,8 @@ static bool open_letter(hub_t *self, letter_t *letter)
         greet(self, wire, &letter->msg);
         return false;
     }
-    return peer != NULL && tnd_peers_heard(&self->peers, peer, &letter->msg, self->net->now);
+    return peer != NULL && tnd_peers_deliver(&self->peers, peer, &letter->msg, letter->carry,
+                                             self->net->now, arrival);
 }
 
 static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
@@ -420,23 +406,13 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
         self->first = letter->next;
         if (self->first == NULL)
             self->last = &self->first;
-        bool is_mine = open_letter(self, letter);
-        if (is_mine) {
-            const tnd_peer_t *peer = letter->wire->peer[letter->to];
-            memset(arrival, 0, sizeof *arrival);
-            arrival->kind = TND_ARRIVAL_MESSAGE;
-            arrival->port = peer->port;
-            arrival->peer = peer->id;
-            arrival->life = peer->end.life;
-            arrival->carry = letter->carry;
-            arrival->msg = letter->msg;
-            if (letter->carry == TND_CARRY_CURSOR) {
-                self->cursor = letter->cursor;
-                arrival->cursor = arrival->msg.rewind.cursor = &self->cursor;
-            }
-            letter->carry = TND_CARRY_NOTHING; /* the payload is the user's */
-            self->peers.counts.messages_in++;
+        bool is_mine = open_letter(self, letter, arrival);
+        if (is_mine && letter->carry == TND_CARRY_CURSOR) {
+            self->cursor = letter->cursor;
+            arrival->cursor = arrival->msg.rewind.cursor = &self->cursor;
         }
+        if (is_mine)
+            letter->carry = TND_CARRY_NOTHING; /* the payload is the user's */
         wire_t *wire = letter->wire;
         drop_letter(letter);
         free_wire(self->net, wire);

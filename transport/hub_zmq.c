@@ -22,13 +22,14 @@
 #include "transport/context.h"
 #include "transport/frames.h"
 #include "transport/hubs.h"
+#include "transport/memory.h"
 #include "transport/parcel.h"
 #include "transport/peers.h"
+#include "transport/routes.h"
+#include "transport/strangers.h"
 #include "transport/watch.h"
 
 enum {
-    STRANGERS_MAX = 64, /* connections that have not said who they are */
-    STRANGER_MS = 2000, /* how long they may take */
     FRAME_SLACK = 64 * 1024,
     BUDGET = 32,         /* messages of one socket before the next has its turn */
     POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
@@ -54,36 +55,16 @@ typedef struct {
     bool gone; /* some connection of it has ended: once all it brought is read, its peer is lost */
 } line_t;
 
-/*  A connection that was accepted, until it ends. */
-typedef struct {
-    int fd;
-    bool known;
-    uint64_t since_ns;
-} visitor_t;
+typedef tnd_route_t route_t;
 
-typedef struct {
+typedef struct tnd_binder {
     line_t line;
     uint32_t port;
     tnd_terms_t terms;
     char endpoint[ENDPOINT_MAX];
-    struct route **routes;
-    uint32_t route_count, route_room;
-    visitor_t *visitors;
-    uint32_t visitor_count, visitor_room;
-    uint64_t turned_away[STRANGERS_MAX]; /* a ring of hashes of identities */
-    uint32_t turned_away_count;
+    tnd_routes_t routes;
+    tnd_strangers_t strangers;
 } binder_t;
-
-/*  Where a peer of a bound port is found. */
-typedef struct route {
-    binder_t *binder;
-    tnd_peer_t *peer;
-    uint64_t hash;
-    int fd;    /* -1: none, or gone */
-    bool gone; /* the connection has ended, what it brought is not read yet */
-    uint32_t size;
-    uint8_t id[256];
-} route_t;
 
 /*  A connection that this hub keeps. */
 typedef struct {
@@ -122,16 +103,6 @@ typedef struct {
 static hub_t *hub_of(tnd_hub_t *hub)
 {
     return (hub_t *)(void *)hub;
-}
-
-static void *grow(void *memory, size_t count, size_t size)
-{
-    memory = realloc(memory, count * size);
-    if (memory == NULL) {
-        fprintf(stderr, "tundish: no memory for the connections of an actor\n");
-        abort();
-    }
-    return memory;
 }
 
 static uint64_t clock_now(void)
@@ -173,7 +144,7 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
      * libzmq 4.3.4 throws away what came by a connection that ends before it was read.
      */
     set_int(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
-    set_int(socket, ZMQ_HANDSHAKE_IVL, STRANGER_MS);
+    set_int(socket, ZMQ_HANDSHAKE_IVL, TND_STRANGER_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(socket, ZMQ_IPV6, strncmp(endpoint, "tcp://[", 7) == 0);
     int64_t largest = (int64_t)self->config.frame_max + FRAME_SLACK;
@@ -205,8 +176,9 @@ static void add_source(hub_t *self, line_t *line, binder_t *binder, dial_t *dial
 {
     if (self->source_count == self->source_room) {
         self->source_room = self->source_room == 0 ? 8 : 2 * self->source_room;
-        self->sources = grow(self->sources, self->source_room, sizeof *self->sources);
-        self->items = grow(self->items, 1 + 2 * (size_t)self->source_room, sizeof *self->items);
+        self->sources = tnd_memory_grow(self->sources, self->source_room, sizeof *self->sources);
+        self->items =
+            tnd_memory_grow(self->items, 1 + 2 * (size_t)self->source_room, sizeof *self->items);
     }
     line->data_fd = descriptor_of(line->data);
     line->watch_fd = line->watch != NULL ? descriptor_of(line->watch) : -1;
@@ -239,107 +211,25 @@ static void close_line(hub_t *self, line_t *line)
 
 static route_t *find_route(const binder_t *self, uint64_t hash, zmq_msg_t *id)
 {
-    for (uint32_t i = 0; i < self->route_count; i++) {
-        route_t *route = self->routes[i];
-        if (route->hash == hash && route->size == zmq_msg_size(id) &&
-            memcmp(route->id, zmq_msg_data(id), route->size) == 0)
-            return route;
-    }
-    return NULL;
+    return tnd_routes_find(&self->routes, hash, zmq_msg_data(id), zmq_msg_size(id));
 }
 
 static route_t *new_route(binder_t *binder, uint64_t hash, zmq_msg_t *id, int fd)
 {
-    route_t *route = grow(NULL, 1, sizeof *route);
-    *route =
-        (route_t){.binder = binder, .hash = hash, .fd = fd, .size = (uint32_t)zmq_msg_size(id)};
-    assert(route->size <= sizeof route->id);
-    memcpy(route->id, zmq_msg_data(id), route->size);
-    return route;
+    return tnd_route_new(binder, hash, zmq_msg_data(id), zmq_msg_size(id), fd);
 }
 
-static void keep_route(route_t *route)
-{
-    binder_t *binder = route->binder;
-    if (binder->route_count == binder->route_room) {
-        binder->route_room = binder->route_room == 0 ? 8 : 2 * binder->route_room;
-        binder->routes = grow(binder->routes, binder->route_room, sizeof(route_t *));
-    }
-    binder->routes[binder->route_count++] = route;
-}
-
-static void free_route(route_t *route)
-{
-    binder_t *binder = route->binder;
-    for (uint32_t i = 0; i < binder->route_count; i++)
-        if (binder->routes[i] == route)
-            binder->routes[i] = binder->routes[--binder->route_count];
-    free(route);
-}
-
-static void add_visitor(binder_t *self, int fd, uint64_t now)
-{
-    if (self->visitor_count == self->visitor_room) {
-        self->visitor_room = self->visitor_room == 0 ? 8 : 2 * self->visitor_room;
-        self->visitors = grow(self->visitors, self->visitor_room, sizeof *self->visitors);
-    }
-    self->visitors[self->visitor_count++] = (visitor_t){.fd = fd, .since_ns = now};
-}
-
-/*  In order of coming, so that the first stranger is the oldest. */
-static void remove_visitor(binder_t *self, uint32_t at)
-{
-    self->visitor_count--;
-    memmove(&self->visitors[at], &self->visitors[at + 1],
-            (self->visitor_count - at) * sizeof *self->visitors);
-}
-
-static void set_known(binder_t *self, int fd, bool known, uint64_t now)
-{
-    for (uint32_t i = 0; i < self->visitor_count; i++)
-        if (self->visitors[i].fd == fd) {
-            self->visitors[i].known = known;
-            self->visitors[i].since_ns = now;
-        }
-}
-
-/*  Nobody may stay without saying who he is, nor may many try. */
 static void dismiss_strangers(hub_t *self, binder_t *binder)
 {
-    uint32_t strangers = 0;
-    for (uint32_t i = 0; i < binder->visitor_count; i++)
-        strangers += !binder->visitors[i].known;
-    for (uint32_t i = 0; i < binder->visitor_count && strangers > 0; i++) {
-        visitor_t *visitor = &binder->visitors[i];
-        if (visitor->known)
-            continue;
-        bool is_late = self->now >= visitor->since_ns + STRANGER_MS * 1000000ull;
-        if (strangers > STRANGERS_MAX || is_late) {
-            tnd_watch_cut(visitor->fd);
-            visitor->known = true; /* dealt with: its end will be said */
-            if (strangers > STRANGERS_MAX)
-                self->peers.counts.refused++;
-        } else if (visitor->since_ns + STRANGER_MS * 1000000ull < self->visitors_ns) {
-            self->visitors_ns = visitor->since_ns + STRANGER_MS * 1000000ull;
-        }
-        strangers--;
-    }
+    self->peers.counts.refused +=
+        tnd_strangers_dismiss(&binder->strangers, self->now, &self->visitors_ns);
 }
 
 static void visitor_left(binder_t *self, int fd)
 {
-    for (uint32_t i = 0; i < self->visitor_count; i++)
-        if (self->visitors[i].fd == fd) {
-            remove_visitor(self, i);
-            break;
-        }
-    for (uint32_t i = 0; i < self->route_count; i++)
-        if (self->routes[i]->fd == fd) {
-            self->routes[i]->fd = -1;
-            self->routes[i]->gone = true;
-            self->line.gone = true;
-            self->line.ready = true;
-        }
+    tnd_strangers_left(&self->strangers, fd);
+    if (tnd_routes_left(&self->routes, fd))
+        self->line.gone = self->line.ready = true;
 }
 
 static void drain_watch(hub_t *self, const source_t *source)
@@ -350,7 +240,7 @@ static void drain_watch(hub_t *self, const source_t *source)
     while (source->line->watch != NULL && tnd_watch_next(source->line->watch, &event, &fd)) {
         if (source->binder != NULL) {
             if (event == TND_WATCH_CAME)
-                add_visitor(source->binder, fd, self->now);
+                tnd_strangers_came(&source->binder->strangers, fd, self->now);
             else if (event == TND_WATCH_LEFT)
                 visitor_left(source->binder, fd);
         } else if (event == TND_WATCH_READY) {
@@ -376,10 +266,10 @@ static void sweep(hub_t *self, const source_t *source)
         return;
     }
     binder_t *binder = source->binder;
-    for (uint32_t i = 0; i < binder->route_count;)
-        if (binder->routes[i]->gone) {
+    for (uint32_t i = 0; i < binder->routes.count;)
+        if (binder->routes.items[i]->gone) {
             /* Takes the route out of the list. */
-            tnd_peers_gone(&self->peers, binder->routes[i]->peer, "the connection ended",
+            tnd_peers_gone(&self->peers, binder->routes.items[i]->peer, "the connection ended",
                            self->now);
         } else {
             i++;
@@ -447,7 +337,7 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
         if (route->fd >= 0)
             tnd_watch_cut(route->fd);
     }
-    free_route(route);
+    tnd_routes_drop(&route->binder->routes, route);
 }
 
 /*  Sends the frames to the peer.  False: it cannot be reached; the frames are still the caller's.
@@ -526,14 +416,6 @@ static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
 /* --- receiving --------------------------------------------------------------------------------
  */
 
-static bool is_turned_away(const binder_t *self, uint64_t hash)
-{
-    for (uint32_t i = 0; i < STRANGERS_MAX && i < self->turned_away_count; i++)
-        if (self->turned_away[i] == hash)
-            return true;
-    return false;
-}
-
 /*  Whether the connection that a message came by is still the one that its descriptor names: that
  * is used again as soon as it has ended, but what it brought is read later.  libzmq says the end of
  * a connection to its socket before it closes the descriptor, and sends nothing to one that ended.
@@ -558,9 +440,9 @@ static bool is_still_there(binder_t *binder, zmq_msg_t *id)
 static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, zmq_msg_t *from,
                       bool answered, const char *why)
 {
-    if (is_turned_away(binder, hash))
+    if (tnd_strangers_was_refused(&binder->strangers, hash))
         return;
-    binder->turned_away[binder->turned_away_count++ % STRANGERS_MAX] = hash;
+    tnd_strangers_refuse(&binder->strangers, hash);
     int fd = zmq_msg_get(from, ZMQ_SRCFD);
     const char *address = zmq_msg_gets(from, "Peer-Address");
     char text[256];
@@ -570,13 +452,7 @@ static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *i
     tnd_peers_turned_away(&self->peers, binder->port, TND_NOBODY, text);
     if (answered || !is_still_there(binder, id))
         return; /* it goes by itself, or as one who has not said who he is */
-    for (uint32_t i = 0; i < binder->visitor_count; i++) {
-        visitor_t *visitor = &binder->visitors[i];
-        if (!visitor->known && (fd < 0 || visitor->fd == fd)) {
-            tnd_watch_cut(visitor->fd);
-            visitor->known = true; /* dealt with: its end will be said */
-        }
-    }
+    tnd_strangers_cut(&binder->strangers, fd);
 }
 
 static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *hello, const char *why)
@@ -603,55 +479,18 @@ static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, i
                   const tnd_msg_t *msg)
 {
     route_t *route = new_route(binder, hash, id, fd);
-    bool is_expected = tnd_peers_expects(&self->peers, binder->port, msg->from);
-    if (msg->to != self->config.self || !is_expected) {
-        char why[160];
-        if (is_expected)
-            snprintf(why, sizeof why,
-                     "%s (actor %u) listens here, not actor %u: the endpoint belongs to another "
-                     "run or another topology file",
-                     self->name, self->config.self, msg->to);
-        else
-            snprintf(why, sizeof why,
-                     "%s does not expect actor %u here: compare the topology files of both hosts",
-                     self->name, msg->from);
+    char why[160];
+    if (!tnd_peers_expects(&self->peers, binder->port, msg, why, sizeof why)) {
         say_refuse(self, route, msg, why);
-        tnd_peers_turned_away(&self->peers, binder->port, msg->from, why);
         free(route);
         return;
     }
-    keep_route(route);
+    tnd_routes_keep(&binder->routes, route);
     route->peer =
         tnd_peers_hello(&self->peers, binder->port, &binder->terms, route, msg, self->now);
-    set_known(binder, fd, route->peer != NULL, self->now);
+    tnd_strangers_set_known(&binder->strangers, fd, route->peer != NULL, self->now);
     if (route->peer == NULL)
-        free_route(route);
-}
-
-/*  Fills an arrival with a message for the user.  False: it was none. */
-static bool deliver(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
-                    tnd_arrival_t *arrival)
-{
-    if (!tnd_peers_heard(&self->peers, peer, msg, self->now))
-        return false;
-    arrival->kind = TND_ARRIVAL_MESSAGE;
-    arrival->port = peer->port;
-    arrival->peer = peer->id;
-    arrival->life = peer->end.life;
-    arrival->carry = carry;
-    arrival->msg = *msg;
-    arrival->cursor = carry == TND_CARRY_CURSOR ? msg->rewind.cursor : NULL;
-    arrival->why[0] = '\0';
-    self->peers.counts.messages_in++;
-    return true;
-}
-
-static void violate(hub_t *self, tnd_peer_t *peer, const char *why)
-{
-    char text[256];
-    snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
-    self->peers.counts.refused++;
-    tnd_peers_gone(&self->peers, peer, text, self->now);
+        tnd_routes_drop(&route->binder->routes, route);
 }
 
 static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, uint64_t hash,
@@ -671,7 +510,7 @@ static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, u
     if (source->binder != NULL && msg.kind == TND_MSG_HELLO)
         greet(self, source->binder, hash, id, -1, &msg);
     else if (peer != NULL)
-        is_mine = deliver(self, peer, &msg, carry, arrival);
+        is_mine = tnd_peers_deliver(&self->peers, peer, &msg, carry, self->now, arrival);
     if (!is_mine) {
         tnd_parcel_decline(frame);
     } else if (carry == TND_CARRY_CURSOR) {
@@ -700,7 +539,7 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
     if (peer == NULL) {
         if (status != TND_OK && binder != NULL) {
             drain_watch(self, source);
-            if (status == TND_REFUSED && !is_turned_away(binder, hash))
+            if (status == TND_REFUSED && !tnd_strangers_was_refused(&binder->strangers, hash))
                 answer_other_version(self, binder, hash, id, error.text);
             turn_away(self, binder, hash, id, &parts[0], status == TND_REFUSED, error.text);
         }
@@ -720,11 +559,11 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
             tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .from = peer->id, .refuse.why = error.text};
             (void)tnd_peers_heard(&self->peers, peer, &refuse, self->now);
         } else {
-            violate(self, peer, error.text);
+            tnd_peers_violated(&self->peers, peer, error.text, self->now);
         }
         return false;
     }
-    if (deliver(self, peer, &msg, form.carry, arrival))
+    if (tnd_peers_deliver(&self->peers, peer, &msg, form.carry, self->now, arrival))
         return true;
     tnd_msg_drop(&msg, form.carry);
     return false;
@@ -790,7 +629,7 @@ static bool look(hub_t *self, int wait_ms)
     nfds_t count = 0;
     bool any = false;
     if (self->items == NULL)
-        self->items = grow(NULL, 1, sizeof *self->items);
+        self->items = tnd_memory_grow(NULL, 1, sizeof *self->items);
     self->items[count++] = (struct pollfd){.fd = self->wake_fd, .events = POLLIN};
     for (uint32_t i = 0; i < self->source_count; i++) {
         line_t *line = self->sources[i].line;
@@ -859,7 +698,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
                         "%s: no file descriptor for its connections (%s): raise the limit of open "
                         "files (ulimit -n)",
                         config->name, strerror(errno));
-    hub_t *self = grow(NULL, 1, sizeof *self);
+    hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_zmq},
                     .context = context,
                     .config = *config,
@@ -940,7 +779,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
     set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
 
-    binder_t *binder = grow(NULL, 1, sizeof *binder);
+    binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
     *binder = (binder_t){.port = port, .terms = *terms, .line = {.data = socket}};
     if (!inproc)
         binder->line.watch = tnd_watch_open(self->context, socket);
@@ -957,7 +796,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
         assert(!"libzmq let two bind the same name");
     if (actual != NULL)
         snprintf(actual, room, "%s", binder->endpoint);
-    self->binders = grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
+    self->binders = tnd_memory_grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
     self->binders[self->binder_count++] = binder;
     add_source(self, &binder->line, binder, NULL);
     return TND_OK;
@@ -974,7 +813,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
         return tnd_fail(error, "%s: %s is no endpoint: it begins with inproc://, ipc:// or tcp://",
                         self->name, endpoint);
     assert(tnd_peers_find(&self->peers, port, peer) == NULL);
-    dial_t *dial = grow(NULL, 1, sizeof *dial);
+    dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
     *dial = (dial_t){0};
     snprintf(dial->endpoint, sizeof dial->endpoint, "%s", endpoint);
     self->now = clock_now();
@@ -1036,8 +875,7 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     if (!carry_over(self, peer, msg, carry)) {
         /* Its end is on the way; what it brought before may still wait to be read. */
         if (is_full(self, peer)) {
-            self->peers.counts.refused++;
-            tnd_peers_gone(&self->peers, peer, tnd_peers_does_not_read, self->now);
+            tnd_peers_does_not_read(&self->peers, peer, self->now);
         } else if (peer->end.config.binder) {
             route_t *route = peer->wire;
             route->gone = true;
@@ -1144,9 +982,9 @@ static void close_binder(hub_t *self, binder_t *binder)
     if (!inproc)
         tnd_watch_await_closed(binder->line.watch, CLOSE_WAIT_MS);
     close_line(self, &binder->line);
-    assert(binder->route_count == 0);
-    free(binder->routes);
-    free(binder->visitors);
+    assert(binder->routes.count == 0);
+    free(binder->routes.items);
+    tnd_strangers_free(&binder->strangers);
     free(binder);
 }
 
@@ -1155,7 +993,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
     hub_t *self = hub_of(*self_p);
     *self_p = NULL;
     self->linger_ns = linger_ns;
-    dial_t **dials = grow(NULL, self->peers.count + 1u, sizeof *dials);
+    dial_t **dials = tnd_memory_grow(NULL, self->peers.count + 1u, sizeof *dials);
     uint32_t dial_count = 0;
     for (uint32_t i = 0; i < self->peers.count; i++)
         if (!self->peers.peers[i]->end.config.binder)

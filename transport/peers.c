@@ -7,15 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grow(void *memory, size_t count, size_t size)
-{
-    memory = realloc(memory, count * size);
-    if (memory == NULL) {
-        fprintf(stderr, "tundish: no memory for the connections of an actor\n");
-        abort();
-    }
-    return memory;
-}
+#include "transport/memory.h"
 
 void tnd_peers_init(tnd_peers_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
                     const tnd_hub_config_t *config)
@@ -39,9 +31,9 @@ static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->peers = grow(self->peers, self->room, sizeof(tnd_peer_t *));
+        self->peers = tnd_memory_grow(self->peers, self->room, sizeof(tnd_peer_t *));
     }
-    tnd_peer_t *peer = grow(NULL, 1, sizeof *peer);
+    tnd_peer_t *peer = tnd_memory_grow(NULL, 1, sizeof *peer);
     *peer = (tnd_peer_t){.port = port, .id = id};
     tnd_end_config_t config = {.self = self->config.self,
                                .peer = id,
@@ -77,7 +69,7 @@ static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tn
 {
     if (self->notice_count == self->notice_room) {
         uint32_t room = self->notice_room == 0 ? 8 : 2 * self->notice_room;
-        tnd_arrival_t *notices = grow(NULL, room, sizeof *notices);
+        tnd_arrival_t *notices = tnd_memory_grow(NULL, room, sizeof *notices);
         for (uint32_t i = 0; i < self->notice_count; i++)
             notices[i] = self->notices[(self->notice_first + i) % self->notice_room];
         free(self->notices);
@@ -224,6 +216,23 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
     return false;
 }
 
+bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
+                       uint64_t now, tnd_arrival_t *arrival)
+{
+    if (!tnd_peers_heard(self, peer, msg, now))
+        return false;
+    arrival->kind = TND_ARRIVAL_MESSAGE;
+    arrival->port = peer->port;
+    arrival->peer = peer->id;
+    arrival->life = peer->end.life;
+    arrival->carry = carry;
+    arrival->msg = *msg;
+    arrival->cursor = carry == TND_CARRY_CURSOR ? msg->rewind.cursor : NULL;
+    arrival->why[0] = '\0';
+    self->counts.messages_in++;
+    return true;
+}
+
 void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;
@@ -246,9 +255,37 @@ void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const 
     tnd_peers_gone(self, peer, why, now);
 }
 
-bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
 {
-    return self->config.expects == NULL || self->config.expects(self->config.context, port, id);
+    char text[256];
+    snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
+    self->counts.refused++;
+    tnd_peers_gone(self, peer, text, now);
+}
+
+void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    self->counts.refused++;
+    tnd_peers_gone(self, peer, "the peer does not read what it asks for", now);
+}
+
+bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_msg_t *hello, char *why,
+                       size_t room)
+{
+    const tnd_hub_config_t *config = &self->config;
+    if (config->expects != NULL && !config->expects(config->context, port, hello->from))
+        snprintf(why, room,
+                 "%s does not expect actor %u here: compare the topology files of both hosts",
+                 config->name, hello->from);
+    else if (hello->to != config->self)
+        snprintf(why, room,
+                 "%s (actor %u) listens here, not actor %u: the endpoint belongs to another "
+                 "run or another topology file",
+                 config->name, config->self, hello->to);
+    else
+        return true;
+    tnd_peers_turned_away(self, port, hello->from, why);
+    return false;
 }
 
 uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port)
@@ -257,8 +294,6 @@ uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port)
         self->config.unread != NULL ? self->config.unread(self->config.context, port) : TND_UNREAD;
     return most + TND_UNREAD_WORDS;
 }
-
-const char tnd_peers_does_not_read[] = "the peer does not read what it asks for";
 
 static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
 {

@@ -62,18 +62,26 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
                             const tnd_msg_t *msg, uint64_t now);
 /*  Anything came by the peer's connection.  True: it is the user's. */
 bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, uint64_t now);
+/*  The same, and the arrival that tells the user of it. */
+bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
+                       uint64_t now, tnd_arrival_t *arrival);
 /*  The peer's connection has ended, or is to be ended because of what came; `why` is for the user.
  */
 void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now);
 /*  A peer that is up is to be ended because of what its messages say. */
 void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
                      uint64_t now);
-/*  Whether a HELLO from `id` may come to a bound port at all. */
-bool tnd_peers_expects(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
+/*  What came by its connection cannot be: it is to be ended, like one that is expelled. */
+void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now);
+/*  It does not read what it asks for. */
+void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now);
+/*  Whether this HELLO may come to a bound port at all; else the user is told, and `why` (at least
+ *  160 bytes) is for the one who said it.
+ */
+bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_msg_t *hello, char *why,
+                       size_t room);
 /*  Messages that one end of a connection of that port may leave unread. */
 uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port);
-/*  What the user is told of who leaves more. */
-extern const char tnd_peers_does_not_read[];
 /*  Somebody without a name was turned away. */
 void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why);
 
