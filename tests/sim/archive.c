@@ -165,7 +165,7 @@ void sim_archive_begin(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     self->checkpoint = NULL;
-    if (plan->keep == 0)
+    if (plan->keep == 0 || self->chain > 0)
         return;
     tnd_checkpoint_config_t config = {.replicas = plan->replicas,
                                       .every_steps = plan->keep_steps,

@@ -112,7 +112,7 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
         uint32_t offset, count;
         sim_reference_part(plan, step->rows, plan->feeder_first[feeder] + r, &offset, &count);
         const uint64_t *ids = self->reference.ids + step->first + offset;
-        if (self->print_rows)
+        if (self->print_rows && self->chain == 0)
             print_rows(slot, r, plan->feeder_first[feeder] + r);
         if (slot->count[r] != count) {
             sim_violate(self, "step %llu gives replica %u %u rows instead of %u",

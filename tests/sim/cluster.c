@@ -59,6 +59,7 @@ sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
         }
         *index_p = self->parcel_count++;
     }
+    self->parcels[*index_p].chain = self->chain;
     return &self->parcels[*index_p];
 }
 
@@ -111,6 +112,19 @@ void sim_free_msg(sim_t *self, tnd_msg_t *msg)
 /* Control. */
 
 static void session_run(sim_t *self);
+
+/*  A run that drains has no second chain. */
+static void end_chain(sim_t *self)
+{
+    self->follows = self->plan.after && self->chain == 0 && !self->drained && !self->over;
+    self->over = !self->follows;
+}
+
+/*  What is still on its way when another chain begins is for actors that are no more. */
+static bool is_late(const sim_t *self, const sim_parcel_t *parcel)
+{
+    return parcel->chain != self->chain && parcel->msg.kind > TND_MSG_PONG;
+}
 
 static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
 {
@@ -191,7 +205,8 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             hear_of_actor(self, msg);
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_known = true;
-            self->over = self->over || self->closing;
+            if (self->closing)
+                end_chain(self);
         } else {
             if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
                 sim_archive_commit(self, msg);
@@ -293,7 +308,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
         sim_check_booked(self, effect->cursor);
         sim_archive_booked(self, effect->cursor->step);
-        if (self->checkpoint != NULL)
+        if (self->checkpoint != NULL || self->chain > 0)
             break;
         if (!self->write_fails)
             self->stored_bytes =
@@ -314,7 +329,10 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         /*  A run that began waits for the last word of its first feeder. */
         self->closing = tnd_session_state(self->session) == TND_SESSION_DONE &&
                         tnd_session_generation(self->session) > 0;
-        self->over = !self->closing || self->model_known || self->feeder_dead;
+        if (!self->closing || self->feeder_dead)
+            self->over = true;
+        else if (self->model_known)
+            end_chain(self);
         sim_fault_moment(self);
         break;
     default:
@@ -519,7 +537,7 @@ static void arrive(sim_t *self, const sim_event_t *event)
 {
     sim_parcel_t *parcel = &self->parcels[event->a];
     const sim_link_t *link = &self->links[parcel->link];
-    if (parcel->net <= link->broken) {
+    if (parcel->net <= link->broken || (link->actor[0] == SIM_NONE && is_late(self, parcel))) {
         discard(self, event);
         return;
     }
@@ -532,7 +550,7 @@ static void arrive(sim_t *self, const sim_event_t *event)
 
 static void arrive_locally(sim_t *self, const sim_event_t *event)
 {
-    if (event->c != self->hosts[event->b].boot) {
+    if (event->c != self->hosts[event->b].boot || is_late(self, &self->parcels[event->a])) {
         discard(self, event);
         return;
     }
@@ -671,35 +689,10 @@ static void name_members(sim_t *self)
     }
 }
 
-static void begin(sim_t *self)
+/*  The session of one chain, and what it begins with. */
+static void start_session(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    self->now = 0;
-    self->lives = 0;
-    self->over = self->write_fails = self->closing = self->model_known = false;
-    self->session_at = TND_NEVER;
-    self->progress_at = self->faults_end = 0;
-    self->parcel_count = 0;
-    self->parcel_unused = SIM_NONE;
-    self->booked = self->from.step;
-    self->chance = sim_random(plan->seed, 100 + plan->session);
-    self->bad_luck = sim_random(plan->seed, 200 + plan->session);
-    sim_agenda_clear(&self->agenda);
-    memset(self->actors, 0, sizeof self->actors);
-    memset(self->known_actor, 0, sizeof self->known_actor);
-    memset(self->link_of, 0, sizeof self->link_of);
-    for (uint32_t h = 0; h < SIM_HOSTS; h++) {
-        sim_host_t *host = &self->hosts[h];
-        sim_event_t *frozen = host->frozen;
-        uint32_t room = host->frozen_room;
-        *host = (sim_host_t){.frozen = frozen, .frozen_room = room};
-        host->clock = sim_draw(&self->chance) % (1ull << 40);
-    }
-    name_members(self);
-    sim_links_plan(self);
-    for (uint32_t h = 1; h < plan->hosts; h++)
-        sim_link_birth(self, self->hosts[h].control, 1, false);
-
     tnd_session_config_t config = {.members = plan->members,
                                    .member_count = plan->member_count,
                                    .hosts = self->host_names,
@@ -723,11 +716,95 @@ static void begin(sim_t *self)
         memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
                plan->feeder_replicas[f] * sizeof *self->models);
     sim_archive_begin(self);
+}
+
+static void begin(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    self->now = 0;
+    self->lives = 0;
+    self->over = self->write_fails = self->closing = self->model_known = self->follows = false;
+    self->chain = 0;
+    self->session_at = TND_NEVER;
+    self->progress_at = self->faults_end = 0;
+    self->parcel_count = 0;
+    self->parcel_unused = SIM_NONE;
+    self->booked = self->from.step;
+    self->chance = sim_random(plan->seed, 100 + plan->session);
+    self->bad_luck = sim_random(plan->seed, 200 + plan->session);
+    sim_agenda_clear(&self->agenda);
+    memset(self->actors, 0, sizeof self->actors);
+    memset(self->known_actor, 0, sizeof self->known_actor);
+    memset(self->link_of, 0, sizeof self->link_of);
+    for (uint32_t h = 0; h < SIM_HOSTS; h++) {
+        sim_host_t *host = &self->hosts[h];
+        sim_event_t *frozen = host->frozen;
+        uint32_t room = host->frozen_room;
+        *host = (sim_host_t){.frozen = frozen, .frozen_room = room};
+        host->clock = sim_draw(&self->chance) % (1ull << 40);
+    }
+    name_members(self);
+    sim_links_plan(self);
+    for (uint32_t h = 1; h < plan->hosts; h++)
+        sim_link_birth(self, self->hosts[h].control, 1, false);
+
+    start_session(self);
     for (uint32_t h = 0; h < plan->hosts; h++)
         sim_agenda_put(&self->agenda, h == 0 ? 0 : sim_below(&self->chance, 5000000), SIM_AT_BOOT,
                        h, 0, 0);
     sim_agenda_put(&self->agenda, scan_ns, SIM_AT_SCAN, 0, 0, 0);
     sim_faults_plan(self);
+}
+/*  The first chain is over, and the next begins on the same hosts: whoever is up is entered, some
+ *  have gone just before, and who is not needed is not waited for.
+ */
+static void begin_next(sim_t *self)
+{
+    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_PAUSE, SIM_CRASH_PROCESS};
+    const sim_plan_t *plan = &self->plan;
+    sim_check_end(self);
+    for (uint32_t i = self->folder_count; i > 0 && self->checkpoint != NULL; i--)
+        sim_archive_written(self, self->folders[i - 1].step);
+    sim_say(self, "the second chain begins");
+    self->counts.seconds++;
+    if (sim_chance(&self->moments, 60))
+        sim_fault_early(self, some[sim_below(&self->moments, sizeof some / sizeof *some)]);
+    self->follows = self->closing = self->model_known = false;
+    self->chain = 1;
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        sim_actor_dies(self, id);
+        self->known_actor[id] = 0;
+    }
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        sim_actor_t *actor = &self->actors[id];
+        sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox = SIM_NONE};
+        memcpy(next.links, actor->links, sizeof next.links);
+        next.link_count = actor->link_count;
+        *actor = next;
+    }
+    tnd_cursor_start(&self->from, plan->lanes);
+    self->booked = 0;
+    self->progress_at = self->now;
+    start_session(self);
+    for (uint32_t id = 0; id < plan->member_count; id++)
+        sim_actor_born(self, id);
+    for (uint32_t h = 0; h < plan->hosts; h++) {
+        bool up = h == 0 || self->links[self->hosts[h].control].end[1].state == TND_END_OPEN;
+        if (!up && !tnd_session_needs(self->session, h))
+            tnd_session_host_left(self->session, h, sim_clock(self, 0));
+        if (!up)
+            continue;
+        if (h > 0)
+            tnd_session_host_up(self->session, h, sim_clock(self, 0));
+        for (uint32_t id = 0; id < plan->member_count; id++)
+            if (self->actors[id].host == h) {
+                tnd_life_t life = self->actors[id].alive ? self->actors[id].life : ++self->lives;
+                self->known_actor[id] = life;
+                tnd_session_actor_up(self->session, id, sim_clock(self, 0));
+            }
+    }
+    sim_faults_plan(self);
+    session_run(self);
 }
 
 static void run_session(sim_t *self)
@@ -738,6 +815,8 @@ static void run_session(sim_t *self)
         self->now = event.at;
         self->events++;
         happen(self, &event);
+        if (self->follows && !self->over && !self->violation[0])
+            begin_next(self);
     }
     if (self->violation[0])
         return;

@@ -69,10 +69,11 @@ typedef enum {
 /*  A message on its way. */
 typedef struct {
     tnd_msg_t msg;
-    uint32_t next; /* of an inbox */
-    uint32_t net;  /* connection */
-    uint32_t link; /* SIM_NONE: control within a host */
-    uint32_t side; /* of the receiver */
+    uint32_t next;  /* of an inbox */
+    uint32_t net;   /* connection */
+    uint32_t link;  /* SIM_NONE: control within a host */
+    uint32_t side;  /* of the receiver */
+    uint32_t chain; /* of who said it */
 } sim_parcel_t;
 
 /*  A pair of actors, or a host and the leader: both ends and what lies between.
@@ -172,7 +173,7 @@ typedef struct {
 typedef struct sim_words sim_words_t;
 
 typedef struct {
-    uint64_t checkpoints, resumes;
+    uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
     uint64_t events, blocks, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -208,6 +209,8 @@ struct sim {
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
     bool leader_dead, feeder_dead, rogue_found, over;
     bool model_known;
+    uint32_t chain;
+    bool follows; /* the second chain is due */
     bool closing; /* the stream is over; the first feeder's last word, MODEL, is still to come */
     uint64_t session_at; /* event that is due */
     unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];

@@ -48,10 +48,11 @@ static void plan_moments(sim_t *self)
     sim_random_t *luck = &self->moments;
     uint32_t count = sim_chance(luck, 30) ? sim_between(luck, 1, 3) : 0;
     for (uint32_t i = 0; i < count; i++)
-        sim_agenda_put(&self->agenda, sim_below(luck, 15 * 1000 * 1000), SIM_AT_EARLY,
+        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 15 * 1000 * 1000), SIM_AT_EARLY,
                        some[sim_below(luck, sizeof some / sizeof *some)], 0, 0);
     if (sim_chance(luck, 2))
-        sim_agenda_put(&self->agenda, sim_below(luck, 10 * 1000 * 1000), SIM_AT_DRAIN, 0, 0, 0);
+        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 10 * 1000 * 1000), SIM_AT_DRAIN,
+                       0, 0, 0);
 }
 
 void sim_faults_plan(sim_t *self)

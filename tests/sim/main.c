@@ -169,10 +169,10 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
         return;
     }
     printf("%" PRIu64 " seeds, %" PRIu64 " events, %" PRIu64 " blocks, %" PRIu64
-           " checkpoints, %" PRIu64 " resumes, %" PRIu64 " faults, %" PRIu64
-           " violations, %.2f s\n",
+           " checkpoints, %" PRIu64 " resumes, %" PRIu64 " second chains, %" PRIu64
+           " faults, %" PRIu64 " violations, %.2f s\n",
            seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
-           sim->counts.resumes, faults, violations, seconds);
+           sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }

@@ -12,7 +12,8 @@ enum {
     USE_ROGUE = 4,
     USE_CUT = 5,
     USE_KEEP = 6,
-    USE_KILLERS = 7
+    USE_KILLERS = 7,
+    USE_AFTER = 8
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -249,4 +250,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_placement(self);
     draw_rogue(self);
     draw_checkpoints(self);
+    self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
 }

@@ -53,6 +53,7 @@ typedef struct {
     /* what happens */
     uint32_t faults;
     bool drain, death;
+    bool after;                         /* a second chain follows: the same once more */
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
     uint64_t rogue_step;
