@@ -9,6 +9,9 @@
 /*  A lane composes at most two epochs ahead of another, and its marks reach one further. */
 enum { MARKED_EPOCHS = 4 };
 
+/*  A lane that is ahead says so when it has joined rows for so many more steps. */
+enum { QUOTAS_A_MARK = 3 };
+
 typedef enum {
     COMPOSING, /* the next step is not decided yet */
     COMPOSED,  /* decided; feeders lack a slot for it */
@@ -282,7 +285,8 @@ static uint64_t batch_of_epoch(const tnd_join_t *self)
 
 /*  Whether the others could need this lane's watermark of the current epoch (which == 0) or the
  *  next.  While no lane has ended, a step and the row behind it need the lane's quota and one row;
- *  beyond that it is enough to say one quota at a time.  Then any row may be asked for.
+ *  beyond that it is enough to say a few quotas at a time: each word wakes every other lane.  Then
+ *  any row may be asked for.
  */
 static bool is_mark_due(const tnd_join_t *self, uint32_t which)
 {
@@ -297,7 +301,7 @@ static bool is_mark_due(const tnd_join_t *self, uint32_t which)
     uint64_t quota = tnd_lane_quota(self->config.size, lanes, own, step);
     uint64_t next = tnd_lane_quota(self->config.size, lanes, own, step + 1);
     uint64_t needed = (which == 0 ? self->taken[own] : 0) + quota + next + 1;
-    return said->rows < needed || now.rows >= said->rows + next ||
+    return said->rows < needed || now.rows >= said->rows + QUOTAS_A_MARK * next ||
            another_ended(self, self->epoch + which);
 }
 
