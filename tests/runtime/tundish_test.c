@@ -16,6 +16,7 @@ typedef struct {
     bool unknown;
     uint64_t next, starts;
     uint64_t fails_at; /* 0: nowhere */
+    uint64_t refuses;  /* multiples of it are no records; 0: none */
 } numbers_t;
 
 static tnd_status_t read_numbers(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
@@ -26,6 +27,10 @@ static tnd_status_t read_numbers(void *user, const uint64_t *index, size_t count
         uint64_t row = index[rows->count];
         if (self->fails_at != 0 && row == self->fails_at)
             return tnd_fail(error, "the well is dry");
+        if (self->refuses != 0 && row % self->refuses == 0) {
+            (void)tnd_fail(error, "it is a multiple");
+            return TND_REFUSED;
+        }
         if (self->unknown && row >= ROWS)
             return TND_END;
         *(uint64_t *)tnd_rows_at(rows, 0, rows->count) = row;
@@ -165,6 +170,24 @@ Test(tundish, a_failing_read_ends_the_run_with_its_text)
     cr_expect(outcome.status == TND_FAILED);
     cr_expect(strstr(outcome.error, "source `numbers`, row ") != NULL, "%s", outcome.error);
     cr_expect(strstr(outcome.error, "the well is dry") != NULL, "%s", outcome.error);
+}
+
+Test(tundish, records_that_a_source_refuses_stop_the_run_or_are_left_out)
+{
+    numbers_t numbers = {.refuses = 100};
+    outcome_t outcome = run(compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", ""));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "record 0 is bad: ") != NULL, "%s", outcome.error);
+    cr_expect(strstr(outcome.error, "it is a multiple") != NULL, "%s", outcome.error);
+    outcome = run(compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1, on_error: skip", ""));
+    cr_expect(outcome.status == TND_OK, "%s", outcome.error);
+    cr_expect_eq(outcome.rows, ROWS - 5);
+    cr_expect_eq(outcome.sum, whole - 1000);
+    outcome = run(compose(&numbers, TND_SOURCE_RANDOM,
+                          "epochs: 1, on_error: skip, shuffle: global, max_bad: 4", ""));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "records are bad, more than `max_bad` allows") != NULL, "%s",
+              outcome.error);
 }
 
 /* --- operations --- */

@@ -312,6 +312,12 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     cr_assert_eq(out->note.bad[0], 1);
     cr_assert_eq(out->note.bad[1], 3);
     cr_assert_arr_eq(out->note.origin, ((const uint32_t[]){0, 2, 2, 4}), 16);
+    static const char first[] =
+        "0operations, operation 1, `repeat_rows`\tcolumn `x` says -1 times; 0 "
+        "to 4 are possible";
+    cr_assert_str_eq(out->note.why, first);
+    cr_assert_not_null(strstr(out->note.why + sizeof first, "says 7 times"));
+    cr_assert_eq(out->note.why_bytes, 2 * sizeof first - 1);
     tnd_block_drop(&block);
     tnd_block_drop(&out);
     close_chain(&run);

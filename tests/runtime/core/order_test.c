@@ -521,3 +521,84 @@ Test(order, an_epoch_that_is_abandoned_leaves_its_place_to_the_next)
     cr_assert_eq(world.ledger.read, 15);
     world_close(&world);
 }
+
+/*  A worker says that it works on a ticket, and dies of it if the row is in there. */
+static void world_begin(world_t *world, uint32_t at, uint64_t row, uint32_t *deaths)
+{
+    tnd_msg_t begin = world->out[at];
+    begin.kind = TND_MSG_BEGIN;
+    tnd_order_begin(world->order, &begin);
+    if (row - begin.ticket.first < begin.ticket.count) {
+        ++*deaths;
+        world_lose(world, at);
+    } else {
+        tnd_msg_t ticket = world_remove(world, at);
+        world_answer(world, &ticket);
+    }
+}
+
+Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
+{
+    static const uint32_t sizes[] = {1, 2, 64, 100, 4096};
+    static world_t world;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lane_t lane = {.seed = 1, .count = 2 * (uint64_t)sizes[i], .kind = LANE_PLAIN};
+        tnd_order_config_t config = {.reader_count = 1,
+                                     .epochs = 1,
+                                     .count = lane.count,
+                                     .block_rows = sizes[i],
+                                     .row_bytes_max = 10,
+                                     .window_bytes = 100 * lane.count,
+                                     .window_blocks = 4,
+                                     .rows_wanted = 1};
+        uint64_t row = sizes[i] / 3;
+        uint32_t deaths = 1, said = 0;
+        world_open(&world, &lane, &config);
+        world_rewind(&world, 1, (tnd_position_t){0});
+        world_lose(&world, 0);
+        while (said == 0) {
+            tnd_effect_t effect;
+            while (tnd_order_next(world.order, 0, &effect)) {
+                if (effect.kind == TND_EFFECT_DROP)
+                    lane_drop(effect.payload);
+                else if (effect.msg.kind == TND_MSG_TICKET)
+                    world.out[world.out_count++] = effect.msg;
+                else if (effect.msg.kind == TND_MSG_BAD) {
+                    cr_assert_eq(effect.msg.bad.position, row);
+                    cr_assert_eq(effect.msg.to, readers[0]);
+                    said++;
+                }
+            }
+            if (said == 0)
+                world_begin(&world, world.out_count - 1, row, &deaths);
+        }
+        cr_assert_eq(deaths, 5, "%u deaths in blocks of %u", deaths, sizes[i]);
+        for (; world.out_count > 0;) {
+            tnd_msg_t ticket = world_remove(&world, 0);
+            world_answer(&world, &ticket);
+        }
+        tnd_order_head_t head;
+        while (tnd_order_head(world.order, &head))
+            tnd_order_take(world.order, head.rows, &world.ledger);
+        tnd_order_close(world.order, 0, &world.ledger);
+        cr_assert_eq(world.ledger.quarantined, 1);
+        cr_assert_eq(world.ledger.fed, lane.count - 1);
+        cr_assert_eq(world.ledger.filtered, 0);
+        cr_assert(tnd_ledger_balances(&world.ledger));
+        world_close(&world);
+    }
+}
+
+Test(order, a_block_that_was_lost_without_having_begun_is_not_cut)
+{
+    static world_t world;
+    world_open(&world, &plain, &small);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    uint32_t tickets = world.out_count;
+    for (int i = 0; i < 10; i++) {
+        world_lose(&world, 0);
+        world_drain(&world);
+        cr_assert_eq(world.out_count, tickets);
+    }
+    world_close(&world);
+}
