@@ -383,8 +383,8 @@ typedef struct tnd_source_ops {
      *  May take long.  RANDOM: any indices, on any number of threads at once.  Otherwise one thread
      *  at a time, and each call goes on where the one before ended; index[0] == 0 means from the
      *  start, which happens again only with REWINDS.  TND_END: after the rows->count rows that were
-     *  written, 0 if none, there are no more; only where `count` is unknown.  TND_REFUSED, if RANDOM:
-     *  one of these rows is no record, which `on_error` of the reader is about; they are asked for
+     *  written, 0 if none, there are no more; only where `count` is unknown.  TND_REFUSED, if
+     *  RANDOM: one of these rows is no record, see `on_error` of the reader; they are asked for
      *  again one by one, and then the text says why.
      */
     tnd_status_t (*read)(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,

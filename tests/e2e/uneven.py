@@ -73,7 +73,7 @@ class Drawn:
         self.rows = draw.choice([1, 2, 3, 7, 7, 33, 100, 100])
         self.epochs = draw.choice([1, 1, 2, 3])
         self.lanes = draw.choice([1, 1, 2, 3, 5])
-        self.replicas = draw.randint(1, 6)
+        self.replicas = draw.randint(1, 8)
         self.size = draw.randint(1, 17)
         self.split = draw.choice(["rebatch_v2", "rebatch_legacy"])
         self.remainder = draw.choice(["keep", "keep", "drop", "pad"])
