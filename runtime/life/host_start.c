@@ -202,7 +202,9 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
     for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
         uint32_t chain, generation;
         if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
-            if (chain < self->plan->chain_count && !self->gone)
+            /* A rewind may have come meanwhile, and what was told of one may have been lost. */
+            if (chain < self->plan->chain_count &&
+                generation > atomic_load(&self->generations[chain]))
                 atomic_store(&self->generations[chain], generation);
             continue;
         }

@@ -277,6 +277,22 @@ def test_a_leader_ends_the_run(make, rounds):
     ends_with(make, "a", "host a, which leads the run, is lost")
 
 
+def test_a_batcher_while_a_worker_is_stopped(make, rounds):
+    """The worker is told of no rewind, and for it alone there is no other one."""
+    settings = "dead_after: 1500 ms\nlink_timeout: 300 ms"
+    with make(epochs=20, settings=settings) as run:
+        run.start()
+        run.reaches(100)
+        run.kill("p0", signal.SIGSTOP)
+        run.hears("host p0 is lost", 10)
+        run.kill("j")
+        run.hears("host j was lost", 10)
+        run.reaches(run.steps() + 20)
+        run.kill("p0", signal.SIGCONT)
+        run.ends(0, 60)
+        run.is_as_quiet()
+
+
 # --- processes of their own -----------------------------------------------------------------------
 
 
