@@ -170,7 +170,10 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t 
                             "%.1f MiB, is for %s (%s)",
                             of->name, (double)sum.bytes / MIB, (double)of->memory / MIB,
                             (double)most->bytes / MIB, most->actor, most->what);
-        tnd_diagnostics_help(diagnostics, "`tundish explain` shows what takes how much");
+        tnd_diagnostics_help(diagnostics,
+                             "the smallest budget that it fits into is `memory: %" PRIu64
+                             "MiB`; `tundish explain` shows what takes how much",
+                             (sum.bytes + MIB - 1) / MIB);
     }
     tnd_memory_free(&sum);
 }

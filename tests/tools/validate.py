@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tundish validate` and `tundish explain`."""
 import json
+import re
 
 import numpy
 
@@ -269,10 +270,13 @@ def test_a_memory_sum_above_the_budget_is_refused(folder):
     arrays(folder)
     path = graph(folder)
     same(run("validate", path, "--set", "memory=1GiB")[0], 0)
-    for command in ("validate", "run"):
+    for command in ("validate", "explain", "run"):
         code, _, err = run(command, path, "--set", "memory=8MiB")
         same(code, 78, command)
         holds(err, "`memory:` allows 8.0 MiB", "MiB, is for")
+    least = int(re.search(r"fits into is `memory: (\d+)MiB`", err).group(1))
+    same(run("validate", path, "--set", f"memory={least}MiB")[0], 0)
+    same(run("validate", path, "--set", f"memory={least - 1}MiB")[0], 78)
 
 
 def test_the_fingerprint_knows_the_graph_and_not_its_place(folder):

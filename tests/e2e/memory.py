@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Memory: a consumer that stands still does not make a run grow, and nothing grows with restarts.
+
+Usage: memory.py [--sleep S] [--rounds N] [NAME...]; without a name it lists them.  Measured is what the
+processes have for themselves: RssAnon + RssShmem of /proc/PID/status; pages of mapped files are the
+system's cache.
+"""
+import argparse
+import inspect
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from deaths import Made, Run
+from faults import free_range, until
+from run import BUILD, ROOT, TUNDISH
+
+MIB = 1 << 20
+SPARE = 32 * MIB
+ENV = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+GRAPH = """tundish: 1
+name: memory
+seed: 7
+data: {data}
+{settings}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: 1000}}
+  prep: {{kind: preprocessor, workers: 2, ops: [{{filter: {{column: y, op: lt, value: {most}}}}}]}}
+  batch: {{kind: batcher, size: {size}, replicas: 2, remainder: keep}}
+  feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
+  mean: {{kind: reducer}}
+links:
+  - read -> prep -> batch -> feed <-> mean
+"""
+THREE = """port: {port}
+hosts:
+  a: {{transport: {transport}, actors: [feed]}}
+  b: {{transport: {transport}, actors: [read, batch]}}
+  c: {{transport: {transport}, actors: [prep], workers: {{prep: 2}}}}
+"""
+# Bytes of a sample, samples, size of a batch, what the budget of every host is.
+SAMPLES = {"64 B": (64, 400000, 4096, "160MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
+           "16 MiB": (16 << 20, 40, 2, "2GiB")}
+
+
+def write_sparse(path, rows, row_bytes):
+    """Rows of zeros that take no place on disk."""
+    shape = (rows, row_bytes)
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    with open(path, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        out.truncate(out.tell() + rows * row_bytes)
+
+
+def write_names(path, rows):
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows},), }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
+                     struct.pack(f"<{rows}q", *range(rows)))
+
+
+def held(pid):
+    """What a process has for itself, in bytes; 0: it has ended."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in text.splitlines()
+               if line.startswith(("RssAnon:", "RssShmem:")))
+
+
+def stands_still(folder, transport, sample, sleep):
+    row_bytes, rows, size, budget = SAMPLES[sample]
+    write_sparse(folder / "x.npy", rows, row_bytes)
+    write_names(folder / "y.npy", rows)
+    graph, overlay = folder / "graph.yaml", folder / "overlay.yaml"
+    graph.write_text(GRAPH.format(data=folder, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
+                                  settings=f"memory: {budget}"))
+    files = [str(graph)]
+    if transport != "inproc":
+        overlay.write_text(THREE.format(port=free_range("127.0.0.1", 1), transport=transport))
+        files.append(str(overlay))
+    done = subprocess.run([str(TUNDISH), "explain", *files, "--json"], capture_output=True, text=True,
+                          cwd=ROOT, env=ENV)
+    assert done.returncode == 0, done.stderr
+    sums = {host["name"]: host["memory"]["bytes"] for host in json.loads(done.stdout)["hosts"]}
+    run = Run.__new__(Run)
+    run.log = folder / "log"
+    metrics = folder / "metrics.jsonl"
+    with open(run.log, "w") as log:
+        run.process = subprocess.Popen([str(TUNDISH), "run" if transport == "inproc" else "up", *files,
+                                        "--metrics", str(metrics)], stdout=log, stderr=log, cwd=ROOT,
+                                       env=ENV)
+    most = dict.fromkeys(sums, 0)
+    end = time.monotonic() + 2.5 * sleep
+    try:
+        while time.monotonic() < end:
+            assert run.process.poll() is None, run.said()
+            pids = {"local": run.process.pid} if transport == "inproc" else run.pids()
+            for host, pid in pids.items():
+                most[host] = max(most[host], held(pid))
+            time.sleep(0.02)
+    finally:
+        for pid in run.pids().values():
+            os.kill(pid, 9)
+        run.process.kill()
+        run.process.wait()
+    text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
+    print(f"  {transport:6} {sample:6}: {text}")
+    for host, bytes_ in sums.items():
+        assert most[host] > 0, f"host {host} was not seen\n{run.said()}"
+        assert most[host] <= bytes_ + SPARE, f"{transport}, {sample}: {text}"
+    return most, sums
+
+
+def test_a_step_that_sleeps_inproc(folder, asked):
+    for sample in SAMPLES:
+        stands_still(folder, "inproc", sample, asked.sleep)
+
+
+def test_a_step_that_sleeps_ipc(folder, asked):
+    for sample in SAMPLES:
+        stands_still(folder, "ipc", sample, asked.sleep)
+
+
+def test_a_step_that_sleeps_tcp(folder, asked):
+    for sample in SAMPLES:
+        stands_still(folder, "tcp", sample, asked.sleep)
+
+
+def count_of(pid):
+    """What a process has of what can leak."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    return {"memory": held(pid), "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+            "threads": int(re.search(r"Threads:\s+(\d+)", status).group(1)),
+            "mappings": maps.count("\n"), "shared": maps.count("/dev/shm") + maps.count("memfd")}
+
+
+def test_restarts_of_a_worker_leave_nothing_behind(folder, asked):
+    """The others have as much after many of them as after a few."""
+    with Made(transport="tcp", epochs=1000000,
+              settings="restarts: {max: 1000000, backoff_max: 10ms}") as run:
+        run.start()
+        run.reaches(100)
+        others = [host for host in run.pids() if host not in ("p0", "p1")]
+        files = len(os.listdir("/dev/shm"))
+        for kill in range(asked.rounds):
+            if kill == asked.rounds // 3:
+                before = {host: count_of(run.pid(host)) for host in others}
+            victim = run.pid("p0")
+            run.kill("p0")
+            until("another process", lambda: run.pids().get("p0", victim) != victim)
+            run.reaches(run.steps() + 30)
+        run.reaches(run.steps() + 200)
+        after = {host: count_of(run.pid(host)) for host in others}
+        for host in others:
+            print(f"  {host}: {before[host]} -> {after[host]}")
+        kills = asked.rounds - asked.rounds // 3
+        for host in others:
+            for what, most in (("memory", 4 * MIB + 1024 * kills), ("descriptors", 8),
+                               ("threads", 0), ("mappings", 20), ("shared", 0)):
+                grown = after[host][what] - before[host][what]
+                assert grown <= most, f"{host}: {grown} more {what} after {kills} restarts"
+        assert len(os.listdir("/dev/shm")) <= files + 2, os.listdir("/dev/shm")
+
+
+TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
+         if name.startswith("test_")}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sleep", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("names", nargs="*")
+    asked = parser.parse_args()
+    if not asked.names:
+        print("\n".join(TESTS))
+        return 0
+    failed = 0
+    for name in TESTS if asked.names == ["all"] else asked.names:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                TESTS[name](pathlib.Path(folder), asked)
+                print(f"ok   {name}", flush=True)
+            except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+                failed += 1
+                print(f"{error}\nFAIL {name}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
