@@ -26,6 +26,9 @@ static const uint64_t block_time_ns = 20000000;
 /*  Blocks of a lane under way at the same time: enough for every stage to be busy. */
 enum { WINDOW_BLOCKS = 32, WINDOW_BLOCKS_STRAIGHT = 8 };
 
+/*  With `speculate` a block may take this long, however fast the others come. */
+static const uint64_t overdue_ns = 250000000;
+
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
 
@@ -168,6 +171,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .row_bytes_max = window.row_bytes,
                 .window_bytes = window.bytes,
                 .window_blocks = window.blocks,
+                .overdue_ns = options->speculate ? overdue_ns : 0,
             },
         .lanes = plan->lanes,
         .size = options->size,
@@ -419,6 +423,14 @@ static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *
         tnd_actor_control(self, msg, TND_CARRY_NOTHING);
 }
 
+static void show_counts(const batcher_t *batcher, tnd_actor_t *self)
+{
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    const tnd_order_t *order = tnd_join_order(batcher->machine);
+    atomic_store_explicit(&statistics->doubled, tnd_order_doubled(order), memory_order_relaxed);
+    atomic_store_explicit(&statistics->stale, tnd_order_stale(order), memory_order_relaxed);
+}
+
 static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     batcher_t *batcher = state;
@@ -426,8 +438,10 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
     (void)error;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
         if (batcher->part_count == PARTS_MAX ||
-            !tnd_join_next(batcher->machine, tnd_actor_now(self), &effect))
+            !tnd_join_next(batcher->machine, tnd_actor_now(self), &effect)) {
+            show_counts(batcher, self);
             return TND_OK;
+        }
         tnd_block_t *block = effect.payload;
         switch (effect.kind) {
         case TND_EFFECT_LINK:
@@ -445,6 +459,11 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
     }
     *more_p = true;
     return TND_OK;
+}
+
+static uint64_t batcher_deadline(const void *state)
+{
+    return tnd_join_deadline(((const batcher_t *)state)->machine);
 }
 
 static uint32_t batcher_blocked_on(const void *state)
@@ -492,6 +511,7 @@ const tnd_kind_t tnd_kind_batcher = {
     .init = batcher_init,
     .arrive = batcher_arrive,
     .work = batcher_work,
+    .deadline = batcher_deadline,
     .blocked_on = batcher_blocked_on,
     .depth = batcher_depth,
     .fini = batcher_fini,

@@ -19,6 +19,7 @@ typedef struct {
     uint64_t skip;
     uint64_t take;      /* UINT64_MAX: all */
     tnd_extent_t block; /* zero: chosen from the links and the rows */
+    bool speculate;
 } tnd_batcher_options_t;
 
 /*  What a batcher lets its lane have under way: blocks, and all their bytes with a whole global

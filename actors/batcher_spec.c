@@ -65,6 +65,12 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_batcher_options_t, block),
      .help = "how much of the stream travels in one message; by default it follows from links and "
              "rows"},
+    {.name = "speculate",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "false",
+     .offset = offsetof(tnd_batcher_options_t, speculate),
+     .help = "whether blocks that a worker is late with are given to a second worker as well"},
 };
 
 const tnd_kind_spec_t tnd_kind_batcher_spec;

@@ -21,6 +21,9 @@ extern const tnd_kind_spec_t tnd_kind_preprocessor_spec;
  */
 enum { WINDOW_BLOCKS = 8 };
 
+/*  And no more than it works on in this time, so that a slow one holds up few blocks. */
+static const uint64_t window_ns = 160000000;
+
 typedef struct {
     const tnd_stream_t *stream;
     tnd_chain_t *chain;
@@ -99,6 +102,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
         .lane_number = worker->join_lanes,
         .window_blocks = WINDOW_BLOCKS,
         .window_bytes = UINT64_MAX / 4, /* a ticket is bounded in bytes by the join */
+        .window_ns = window_ns,
     };
     worker->machine_memory = calloc(1, tnd_queue_bytes(&config));
     if (worker->machine_memory == NULL)

@@ -32,6 +32,11 @@ enum { TICKETS_MAX = 65536 };
 /*  Bad records that are told by name in one life; more are only counted. */
 enum { BAD_SAID = 8, BAD_AT_ONCE = 256 };
 
+/*  How long a worker that was late gets nothing: then one block shows whether it still is, which
+ *  may cost a quarter of a second.
+ */
+static const uint64_t rest_ns = 4000000000;
+
 extern const tnd_kind_spec_t tnd_kind_reader_spec;
 
 /*  What is opened of a source: all of it, or the files of one lane. */
@@ -314,6 +319,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .lane = reader->lane,
         .tickets_max = TICKETS_MAX,
         .workers_max = tnd_actor_plan(self)->instance_count,
+        .rest_ns = rest_ns,
     };
     tnd_peers_free(&joins);
     reader->machine_memory = calloc(1, tnd_dispatch_bytes(&config));
@@ -792,6 +798,11 @@ static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tn
     return TND_OK;
 }
 
+static uint64_t reader_deadline(const void *state)
+{
+    return tnd_dispatch_deadline(((const reader_t *)state)->machine);
+}
+
 static uint32_t reader_blocked_on(const void *state)
 {
     return tnd_dispatch_blocked_on(((const reader_t *)state)->machine);
@@ -826,6 +837,7 @@ const tnd_kind_t tnd_kind_reader = {
     .init = reader_init,
     .arrive = reader_arrive,
     .work = reader_work,
+    .deadline = reader_deadline,
     .blocked_on = reader_blocked_on,
     .depth = reader_depth,
     .fini = reader_fini,

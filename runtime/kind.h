@@ -59,6 +59,9 @@ typedef struct tnd_kind {
     /*  Performs what the machine wants, about one unit of work.  *more_p: there is more to do now.
      */
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
+    /*  When `work` is to be called though nothing has come (tnd_actor_now); NULL, TND_NEVER: never.
+     */
+    uint64_t (*deadline)(const void *state);
     /*  Why there is nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
     /*  Fills in what waits at this actor, in blocks (of a feeder and a reducer: steps), and what it

@@ -6,6 +6,9 @@
 
 #include "runtime/core/plant.h"
 
+/*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
+enum { LATE_MOST = 6 };
+
 typedef enum {
     TICKET_WAITING,
     TICKET_SENT,
@@ -23,9 +26,13 @@ typedef struct {
 typedef struct {
     tnd_actor_id_t id;
     bool up;
-    bool reading;    /* a READ was handed out, its bytes are not known yet */
-    uint32_t place;  /* in the heap */
-    uint64_t served; /* serial number of the last READ: least is served longest ago */
+    bool reading;     /* a READ was handed out, its bytes are not known yet */
+    bool rests;       /* it was late, until wake_ns */
+    bool tried;       /* it was late before and has one ticket now */
+    uint32_t late;    /* so often in a row */
+    uint64_t wake_ns; /* 0: to be set when the time is known */
+    uint32_t place;   /* in the heap */
+    uint64_t served;  /* serial number of the last READ: least is served longest ago */
     uint64_t granted_blocks, granted_bytes;
     uint64_t sent_blocks, sent_bytes;
 } worker_t;
@@ -46,7 +53,8 @@ struct tnd_dispatch {
     uint32_t *heap;  /* of live workers: the one to serve next on top */
     uint32_t *index; /* hash of ids: worker + 1, or 0 */
     uint32_t index_mask;
-    uint32_t live;
+    uint32_t live, resting;
+    uint64_t wake_ns; /* the least of those that rest */
     uint64_t serial;
 };
 
@@ -77,7 +85,7 @@ static worker_t *find_worker(const tnd_dispatch_t *self, tnd_actor_id_t id)
 static uint64_t free_blocks(const worker_t *worker)
 {
     /* A block may take more bytes than are left: its size is known only once it was read. */
-    if (worker->reading || worker->granted_bytes <= worker->sent_bytes ||
+    if (worker->reading || worker->rests || worker->granted_bytes <= worker->sent_bytes ||
         worker->granted_blocks <= worker->sent_blocks)
         return 0;
     return worker->granted_blocks - worker->sent_blocks;
@@ -86,6 +94,9 @@ static uint64_t free_blocks(const worker_t *worker)
 static bool before(const worker_t *a, const worker_t *b)
 {
     uint64_t free_a = free_blocks(a), free_b = free_blocks(b);
+    /* Whoever is tried gets more only from a reader that has nobody else. */
+    if (free_a > 0 && free_b > 0 && a->tried != b->tried)
+        return b->tried;
     return free_a != free_b ? free_a > free_b : a->served < b->served;
 }
 
@@ -127,6 +138,64 @@ static void rebuild_index(tnd_dispatch_t *self)
     for (uint32_t i = 0; i < self->config.workers_max; i++)
         if (self->workers[i].up)
             self->index[spot(self, self->workers[i].id)] = i + 1;
+}
+
+/* Late workers. */
+
+static void wake(tnd_dispatch_t *self, worker_t *worker)
+{
+    worker->rests = false;
+    self->resting--;
+    settle(self, worker);
+}
+
+static void wake_all(tnd_dispatch_t *self)
+{
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up && self->workers[i].rests)
+            wake(self, &self->workers[i]);
+}
+
+/*  One of its tickets is given to another. */
+static void put_to_rest(tnd_dispatch_t *self, worker_t *worker)
+{
+    worker->tried = false;
+    if (worker->rests)
+        return;
+    if (self->resting + 1 == self->live)
+        wake_all(self);
+    worker->rests = true;
+    worker->wake_ns = self->wake_ns = 0;
+    self->resting++;
+    settle(self, worker);
+}
+
+static void look_at_resting(tnd_dispatch_t *self, uint64_t now)
+{
+    self->wake_ns = TND_NEVER;
+    for (uint32_t i = 0; i < self->config.workers_max && self->resting > 0; i++) {
+        worker_t *worker = &self->workers[i];
+        if (!worker->up || !worker->rests)
+            continue;
+        if (worker->wake_ns == 0) {
+            worker->wake_ns = now + (self->config.rest_ns << worker->late);
+            worker->late += worker->late < LATE_MOST;
+        }
+        if (worker->wake_ns <= now)
+            wake(self, worker);
+        else if (worker->wake_ns < self->wake_ns)
+            self->wake_ns = worker->wake_ns;
+    }
+}
+
+/*  The floor passed a ticket that it had and nobody else. */
+static void note_in_time(tnd_dispatch_t *self, worker_t *worker)
+{
+    if (!worker->tried)
+        return;
+    worker->tried = false;
+    worker->late = 0;
+    settle(self, worker);
 }
 
 /* Tickets. */
@@ -172,6 +241,8 @@ static void raise_floor(tnd_dispatch_t *self, tnd_position_t floor)
         if (!is_below_floor(self, ticket->epoch, ticket->first, ticket->count))
             break;
         count_state(self, ticket->state, -1);
+        if (ticket->state == TICKET_SENT)
+            note_in_time(self, &self->workers[ticket->worker]);
         self->head++;
     }
     if (self->next < self->head)
@@ -251,6 +322,7 @@ tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *con
     assert(config->tickets_max > 0 && config->workers_max > 0);
     tnd_dispatch_t *self = memory;
     self->config = *config;
+    self->wake_ns = TND_NEVER;
     self->tickets = (ticket_t *)(self + 1);
     self->workers = (worker_t *)(self->tickets + 2 * (size_t)config->tickets_max);
     self->heap = (uint32_t *)(self->workers + config->workers_max);
@@ -267,6 +339,11 @@ void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation)
     self->floor = (tnd_position_t){0};
     self->head = self->tail = self->next = 0;
     self->waiting = self->lost = 0;
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up && self->workers[i].tried) {
+            self->workers[i].tried = false;
+            settle(self, &self->workers[i]);
+        }
 }
 
 void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
@@ -283,6 +360,15 @@ void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
     if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0) {
         if (msg->ticket.attempt <= self->tickets[at].attempt)
             return;
+        /* One that was cut is another ticket. */
+        bool is_overdue =
+            self->tickets[at].state == TICKET_SENT && self->tickets[at].count == msg->ticket.count;
+        if (is_overdue && self->live == 1) {
+            self->tickets[at].attempt = msg->ticket.attempt;
+            return;
+        }
+        if (is_overdue)
+            put_to_rest(self, &self->workers[self->tickets[at].worker]);
     } else {
         at = make_room(self, at);
         self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
@@ -321,12 +407,15 @@ void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t id)
         if (self->tickets[at].state == TICKET_SENT && self->tickets[at].worker == number)
             set_state(self, at, TICKET_LOST);
     worker->up = false;
+    self->resting -= worker->rests;
     rebuild_index(self);
     self->live--;
     if (place < self->live) {
         put(self, place, self->heap[self->live]);
         settle(self, &self->workers[self->heap[place]]);
     }
+    if (self->resting == self->live)
+        wake_all(self);
 }
 
 void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t blocks, uint64_t bytes)
@@ -353,7 +442,8 @@ void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t bytes)
 
 bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    (void)now;
+    if (now >= self->wake_ns)
+        look_at_resting(self, now);
     if (self->lost > 0) {
         uint32_t at = self->head;
         while (self->tickets[at].state != TICKET_LOST)
@@ -376,8 +466,14 @@ bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect)
     worker->served = ++self->serial;
     worker->sent_blocks++;
     worker->reading = true;
+    worker->tried = worker->late > 0;
     settle(self, worker);
     return true;
+}
+
+uint64_t tnd_dispatch_deadline(const tnd_dispatch_t *self)
+{
+    return self->wake_ns;
 }
 
 uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)

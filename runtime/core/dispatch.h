@@ -7,6 +7,12 @@
  *  all retries, issues them again.  A reader that dies takes nothing with it that a rewind does not
  *  bring back.
  *
+ *  A ticket that is issued again while its worker lives is overdue: it goes to another worker as
+ *  well, and the late one rests, for `rest_ns` and twice as long each time that it is late again.
+ *  Then it gets one ticket, and more only while nobody else has credit; once the floor has passed
+ *  that one it is as good as the others.  There is always one worker that does not rest, and where
+ *  there is a single one nothing is sent twice.
+ *
  *  "Worker" here is whoever takes blocks from this reader: a preprocessor, or the join itself.
  */
 #ifndef TND_RUNTIME_CORE_DISPATCH_H
@@ -19,6 +25,7 @@ typedef struct {
     uint32_t lane;
     uint32_t tickets_max; /* in one generation, waiting or below no floor; more is a broken join */
     uint32_t workers_max;
+    uint64_t rest_ns; /* of a worker that was late for the first time */
 } tnd_dispatch_config_t;
 
 typedef struct tnd_dispatch tnd_dispatch_t;
@@ -49,6 +56,8 @@ void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t byt
 
 /*  READ to a worker (a TICKET, to `msg.to`), LOST to the join. */
 bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect);
+/*  When the first worker that rests is to be tried again. */
+uint64_t tnd_dispatch_deadline(const tnd_dispatch_t *self);
 uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self);
 uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self); /* tickets not yet sent */
 uint64_t tnd_dispatch_room(const tnd_dispatch_t *self);    /* blocks that may be sent now */

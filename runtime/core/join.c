@@ -620,6 +620,11 @@ bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
     }
 }
 
+uint64_t tnd_join_deadline(const tnd_join_t *self)
+{
+    return tnd_order_deadline(self->order);
+}
+
 uint32_t tnd_join_blocked_on(const tnd_join_t *self)
 {
     if (!self->started || self->broken_said)

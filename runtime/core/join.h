@@ -67,6 +67,7 @@ void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
  * lane once all steps went out.  After BROKEN only tickets and drops until the rewind.
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
+uint64_t tnd_join_deadline(const tnd_join_t *self);
 uint32_t tnd_join_blocked_on(const tnd_join_t *self);
 /*  Steps, this one included, that every connected feeder has a slot for. */
 uint64_t tnd_join_slots(const tnd_join_t *self);

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/core/latency.h"
 #include "runtime/core/plant.h"
 
 /*  A block that ended its worker is cut into PIECES: two cuts find one row of 4,096 at the price of
@@ -21,11 +22,18 @@ enum { PIECES = 64, CONDEMNED_ROOM = 16 };
  */
 enum { CONDEMNED_AFTER = 4 };
 
+/*  A ticket is overdue after so many times the PERCENT quantile, known from so many answers. */
+enum { OVERDUE_TIMES = 3, OVERDUE_PERCENT = 99, OVERDUE_ANSWERS = 8 };
+
+/*  Answers between two looks at the clock that are learnt from. */
+enum { ANSWERED_ROOM = 64 };
+
 typedef enum { SENT, LOST, RECEIVED, VOID } ticket_state_t;
 
 typedef struct {
     uint64_t first;
-    uint64_t reserved; /* bytes; what the block takes once it is there */
+    uint64_t reserved;              /* bytes; what the block takes once it is there */
+    uint64_t issued_ns, doubled_ns; /* doubled_ns 0: it is not */
     void *payload;
     const uint32_t *origin, *bad;
     uint32_t epoch, asked, attempt;
@@ -76,6 +84,13 @@ struct tnd_order {
     uint64_t window_bytes, used_bytes;
     uint32_t used_blocks;
     bool filling; /* tickets go out until the window is full */
+
+    tnd_latency_t latency;
+    uint64_t limit_ns;                /* a ticket is overdue after it; 0: not known yet */
+    uint64_t due_ns;                  /* none is overdue before */
+    uint64_t answered[ANSWERED_ROOM]; /* since when their tickets were under way */
+    uint32_t answered_count;
+    uint64_t doubled, stale; /* counts */
 
     ticket_t *tickets;
     uint64_t ticket_mask, ticket_head, ticket_tail;
@@ -144,6 +159,7 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     self->drop_mask = drop_room(config) - 1;
     self->window_bytes = window_bytes(config);
     self->plan.epoch = config->epochs;
+    self->due_ns = TND_NEVER;
     return self;
 }
 
@@ -216,6 +232,8 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
     self->used_blocks = 0;
     self->lost_count = 0;
     self->condemned_count = 0;
+    self->answered_count = 0;
+    self->due_ns = TND_NEVER;
     self->ready = 0;
     self->generation = generation;
     self->position = self->booked = from;
@@ -411,6 +429,17 @@ static void adapt(tnd_order_t *self, const tnd_block_note_t *block)
     self->block_rows = rows > 0 ? (uint32_t)rows : 1;
 }
 
+/*  Of a ticket that was doubled the answer that won counts, from when it was asked for: one slow
+ *  worker does not make others wait longer, while all that are slow together do.
+ */
+static void learn(tnd_order_t *self, const ticket_t *ticket, const tnd_block_note_t *block)
+{
+    if (self->config.overdue_ns == 0 || self->answered_count == ANSWERED_ROOM)
+        return;
+    bool second = ticket->doubled_ns != 0 && block->attempt >= ticket->attempt;
+    self->answered[self->answered_count++] = second ? ticket->doubled_ns : ticket->issued_ns;
+}
+
 static tnd_status_t receive(tnd_order_t *self, ticket_t *ticket, const tnd_block_note_t *block,
                             tnd_error_t *error)
 {
@@ -438,6 +467,7 @@ static tnd_status_t receive(tnd_order_t *self, ticket_t *ticket, const tnd_block
     self->used_bytes = self->used_bytes - ticket->reserved + block->bytes;
     ticket->reserved = block->bytes;
     adapt(self, block);
+    learn(self, ticket, block);
     advance(self);
     return TND_OK;
 }
@@ -476,6 +506,7 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
     const tnd_block_note_t *block = &msg->block;
     if (msg->generation != self->generation) {
         drop(self, block->payload);
+        self->stale++;
         return TND_OK;
     }
     if (TND_PLANT(MARK_AHEAD))
@@ -488,8 +519,10 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
         status = refuse(self, block, error, "a block of another lane");
     } else if (!found) {
         tnd_position_t start = {.epoch = block->epoch, .index = block->first};
-        if (at == self->ticket_head && tnd_position_compare(start, self->plan) < 0)
+        if (at == self->ticket_head && tnd_position_compare(start, self->plan) < 0) {
+            self->stale++;
             return duplicate(self, block, error);
+        }
         status = refuse(self, block, error, "a block that nobody asked for");
     } else if (block->attempt < ticket->attempt && block->asked != ticket->asked) {
         /* Late: its ticket was cut since. */
@@ -504,6 +537,7 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
             return TND_OK;
     }
     drop(self, block->payload);
+    self->stale++;
     return status;
 }
 
@@ -857,8 +891,17 @@ static void say_condemned(tnd_order_t *self, tnd_effect_t *effect)
     effect->msg.bad.lane = self->config.lane;
 }
 
+static void expect(tnd_order_t *self, ticket_t *ticket, uint64_t now)
+{
+    ticket->issued_ns = now;
+    if (ticket->doubled_ns != 0)
+        ticket->doubled_ns = now;
+    if (self->limit_ns != 0 && now + self->limit_ns < self->due_ns)
+        self->due_ns = now + self->limit_ns;
+}
+
 /*  The least lost ticket, again: its reservation stands. */
-static void reissue(tnd_order_t *self, tnd_effect_t *effect)
+static void reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
     if (self->lost_from < self->ticket_head)
         self->lost_from = self->ticket_head;
@@ -866,19 +909,21 @@ static void reissue(tnd_order_t *self, tnd_effect_t *effect)
         self->lost_from++;
     ticket_t *ticket = ticket_at(self, self->lost_from++);
     ticket->state = SENT;
+    expect(self, ticket, now);
     self->lost_count--;
     if (TND_PLANT(CREDIT_NOT_RESTORED))
         reserve(self, ticket);
     say_ticket(self, ticket, effect);
 }
 
-static void issue(tnd_order_t *self, tnd_effect_t *effect)
+static void issue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
     ticket_t *ticket = ticket_at(self, self->ticket_tail++);
     *ticket = (ticket_t){.first = self->plan.index,
                          .epoch = self->plan.epoch,
                          .asked = next_count(self),
                          .reader = self->config.readers[self->next_reader]};
+    expect(self, ticket, now);
     self->next_reader = (self->next_reader + 1) % self->config.reader_count;
     if (TND_PLANT(RESERVATION_MISSING))
         self->used_blocks++;
@@ -889,9 +934,48 @@ static void issue(tnd_order_t *self, tnd_effect_t *effect)
     say_ticket(self, ticket, effect);
 }
 
+static void take_answered(tnd_order_t *self, uint64_t now)
+{
+    if (self->answered_count == 0)
+        return;
+    for (uint32_t i = 0; i < self->answered_count; i++)
+        tnd_latency_add(&self->latency, now > self->answered[i] ? now - self->answered[i] : 0);
+    self->answered_count = 0;
+    if (self->limit_ns == 0 && self->latency.all >= OVERDUE_ANSWERS)
+        self->due_ns = now;
+}
+
+/*  The least ticket that is overdue, as its next attempt; or when to look again. */
+static bool double_ticket(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    uint64_t usual = tnd_latency_quantile(&self->latency, OVERDUE_PERCENT);
+    self->limit_ns = OVERDUE_TIMES * usual;
+    if (self->limit_ns < self->config.overdue_ns)
+        self->limit_ns = self->config.overdue_ns;
+    self->due_ns = TND_NEVER;
+    for (uint64_t at = self->ticket_head; at < self->ticket_tail; at++) {
+        ticket_t *ticket = ticket_at(self, at);
+        if (ticket->state != SENT || ticket->doubled_ns != 0)
+            continue;
+        uint64_t due_ns = ticket->issued_ns + self->limit_ns;
+        if (due_ns > now) {
+            self->due_ns = due_ns < self->due_ns ? due_ns : self->due_ns;
+            continue;
+        }
+        ticket->doubled_ns = now;
+        ticket->attempt++;
+        ticket->begun = false;
+        self->doubled++;
+        self->due_ns = now;
+        say_ticket(self, ticket, effect);
+        return true;
+    }
+    return false;
+}
+
 bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    (void)now;
+    take_answered(self, now);
     if (self->drop_head < self->drop_tail) {
         memset(effect, 0, sizeof *effect);
         effect->kind = TND_EFFECT_DROP;
@@ -903,15 +987,32 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         return true;
     }
     if (self->lost_count > 0) {
-        reissue(self, effect);
+        reissue(self, now, effect);
         return true;
     }
+    if (now >= self->due_ns && double_ticket(self, now, effect))
+        return true;
     if (!may_plan(self) || !is_filling(self))
         return false;
     self->filling = has_room(self, next_count(self) * self->config.row_bytes_max);
     if (self->filling)
-        issue(self, effect);
+        issue(self, now, effect);
     return self->filling;
+}
+
+uint64_t tnd_order_deadline(const tnd_order_t *self)
+{
+    return self->ticket_head < self->ticket_tail ? self->due_ns : TND_NEVER;
+}
+
+uint64_t tnd_order_doubled(const tnd_order_t *self)
+{
+    return self->doubled;
+}
+
+uint64_t tnd_order_stale(const tnd_order_t *self)
+{
+    return self->stale;
 }
 
 uint32_t tnd_order_blocked_on(const tnd_order_t *self)

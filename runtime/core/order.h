@@ -11,6 +11,11 @@
  *  and by itself: it is bad.  So a row that kills costs five workers, the first unseen, and no
  * other row is blamed: a worker says BEGIN of one block at a time.
  *
+ *  With `overdue_ns` a ticket that is still open after that time and after three times what 99 of a
+ *  hundred take is issued once more, as its next attempt, while the first is under way: the reader
+ *  gives it to another worker.  The first answer wins, the other is a duplicate; the reservation is
+ *  the same.  How long tickets take is learnt from the answers that win.
+ *
  *  New tickets go out in runs of about a quarter of the window, or at once when none is open, so
  * that a reader is woken for many blocks rather than for each.
  *
@@ -47,6 +52,7 @@ typedef struct {
         window_blocks;    /* tickets not joined yet; joined blocks too once rows_wanted rows wait */
     uint64_t rows_wanted; /* hold at least so many rows whatever the blocks; set by a join */
     bool span_epochs;
+    uint64_t overdue_ns; /* no ticket is overdue before; 0: none ever is */
 } tnd_order_config_t;
 
 /*  Tickets that the pieces of others may be, beside the window. */
@@ -102,6 +108,11 @@ tnd_position_t tnd_order_position(const tnd_order_t *self);
 
 /*  TICKET by control, BAD (to the first reader of the lane) of a row that ends workers, DROP. */
 bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect);
+/*  When the first ticket may be overdue. */
+uint64_t tnd_order_deadline(const tnd_order_t *self);
+/*  Tickets that were overdue and issued once more; answers that were dropped, late or double. */
+uint64_t tnd_order_doubled(const tnd_order_t *self);
+uint64_t tnd_order_stale(const tnd_order_t *self);
 uint32_t tnd_order_blocked_on(const tnd_order_t *self);
 /*  Bytes reserved or held: never above tnd_order_window_bytes while a block takes at most
  *  row_bytes_max a row.  Blocks: never above window_blocks + rows_wanted + TND_ORDER_SPARE.

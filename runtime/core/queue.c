@@ -15,6 +15,9 @@ typedef struct {
 
 #define NONE UINT32_MAX
 
+/*  A worker that gets nothing thinks itself twice as fast after so many times what a block took. */
+enum { IDLE_TIMES = 16 };
+
 /*  What one reader may send and has sent, over its connection. */
 typedef struct {
     uint32_t peer, join; /* indices of peers */
@@ -42,7 +45,8 @@ typedef struct {
 struct tnd_queue {
     tnd_queue_config_t config;
     uint32_t generation;
-    bool reset_due;
+    bool reset_due, working;
+    uint64_t cost_ns, since_ns; /* of a block; when the last one began or ended */
     uint32_t capacity, waiting, drop_count, free_count, pending_count, peer_count, peers_up;
     peer_t *peers; /* sorted by id */
     reader_t *readers;
@@ -104,6 +108,15 @@ static bool may_receive(const tnd_queue_t *self, const reader_t *reader)
     return self->peers[reader->peer].up && self->peers[reader->join].up;
 }
 
+static uint32_t window_of(const tnd_queue_t *self)
+{
+    uint32_t most = self->config.window_blocks;
+    if (self->config.window_ns == 0 || self->cost_ns * most <= self->config.window_ns)
+        return most;
+    uint64_t blocks = self->config.window_ns / self->cost_ns;
+    return blocks > 0 ? (uint32_t)blocks : 1;
+}
+
 /*  A reader that may send nothing has its whole window here, of which a quarter is gone before the
  *  rest is: no reader starves below that threshold.
  */
@@ -112,9 +125,11 @@ static void offer(tnd_queue_t *self, uint32_t number)
     reader_t *reader = &self->readers[number];
     if (reader->pending || !may_receive(self, reader))
         return;
-    uint64_t blocks = reader->left_blocks + self->config.window_blocks - reader->granted_blocks;
+    uint32_t window = window_of(self);
+    uint64_t blocks = reader->left_blocks + window;
+    blocks = blocks > reader->granted_blocks ? blocks - reader->granted_blocks : 0;
     uint64_t bytes = reader->left_bytes + self->config.window_bytes - reader->granted_bytes;
-    if ((blocks == 0 || blocks < self->config.window_blocks / 4) &&
+    if ((blocks == 0 || blocks < window / 4) &&
         (bytes == 0 || bytes < self->config.window_bytes / 4))
         return;
     reader->pending = true;
@@ -333,7 +348,9 @@ static bool next_credit(tnd_queue_t *self, tnd_effect_t *effect)
         return false;
     reader_t *reader = &self->readers[self->pending[--self->pending_count]];
     reader->pending = false;
-    reader->granted_blocks = reader->left_blocks + self->config.window_blocks;
+    uint64_t blocks = reader->left_blocks + window_of(self);
+    if (blocks > reader->granted_blocks)
+        reader->granted_blocks = blocks;
     reader->granted_bytes = reader->left_bytes + self->config.window_bytes;
     effect->kind = TND_EFFECT_LINK;
     effect->msg.kind = TND_MSG_CREDIT;
@@ -362,7 +379,7 @@ static void say_begin(const tnd_queue_t *self, const block_t *block, tnd_effect_
 /*  A block that is not new may be what ended the worker before: its join hears of it first, so that
  *  it knows what to blame.
  */
-static bool next_apply(tnd_queue_t *self, tnd_effect_t *effect)
+static bool next_apply(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint32_t number = self->held;
     if (number == NONE) {
@@ -380,6 +397,8 @@ static bool next_apply(tnd_queue_t *self, tnd_effect_t *effect)
     }
     self->held = NONE;
     const block_t *block = &self->blocks[number];
+    self->working = true;
+    self->since_ns = now;
     effect->kind = TND_EFFECT_APPLY;
     effect->msg.kind = TND_MSG_BLOCK;
     effect->msg.generation = self->generation;
@@ -391,12 +410,32 @@ static bool next_apply(tnd_queue_t *self, tnd_effect_t *effect)
     return true;
 }
 
+/*  One slow block is enough to be slow, and it takes some fast ones to be fast again. */
+static void learn_cost(tnd_queue_t *self, uint64_t now)
+{
+    uint64_t spent = now - self->since_ns;
+    if (self->working) {
+        self->cost_ns = spent > self->cost_ns ? spent : self->cost_ns - (self->cost_ns - spent) / 4;
+    } else if (self->waiting == 0 &&
+               self->cost_ns * self->config.window_blocks > self->config.window_ns &&
+               spent / IDLE_TIMES >= self->cost_ns) {
+        self->cost_ns /= 2;
+        for (uint32_t i = 0; i < self->config.reader_count; i++)
+            offer(self, i);
+    } else {
+        return;
+    }
+    self->working = false;
+    self->since_ns = now;
+}
+
 bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    (void)now;
+    if (self->config.window_ns > 0)
+        learn_cost(self, now);
     memset(effect, 0, sizeof *effect);
     return next_drop(self, effect) || next_reset(self, effect) || next_credit(self, effect) ||
-           next_apply(self, effect);
+           next_apply(self, now, effect);
 }
 
 uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)

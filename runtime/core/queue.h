@@ -5,6 +5,10 @@
  *  to the readers as blocks leave the queue, in quarters of their window, and to no reader whose
  *  lane's join is not connected: its blocks would wait here for ever.
  *
+ *  With `window_ns` a worker that is slow asks for less: for what it works on in that time, by its
+ *  slowest block of late.  A reader gives its blocks to whom has the most credit, so that few wait
+ *  for the slow one, and the whole lane for them.  While it gets nothing it asks for more again.
+ *
  *  A worker is soft.  When any of its links is lost it drops everything, closes all links and
  *  begins a new life (RESET): its readers see the old life go and tell the joins, so that no state
  *  of the worker ever needs to be recovered, and a message lost with a connection is one more block
@@ -28,6 +32,7 @@ typedef struct {
     const uint32_t *lane_number;
     uint32_t window_blocks; /* credit a reader: blocks in its queue or on the way */
     uint64_t window_bytes;  /* and bytes */
+    uint64_t window_ns;     /* and what is worked on in so long, one block at least; 0: any */
 } tnd_queue_config_t;
 
 typedef struct tnd_queue tnd_queue_t;

@@ -721,6 +721,19 @@ static void begin_counting(tnd_actor_t *self)
     tnd_statistics_state(self->config.statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
 }
 
+/*  How long the actor may sleep. */
+static uint64_t next_wake(const tnd_actor_t *self, uint64_t now)
+{
+    const tnd_kind_t *kind = self->config.kind;
+    uint64_t wake = now + nap_ns;
+    uint64_t due = kind->deadline != NULL ? kind->deadline(self->state) : TND_NEVER;
+    if (self->word_count > 0 && self->words_due_ns < wake)
+        wake = self->words_due_ns;
+    if (self->calls_due_ns < wake)
+        wake = self->calls_due_ns;
+    return due < wake ? due : wake;
+}
+
 static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_statistics_t *statistics = self->config.statistics;
@@ -743,11 +756,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         }
         if (more)
             continue;
-        uint64_t wake = now + nap_ns;
-        if (self->word_count > 0 && self->words_due_ns < wake)
-            wake = self->words_due_ns;
-        if (self->calls_due_ns < wake)
-            wake = self->calls_due_ns;
+        uint64_t wake = next_wake(self, now);
         tnd_statistics_state(statistics, TND_STATE_WAITING,
                              self->config.kind->blocked_on(self->state), now);
         show_depth(self);

@@ -44,6 +44,7 @@ typedef enum {
     X(lost, "connections", "connections lost and opened again")                                    \
     X(stale, "messages", "messages dropped because they were late or double")                      \
     X(again, "tickets", "tickets issued again")                                                    \
+    X(doubled, "tickets", "overdue tickets given to a second worker as well")                      \
     X(step, "steps", "the last step it had to do with")
 
 enum {
@@ -95,7 +96,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 2 };
+enum { TND_PAGES_VERSION = 3 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

@@ -8,7 +8,9 @@
 static uint64_t span(sim_t *self, const sim_actor_t *actor, uint64_t ns)
 {
     ns = ns / 2 + sim_below(&self->chance, (uint32_t)ns + 1);
-    return self->now < actor->slow_until ? 20 * ns : ns;
+    bool slow =
+        self->now < actor->slow_until || actor - self->actors == (ptrdiff_t)self->plan.straggler;
+    return slow ? 20 * ns : ns;
 }
 
 static void control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg)
@@ -203,6 +205,7 @@ static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
 static void run_join(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
+    uint64_t doubled = tnd_order_doubled(tnd_join_order(actor->machine));
     while (tnd_join_next(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
@@ -219,6 +222,7 @@ static void run_join(sim_t *self, uint32_t id, sim_actor_t *actor)
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
         }
+    self->counts.doubled += tnd_order_doubled(tnd_join_order(actor->machine)) - doubled;
 }
 
 /* Feeder: the actor, its slots, and the device that runs whole steps. */
@@ -542,6 +546,32 @@ static void run_reducer(sim_t *self, uint32_t id, sim_actor_t *actor)
 
 /* All of them. */
 
+/*  Sees to it that the machine is asked when its deadline comes. */
+static void watch_deadline(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    uint64_t due = TND_NEVER;
+    if (actor->role == TND_ROLE_JOIN)
+        due = tnd_join_deadline(actor->machine);
+    else if (actor->role == TND_ROLE_READER)
+        due = tnd_dispatch_deadline(actor->machine);
+    if (due == TND_NEVER)
+        return;
+    uint64_t clock = self->hosts[actor->host].clock;
+    due = due > self->now + clock ? due - clock : self->now + 1;
+    if (actor->due_ns > self->now && actor->due_ns <= due)
+        return;
+    actor->due_ns = due;
+    sim_agenda_put(&self->agenda, due, SIM_AT_DUE, id, (uint32_t)actor->life, 0);
+}
+
+void sim_actor_due(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    actor->due_ns = 0;
+    if (!actor->busy)
+        sim_actor_run(self, id);
+}
+
 void sim_actor_run(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -568,6 +598,8 @@ void sim_actor_run(sim_t *self, uint32_t id)
         run_reducer(self, id, actor);
         break;
     }
+    if (!actor->busy)
+        watch_deadline(self, id, actor);
     sim_check_actor(self, id);
 }
 
@@ -872,6 +904,7 @@ static void *machine_for(sim_t *self, uint32_t id)
         tnd_dispatch_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
         config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
         config.workers_max = plan->workers > 0 ? plan->workers : 1;
+        config.rest_ns = plan->rest_ns;
         return tnd_dispatch_init(sim_store_take(&self->store, tnd_dispatch_bytes(&config)),
                                  &config);
     }
@@ -884,7 +917,8 @@ static void *machine_for(sim_t *self, uint32_t id)
                                      .joins = self->worker_joins[id],
                                      .lane_number = self->worker_lanes[id],
                                      .window_blocks = plan->queue_blocks,
-                                     .window_bytes = plan->queue_bytes};
+                                     .window_bytes = plan->queue_bytes,
+                                     .window_ns = plan->queue_ns};
         return tnd_queue_init(sim_store_take(&self->store, tnd_queue_bytes(&config)), &config);
     }
     case TND_ROLE_JOIN: {
@@ -899,7 +933,8 @@ static void *machine_for(sim_t *self, uint32_t id)
                       .block_ns = plan->block_ns,
                       .row_bytes_max = plan->row_bytes * plan->more_most,
                       .window_bytes = plan->window_bytes,
-                      .window_blocks = plan->window_blocks},
+                      .window_blocks = plan->window_blocks,
+                      .overdue_ns = plan->overdue_ns},
             .lanes = plan->lanes,
             .size = plan->size,
             .replicas = plan->replicas,
@@ -945,6 +980,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->alive = true;
     actor->busy = false;
     actor->life = ++self->lives;
+    actor->due_ns = 0;
     actor->inbox = SIM_NONE;
     actor->machine = machine_for(self, id);
     if (actor->role == TND_ROLE_FEEDER)

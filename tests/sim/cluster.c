@@ -448,6 +448,7 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
     case SIM_AT_WORKED:
     case SIM_AT_DEVICE:
     case SIM_AT_BORN:
+    case SIM_AT_DUE:
         return self->actors[event->a].host;
     case SIM_AT_SESSION:
     case SIM_AT_WRITTEN:
@@ -614,6 +615,10 @@ static void happen(sim_t *self, const sim_event_t *event)
         if (same_life)
             sim_actor_device(self, event->a);
         break;
+    case SIM_AT_DUE:
+        if (same_life)
+            sim_actor_due(self, event->a);
+        break;
     case SIM_AT_BORN:
         if (!actor->alive && self->hosts[actor->host].boot == event->b) {
             sim_actor_born(self, event->a);
@@ -744,6 +749,7 @@ static void begin(sim_t *self)
         host->clock = sim_draw(&self->chance) % (1ull << 40);
     }
     name_members(self);
+    self->counts.faults[SIM_STRAGGLER] += plan->straggler != UINT32_MAX;
     sim_links_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);

@@ -39,6 +39,7 @@ typedef enum {
     SIM_AT_WRITTEN, /* the manifest behind step a */
     SIM_AT_FAULT,   /* fault a */
     SIM_AT_EARLY,   /* a fault of kind a, by time and not by blocks */
+    SIM_AT_DUE,     /* actor a, life b: the deadline of its machine */
     SIM_AT_DRAIN,   /* somebody asks for a drain */
     SIM_AT_SCAN     /* look at everything */
 } sim_at_t;
@@ -61,6 +62,7 @@ typedef enum {
     SIM_DUPLICATE,
     SIM_WRITE_FAILS,
     SIM_ROGUE,
+    SIM_STRAGGLER,
     SIM_CRASH_FEEDER,
     SIM_CRASH_LEADER,
     SIM_FAULT_KINDS
@@ -120,6 +122,7 @@ typedef struct {
     void *machine;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
+    uint64_t due_ns;   /* of the event that is due */
     uint32_t payloads; /* that this life holds */
     tnd_effect_t work; /* under way when busy */
     uint16_t links[SIM_ACTORS];
@@ -174,7 +177,7 @@ typedef struct sim_words sim_words_t;
 
 typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
-    uint64_t events, blocks, faults[SIM_FAULT_KINDS];
+    uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
 typedef struct sim sim_t;
@@ -274,6 +277,7 @@ void sim_actor_dies(sim_t *self, uint32_t actor);
 void sim_actor_crash(sim_t *self, uint32_t actor);
 void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
 void sim_actor_run(sim_t *self, uint32_t actor);
+void sim_actor_due(sim_t *self, uint32_t actor);
 void sim_actor_worked(sim_t *self, uint32_t actor);
 void sim_actor_device(sim_t *self, uint32_t actor);
 /*  The last word of the first feeder. */

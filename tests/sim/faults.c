@@ -30,6 +30,7 @@ static const struct {
     [SIM_DUPLICATE] = {"duplicate", 12},
     [SIM_WRITE_FAILS] = {"write_fails", 4},
     [SIM_ROGUE] = {"rogue_step", 0},
+    [SIM_STRAGGLER] = {"straggler", 0},
     [SIM_CRASH_FEEDER] = {"crash_feeder", 0},
     [SIM_CRASH_LEADER] = {"crash_leader", 0},
 };

@@ -165,7 +165,8 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
                sim->counts.resumes, faults);
         for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
             printf(",\"%s\":%" PRIu64, sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
-        printf("},\"violations\":%" PRIu64 ",\"seconds\":%.3f}\n", violations, seconds);
+        printf("},\"doubled\":%" PRIu64 ",\"violations\":%" PRIu64 ",\"seconds\":%.3f}\n",
+               sim->counts.doubled, violations, seconds);
         return;
     }
     printf("%" PRIu64 " seeds, %" PRIu64 " events, %" PRIu64 " blocks, %" PRIu64
@@ -173,6 +174,7 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
            " faults, %" PRIu64 " violations, %.2f s\n",
            seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
            sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
+    printf("  %-14s %" PRIu64 "\n", "doubled", sim->counts.doubled);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }

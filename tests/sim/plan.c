@@ -13,7 +13,8 @@ enum {
     USE_CUT = 5,
     USE_KEEP = 6,
     USE_KILLERS = 7,
-    USE_AFTER = 8
+    USE_AFTER = 8,
+    USE_LATE = 9
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -212,6 +213,19 @@ static void draw_placement(sim_plan_t *self)
     self->death = self->session == 0 && sim_chance(&random, 12);
 }
 
+static void draw_straggler(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_LATE + 16 * (uint64_t)self->session);
+    self->straggler = UINT32_MAX;
+    if (sim_chance(&random, 50)) {
+        self->overdue_ns = sim_between(&random, 200, 10000) * us;
+        self->rest_ns = sim_between(&random, 1, 16) * self->overdue_ns;
+    }
+    self->queue_ns = sim_chance(&random, 50) ? sim_between(&random, 1, 8) * self->apply_ns : 0;
+    if (self->workers > 1 && sim_chance(&random, 40))
+        self->straggler = self->first_worker + sim_below(&random, self->workers);
+}
+
 static void draw_rogue(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_ROGUE);
@@ -248,6 +262,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_graph(self);
     draw_killers(self);
     draw_placement(self);
+    draw_straggler(self);
     draw_rogue(self);
     draw_checkpoints(self);
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;

@@ -46,6 +46,8 @@ typedef struct {
     uint32_t block_rows, window_blocks, queue_blocks, depth, unbooked_most;
     uint64_t block_ns, row_bytes, window_bytes, queue_bytes;
     uint32_t feeder_first[SIM_REPLICAS], feeder_replicas[SIM_REPLICAS];
+    uint64_t overdue_ns, rest_ns; /* 0: nothing is given to a second worker */
+    uint64_t queue_ns;
     uint64_t link_timeout_ns, dead_after_ns, latency_ns, jitter_ns, read_ns, apply_ns, step_ns;
     tnd_member_t members[SIM_ACTORS];
     uint32_t member_count, first_join, first_worker, first_feeder, reducer;
@@ -55,6 +57,7 @@ typedef struct {
     bool drain, death;
     bool after;                         /* a second chain follows: the same once more */
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
+    uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
     uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
     uint64_t rogue_step;
     uint32_t rogue_reductions;

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-enum { READER = 1, JOIN = 2, WORKERS = 10 };
+enum { READER = 1, JOIN = 2, WORKERS = 10, REST = 1000000 };
 
 static tnd_dispatch_t *make(uint32_t tickets_max, uint32_t workers_max)
 {
@@ -16,7 +16,8 @@ static tnd_dispatch_t *make(uint32_t tickets_max, uint32_t workers_max)
                                     .join = JOIN,
                                     .lane = 3,
                                     .tickets_max = tickets_max,
-                                    .workers_max = workers_max};
+                                    .workers_max = workers_max,
+                                    .rest_ns = REST};
     tnd_dispatch_t *self = tnd_dispatch_init(calloc(1, tnd_dispatch_bytes(&config)), &config);
     tnd_dispatch_rewind(self, 1);
     return self;
@@ -206,6 +207,7 @@ Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
     worker_up(self, WORKERS, 9);
     give(self, 0, 20, 0);
     reads(self);
+    worker_up(self, WORKERS + 1, 9);
     give(self, 0, 0, 0);
     give(self, 0, 30, 0);
     give(self, 0, 20, 1);
@@ -213,6 +215,92 @@ Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
     reads_first(self, 0);
     cr_assert_eq(reads(self).msg.ticket.attempt, 1);
     reads_first(self, 30);
+    free(self);
+}
+
+static tnd_actor_id_t next_worker(tnd_dispatch_t *self, uint64_t now)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, now, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_READ);
+    tnd_dispatch_sent(self, effect.msg.to, 1);
+    return effect.msg.to;
+}
+
+Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 9);
+    give(self, 0, 0, 1);
+    give(self, 0, 10, 0);
+    give(self, 0, 20, 0);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(next_worker(self, 1000), WORKERS + 1);
+    cr_assert_eq(tnd_dispatch_deadline(self), 1000 + REST);
+    free(self);
+}
+
+Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 1);
+    cr_assert_eq(next_worker(self, 1000), WORKERS + 1);
+    for (uint64_t first = 10; first < 60; first += 10)
+        give(self, 0, first, 0);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
+
+    tnd_msg_t behind = ticket(0, 70, 10, 0);
+    behind.ticket.floor = (tnd_position_t){.index = 20};
+    tnd_dispatch_ticket(self, &behind);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    free(self);
+}
+
+Test(dispatch, who_is_late_again_rests_twice_as_long)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 1);
+    cr_assert_eq(next_worker(self, 0), WORKERS + 1);
+    give(self, 0, 10, 0);
+    cr_assert_eq(next_worker(self, REST), WORKERS);
+    give(self, 0, 10, 1);
+    cr_assert_eq(next_worker(self, REST), WORKERS + 1);
+    cr_assert_eq(tnd_dispatch_deadline(self), 3 * REST);
+    free(self);
+}
+
+Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    give(self, 0, 0, 1);
+    is_idle(self);
+
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 2);
+    cr_assert_eq(next_worker(self, 0), WORKERS + 1);
+    tnd_dispatch_worker_lost(self, WORKERS + 1);
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    give(self, 0, 10, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
     free(self);
 }
 

@@ -257,6 +257,67 @@ Test(order, a_lost_ticket_is_issued_again_with_its_reservation_and_the_first_ans
     world_close(&world);
 }
 
+static uint32_t drain_at(world_t *world, uint64_t now)
+{
+    tnd_effect_t effect;
+    uint32_t tickets = 0;
+    while (tnd_order_next(world->order, now, &effect))
+        if (effect.kind == TND_EFFECT_DROP) {
+            lane_drop(effect.payload);
+        } else {
+            world->out[world->out_count++] = effect.msg;
+            tickets++;
+        }
+    return tickets;
+}
+
+Test(order, an_overdue_ticket_is_issued_once_more_and_its_first_answer_wins)
+{
+    static const lane_t lane = {.seed = 4, .count = 200};
+    tnd_order_config_t config = {.reader_count = 1,
+                                 .epochs = 1,
+                                 .count = 200,
+                                 .block_rows = 10,
+                                 .row_bytes_max = LANE_BYTES_ROW,
+                                 .window_bytes = 10000,
+                                 .window_blocks = 10,
+                                 .overdue_ns = 5000000};
+    static world_t world;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 10);
+    cr_assert_eq(tnd_order_deadline(world.order), TND_NEVER);
+    tnd_msg_t late = world_remove(&world, 0), second;
+    cr_assert_eq(late.ticket.first, 0);
+    for (int i = 0; i < 8; i++) {
+        tnd_msg_t ticket = world_remove(&world, 0);
+        world_answer(&world, &ticket);
+    }
+    /*  Three times two milliseconds are more than five. */
+    cr_assert_eq(drain_at(&world, 2000000), 0);
+    uint64_t due = tnd_order_deadline(world.order);
+    cr_assert(due >= 6000000 && due <= 6750000, "%llu", (unsigned long long)due);
+    cr_assert_eq(drain_at(&world, due - 1), 0);
+    uint64_t used = tnd_order_used_bytes(world.order);
+    world.out_count = 0;
+    cr_assert_eq(drain_at(&world, due), 2);
+    cr_assert_eq(tnd_order_doubled(world.order), 2);
+    cr_assert_eq(tnd_order_used_bytes(world.order), used);
+    second = world.out[0];
+    cr_assert_eq(second.ticket.first, 0);
+    cr_assert_eq(second.ticket.attempt, 1);
+    cr_assert_eq(drain_at(&world, 100 * due), 0);
+
+    world_answer(&world, &second);
+    uint64_t ready = tnd_order_ready(world.order);
+    cr_assert_eq(ready, 10);
+    world_answer(&world, &late);
+    cr_assert_eq(tnd_order_ready(world.order), ready);
+    cr_assert_eq(tnd_order_stale(world.order), 1);
+    world_take(&world, 10);
+    world_close(&world);
+}
+
 Test(order, the_floor_waits_for_the_missing_block)
 {
     static world_t world;

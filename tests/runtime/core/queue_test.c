@@ -164,6 +164,60 @@ Test(queue, credit_is_said_again_when_a_quarter_of_the_window_is_free)
     free(self);
 }
 
+/*  What the reader may have here, once `blocks` that took `cost` each are done. */
+static uint64_t credit_after(uint64_t window_ns, uint64_t cost, int blocks, uint64_t idle)
+{
+    const tnd_queue_config_t config = {.self = SELF,
+                                       .lanes = 1,
+                                       .readers = readers + 1,
+                                       .reader_lane = reader_lane + 1,
+                                       .reader_count = 1,
+                                       .joins = joins,
+                                       .lane_number = lane_number,
+                                       .window_blocks = WINDOW,
+                                       .window_bytes = BYTES,
+                                       .window_ns = window_ns};
+    tnd_queue_t *self = tnd_queue_init(calloc(1, tnd_queue_bytes(&config)), &config);
+    tnd_effect_t effect;
+    uint64_t granted = 0, now = 1;
+    tnd_queue_rewind(self, 1);
+    tnd_queue_peer_up(self, READER);
+    tnd_queue_peer_up(self, JOIN + 4);
+    for (int done = 0; done <= blocks; done++) {
+        bool applies = false;
+        while (!applies && tnd_queue_next(self, now, &effect)) {
+            if (effect.kind == TND_EFFECT_LINK)
+                granted = effect.msg.credit.blocks;
+            applies = effect.kind == TND_EFFECT_APPLY;
+        }
+        if (done < blocks) {
+            put(self, READER, 0, (uint64_t)done * 10);
+            cr_assert(tnd_queue_next(self, now, &effect));
+            now += cost;
+        }
+    }
+    while (tnd_queue_next(self, now + idle, &effect))
+        if (effect.kind == TND_EFFECT_LINK)
+            granted = effect.msg.credit.blocks;
+    free(self);
+    return granted - (uint64_t)blocks;
+}
+
+Test(queue, a_slow_worker_asks_for_what_it_works_on_in_its_time)
+{
+    cr_assert_geq(credit_after(0, 1000, 20, 0), WINDOW - 1);
+    cr_assert_geq(credit_after(8000, 1000, 20, 0), WINDOW - 1);
+    cr_assert_leq(credit_after(8000, 2000, 20, 0), 4);
+    cr_assert_eq(credit_after(8000, 8000, 20, 0), 1);
+    cr_assert_eq(credit_after(8000, 100000, 20, 0), 1);
+}
+
+Test(queue, a_slow_worker_that_gets_nothing_asks_for_more_again)
+{
+    cr_assert_leq(credit_after(8000, 2000, 20, 31000), 4);
+    cr_assert_geq(credit_after(8000, 2000, 20, 32000), WINDOW - 1);
+}
+
 Test(queue, bytes_alone_bring_credit_too)
 {
     tnd_queue_t *self = make();

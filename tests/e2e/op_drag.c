@@ -1,0 +1,53 @@
+/*  tests/e2e/op_drag.c - an operation that takes its time, and one row that it never returns from.
+ *
+ *  Sleeps `us` microseconds a row, as many times as long as $DRAG says.  Where the file
+ * $DRAG_STICKS is, the first row that comes removes it and is not returned from.
+ */
+#include <stdlib.h>
+#include <time.h>
+#include <tundish/tundish.h>
+#include <unistd.h>
+
+typedef struct {
+    uint64_t us;
+    const char *sticks;
+} drag_t;
+
+static tnd_status_t drag_open(void *state, void *shared, const char *options,
+                              const tnd_schema_t *in, tnd_schema_t *out, uint32_t *most_p,
+                              tnd_error_t *error)
+{
+    drag_t *self = state;
+    const char *times = getenv("DRAG");
+    (void)shared, (void)in, (void)out, (void)most_p;
+    if (tnd_option_only(options, "us", error) != TND_OK ||
+        tnd_option_u64(options, "us", &self->us, error) != TND_OK)
+        return TND_FAILED;
+    self->us *= times != NULL ? strtoull(times, NULL, 10) : 1;
+    self->sticks = getenv("DRAG_STICKS");
+    return TND_OK;
+}
+
+static tnd_status_t drag_apply(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
+                               tnd_rows_t *out, tnd_error_t *error)
+{
+    const drag_t *self = state;
+    const struct timespec time = {.tv_sec = (time_t)(self->us / 1000000),
+                                  .tv_nsec = (long)(self->us % 1000000 * 1000)};
+    (void)in, (void)row, (void)random, (void)error;
+    nanosleep(&time, NULL);
+    while (self->sticks != NULL && unlink(self->sticks) == 0)
+        for (;;)
+            pause();
+    out->count = 1;
+    return TND_OK;
+}
+
+extern TND_API const tnd_op_ops_t tnd_op_drag;
+const tnd_op_ops_t tnd_op_drag = {
+    .abi = TND_ABI,
+    .name = "drag",
+    .state_bytes = sizeof(drag_t),
+    .open = drag_open,
+    .apply = drag_apply,
+};

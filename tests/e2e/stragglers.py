@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Workers that are slow: what they leave of the throughput of the others, and the stream that comes.
+
+Usage: stragglers.py [--rounds N] [NAME...]; without a name it lists them.  Workers sleep for each
+row, so that they need no processor; one of them, on a host of its own, twenty times as long.
+"""
+import argparse
+import inspect
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from faults import free_range, until, write_npy
+from run import BUILD, ROOT, TUNDISH
+
+GRAPH = """tundish: 1
+name: stragglers
+seed: 7
+data: {folder}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy"}}}}, shuffle: global}}
+  prep: {{kind: preprocessor, ops: [{{plugin: drag, us: 2000}}]}}
+  batch: {{kind: batcher, size: 60, block: 10 rows{batch}}}
+  feed: {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+"""
+HOSTS = """port: {port}
+hosts:
+  a: {{actors: [read, prep, batch, feed], workers: {{prep: 7}}}}
+{slow}"""
+SLOW = "  s: {actors: [prep], workers: {prep: 1}}\n"
+
+
+class Cluster:
+    """A run whose hosts are started one by one, the slow one with another environment."""
+
+    def __init__(self, folder, rows, slow, batch=""):
+        self.folder, self.hosts = folder, ["a", "s"] if slow else ["a"]
+        write_npy(folder / "y.npy", "<i8", (rows,), struct.pack(f"<{rows}q", *range(rows)))
+        self.files = [folder / "graph.yaml", folder / "hosts.yaml"]
+        self.files[0].write_text(GRAPH.format(folder=folder, batch=batch))
+        self.files[1].write_text(HOSTS.format(port=free_range("127.0.0.1", 1),
+                                              slow=SLOW if slow else ""))
+        self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
+
+    def lines(self):
+        return self.metrics.read_text().count("\n") if self.metrics.exists() else 0
+
+    def run(self):
+        """Steps a second from the first steps to the last, and the report."""
+        started, last = [], 0
+        for host in self.hosts:
+            line = [str(TUNDISH), "run", *map(str, self.files), "--host", host, "--quiet"]
+            if host == "a":
+                line += ["--metrics", str(self.metrics), "--report", str(self.report)]
+            env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"),
+                   "DRAG": "20" if host == "s" else "1"}
+            started.append(subprocess.Popen(line, env=env, cwd=ROOT))
+        try:
+            until("a first step", lambda: self.lines() > 0 or started[0].poll() is not None)
+            began, first = time.monotonic(), self.lines()
+            while started[0].poll() is None:
+                if self.lines() > last:
+                    ended, last = time.monotonic(), self.lines()
+                time.sleep(0.005)
+            assert [process.wait(20) for process in started] == [0] * len(started)
+            return (last - first) / (ended - began), json.loads(self.report.read_text())
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+
+
+def goes(rows, slow, batch=""):
+    with tempfile.TemporaryDirectory() as folder:
+        return Cluster(pathlib.Path(folder), rows, slow, batch).run()
+
+
+def test_one_of_eight_that_is_twenty_times_slower(rounds):
+    rows = 12000 * rounds
+    seven, quiet = goes(rows, False)
+    spared, plain = goes(rows, True)
+    both, told = goes(rows, True, ", speculate: true")
+    for report in (plain, told):
+        assert report["stream_digest"] == quiet["stream_digest"]
+        assert report["rows"] == quiet["rows"], report["rows"]
+    print(f"  of the throughput of 7: {both / seven:.1%} with speculation, {spared / seven:.1%} "
+          f"without; {seven * 60:.0f} rows a second")
+    assert both / seven > (0.85 if rounds > 1 else 0.6)
+
+
+TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
+         if name.startswith("test_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    if not arguments.names:
+        print("\n".join(TESTS))
+    for name in arguments.names:
+        TESTS[name](arguments.rounds)
+        print(f"ok   {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
