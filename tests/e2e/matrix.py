@@ -4,16 +4,28 @@
 Every variant must give the stream digest, the loss of every step and the model digest of the plain
 run.  Usage: matrix.py [STEPS]; STEPS bounds each run (0: all of them).
 """
+import json
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
-from run import FASHION, free_port, need_data, tundish
+from run import FASHION, ROOT, TUNDISH, Outcome, free_port, need_data, tundish
 
 GRAPH = FASHION / "fashion.yaml"
 THREE = FASHION / "three.yaml"
 LANES = FASHION / "lanes.yaml"
 LANES_TWO = FASHION / "lanes_two.yaml"
+KEEP = "prep.ops=[{filter: {column: label, op: lt, value: 7}}, {scale: {column: image, to: f32, range: [0, 1]}}]"
+FEW = 120  # steps of variants that differ from the first one on or not at all
+POOL = """port: {port}
+hosts:
+  a: {{address: 127.0.0.1, actors: [read, batch, test_read, test_batch, feed, mean, test]}}
+  b: {{address: 127.0.0.1, actors: [test_prep]}}
+  p[0-1]: {{address: 127.0.0.1, actors: [prep]}}
+"""
 
 
 def run(steps, command, *arguments):
@@ -30,6 +42,54 @@ def up(steps, graph, overlay, transport, *more):
         extra.write_text(f"port: {free_port()}\nhosts:\n" +
                          "".join(f"  {name}: {{transport: {transport}}}\n" for name in hosts))
         return run(steps, "up", graph, overlay, extra, *more)
+
+
+def spread(steps, hosts, *more):
+    """Four lanes over so many hosts; each feeds the replicas of its lanes."""
+    with tempfile.TemporaryDirectory() as folder:
+        overlay = pathlib.Path(folder) / "hosts.yaml"
+        lines = [f"  h{i}: {{address: 127.0.0.1, lanes: {4 // hosts}, "
+                 f"actors: [read, prep, batch, feed{', mean' if i == 0 else ''}]}}\n" for i in range(hosts)]
+        overlay.write_text(f"port: {free_port()}\nhosts:\n" + "".join(lines))
+        return run(steps, "up", LANES, overlay, "--set", "lanes=4", *more)
+
+
+def scaled(join_at):
+    """The graph with a pool of workers: two more join, then one of them and one that was there leave."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        overlay, report, metrics = (folder / name for name in ("pool.yaml", "report.json", "metrics.jsonl"))
+        overlay.write_text(POOL.format(port=free_port()))
+        files = [str(GRAPH), str(overlay)]
+        main = subprocess.Popen([str(TUNDISH), "up", *files, "--quiet", "--report", str(report),
+                                 "--metrics", str(metrics)], cwd=ROOT)
+        started = [main]
+
+        def reaches(steps):
+            end = time.monotonic() + 60
+            while not metrics.exists() or metrics.read_text().count("\n") < steps:
+                assert main.poll() is None and time.monotonic() < end, f"it did not reach step {steps}"
+                time.sleep(0.005)
+
+        try:
+            for steps in (join_at, 2 * join_at):
+                reaches(steps)
+                started.append(subprocess.Popen([str(TUNDISH), "run", *files, "--host", "p+", "--quiet"],
+                                                cwd=ROOT, stderr=subprocess.PIPE, text=True))
+            reaches(4 * join_at)
+            started[1].send_signal(signal.SIGINT)
+            said = started[1].communicate(timeout=20)[1]
+            assert started[1].returncode == 130 and "the run goes on" in said, said
+            code = main.wait(120)
+            assert code == 0, f"the run ended with {code}"
+            assert started[2].wait(20) == 0, "a worker that stayed failed"
+            return Outcome(code, "", json.loads(report.read_text()),
+                           [json.loads(text, parse_float=str) for text in metrics.read_text().splitlines()])
+        finally:
+            for process in started[1:] + [main]:
+                if process.poll() is None:
+                    process.terminate()
+                process.wait()
 
 
 def compare(name, base, other, losses=True):
@@ -56,9 +116,17 @@ def main():
     good = [compare("one process, again", base, run(steps, "run", GRAPH))]
     for transport in ("tcp", "ipc"):
         good.append(compare(f"three processes over {transport}", base, up(steps, GRAPH, THREE, transport)))
-    for workers in (1, 2, 5):
+    for workers in (1, 2, 7):
         good.append(compare(f"{workers} workers", base,
                             run(steps, "run", GRAPH, "--set", f"prep.workers={workers}")))
+    few = min(steps, FEW) if steps else FEW
+    short = run(few, "run", GRAPH)
+    for readers in (1, 3):
+        good.append(compare(f"{readers} readers", short,
+                            run(few, "run", GRAPH, "--set", f"read.workers={readers}",
+                                "--set", "prep.workers=2")))
+    if not steps:
+        good.append(compare("workers that join and leave while it runs", base, scaled(150)))
     for devices in (["cpu:0"], ["cpu:0", "cpu:1"], ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]):
         good.append(compare(f"{len(devices)} devices", base,
                             run(steps, "run", GRAPH, "--set", f"feed.devices=[{', '.join(devices)}]")))
@@ -69,15 +137,19 @@ def main():
     lanes = run(steps, "run", LANES)
     good.append(compare("two lanes on two hosts", lanes, up(steps, LANES, LANES_TWO, "tcp")))
 
-    keep = "prep.ops=[{filter: {column: label, op: lt, value: 7}}, {scale: {column: image, to: f32, range: [0, 1]}}]"
-    filtered = run(steps, "run", GRAPH, "--set", keep)
+    for name, more in (("", []), (" and a filter", ["--set", KEEP])):
+        four = run(few, "run", LANES, "--set", "lanes=4", *more)
+        for hosts in (1, 2, 4):
+            good.append(compare(f"four lanes{name} on {hosts} hosts", four, spread(few, hosts, *more)))
+
+    filtered = run(steps, "run", GRAPH, "--set", KEEP)
     if filtered.report["rows"]["filtered"] == 0:
         print("FAIL the filter filters nothing")
         good.append(False)
     good.append(compare("a filter, three processes over tcp", filtered,
-                        up(steps, GRAPH, THREE, "tcp", "--set", keep)))
+                        up(steps, GRAPH, THREE, "tcp", "--set", KEEP)))
     good.append(compare("a filter, 5 workers, blocks of 8 rows", filtered,
-                        run(steps, "run", GRAPH, "--set", keep, "--set", "prep.workers=5", "--set",
+                        run(steps, "run", GRAPH, "--set", KEEP, "--set", "prep.workers=5", "--set",
                             "batch.block=8 rows")))
 
     for replicas in (1, 2, 3, 5):

@@ -9,6 +9,7 @@ import inspect
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -22,6 +23,7 @@ GRAPH = """tundish: 1
 name: stragglers
 seed: 7
 data: {folder}
+hung_after: 1s
 actors:
   read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy"}}}}, shuffle: global}}
   prep: {{kind: preprocessor, ops: [{{plugin: drag, us: 2000}}]}}
@@ -93,6 +95,36 @@ def test_one_of_eight_that_is_twenty_times_slower(rounds):
     print(f"  of the throughput of 7: {both / seven:.1%} with speculation, {spared / seven:.1%} "
           f"without; {seven * 60:.0f} rows a second")
     assert both / seven > (0.85 if rounds > 1 else 0.6)
+
+
+def test_an_operation_that_never_returns(rounds):
+    """Its worker is named and replaced; what it had goes to another one long before."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        cluster, sticks = Cluster(folder, 6000, False, ", speculate: true"), folder / "sticks"
+        env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"), "DRAG_STICKS": str(sticks)}
+        told = []
+        for stick in (False, True):
+            cluster.metrics.unlink(missing_ok=True)
+            process = subprocess.Popen([str(TUNDISH), "run", str(cluster.files[0]), "--set",
+                                        "prep.workers=4", "--report", str(cluster.report),
+                                        "--metrics", str(cluster.metrics)],
+                                       env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+            try:
+                until("a first step", lambda: cluster.lines() > 0)
+                if stick:
+                    sticks.touch()
+                said = process.communicate(timeout=60)[1]
+            finally:
+                process.kill()
+            assert process.returncode == 0, said
+            assert ("it hangs" in said) == stick, said
+            told.append(json.loads(cluster.report.read_text()))
+        assert not sticks.exists()
+        assert re.search(r"prep\.\d.* it hangs: its work takes longer than 1000 ms .*wait channel",
+                         said), said
+        assert told[0]["stream_digest"] == told[1]["stream_digest"]
+        assert told[0]["rows"] == told[1]["rows"]
 
 
 TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
