@@ -1,5 +1,5 @@
 /*  runtime/life/leader.c - what the first host does beside being a host: it leads. */
-#include "runtime/life/leader.h"
+#include "runtime/life/leader_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -7,90 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/tree.h"
 #include "runtime/life/census.h"
-#include "runtime/life/archive.h"
-#include "runtime/life/note.h"
-
-/*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
- *  often feeders are told what is booked, which wakes them.
- */
-enum { STEPS_OPEN = 1024, BOOKED_EVERY = 32 };
-
-/*  Steps that feeders may hold or have done beyond what is booked. */
-enum { HELD_MOST = 16, AHEAD_MOST = 256 };
 
 /*  How long a place is kept for who asked for it. */
 static const uint64_t seat_kept_ns = 10000000000;
-
-/*  What one step reported, by metric and replica. */
-typedef struct {
-    uint64_t step;
-    uint32_t rows, metric_count;
-    char names[TND_METRICS_MAX][TND_METRIC_NAME];
-    double *sum, *weight; /* [metric][replica] */
-} report_t;
-
-/*  Bad records of one kind, and those of a step that is not booked yet. */
-typedef struct {
-    uint64_t step; /* COUNTED: all that were booked */
-    uint32_t lane;
-    tnd_reason_t reason;
-} reasons_t;
-
-#define COUNTED UINT64_MAX
-
-typedef struct {
-    tnd_session_core_t *session;
-    reasons_t *reasons;
-    size_t reason_count, reason_room;
-    tnd_bad_limit_t bad_limit;
-    uint64_t epoch_rows;
-    tnd_member_t *members;
-    uint32_t member_count;
-    tnd_session_state_t shown;
-    uint32_t shown_missing;
-    bool facts_known, model_known, over;
-    tnd_stream_t facts;
-    tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
-    uint32_t facts_host; /* who said them first */
-    uint64_t rank;       /* rows booked so far */
-    report_t *reports;   /* ring by step */
-    double *numbers;     /* of all reports */
-} chain_t;
-
-typedef struct {
-    bool up, facts_said, ready;
-    bool left;        /* by itself; its place is free */
-    bool late;        /* it came when the run was under way */
-    tnd_life_t life;  /* of its process */
-    uint64_t away_ns; /* it is away, and is lost then; 0: it is not, or is lost already */
-    uint64_t lost_ns; /* since when; 0: it is not lost */
-    uint64_t kept_ns; /* its place is kept until then for who asked for it */
-    char why[256];
-    tnd_buffer_t *endpoints;
-} member_host_t;
-
-struct tnd_leader {
-    tnd_host_config_t config;
-    tnd_leader_voice_t voice;
-    const tnd_plan_t *plan;
-    chain_t *chains;
-    uint32_t chain; /* that runs */
-    member_host_t *hosts;
-    tnd_buffer_t *stream_note;
-    bool tabled; /* all hosts were there once and know where everybody listens */
-    const char **host_names;
-    uint8_t *host_flags;
-    void **memories;
-    tnd_archive_t *archive; /* of the first chain; NULL: its state is not kept */
-    tnd_error_t unusable;   /* its checkpoints are; "": they are not */
-    bool *model_said;       /* by instance: the first chain's feeders */
-    bool closed;            /* the archive knows the end of the chain */
-    bool ended, drain;
-    tnd_outcome_t outcome; /* once ended */
-    char why[512];
-};
 
 static void *zeroed(size_t count, size_t size)
 {
@@ -249,17 +169,13 @@ static void log_line(tnd_leader_t *self, tnd_log_level_t level, const char *host
 }
 
 /*  As users know it: by its feeder. */
-static const char *chain_name(const tnd_leader_t *self)
+const char *tnd_leader_chain_name(const tnd_leader_t *self)
 {
     const char *feeder = self->plan->chains[self->chain].feeder;
     return feeder != NULL ? feeder : "the graph";
 }
 
-/*  Of the leader itself. */
-static void inform(tnd_leader_t *self, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void inform(tnd_leader_t *self, const char *format, ...)
+void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
 {
     char text[512];
     if (!tnd_observer_wants(self->config.observer, TND_LOG_INFO))
@@ -271,13 +187,13 @@ static void inform(tnd_leader_t *self, const char *format, ...)
     log_line(self, TND_LOG_INFO, self->plan->hosts[0].name, "leader", text);
 }
 
-static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
+void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 {
     if (self->ended)
         return;
     self->ended = true;
     self->outcome = outcome;
-    inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
+    tnd_leader_inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
     uint64_t kept = broke && self->archive != NULL ? tnd_archive_last(self->archive) : 0;
     if (kept > 0)
@@ -292,207 +208,11 @@ static void end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 
 void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 {
-    end(self, outcome, why);
+    tnd_leader_end(self, outcome, why);
 }
 
-/* --- the start: facts, stream, endpoints, ready ------------------------------------------------
+/* --- hosts and their places --------------------------------------------------------------------
  */
-
-static void tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note)
-{
-    tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = tnd_host_id(host)};
-    msg.note.payload = tnd_buffer_hold(note);
-    self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
-}
-
-static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
-{
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].up)
-            tell(self, h, kind, note);
-}
-
-/*  Whether a host has readers, and so has facts to say. */
-static bool has_data(const tnd_leader_t *self, uint32_t host)
-{
-    for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        if (self->plan->instances[i].host == host &&
-            tnd_census_role(self->plan->instances[i].kind) == TND_ROLE_READER)
-            return true;
-    return false;
-}
-
-/*  What the hosts that feed must know to go on. */
-static void write_resume(const tnd_leader_t *self, FILE *out)
-{
-    const tnd_resume_t *resume = self->archive != NULL ? tnd_archive_resume(self->archive) : NULL;
-    if (resume == NULL)
-        return;
-    fprintf(out, "resume %" PRIu64 " %" PRIu32 " %s\n", resume->step, resume->replicas,
-            resume->dir);
-    for (uint32_t r = 0; r < resume->replicas; r++)
-        fprintf(out, "resumed %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r,
-                resume->parts[r].bytes, resume->parts[r].hash[0], resume->parts[r].hash[1]);
-}
-
-/*  The data of the first chain are known: a cursor belongs to them. */
-static bool data_fit(tnd_leader_t *self)
-{
-    tnd_session_core_t *session = self->chains[0].session;
-    uint64_t data = self->chains[0].facts.data, was = tnd_session_cursor(session)->data;
-    if (was != 0 && was != data) {
-        end(self, TND_OUTCOME_UNUSABLE,
-            "the checkpoint is of other data: files of the source were changed, added or left out");
-        return false;
-    }
-    tnd_session_data(session, data);
-    return true;
-}
-
-static void publish_stream(tnd_leader_t *self)
-{
-    if (self->stream_note != NULL)
-        return;
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (has_data(self, h) && !self->hosts[h].facts_said)
-            return;
-    for (uint32_t c = 0; c < self->plan->chain_count; c++) {
-        uint32_t lane;
-        tnd_error_t error;
-        if (tnd_stream_settle(&self->chains[c].facts, self->plan->lanes, &lane))
-            continue;
-        (void)tnd_fail(&error, "no host says what is in the files of lane %" PRIu32, lane);
-        end(self, TND_OUTCOME_UNUSABLE, error.text);
-        return;
-    }
-    tnd_note_writer_t writer;
-    if (!data_fit(self))
-        return;
-    tnd_note_begin(&writer);
-    write_resume(self, writer.stream);
-    for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        tnd_stream_write(&self->chains[c].facts, writer.stream);
-    self->stream_note = tnd_note_end(&writer);
-    tell_all(self, TND_MSG_STREAM, self->stream_note);
-}
-
-/*  A host speaks of the lanes that it reads, and of no others. */
-static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const tnd_stream_t *said,
-                                tnd_error_t *error)
-{
-    bool reads[TND_LANES_MAX] = {false};
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host == host && instance->chain == said->chain &&
-            tnd_census_role(instance->kind) == TND_ROLE_READER)
-            reads[instance->lane] = true;
-    }
-    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
-        if (said->lane[lane].known && !reads[lane])
-            return tnd_fail(error, "host %s speaks of lane %" PRIu32 ", which it does not read",
-                            self->plan->hosts[host].name, lane);
-    return TND_OK;
-}
-
-static void take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
-{
-    tnd_error_t error;
-    tnd_stream_t said = {.chain = TND_ENDLESS};
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    const char *line = tnd_note_line(&reader);
-    while (line != NULL) {
-        tnd_status_t status = tnd_stream_read(&said, line, &error);
-        line = tnd_note_line(&reader);
-        bool whole = line == NULL || strncmp(line, "stream ", 7) == 0;
-        if (status == TND_OK && said.chain >= self->plan->chain_count)
-            status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
-        if (status == TND_OK && whole)
-            status = check_lanes(self, host, &said, &error);
-        if (status == TND_OK && whole) {
-            chain_t *chain = &self->chains[said.chain];
-            if (chain->facts_known) {
-                status = tnd_stream_agree(&chain->facts, self->plan->hosts[chain->facts_host].name,
-                                          &said, self->plan->hosts[host].name, &error);
-                tnd_stream_merge(&chain->facts, &said);
-            } else {
-                chain->facts = said;
-                chain->facts_host = host;
-                chain->facts_known = true;
-            }
-        }
-        if (status != TND_OK) {
-            end(self, TND_OUTCOME_UNUSABLE, error.text);
-            return;
-        }
-    }
-    self->hosts[host].facts_said = true;
-    if (self->stream_note != NULL)
-        tell(self, host, TND_MSG_STREAM, self->stream_note);
-    else
-        publish_stream(self);
-}
-
-/*  Of what a host says, where its own actors listen: it speaks for no others. */
-static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
-{
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, self->hosts[host].endpoints);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
-        uint32_t instance;
-        if (sscanf(line, "%" SCNu32 " ", &instance) == 1 && instance < self->plan->instance_count &&
-            self->plan->instances[instance].host == host)
-            fprintf(out, "%s\n", line);
-    }
-}
-
-/*  Where everybody listens who is there, and at which generation each chain is. */
-static tnd_buffer_t *table_of(const tnd_leader_t *self)
-{
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
-    for (uint32_t c = 0; c <= self->chain; c++)
-        fprintf(writer.stream, "generation %" PRIu32 " %" PRIu32 "\n", c,
-                tnd_session_generation(self->chains[c].session));
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        write_endpoints(self, h, writer.stream);
-    return tnd_note_end(&writer);
-}
-
-static void tell_table(tnd_leader_t *self, uint32_t host)
-{
-    tnd_buffer_t *note = table_of(self);
-    tell(self, host, TND_MSG_TABLE, note);
-    tnd_buffer_drop(&note);
-}
-
-/*  Once all have said where they listen, and whenever one says it again. */
-static void publish_table(tnd_leader_t *self)
-{
-    for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)
-        if (self->hosts[h].endpoints == NULL && !self->plan->hosts[h].spare)
-            return;
-    self->tabled = true;
-    tnd_buffer_t *note = table_of(self);
-    tell_all(self, TND_MSG_TABLE, note);
-    tnd_buffer_drop(&note);
-}
-
-static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
-{
-    return a != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
-           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
-}
-
-static void take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
-{
-    member_host_t *member = &self->hosts[host];
-    if (note == NULL || (self->tabled && same_text(member->endpoints, note)))
-        return;
-    tnd_buffer_drop(&member->endpoints);
-    member->endpoints = tnd_buffer_hold(note);
-    publish_table(self);
-}
 
 /*  Host and actors of a host are there, as far as the running chain is concerned. */
 static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -541,7 +261,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
              member->why[0] != '\0' ? member->why : "another process came in its place");
     bool joins = member->life == 0 || member->left;
     if (joins && self->tabled)
-        inform(self, "host %s joins the run", name);
+        tnd_leader_inform(self, "host %s joins the run", name);
     if (!joins && self->tabled && !self->ended) {
         tnd_session_host_again(session_of(self), host, why, now);
         char text[400];
@@ -561,16 +281,16 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
     member_host_t *member = &self->hosts[host];
     member->up = true;
     member->away_ns = member->lost_ns = member->kept_ns = 0;
-    inform(self, "host %s is here", self->plan->hosts[host].name);
+    tnd_leader_inform(self, "host %s is here", self->plan->hosts[host].name);
     begin_life(self, host, life, now);
     if (self->ended) {
         tell_outcome(self, host);
         return;
     }
-    if (self->stream_note != NULL && (member->facts_said || !has_data(self, host)))
-        tell(self, host, TND_MSG_STREAM, self->stream_note);
+    if (self->stream_note != NULL && (member->facts_said || !tnd_leader_has_data(self, host)))
+        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
     if (self->tabled && member->endpoints != NULL)
-        tell_table(self, host);
+        tnd_leader_tell_table(self, host);
     if (member->ready)
         enter_host(self, host, now);
     else if (!self->tabled)
@@ -585,7 +305,7 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, ui
         return;
     member->away_ns = now + tnd_host_patience(self->plan, why);
     snprintf(member->why, sizeof member->why, "%s", why);
-    inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
+    tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
 }
 
 /*  A host is away for too long to be merely slow. */
@@ -599,7 +319,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
-        end(self, TND_OUTCOME_LOST, text);
+        tnd_leader_end(self, TND_OUTCOME_LOST, text);
         return;
     }
     tnd_session_host_lost(session_of(self), host, member->why, now);
@@ -620,7 +340,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 static void take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    inform(self, "host %s leaves the run", self->plan->hosts[host].name);
+    tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
     tnd_session_host_left(session_of(self), host, now);
     member->left = true;
 }
@@ -680,7 +400,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
     snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
     /* Without it the run cannot begin; later it has its own. */
     if (self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare)
-        end(self, TND_OUTCOME_LOST, text);
+        tnd_leader_end(self, TND_OUTCOME_LOST, text);
     else
         log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
@@ -689,191 +409,6 @@ bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
     return self->hosts[host].up || (good && self->hosts[host].away_ns != 0);
-}
-
-/* --- steps: what they reported -----------------------------------------------------------------
- */
-
-static report_t *report_of(chain_t *chain, uint64_t step)
-{
-    report_t *report = &chain->reports[step % STEPS_OPEN];
-    if (report->step != step) {
-        report->step = step;
-        report->rows = 0;
-        report->metric_count = 0;
-    }
-    return report;
-}
-
-static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
-{
-    for (uint32_t m = 0; m < report->metric_count; m++)
-        if (strcmp(report->names[m], name) == 0)
-            return m;
-    if (report->metric_count == TND_METRICS_MAX)
-        return TND_METRICS_MAX;
-    uint32_t made = report->metric_count++;
-    snprintf(report->names[made], TND_METRIC_NAME, "%s", name);
-    for (uint32_t r = 0; r < replicas; r++)
-        report->sum[made * replicas + r] = report->weight[made * replicas + r] = 0;
-    return made;
-}
-
-/*  Lines "REPLICA SUM WEIGHT NAME", numbers as hexadecimal floats: exact. */
-static void take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
-{
-    uint32_t replicas = self->plan->chains[self->chain].replicas;
-    /* Another step would take the place of one that is not booked yet. */
-    if (msg->commit.step - tnd_session_cursor(chain->session)->step >= STEPS_OPEN)
-        return;
-    report_t *report = report_of(chain, msg->commit.step);
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->commit.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
-        uint32_t replica;
-        double sum, weight;
-        char name[TND_METRIC_NAME];
-        if (self->archive != NULL && self->chain == 0 &&
-            tnd_archive_line(self->archive, msg->commit.step + 1, line))
-            continue;
-        if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
-            replica >= replicas)
-            continue;
-        uint32_t metric = metric_of(report, name, replicas);
-        if (metric == TND_METRICS_MAX)
-            continue;
-        report->sum[metric * replicas + replica] = sum;
-        report->weight[metric * replicas + replica] = weight;
-    }
-}
-
-/*  The fixed tree over logical replicas, by halving, so that any placement gives the same bits. */
-static double tree_sum(const double *values, uint32_t count)
-{
-    if (count == 1)
-        return values[0];
-    uint32_t left = tnd_tree_left(count);
-    return tree_sum(values, left) + tree_sum(values + left, count - left);
-}
-
-/* --- bad records -------------------------------------------------------------------------------
- */
-
-static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_reason_t *reason)
-{
-    if (chain->reason_count == chain->reason_room) {
-        chain->reason_room = 2 * chain->reason_room + 16;
-        chain->reasons = realloc(chain->reasons, chain->reason_room * sizeof *chain->reasons);
-        if (chain->reasons == NULL)
-            abort();
-    }
-    chain->reasons[chain->reason_count++] =
-        (reasons_t){.step = step, .lane = lane, .reason = *reason};
-}
-
-/*  What a lane says again of a step, after a rewind, takes the place of what it said before. */
-static void take_reasons(chain_t *chain, const tnd_msg_t *msg)
-{
-    uint64_t step = msg->bad.position;
-    size_t kept = 0;
-    for (size_t i = 0; i < chain->reason_count; i++)
-        if (chain->reasons[i].step != step || chain->reasons[i].lane != msg->bad.lane)
-            chain->reasons[kept++] = chain->reasons[i];
-    chain->reason_count = kept;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->bad.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
-        tnd_reason_t reason = {0};
-        int used = 0;
-        if (sscanf(line, "%" SCNu64 " %n", &reason.count, &used) != 1 || used == 0)
-            continue;
-        snprintf(reason.who, sizeof reason.who, "%s", line + used);
-        line = tnd_note_line(&reader);
-        snprintf(reason.first, sizeof reason.first, "%s", line != NULL ? line : "");
-        add_reason(chain, step, msg->bad.lane, &reason);
-    }
-}
-
-/*  Counts what belongs to steps before `step`. */
-static void count_reasons(chain_t *chain, uint64_t step)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < chain->reason_count; i++) {
-        reasons_t one = chain->reasons[i];
-        size_t same = 0;
-        if (one.step != COUNTED && one.step < step) {
-            while (same < kept && (chain->reasons[same].step != COUNTED ||
-                                   strcmp(chain->reasons[same].reason.who, one.reason.who) != 0))
-                same++;
-            one.step = COUNTED;
-            if (same < kept) {
-                chain->reasons[same].reason.count += one.reason.count;
-                continue;
-            }
-        }
-        chain->reasons[kept++] = one;
-    }
-    chain->reason_count = kept;
-}
-
-/*  Whether more is bad than the run is allowed; then it has failed. */
-static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *ledger)
-{
-    char why[480];
-    if (!tnd_ledger_exceeds(ledger, &chain->bad_limit, chain->epoch_rows))
-        return;
-    int used = snprintf(why, sizeof why,
-                        "%s: %" PRIu64 " of %" PRIu64 " records are bad, more than "
-                        "`max_bad` allows:",
-                        chain_name(self), ledger->quarantined, ledger->read);
-    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
-        if (chain->reasons[i].step == COUNTED)
-            used +=
-                snprintf(why + used, sizeof why - (size_t)used, "%s %" PRIu64 " by %.100s (%.100s)",
-                         i > 0 ? "," : "", chain->reasons[i].reason.count,
-                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
-    tnd_session_fail(chain->session, why);
-}
-
-static void book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
-{
-    chain_t *chain = &self->chains[self->chain];
-    const tnd_observer_t *observer = self->config.observer;
-    uint32_t replicas = self->plan->chains[self->chain].replicas;
-    const tnd_cursor_t *cursor = effect->cursor;
-    uint64_t step = cursor->step - 1;
-    report_t *report = report_of(chain, step);
-    uint64_t rows = cursor->rank - chain->rank;
-    chain->rank = cursor->rank;
-    if (self->archive != NULL && self->chain == 0)
-        tnd_archive_booked(self->archive, cursor, now);
-    if (chain->reason_count > 0) {
-        count_reasons(chain, cursor->step);
-        check_limit(self, chain, &cursor->ledger);
-    }
-    if (cursor->step_of_epoch == 0)
-        inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64, chain_name(self),
-               cursor->epoch, step);
-    if (observer == NULL || observer->step == NULL)
-        return;
-    tnd_metric_t metrics[TND_METRICS_MAX];
-    for (uint32_t m = 0; m < report->metric_count; m++) {
-        snprintf(metrics[m].name, sizeof metrics[m].name, "%s", report->names[m]);
-        metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
-        metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
-    }
-    bool last = cursor->step_of_epoch == 0;
-    tnd_step_record_t record = {
-        .chain = self->chain,
-        .step = step,
-        .epoch = last ? cursor->epoch - 1 : cursor->epoch,
-        .rows = (uint32_t)rows,
-        .last_of_epoch = last,
-        .metric_count = report->metric_count,
-        .metrics = metrics,
-        .cursor = cursor,
-    };
-    observer->step(observer->context, &record);
 }
 
 /* --- messages ----------------------------------------------------------------------------------
@@ -957,10 +492,10 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
             return;
         }
     }
-    end(self, (tnd_outcome_t)outcome,
-        self->plan->host_count > 1
-            ? text
-            : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
+    tnd_leader_end(self, (tnd_outcome_t)outcome,
+                   self->plan->host_count > 1
+                       ? text
+                       : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
 }
 
 /*  An actor hangs, or another has taken its place. */
@@ -991,10 +526,10 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
     const char *name = self->plan->hosts[host].name;
     switch (msg->kind) {
     case TND_MSG_FACTS:
-        take_facts(self, host, msg->note.payload);
+        tnd_leader_take_facts(self, host, msg->note.payload);
         break;
     case TND_MSG_ENDPOINTS:
-        take_endpoints(self, host, msg->note.payload);
+        tnd_leader_take_endpoints(self, host, msg->note.payload);
         break;
     case TND_MSG_READY:
         take_ready(self, host, now);
@@ -1063,13 +598,13 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         } else if (msg->kind == TND_MSG_WHY) {
             payload = msg->bad.payload;
             if (self->plan->instances[msg->from].chain == self->chain)
-                take_reasons(chain, msg);
+                tnd_leader_take_reasons(chain, msg);
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
         } else if (self->plan->instances[msg->from].chain == self->chain && !self->ended) {
             if (msg->kind == TND_MSG_COMMIT)
-                take_report(self, chain, msg);
+                tnd_leader_take_report(self, chain, msg);
             take_word(self, chain, msg, now);
         }
     }
@@ -1098,7 +633,7 @@ static void show(tnd_leader_t *self)
     static const char *const names[] = {"joining",  "ready", "running",
                                         "draining", "done",  "failed"};
     if (state != chain->shown && (size_t)state < sizeof names / sizeof names[0])
-        inform(self, "%s is %s", chain_name(self), names[state]);
+        tnd_leader_inform(self, "%s is %s", tnd_leader_chain_name(self), names[state]);
     chain->shown = state;
     chain->shown_missing = count;
     if (observer == NULL || observer->state == NULL)
@@ -1153,8 +688,9 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
             tnd_msg_t msg = effect->msg;
             msg.to = chain->members[m].id;
             if (msg.kind == TND_MSG_REWIND && m == 0)
-                inform(self, "%s: generation %" PRIu32 " begins at step %" PRIu64, chain_name(self),
-                       msg.generation, msg.rewind.cursor->step);
+                tnd_leader_inform(self, "%s: generation %" PRIu32 " begins at step %" PRIu64,
+                                  tnd_leader_chain_name(self), msg.generation,
+                                  msg.rewind.cursor->step);
             self->voice.send(self->voice.context, &msg,
                              msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
         }
@@ -1167,7 +703,7 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
         break;
     }
     case TND_EFFECT_BOOK:
-        book(self, effect, now);
+        tnd_leader_book(self, effect, now);
         break;
     case TND_EFFECT_OUTCOME:
         chain->over = true;
@@ -1205,8 +741,9 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     chain_t *chain = &self->chains[self->chain];
     if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
         say_reasons(self, chain);
-        end(self, tnd_session_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
-            tnd_session_why(chain->session));
+        tnd_leader_end(self,
+                       tnd_session_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+                       tnd_session_why(chain->session));
         return;
     }
     /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.
@@ -1216,7 +753,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     if (self->archive != NULL && !is_kept(self))
         return;
     const tnd_observer_t *observer = self->config.observer;
-    count_reasons(chain, COUNTED);
+    tnd_leader_count_reasons(chain, COUNTED);
     say_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
         observer->end(observer->context, self->chain, tnd_session_cursor(chain->session));
@@ -1225,7 +762,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
         begin_chain(self, now);
         return;
     }
-    end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+    tnd_leader_end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
 }
 
 uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
@@ -1241,7 +778,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
             wake = member->away_ns;
     }
     if (self->unusable.text[0] != '\0')
-        end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
+        tnd_leader_end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
     while (!self->ended) {
         chain_t *chain = &self->chains[self->chain];
         tnd_effect_t effect;
