@@ -337,7 +337,8 @@ static void forget_bad(reader_t *reader, size_t count)
     for (size_t i = 0; i < count; i++)
         tnd_buffer_drop(&reader->bad[i].text);
     reader->bad_count -= count;
-    memmove(reader->bad, reader->bad + count, reader->bad_count * sizeof *reader->bad);
+    if (reader->bad_count > 0)
+        memmove(reader->bad, reader->bad + count, reader->bad_count * sizeof *reader->bad);
 }
 
 /*  Takes the text. */
