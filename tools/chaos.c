@@ -35,8 +35,14 @@ typedef struct {
     char *report;   /* of the first */
     uint64_t count;
     char *quiet;
+    bool drained; /* then it makes no later chains */
     bool equal[PARTS];
 } measure_t;
+
+static bool is_compared(const measure_t *measure, int part)
+{
+    return parts[part].shown || !measure->drained;
+}
 
 /*  The gaps of faults of one kind that hit the same. */
 typedef struct {
@@ -140,7 +146,7 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
 static bool is_equal(const measure_t *measure)
 {
     for (int p = 0; p < PARTS && measure->count > 0; p++)
-        if (!measure->equal[p])
+        if (is_compared(measure, p) && !measure->equal[p])
             return false;
     return true;
 }
@@ -217,7 +223,7 @@ static void print_measure(const measure_t *measure, const char *what)
         size_t size = 0, other_size = 0;
         (void)find_part(measure->report, p, &text, &size);
         (void)find_part(measure->quiet, p, &other, &other_size);
-        if (!parts[p].shown && measure->equal[p])
+        if (!is_compared(measure, p) || (!parts[p].shown && measure->equal[p]))
             continue; /* long, and nothing to look at */
         printf("  %-8s %.*s%s", parts[p].key, (int)size, text,
                measure->equal[p] ? "  as in the quiet run\n" : "  DIFFERS");
@@ -272,7 +278,7 @@ static void json_report(const char *name, const char *report)
 static void json_measure(const char *name, const measure_t *measure)
 {
     printf(",\"%s\":{\"runs\":%" PRIu64 ",\"equal\":{", name, measure->count);
-    for (int p = 0; p < PARTS && measure->count > 0; p++)
+    for (int p = 0; p < PARTS && measure->count > 0 && is_compared(measure, p); p++)
         printf("%s\"%s\":%s", p > 0 ? "," : "", parts[p].key, measure->equal[p] ? "true" : "false");
     putchar('}');
     if (measure->report != NULL)
@@ -398,7 +404,7 @@ static int chaos_graph(const tnd_request_t *request)
     chaos_t *chaos = calloc(1, sizeof *chaos);
     if (chaos == NULL)
         abort();
-    *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX}};
+    *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
     tnd_ordeal_init(&chaos->ordeal, request);
     int code = tnd_stage_open(&chaos->stage, request, request->all);
     if (code == TND_EXIT_OK)

@@ -36,7 +36,7 @@ class Graph:
         write_npy(folder / "y.npy", "<i8", (rows,), struct.pack(f"<{rows}q", *range(rows)))
         write_npy(folder / "x.npy", "|u1", (rows, 16), bytes(rows * 16))
         graph = GRAPH.replace("sleep_us: {sleep_us}", step)
-        (folder / "graph.yaml").write_text(graph.format(data=folder, epochs=epochs, settings="",
+        (folder / "graph.yaml").write_text(graph.format(data=folder, epochs=epochs, settings="", lanes=1,
                                                         prep="", read=""))
         self.files = [folder / "graph.yaml"]
         if overlay:
