@@ -18,7 +18,8 @@ static const tnd_option_t options[] = {
      .range = "1..1024",
      .choices = "auto=0",
      .offset = offsetof(tnd_preprocessor_options_t, workers),
-     .help = "interchangeable copies on each host: only speed"},
+     .help = "interchangeable copies on each host: only speed; `auto` is one, until the number can "
+             "change in a run"},
     {.name = "on_error",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_GRAPH,
