@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Small graphs drawn at random, on tiny files, over several placements, against plain Python.
 
-Each seed draws rows, files, what is skipped, taken and repeated, epochs, lanes and how they share the
+Each seed draws rows, files and their format, what is skipped, taken and repeated, epochs, lanes and how they share the
 data, replicas, batch size, split, remainder, batches skipped and taken, operations, block size, workers, devices, depth and access, computes every step of every replica from the definitions alone (no
 blocks, processes or time), and runs the graph in one process and over hosts.  All must agree: rows
 of every replica in every step, which step is the last of its epoch, the ledger, the stream digest,
@@ -132,24 +132,38 @@ class Drawn:
                 ends = [0, *sorted(draw.sample(range(1, self.rows), count - 1)), self.rows]
                 cut = [range(a, b) for a, b in zip(ends, ends[1:])]
             self.cuts[name] = cut
+        #  Bytes before and behind the records of a file that has all columns; None: a file a column.
+        draw = random.Random(self.seed + 2000000)
+        self.raw = draw.choice([None, None, (0, 0), (draw.randint(1, 40), draw.randint(0, 9))])
+        if self.raw:
+            self.cuts = {name: self.cuts["x"] for name in self.columns}
 
     def source(self):
-        def files(name):
-            count = len(self.cuts[name])
-            return {"range": f'"${{data}}/{name}-[0-{count - 1}].npy"',
-                    "pattern": f'"${{data}}/{name}-?.npy"',
-                    "list": "[" + ", ".join(f'"${{data}}/{name}-{i}.npy"' for i in range(count)) + "]"
+        def files(name, kind):
+            count = len(self.cuts["x" if self.raw else name])
+            return {"range": f'"${{data}}/{name}-[0-{count - 1}].{kind}"',
+                    "pattern": f'"${{data}}/{name}-?.{kind}"',
+                    "list": "[" + ", ".join(f'"${{data}}/{name}-{i}.{kind}"' for i in range(count)) + "]"
                     }[self.named]
-        return "npy: {" + ", ".join(f"{name}: {files(name)}" for name in self.columns) + "}"
+        if self.raw:
+            return ("raw: {files: %s, columns: {x: \"f32[3]\", y: i64, k: u8}, header: %d B, footer: %d B}"
+                    % (files("all", "bin"), *self.raw))
+        return "npy: {" + ", ".join(f"{name}: {files(name, 'npy')}" for name in self.columns) + "}"
 
     def write_data(self, folder, lanes):
         """The files that these lanes need, where lanes share them out, and `y` as a whole."""
         folder.mkdir(exist_ok=True)
-        for name, (descr, shape, rows) in self.columns.items():
-            for at, cut in enumerate(self.cuts[name]):
-                if not self.by_file or self.named == "pattern" or at % self.lanes in lanes:
-                    write_npy(folder / f"{name}-{at}.npy", descr, (len(cut), *shape),
-                              b"".join(rows[cut.start:cut.stop]))
+
+        def wanted(name):
+            return ((at, cut) for at, cut in enumerate(self.cuts[name])
+                    if not self.by_file or self.named == "pattern" or at % self.lanes in lanes)
+        for at, cut in wanted("x") if self.raw else ():
+            records = b"".join(rows[i] for i in cut for _, _, rows in self.columns.values())
+            (folder / f"all-{at}.bin").write_bytes(b"h" * self.raw[0] + records + b"f" * self.raw[1])
+        for name, (descr, shape, rows) in () if self.raw else self.columns.items():
+            for at, cut in wanted(name):
+                write_npy(folder / f"{name}-{at}.npy", descr, (len(cut), *shape),
+                          b"".join(rows[cut.start:cut.stop]))
         descr, shape, rows = self.columns["y"]
         write_npy(folder / "y.npy", descr, (self.rows, *shape), b"".join(rows))
 
