@@ -72,7 +72,8 @@ class Run:
         self.graph.write_text(GRAPH.format(data=folder, prep=prep, read=read,
                                            **{**self.words, "settings": settings}))
         self.plain = folder / "plain.yaml"
-        self.plain.write_text(GRAPH.format(data=folder, prep="", read="", **self.words))
+        self.plain.write_text(GRAPH.format(data=folder, prep="", read="",
+                                           **{**self.words, "sleep_us": 0}))
         self.files = [self.graph]
         if overlay is not None:
             self.overlay.write_text(overlay.format(port=free_range("127.0.0.1", 1),
