@@ -344,8 +344,8 @@ def test_isolated_actors_end_with_their_host(make, rounds):
 # --- what hangs -----------------------------------------------------------------------------------
 
 
-def stalling(make, **words):
-    return make(overlay=None, settings="hung_after: 400 ms", read=", access: read", **words)
+def stalling(make, hung_after="400 ms", **words):
+    return make(overlay=None, settings=f"hung_after: {hung_after}", read=", access: read", **words)
 
 
 def test_a_reader_that_hangs_is_replaced(make, rounds):
@@ -365,7 +365,8 @@ def test_a_reader_that_hangs_is_replaced(make, rounds):
 
 
 def test_a_slow_disk_is_no_hang(make, rounds):
-    with stalling(make, epochs=3) as run:
+    #  A block takes three times as long as a hang, a read a tenth of it.
+    with stalling(make, "1 s", epochs=3) as run:
         run.start("run", preload="stall.so")
         run.reaches(50)
         run.stall.write_text("slow")

@@ -1,7 +1,7 @@
 /*  tests/support/stall.c - a disk that stands still, or is slow, as long as a file says so.
  *
  *  Loaded before the program.  While $STALL holds "slow" every read of a sample's file takes a
- *  fifth of a second; the first one that finds "hang" there never returns.
+ *  tenth of a second; the first one that finds "hang" there never returns.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void stall(void)
     ssize_t got = read(file, word, sizeof word - 1);
     close(file);
     if (got > 0 && strncmp(word, "slow", 4) == 0)
-        wait_for(200);
+        wait_for(100);
     /* Only one reader finds it. */
     if (got > 0 && strncmp(word, "hang", 4) == 0 && unlink(path) == 0)
         for (;;)
