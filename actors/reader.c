@@ -334,6 +334,8 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
 
 static void forget_bad(reader_t *reader, size_t count)
 {
+    if (count == 0)
+        return;
     for (size_t i = 0; i < count; i++)
         tnd_buffer_drop(&reader->bad[i].text);
     reader->bad_count -= count;
