@@ -123,12 +123,20 @@ static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chai
                           left));
 }
 
-void tnd_progress_clear(tnd_progress_t *self)
+/*  Under the lock of the tally. */
+static void clear(tnd_progress_t *self)
 {
     if (self->drawn)
         fputs("\r\033[K", stdout);
     self->drawn = false;
     fflush(stdout);
+}
+
+void tnd_progress_clear(tnd_progress_t *self)
+{
+    pthread_mutex_lock(&self->tally->lock);
+    clear(self);
+    pthread_mutex_unlock(&self->tally->lock);
 }
 
 static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
@@ -158,7 +166,7 @@ static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
     const tnd_tally_t *tally = self->tally;
     if (tally->plan->host_count > 1 && strcmp(self->waiting, tally->waiting) != 0) {
         snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
-        tnd_progress_clear(self);
+        clear(self);
         if (self->waiting[0] != '\0')
             printf("waiting for %s\n", self->waiting);
         else if (!self->joined &&
@@ -168,7 +176,7 @@ static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
     self->joined = self->joined || chain->state == TND_SESSION_RUNNING;
     if (chain->state == TND_SESSION_DRAINING && !self->draining) {
         self->draining = true;
-        tnd_progress_clear(self);
+        clear(self);
         puts(TND_PROGRESS_DRAINS);
     }
 }
@@ -190,13 +198,14 @@ static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint
     self->epoch_lines++;
     self->epoch_ns = now;
     self->epochs_shown = chain->epochs;
-    tnd_progress_clear(self);
+    clear(self);
     printf("epoch %" PRIu64, chain->epochs);
     if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
         printf("/%" PRIu32, chain->stream.epochs);
     say_results(chain->ended, chain->ended_count);
-    printf("  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
-           (double)(chain->ended_ns - chain->begun_ns) * 1e-9);
+    /* An epoch without steps has no time. */
+    uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
+    printf("  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows), (double)spent_ns * 1e-9);
 }
 
 void tnd_progress_tick(tnd_progress_t *self)

@@ -4,8 +4,8 @@
  *  every few seconds.  Either way a line stays for what does not pass: a host that is waited for,
  *  an epoch that ended, the begin of an evaluation.
  *
- *  Threads: tick on one thread, end on the main one after it; both look at the tally under its
- *  lock.
+ *  Threads: tick on one thread, end on the main one after it, clear on either; all look at the
+ *  tally under its lock.
  */
 #ifndef TUNDISH_TOOLS_PROGRESS_H
 #define TUNDISH_TOOLS_PROGRESS_H
