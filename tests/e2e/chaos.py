@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -36,8 +37,8 @@ class Graph:
         write_npy(folder / "y.npy", "<i8", (rows,), struct.pack(f"<{rows}q", *range(rows)))
         write_npy(folder / "x.npy", "|u1", (rows, 16), bytes(rows * 16))
         graph = GRAPH.replace("sleep_us: {sleep_us}", step)
-        (folder / "graph.yaml").write_text(graph.format(data=folder, epochs=epochs, settings="", lanes=1,
-                                                        prep="", read=""))
+        (folder / "graph.yaml").write_text(graph.format(
+            data=folder, epochs=epochs, settings="", lanes=1, prep="", read=""))
         self.files = [folder / "graph.yaml"]
         if overlay:
             (folder / "hosts.yaml").write_text(overlay)
@@ -109,9 +110,7 @@ def test_a_step_that_fails_is_no_survival(folder, asked):
     assert "the witness fails as it was told" in said and "does NOT survive" in said, said
     kept = said.rsplit("what it said is in ", 1)[1].split("\n")[0]
     assert "the witness fails" in pathlib.Path(kept).read_text()
-    for path in pathlib.Path(kept).parent.iterdir():
-        if path.is_file() or path.is_fifo():
-            path.unlink()
+    shutil.rmtree(pathlib.Path(kept).parent)
 
 
 TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
