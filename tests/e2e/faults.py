@@ -270,7 +270,7 @@ def test_a_stream_without_rows(run):
             run.ends(host, 0)
         told = json.loads(run.report.read_text())
         assert told["steps"] == 0 and told["rows"]["filtered"] == 2 * ROWS, told
-        assert "0 rows, 0.0 s" in run.said("a"), run.said("a")
+        assert not re.search(r"\d{6}\.\d s", run.said("a")), run.said("a")
     finally:
         run.close()
 
