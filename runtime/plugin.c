@@ -14,8 +14,11 @@
 
 typedef struct {
     char path[512];     /* of the file that is there */
-    char searched[384]; /* for the text */
+    char searched[768]; /* for the text */
 } search_t;
+
+/*  Its address says which file this code is in. */
+static const uint32_t tnd_abi_of_plugins = TND_ABI;
 
 /*  Looks in one folder, of `length` characters. */
 static bool look(search_t *search, const char *folder, size_t length, const char *plugin)
@@ -29,6 +32,29 @@ static bool look(search_t *search, const char *folder, size_t length, const char
     return access(search->path, R_OK) == 0;
 }
 
+/*  Where an installed tree, moved or not, has its plugins: as its library lies to them, or its
+ *  program.
+ */
+static bool look_near(search_t *search, const char *program, const char *plugin)
+{
+    static const char below[] = "/tundish", aside[] = "/../" TND_PLUGIN_NEAR;
+    char folder[1024], library[512] = "";
+    Dl_info of;
+    if (dladdr(&tnd_abi_of_plugins, &of) != 0 && of.dli_fname != NULL)
+        snprintf(library, sizeof library, "%s", of.dli_fname);
+    const char *const files[] = {strstr(library, ".so") != NULL ? library : "", program};
+    for (size_t i = 0; i < 2; i++) {
+        const char *slash = strrchr(files[i], '/');
+        if (slash == NULL)
+            continue;
+        snprintf(folder, sizeof folder, "%.*s%s", (int)(slash - files[i]), files[i],
+                 i == 0 ? below : aside);
+        if (look(search, folder, strlen(folder), plugin))
+            return true;
+    }
+    return false;
+}
+
 static bool find(search_t *search, const char *folder, const char *plugin)
 {
     if (folder != NULL && look(search, folder, strlen(folder), plugin))
@@ -40,7 +66,7 @@ static bool find(search_t *search, const char *folder, const char *plugin)
             return true;
         path += length + (path[length] == ':');
     }
-    char program[512];
+    char program[512] = "";
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length > 0) {
         program[length] = '\0';
@@ -48,7 +74,8 @@ static bool find(search_t *search, const char *folder, const char *plugin)
         if (slash != NULL && look(search, program, (size_t)(slash - program), plugin))
             return true;
     }
-    return look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), plugin);
+    return look_near(search, program, plugin) ||
+           look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), plugin);
 }
 
 /*  dlerror begins with the path, which the text has already. */

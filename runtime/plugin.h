@@ -3,7 +3,8 @@
  *  A plugin is FILE.so, which exports a const table `tnd_WHAT_NAME` whose first field is the
  * version it was built for.  It is asked for by NAME, which is then the name of the file too, or by
  *  FILE.NAME, for a file with several tables.  Looked for in the folder that the caller names, then
- *  in those of $TUNDISH_PLUGIN_PATH, then beside the program, then where the library is installed.
+ *  in those of $TUNDISH_PLUGIN_PATH, then beside the program, then in the installed tree that
+ * library or program is part of, then where the library was to be installed.
  *
  *  Threads: any.
  */

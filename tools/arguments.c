@@ -34,7 +34,7 @@ static const tnd_argument_t arguments[] = {
      offsetof(tnd_request_t, png)},
     {"--resume", "[FROM]",
      "goes on from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
-     "or a folder of several",
+     "or a folder of several, where it goes on keeping if the topology has no folder",
      TND_ARGUMENT_PLACE, offsetof(tnd_request_t, resume)},
     {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
@@ -158,6 +158,12 @@ static int take_value(const tnd_command_t *command, const tnd_argument_t *argume
     return TND_EXIT_OK;
 }
 
+static bool ends_in(const char *word, const char *ending)
+{
+    size_t length = strlen(word), last = strlen(ending);
+    return length >= last && strcmp(word + length - last, ending) == 0;
+}
+
 static bool is_place(const char *word)
 {
     static const char manifest[] = "manifest";
@@ -168,7 +174,11 @@ static bool is_place(const char *word)
     const char *slash = strrchr(word, '/');
     if (strncmp(slash != NULL ? slash + 1 : word, "step-", 5) == 0)
         return true;
-    return length >= strlen(manifest) && strcmp(word + length - strlen(manifest), manifest) == 0;
+    if (length >= strlen(manifest) && strcmp(word + length - strlen(manifest), manifest) == 0)
+        return true;
+    /* A topology that is misspelt, or a checkpoint: its ending tells. */
+    return stat(word, &is) != 0 && word[0] != '-' && !ends_in(word, ".yaml") &&
+           !ends_in(word, ".yml");
 }
 
 /*  The value of an option: behind `=`, or the next word if it is one. */

@@ -53,3 +53,11 @@ void tnd_complain(const char *command, const char *format, ...)
     va_end(list);
     fputc('\n', stderr);
 }
+
+bool tnd_request_names(const tnd_request_t *self, const char *name)
+{
+    for (size_t i = 0; i < self->file_count; i++)
+        if (strcmp(self->files[i], name) == 0)
+            return true;
+    return self->file_count == 0;
+}

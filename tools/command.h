@@ -44,6 +44,9 @@ typedef struct {
     bool dot, graph, man, all;
 } tnd_request_t;
 
+/*  Whether `name` is among its operands, or there are none: then all are meant. */
+bool tnd_request_names(const tnd_request_t *self, const char *name);
+
 typedef struct {
     const char *name;
     const char *operands;         /* "FILE..." */

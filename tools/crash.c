@@ -79,6 +79,17 @@ static const tnd_statistics_t *page_of(const char *thread)
     return length > 0 ? best : NULL;
 }
 
+/*  The same where there is no page yet, or no longer. */
+static const tnd_instance_t *instance_of(const char *thread)
+{
+    const tnd_plan_t *plan = atomic_load(&armed_plan);
+    size_t length = strcspn(thread, " ");
+    for (uint32_t i = 0; plan != NULL && length > 0 && i < plan->instance_count; i++)
+        if (strncmp(thread, plan->instances[i].name, length) == 0)
+            return &plan->instances[i];
+    return NULL;
+}
+
 /*  What a device thread of that actor is at; NULL: it is another thread. */
 static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const char *thread)
 {
@@ -108,6 +119,14 @@ static void put_place(line_t *line)
             put(line, ", replica ");
             put_number(line, atomic_load(&device->state) >> 8);
         }
+    }
+    const tnd_instance_t *instance = page == NULL ? instance_of(thread) : NULL;
+    if (instance != NULL) {
+        put(line, " in ");
+        put(line, instance->kind->table.name);
+        put(line, " `");
+        put(line, instance->name);
+        put(line, "`");
     }
     put(line, " (thread ");
     put(line, thread);

@@ -14,7 +14,9 @@
 
 #include "runtime/life/session.h"
 
-/*  Both must live until the next arm or disarm.  `session` NULL: it has ended, or is about to. */
+/*  Both must live until the next arm or disarm.  `session` NULL: it is about to begin or
+ *  to end, and steps are not known.
+ */
 void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session);
 /*  The cursor to resume from: the number of the step that is next. */
 void tnd_crash_committed(uint64_t step);

@@ -69,8 +69,8 @@ static void print_text(const tnd_manifest_t *manifest)
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64 "\n", lane,
                cursor->part[lane].epoch, cursor->part[lane].index);
-    printf("models     %" PRIu32 " replicas, %" PRIu64 " bytes\n", manifest->replicas,
-           model_bytes(manifest));
+    printf("models     %" PRIu32 " replica%s, %" PRIu64 " bytes\n", manifest->replicas,
+           manifest->replicas == 1 ? "" : "s", model_bytes(manifest));
 }
 
 static void print_json(const tnd_manifest_t *manifest)

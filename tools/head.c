@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/life/session.h"
+#include "tools/crash.h"
 #include "tools/load.h"
 #include "tools/log.h"
 #include "tools/look.h"
@@ -149,10 +150,13 @@ static int look(head_t *head)
                                .log_level = head->log.level};
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN, .observer = &observer};
     tnd_error_t error;
+    tnd_crash_arm(&head->look.plan, NULL);
     if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
+        tnd_crash_disarm();
         complain(head, error.text);
         return TND_EXIT_FAILED;
     }
+    tnd_crash_arm(&head->look.plan, head->session);
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_LOOK_FEEDER);
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
@@ -165,6 +169,7 @@ static int look(head_t *head)
         if (!unusable || !tnd_load_tell(head->session))
             complain(head, tnd_session_error(head->session));
     }
+    tnd_crash_disarm();
     (void)tnd_session_destroy(&head->session);
     tnd_log_end(&head->log);
     return code;
@@ -211,7 +216,8 @@ const tnd_command_t tnd_command_head = {
         "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"
         "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
     .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
-             "  78  the topology is wrong, or a file cannot be used when it is opened\n",
+             "  78  the topology is wrong, or a file cannot be used when it is opened\n"
+             "  128+n  signal n ended it: 139 is a crash of an operation, which is named\n",
     .operands_min = 1,
     .run = head_graph,
 };

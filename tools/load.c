@@ -12,7 +12,7 @@
 #include "runtime/life/stock.h"
 
 /*  As text between quotes, in which a path cannot be anything else. */
-static void set_resume(tnd_graph_t *graph, const char *place)
+static void set_path(tnd_graph_t *graph, const char *key, const char *place)
 {
     char *text = NULL;
     size_t size = 0;
@@ -21,8 +21,42 @@ static void set_resume(tnd_graph_t *graph, const char *place)
         abort();
     tnd_json_text(out, place);
     fclose(out);
-    tnd_graph_set(graph, "checkpoint.resume", text);
+    tnd_graph_set(graph, key, text);
     free(text);
+}
+
+static bool ends_as(const char *path, size_t length, const char *name)
+{
+    size_t last = strlen(name);
+    return length >= last && strncmp(path + length - last, name, last) == 0 &&
+           (length == last || path[length - last - 1] == '/');
+}
+
+/*  The folder of checkpoints that a checkpoint, its manifest or the folder itself lies in. */
+static char *folder_of(const char *place)
+{
+    size_t length = strlen(place);
+    while (length > 1 && place[length - 1] == '/')
+        length--;
+    if (ends_as(place, length, "manifest"))
+        length = length > strlen("manifest/") ? length - strlen("/manifest") : 0;
+    size_t begin = length;
+    while (begin > 0 && place[begin - 1] != '/')
+        begin--;
+    if (length - begin > 5 && strncmp(place + begin, "step-", 5) == 0)
+        length = begin;
+    while (length > 1 && place[length - 1] == '/')
+        length--;
+    char *folder = length > 0 ? strndup(place, length) : strdup(".");
+    if (folder == NULL)
+        abort();
+    return folder;
+}
+
+/*  Whether the graph, which has been made for this, has a good `checkpoint` or is wrong anyway. */
+static bool keeps(tnd_graph_t *graph)
+{
+    return tnd_graph_check(graph) != TND_OK || tnd_graph_plan(graph)->checkpoint != NULL;
 }
 
 static tnd_graph_t *load(const tnd_request_t *request, const char *const *files, size_t count,
@@ -31,9 +65,15 @@ static tnd_graph_t *load(const tnd_request_t *request, const char *const *files,
     tnd_graph_t *graph = tnd_graph_load(files, count);
     for (size_t i = 0; i < request->setting_count; i++)
         tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
-    if (request->resume != NULL)
-        set_resume(graph, request->resume);
     tnd_graph_purpose(graph, purpose);
+    if (request->resume == NULL)
+        return graph;
+    if (!keeps(graph)) {
+        char *folder = folder_of(request->resume);
+        set_path(graph, "checkpoint.dir", folder);
+        free(folder);
+    }
+    set_path(graph, "checkpoint.resume", request->resume);
     return graph;
 }
 
@@ -52,6 +92,20 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 {
     tnd_graph_purpose_t purpose = {.fallback_data = ".", .open_ended = true};
     return load(request, files, count, &purpose);
+}
+
+bool tnd_load_resumes(const tnd_request_t *request, const char *command)
+{
+    if (request->resume == NULL || strcmp(request->resume, "latest") != 0)
+        return true;
+    tnd_request_t bare = *request;
+    bare.resume = NULL;
+    tnd_graph_t *graph = tnd_load_graph(&bare, request->host, false);
+    bool good = keeps(graph);
+    tnd_graph_destroy(&graph);
+    return good || tnd_usage_error(command, "--resume: this topology keeps no checkpoints: say "
+                                            "where they are, --resume FROM, or give it a folder, "
+                                            "--set checkpoint.dir=DIR") == TND_EXIT_OK;
 }
 
 bool tnd_load_check(tnd_graph_t *graph)

@@ -15,6 +15,11 @@
  */
 tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended);
 
+/*  Whether what --resume asks for can be: the topology keeps checkpoints, or FROM is given, whose
+ *  folder is then where the run keeps its own.  False after saying what is wrong.
+ */
+bool tnd_load_resumes(const tnd_request_t *request, const char *command);
+
 /*  Likewise of other files, for a graph that is only looked at: it may end before a feeder, and
  *  nothing has to be known of its data.
  */

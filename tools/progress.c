@@ -10,6 +10,8 @@
 #include "tools/terminal.h"
 
 static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
+/*  Nothing has moved for so long before that is said instead of what is left. */
+static const uint64_t still_ns = 10000000000;
 
 /*  Epochs that have a line each, however short they are. */
 enum { EPOCH_LINES = 10 };
@@ -58,6 +60,16 @@ static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *ch
         share = steps > share ? steps : share;
     }
     return share > 1 ? 1 : share;
+}
+
+/*  Seconds for which nothing has moved, if that is long for this run; 0: it moves. */
+static double still_for(const tnd_tally_chain_t *chain, uint64_t now)
+{
+    if (chain->last_ns == 0 || now < chain->last_ns + still_ns ||
+        (now - chain->last_ns) / 4 <
+            (chain->last_ns - chain->begun_ns) / (chain->here > 0 ? chain->here : 1))
+        return 0;
+    return (double)(now - chain->last_ns) * 1e-9;
 }
 
 static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
@@ -114,6 +126,12 @@ static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chai
     if (chain->metric_count > 0)
         used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
                                  tnd_tally_mean(&chain->metrics[0]));
+    double still = still_for(chain, now);
+    if (still > 0) {
+        snprintf(text + used, room - used,
+                 "  no step for %.0f s: `tundish why` says what it waits for", still);
+        return;
+    }
     used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
     double before =
         chain->ledger.fed > 0 ? share * (double)chain->before_fed / (double)chain->ledger.fed : 0;
@@ -191,7 +209,8 @@ static void say_results(const tnd_metric_t *metrics, uint32_t count)
 static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
 {
     char rows[32];
-    if (self->tally->chain > 0 || chain->epochs == self->epochs_shown)
+    /* Epochs that ended before this run are told by the one that they ended in. */
+    if (self->tally->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
         return;
     if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
         return;
@@ -239,6 +258,23 @@ void tnd_progress_tick(tnd_progress_t *self)
     pthread_mutex_unlock(&self->tally->lock);
 }
 
+/*  What it goes on from had nothing left for this run. */
+static void say_finished(const tnd_progress_t *self, const tnd_tally_chain_t *first)
+{
+    char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
+    printf("done already: the checkpoint has %s steps, %s rows",
+           grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
+    if (self->steps_max <= first->steps)
+        printf(", and --steps wants no more than %" PRIu64 "; nothing was done\n", self->steps_max);
+    else
+        printf(", which is the whole run; nothing was done\n");
+    tnd_digest_print(&first->digest, digest);
+    printf("stream %s\n", digest);
+    if (first->model[0] != '\0')
+        printf("model  %s\n", first->model);
+    fflush(stdout);
+}
+
 void tnd_progress_end(tnd_progress_t *self, bool drained)
 {
     if (self->quiet)
@@ -257,6 +293,10 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
                  fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
+    if (!drained && first->here == 0 && first->steps > 0) {
+        say_finished(self, first);
+        return;
+    }
     printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
            drained ? "drained" : "done", grouped((double)first->steps, steps),
            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,

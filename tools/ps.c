@@ -237,13 +237,17 @@ static void print_lines(const char *text)
  */
 
 typedef struct {
-    bool json, first;
+    const tnd_request_t *request; /* whose operands are the runs that are shown; none: all */
+    bool json, first, any;
     rows_t rows;
 } sheet_t;
 
 static void show(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspection_t *after,
                  const tnd_inspected_t *process)
 {
+    if (!tnd_request_names(sheet->request, process->run))
+        return;
+    sheet->any = true;
     double seconds = (double)(after->now_ns - before->now_ns) * 1e-9;
     if (sheet->json)
         open_process(process, sheet->first);
@@ -282,7 +286,8 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
     for (size_t i = 0; i < 2; i++)
         for (uint32_t p = 0; p < both[i]->count; p++) {
             const tnd_inspected_t *process = &both[i]->processes[p];
-            if (!process->killed || (i == 1 && after == before))
+            if (!process->killed || !tnd_request_names(sheet->request, process->run) ||
+                (i == 1 && after == before))
                 continue;
             if (sheet->json)
                 show(sheet, before, after, process);
@@ -296,9 +301,7 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
 
 static int ps(const tnd_request_t *request)
 {
-    if (request->file_count > 0)
-        return tnd_usage_error("ps", "it takes no file: it shows all runs on this machine");
-    sheet_t sheet = {.json = request->json, .first = true};
+    sheet_t sheet = {.request = request, .json = request->json, .first = true};
     tnd_inspection_t *before = tnd_inspection_new(), *after = before;
     if (any_live(before)) {
         nanosleep(&pause_between, NULL);
@@ -316,7 +319,8 @@ static int ps(const tnd_request_t *request)
         if (sheet.rows.count > 0)
             print_rows(&sheet.rows);
         else
-            fputs("nothing runs here\n", stderr);
+            fputs(request->file_count > 0 ? "no such run is here\n" : "nothing runs here\n",
+                  stderr);
     }
     free(sheet.rows.rows);
     if (after != before)
@@ -328,7 +332,7 @@ static int ps(const tnd_request_t *request)
 const tnd_command_t tnd_command_ps;
 const tnd_command_t tnd_command_ps = {
     .name = "ps",
-    .operands = "",
+    .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
@@ -352,7 +356,7 @@ const tnd_command_t tnd_command_ps = {
         "work without computing), run_queue (no processor is free), other.\n"
         "\n"
         "What killed processes left is told apart and removed.  Runs of other users are not "
-        "shown.\n",
+        "shown.  With RUN, the `name:` of a topology, only that one is.\n",
     .codes = "  0   shown, also when nothing runs\n  2   usage\n",
     .run = ps,
 };

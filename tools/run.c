@@ -20,6 +20,7 @@
 #include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/signals.h"
+#include "tools/waits.h"
 
 typedef struct {
     const tnd_request_t *request;
@@ -35,6 +36,7 @@ typedef struct {
     pthread_mutex_t lock; /* a signal may come while the session ends */
     bool over;
     int code;          /* once it is over */
+    uint64_t drain_ns; /* when what is waited for is said; 0: it does not drain, or was said */
     uint64_t leave_ns; /* 0: nobody asked to leave at once */
 } run_t;
 
@@ -42,6 +44,9 @@ typedef struct {
  * or a source returns.
  */
 static const uint64_t leave_wait_ns = 500000000;
+
+/*  Nothing has moved for so long in a drain before it is said why. */
+static const uint64_t drain_wait_ns = 1000000000;
 
 /* --- what the leader tells ---------------------------------------------------------------------
  */
@@ -122,6 +127,7 @@ static void on_signal(void *context, int number, unsigned count)
     } else if (!run->over && count == 1) {
         say_signal(run, "draining; once more to leave at once");
         run->progress.draining = true;
+        run->drain_ns = tnd_clock_now() + drain_wait_ns;
         tnd_session_drain(run->session);
     } else if (!run->over) {
         say_signal(run, "leaving");
@@ -138,11 +144,37 @@ static void leave(run_t *run)
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
+/*  What a drain waits for, once nothing has moved for a while. */
+static void say_drain(run_t *run)
+{
+    uint64_t now = tnd_clock_now();
+    if (run->drain_ns == 0 || now < run->drain_ns || run->over)
+        return;
+    pthread_mutex_lock(&run->tally.lock);
+    uint64_t last = run->tally.chains[run->tally.chain].last_ns;
+    pthread_mutex_unlock(&run->tally.lock);
+    if (now < last + drain_wait_ns)
+        return;
+    run->drain_ns = 0;
+    tnd_inspection_t *look = tnd_inspection_new();
+    for (uint32_t p = 0; p < look->count; p++) {
+        tnd_verdict_t verdict;
+        if (look->processes[p].process != getpid() || look->processes[p].killed)
+            continue;
+        tnd_waits_judge(look, look, look->processes[p].run, &verdict);
+        tnd_progress_clear(&run->progress);
+        say_signal(run, verdict.sentence);
+        break;
+    }
+    tnd_inspection_destroy(&look);
+}
+
 static void on_tick(void *context)
 {
     run_t *run = context;
     tnd_progress_tick(&run->progress);
     tnd_log_tick(&run->log);
+    say_drain(run);
     if (run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns)
         leave(run);
 }
@@ -216,8 +248,10 @@ static int perform(run_t *run, tnd_graph_t *graph)
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
     tnd_progress_init(&run->progress, &run->tally, run->request->steps, quiet);
     tnd_signals_hold(&signals);
+    tnd_crash_arm(run->plan, NULL);
     tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
     if (status != TND_OK) {
+        tnd_crash_disarm();
         tnd_signals_end(&signals);
         fputs(tnd_graph_errors(graph), stderr);
         return close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED);
@@ -354,6 +388,8 @@ static int run_graph(const tnd_request_t *request)
     run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!tnd_log_init(&run.log, "run", request))
         return TND_EXIT_USAGE;
+    if (!tnd_load_resumes(request, "run"))
+        return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
@@ -404,12 +440,14 @@ const tnd_command_t tnd_command_run = {
         "warnings on; what is said again at once is counted.\n"
         "\n"
         "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
-    .codes = "  0    done\n"
-             "  1    the run failed: data, a step, a port in use\n"
-             "  2    usage; a file to write that cannot be\n"
-             "  75   another host refused, did not come or was lost\n"
-             "  78   the topology is wrong, or a file cannot be used when it is opened\n"
-             "  130  drained, or left\n",
+    .codes =
+        "  0    done\n"
+        "  1    the run failed: data, a step, a port in use\n"
+        "  2    usage; a file to write that cannot be\n"
+        "  75   another host refused, did not come or was lost\n"
+        "  78   the topology is wrong, or a file cannot be used when it is opened\n"
+        "  130  drained, or left\n"
+        "  128+n  signal n ended it: 139 is a crash of a step or an operation, which is named\n",
     .operands_min = 1,
     .run = run_graph,
 };

@@ -412,6 +412,8 @@ static int up_graph(const tnd_request_t *request)
     up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look()};
     if (!tnd_log_init(&up.log, "up", request))
         return TND_EXIT_USAGE;
+    if (!tnd_load_resumes(request, "up"))
+        return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && look(graph)) {

@@ -32,8 +32,6 @@ static void print_json(const tnd_verdict_t *verdict, bool first)
 
 static int why(const tnd_request_t *request)
 {
-    if (request->file_count > 0)
-        return tnd_usage_error("why", "it takes no file: it looks at all runs on this machine");
     tnd_inspection_t *before = tnd_inspection_new();
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after = tnd_inspection_new();
@@ -45,7 +43,8 @@ static int why(const tnd_request_t *request)
         fputs(after->unread, stderr);
     for (uint32_t p = 0; p < after->count; p++) {
         const tnd_inspected_t *process = &after->processes[p];
-        if (process->killed || (last != NULL && strcmp(last, process->run) == 0))
+        if (process->killed || !tnd_request_names(request, process->run) ||
+            (last != NULL && strcmp(last, process->run) == 0))
             continue;
         tnd_verdict_t verdict;
         last = process->run;
@@ -60,7 +59,7 @@ static int why(const tnd_request_t *request)
     if (request->json)
         fputs("]}\n", stdout);
     else if (first)
-        fputs("nothing runs here\n", stderr);
+        fputs(request->file_count > 0 ? "no such run is here\n" : "nothing runs here\n", stderr);
     tnd_inspection_destroy(&before);
     tnd_inspection_destroy(&after);
     return still ? TND_EXIT_FAILED : TND_EXIT_OK;
@@ -69,7 +68,7 @@ static int why(const tnd_request_t *request)
 const tnd_command_t tnd_command_why;
 const tnd_command_t tnd_command_why = {
     .name = "why",
-    .operands = "",
+    .operands = "[RUN...]",
     .summary = "says in a sentence who holds up each run on this machine",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
@@ -80,10 +79,12 @@ const tnd_command_t tnd_command_why = {
         "  feed waits for mean, which waits for replica 3 on host c (cpu:1), whose step 57 has\n"
         "  been running for 12 s\n"
         "\n"
+        "With RUN, the `name:` of a topology, it looks at that one only.\n"
+        "\n"
         "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
         "\"host\",\"device\",\"pid\"}]}.\n",
-    .codes = "  0   rows flow in every run, or nothing runs\n"
-             "  1   a run stood still between the two looks\n"
+    .codes = "  0   rows flow in every run that was asked for, or none runs\n"
+             "  1   such a run stood still between the two looks\n"
              "  2   usage\n",
     .run = why,
 };

@@ -491,8 +491,12 @@ uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)
 uint64_t tnd_dispatch_room(const tnd_dispatch_t *self)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < self->live; i++)
-        sum += free_blocks(&self->workers[self->heap[i]]);
+    for (uint32_t i = 0; i < self->live; i++) {
+        uint64_t blocks = free_blocks(&self->workers[self->heap[i]]);
+        if (blocks > UINT32_MAX)
+            return TND_UNKNOWN;
+        sum += blocks;
+    }
     return sum;
 }
 

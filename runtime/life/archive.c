@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/core/digest.h"
 #include "runtime/graph/topology.h"
@@ -448,8 +449,8 @@ static tnd_status_t find_latest(tnd_archive_t *self, const char *dir, bool wante
                         "folder",
                         dir, damaged);
     if (wanted)
-        return tnd_fail(error, "%s: there is no checkpoint", dir);
-    tell(self, TND_LOG_INFO, "%.300s has no checkpoint: the run begins at the start", dir);
+        return tnd_fail(error, "no checkpoint at %s", dir);
+    tell(self, TND_LOG_WARNING, "no checkpoint in %.300s: begins at the start", dir);
     return TND_OK;
 }
 
@@ -558,6 +559,14 @@ static tnd_status_t find(tnd_archive_t *self, tnd_error_t *error)
     return find_named(self, options->resume, error);
 }
 
+/*  Before the folder is made, which may be the very one that is not there. */
+static tnd_status_t check_place(const char *resume, tnd_error_t *error)
+{
+    if (strcmp(resume, "none") == 0 || strcmp(resume, "latest") == 0 || access(resume, F_OK) == 0)
+        return TND_OK;
+    return tnd_fail(error, "no checkpoint at %s", resume);
+}
+
 static char *print_graph(const tnd_plan_t *plan)
 {
     char *text = NULL;
@@ -587,7 +596,9 @@ tnd_status_t tnd_archive_new(tnd_archive_t **self_p, const tnd_archive_config_t 
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     *self_p = self;
-    tnd_status_t status = tnd_store_open(&self->store, self->options->dir, error);
+    tnd_status_t status = check_place(self->options->resume, error);
+    if (status == TND_OK)
+        status = tnd_store_open(&self->store, self->options->dir, error);
     if (status == TND_OK)
         status = find(self, error);
     make_machine(self);

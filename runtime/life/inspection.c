@@ -17,10 +17,13 @@
 /*  Pages of one file that are read: far more than a host has actors. */
 enum { COUNT_MAX = 4096 };
 
+static const char other_version[] = "it is of another version of tundish";
+
 typedef struct {
     tnd_inspection_t *made;
     uint32_t room;
     FILE *unread;
+    uint32_t others; /* files of other versions: one line tells of them all */
 } walk_t;
 
 static void plain(char *text, size_t room)
@@ -72,7 +75,7 @@ static const char *take_pages(int file, tnd_inspected_t *process)
         memcmp(header.is.magic, "TNDPAGES", sizeof header.is.magic) != 0)
         return "it is not of tundish";
     if (header.is.version != TND_PAGES_VERSION || header.is.actor_bytes != sizeof(tnd_statistics_t))
-        return "it is of another version of tundish";
+        return other_version;
     if (header.is.count > COUNT_MAX ||
         (uint64_t)facts.st_size < ((uint64_t)header.is.count + 1) * TND_PAGE_BYTES)
         return "it is cut";
@@ -119,7 +122,8 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
         why = ""; /* it ended well just now */
     close(file);
     if (why != NULL) {
-        if (*why != '\0')
+        walk->others += why == other_version;
+        if (*why != '\0' && why != other_version)
             fprintf(walk->unread, "%s: not shown: %s\n", process.path, why);
         free(process.actors);
         return;
@@ -191,6 +195,9 @@ tnd_inspection_t *tnd_inspection_new(void)
     for (size_t i = 0; i < count; i++)
         take_folder(&walk, folders.path[i]);
     take_others(&walk);
+    if (walk.others > 0)
+        fprintf(walk.unread, "%" PRIu32 " page file%s of another version of tundish: not shown\n",
+                walk.others, walk.others == 1 ? "" : "s");
     fclose(walk.unread);
     if (self->count > 0)
         qsort(self->processes, self->count, sizeof *self->processes, in_order);

@@ -416,6 +416,9 @@ static tnd_status_t check_hash(char *text, size_t *size, tnd_error_t *error)
 {
     static const size_t last = sizeof "hash 00000000000000000000000000000000\n" - 1;
     char hex[TND_DIGEST_TEXT_SIZE];
+    static const char head[] = "tundish checkpoint ";
+    if (*size > 0 && strncmp(text, head, *size < strlen(head) ? *size : strlen(head)) != 0)
+        return tnd_fail(error, "it is no manifest of a checkpoint");
     if (*size < last || strlen(text) != *size || strncmp(text + *size - last, "hash ", 5) != 0)
         return tnd_fail(error, "it is cut short");
     *size -= last;

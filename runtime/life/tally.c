@@ -80,6 +80,7 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
         chain->before_fed = record->cursor->ledger.fed - record->rows;
     }
     chain->steps = record->step + 1;
+    chain->here++;
     chain->epochs = record->cursor->epoch;
     chain->ledger = record->cursor->ledger;
     chain->digest =

@@ -19,6 +19,7 @@ typedef struct {
     tnd_stream_t stream;
     tnd_session_state_t state;
     uint64_t steps;                    /* committed */
+    uint64_t here;                     /* of these, in this session */
     uint64_t before_steps, before_fed; /* by the runs that this one goes on from */
     uint64_t epochs;                   /* completed */
     tnd_ledger_t ledger;

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import zlib
 
 import numpy
 
-from command import ROOT, TUNDISH, arrays, holds, main, run, same, topology
+from command import BUILD, ROOT, TUNDISH, arrays, holds, main, run, same, topology
 
 sys.path.insert(0, str(ROOT / "tests" / "oracle"))
 from permute import permutation  # noqa: E402
@@ -47,6 +48,15 @@ def test_batches_are_the_rows_in_order(folder):
          [(0, 0, 32, False), (1, 0, 32, False), (2, 0, 32, False), (3, 0, 4, True)])
     for name, wanted in made.items():
         equal(numpy.concatenate([array(line["columns"][name]) for line in told]), wanted, name)
+
+
+def test_an_operation_that_crashes_is_said(folder):
+    numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
+    path = topology(folder, columns="n", links=["read -> prep -> batch"],
+                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 5}]}\n")
+    code, _, err = run("head", path, env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+    same(code, -signal.SIGSEGV)
+    holds(err, "tundish: SIGSEGV")
 
 
 def test_rows_that_a_full_disk_loses_are_an_error(folder):

@@ -110,10 +110,10 @@ def test_files_of_others_are_said_and_not_believed(folder):
     holds(err, "it is no plain file")
 
 
-def test_it_takes_no_file(folder):
-    code, out, err = run("ps", "graph.yaml")
-    same((code, out), (2, ""))
-    holds(err, "it takes no file")
+def test_it_shows_the_run_that_is_asked_for(folder):
+    code, out, err = run("ps", "nobody", env={"XDG_RUNTIME_DIR": str(folder)})
+    same((code, out), (0, ""))
+    holds(err, "no such run is here")
 
 
 if __name__ == "__main__":

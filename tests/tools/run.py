@@ -244,6 +244,36 @@ def test_a_step_that_crashes_is_named(folder):
     holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
 
 
+def test_a_step_that_hangs_in_one_process_is_named(folder):
+    code, _, err = run("run", graph(folder, step=", hang_at: 2"), "--set", "hung_after=500ms", env=PLUGINS)
+    same(code, 1)
+    holds(err, "feed: the step of replica 0 hangs: step 2 takes longer than 500 ms")
+
+
+def test_what_is_resumed_is_there_and_is_told(folder):
+    path = graph(folder, step=None)
+    code, _, err = run("run", path, "--resume", env=PLUGINS)
+    same(code, 2)
+    holds(err, "keeps no checkpoints")
+    code, _, err = run("run", path, "--resume", folder / "nope", env=PLUGINS)
+    same(code, 78, err)
+    holds(err, "no checkpoint at ", "nope")
+    assert not (folder / "nope").exists()
+    kept = folder / "kept"
+    keep = ("--set", f"checkpoint.dir={kept}")
+    code, _, err = run("run", path, *keep, "--resume", "--steps", "2", env=PLUGINS)
+    same(code, 0, err)
+    holds(err, "no checkpoint in ", "begins at the start")
+    code, out, err = run("run", path, "--resume", kept, env=PLUGINS)
+    same((code, (kept / "step-00000004").exists()), (0, True), err)
+    assert "18446" not in out, out
+    code, out, _ = run("run", path, "--resume", kept / "step-00000004", env=PLUGINS)
+    same(code, 0)
+    holds(out, "done already: the checkpoint has 4 steps, 100 rows, which is the whole run")
+    code, out, _ = run("run", path, "--resume", kept, "--steps", "3", env=PLUGINS)
+    holds(out, "--steps wants no more than 3")
+
+
 def test_a_step_that_ends_the_process_is_named(folder):
     code, _, err = run("run", graph(folder, step=", exit_at: 2"), env=PLUGINS)
     same(code, 1)
@@ -313,6 +343,8 @@ def test_signals_leave_a_step_that_never_returns(folder):
     for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
         started.process.send_signal(number)
         started.until(said)
+        if said == "draining":
+            started.until("feed waits for replica 0 (cpu:0), whose step 6")
     left = time.monotonic()
     same(started.end(), 130, started.text)
     assert time.monotonic() - left < 1, "it waited for the step"
