@@ -299,10 +299,9 @@ static int explain(const tnd_request_t *request)
     tnd_survey_t survey;
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
     tnd_survey_make(&survey, plan, diagnostics);
-    size_t missing = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
     for (uint32_t h = 0; h < plan->host_count; h++)
         tnd_memory_check(plan, h, &survey, diagnostics);
-    bool fits = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == missing;
+    bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     tnd_diagnostics_print(diagnostics, stderr);
     if (request->json)
         print_json(plan, &survey);
@@ -310,7 +309,7 @@ static int explain(const tnd_request_t *request)
         print_text(plan, &survey);
     tnd_survey_destroy(&survey);
     tnd_graph_destroy(&graph);
-    return fits ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
+    return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }
 
 const tnd_command_t tnd_command_explain;
@@ -323,8 +322,9 @@ const tnd_command_t tnd_command_explain = {
         "Merges a topology and its overlays and shows every instance of every actor, its host,\n"
         "its options with their defaults, who connects to whom and by what, which device\n"
         "carries which replica, and what memory each host needs, term by term.\n",
-    .codes = "  0   shown\n  2   usage\n  78  the topology has errors, or does not fit into its "
-             "`memory:`\n",
+    .codes =
+        "  0   shown\n  2   usage\n  78  the topology has errors, lacks files or plugins, or does "
+        "not fit into its\n      `memory:`; what is known of it is shown all the same\n",
     .operands_min = 1,
     .run = explain,
 };

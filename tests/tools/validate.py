@@ -245,6 +245,16 @@ def test_data_may_come_from_the_environment(folder):
     same(run("validate", path, "--data", folder)[0], 0)
 
 
+def test_explain_shows_what_it_knows_and_fails_where_a_plugin_is_missing(folder):
+    arrays(folder)
+    path = graph(folder)
+    path.write_text(path.read_text().replace("kind: feeder", "kind: feeder, step: {plugin: gone}"))
+    code, out, err = run("explain", path)
+    same(code, 78, err)
+    holds(err, "T063", "gone")
+    holds(out, "connections")
+
+
 def test_explain_shows_every_actor_and_how_they_connect(folder):
     arrays(folder)
     over = folder / "over.yaml"
