@@ -7,9 +7,11 @@ static const tnd_option_t options[] = {
     {.name = "ops",
      .type = TND_OPTION_PARTS,
      .role = TND_ROLE_GRAPH,
+     .fallback = "",
      .parts = tnd_registry_op_table,
      .offset = offsetof(tnd_preprocessor_options_t, ops),
-     .help = "what is done to each row, in this order, `[{OPERATION: {options}}, ...]`"},
+     .help = "what is done to each row, in this order, `[{OPERATION: {options}}, ...]`; by default "
+             "nothing"},
     {.name = "workers",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_PLACE,

@@ -180,6 +180,10 @@ static void write_topology(tnd_arena_t *arena, const tnd_found_list_t *found, FI
     if (list == NULL)
         abort();
     write_operations(found, list);
+    if (fflush(list) != 0)
+        abort();
+    bool none = size == 0;
+    write_suggestions(found, list);
     fclose(list);
     const char *directory = common_directory(arena, found);
     const char *schema = tnd_installed_find(arena, "topology.schema.json");
@@ -198,9 +202,15 @@ static void write_topology(tnd_arena_t *arena, const tnd_found_list_t *found, FI
     fputs("  # what ${data} stands for; --data DIR says otherwise\n\nactors:\n", out);
     write_reader(found, directory, out);
     fputs("\n  # done to each row, in this order; `tundish help ops` lists what there is\n", out);
-    fprintf(out, "  prep:\n    kind: preprocessor\n    ops:%s\n%s", size == 0 ? " []" : "",
-            operations);
-    write_suggestions(found, out);
+    /* `[]` would stand in the way of a suggestion that is taken. */
+    if (none && size > 0)
+        fprintf(out,
+                "  prep:\n    kind: preprocessor\n    ops:  # none yet: remove the # of what you "
+                "want\n%s",
+                operations);
+    else
+        fprintf(out, "  prep:\n    kind: preprocessor\n    ops:%s\n%s", none ? " []" : "",
+                operations);
     fprintf(out,
             "\n  batch:\n    kind: batcher\n    size: %-4" PRIu64 "       # rows of a batch\n"
             "    replicas: 1      # models that share each batch\n"

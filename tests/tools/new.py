@@ -51,6 +51,14 @@ def test_two_files_become_two_columns(folder):
     assert text.count("#") > 10, "it is commented"
 
 
+def test_a_suggestion_is_taken_by_removing_its_comment(folder):
+    numpy.save(folder / "y.npy", numpy.arange(1000))
+    path, _ = made(folder, folder / "y.npy")
+    same(fed(path), {"y": ("i64", [])})
+    path.write_text(path.read_text().replace("# - {cast", "- {cast"))
+    same(fed(path), {"y": ("i32", [])})
+
+
 def test_pictures_are_scaled(folder):
     numpy.save(folder / "images.npy", numpy.zeros((400, 8, 8, 3), "u1"))
     numpy.save(folder / "labels.npy", numpy.zeros(400, "u1"))
