@@ -125,8 +125,11 @@ static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t 
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
         return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
-    *equals = '\0';
-    settings[request->setting_count++] = (tnd_setting_t){.key = text, .value = equals + 1};
+    /* A copy: the words of the command line are what `ps` of the system shows. */
+    char *key = strndup(text, (size_t)(equals - text));
+    if (key == NULL)
+        abort();
+    settings[request->setting_count++] = (tnd_setting_t){.key = key, .value = equals + 1};
     return TND_EXIT_OK;
 }
 
@@ -246,6 +249,8 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
 
 void tnd_arguments_free(tnd_request_t *request)
 {
+    for (size_t i = 0; i < request->setting_count; i++)
+        free((void *)(uintptr_t)request->settings[i].key);
     free((void *)(uintptr_t)request->files);
     free((void *)(uintptr_t)request->settings);
 }
