@@ -128,6 +128,8 @@ static void put_place(line_t *line)
         put(line, instance->name);
         put(line, "`");
     }
+    if (strcmp(thread, "facts") == 0)
+        put(line, " in an operation or source that was tried before the start");
     put(line, " (thread ");
     put(line, thread);
     put(line, ")");
