@@ -14,7 +14,7 @@
 #include "runtime/core/numeric.h"
 
 /*  Elements at a time; a few blocks of the widest type fit the first level of the cache. */
-enum { BLOCK = 256 };
+enum { BLOCK = 1024 };
 
 typedef struct {
     _Alignas(64) char bytes[BLOCK * sizeof(double)];
