@@ -432,6 +432,16 @@ static bool break_connections(life_t *life, const tnd_fault_t *fault)
                           fault->control ? stage->port : 0, stage->port) > 0;
 }
 
+/*  A fault that hit nobody is none, and nobody would undo it. */
+static bool shut_off(tnd_stage_t *stage, uint32_t host)
+{
+    uint32_t door = tnd_stage_door(stage, host);
+    if (tnd_relay_shut(stage->relay, door, true) > 0)
+        return true;
+    (void)tnd_relay_shut(stage->relay, door, false);
+    return false;
+}
+
 /*  False: whom it should have hit is not there. */
 static bool commit_fault(life_t *life, const tnd_fault_t *fault, int *process_p)
 {
@@ -443,7 +453,7 @@ static bool commit_fault(life_t *life, const tnd_fault_t *fault, int *process_p)
     case TND_HAVOC_SILENT:
         return break_connections(life, fault);
     case TND_HAVOC_SHUT_OFF:
-        return tnd_relay_shut(stage->relay, tnd_stage_door(stage, fault->host), true) > 0;
+        return shut_off(stage, fault->host);
     case TND_HAVOC_DISK_FULL:
         limit_files(life, DISK_FULL);
         return true;
