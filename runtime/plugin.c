@@ -136,7 +136,7 @@ tnd_status_t tnd_plugin_load(void **library_p, const void **table_p, const char 
     const uint32_t *abi = dlsym(library, symbol);
     if (abi == NULL)
         (void)tnd_fail(error,
-                       "%s does not export `%s`: a plugin of a %s defines `const tnd_%s_ops_t %s`",
+                       "%s does not export `%s`: a %s plugin defines `const tnd_%s_ops_t %s`",
                        search.path, symbol, what, what, symbol);
     else if (*abi != TND_ABI)
         (void)tnd_fail(error,
