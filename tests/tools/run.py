@@ -347,7 +347,8 @@ def test_signals_leave_a_step_that_never_returns(folder):
             started.until("feed waits for replica 0 (cpu:0), whose step 6")
     left = time.monotonic()
     same(started.end(), 130, started.text)
-    assert time.monotonic() - left < 1, "it waited for the step"
+    # Asked once it would wait for ten seconds; a sanitizer makes everything slow.
+    assert time.monotonic() - left < 5, "it waited for the step"
     same(started.text.count("draining"), 1, started.text)
     assert not list(folder.glob("r.json*")), "half a report"
 
@@ -360,7 +361,7 @@ def test_signals_leave_hosts_whose_step_never_returns(folder):
         started.until(said)
     left = time.monotonic()
     same(started.end(), 130, started.text)
-    assert time.monotonic() - left < 1.5, "it waited for the step"
+    assert time.monotonic() - left < 5, "it waited for the step"
     assert "killed" not in started.text, started.text
 
 
