@@ -178,7 +178,7 @@ TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name_
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--sleep", type=float, default=2)
+    parser.add_argument("--sleep", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
