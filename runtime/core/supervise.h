@@ -1,7 +1,8 @@
 /*  runtime/core/supervise.h - how often and how soon an actor is started again.
  *
  *  The back-off doubles from `first_ns` to `most_ns` with every death and starts anew after a life
- *  of `calm_ns`.  More than `max` deaths without such a life is the limit.
+ *  of `most_ns`: what lived so long did not die of being started.  More than `max` deaths without a
+ *  life of `calm_ns` between them is the limit.
  */
 #ifndef TND_RUNTIME_CORE_SUPERVISE_H
 #define TND_RUNTIME_CORE_SUPERVISE_H
@@ -15,7 +16,8 @@ typedef struct {
 } tnd_limits_t;
 
 typedef struct {
-    uint32_t deaths;
+    uint32_t deaths;      /* since the last calm life */
+    uint32_t short_lives; /* one after the other, shorter than `most_ns` */
     uint64_t born_ns;
 } tnd_supervise_t;
 

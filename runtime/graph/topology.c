@@ -60,14 +60,15 @@ static const tnd_option_t restarts_options[] = {
      .fallback = "10ms",
      .range = "1ms..",
      .offset = offsetof(tnd_restarts_t, backoff_ns),
-     .help = "the wait before the first start, doubled with each death"},
+     .help = "the wait before the first start, doubled with each death soon after a start"},
     {.name = "backoff_max",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,
      .fallback = "1s",
      .range = "1ms..",
      .offset = offsetof(tnd_restarts_t, backoff_max_ns),
-     .help = "the longest wait before a start"},
+     .help =
+         "the longest wait before a start; a life of so long makes the next wait the first again"},
 };
 
 const tnd_table_t tnd_restarts_table = {

@@ -45,15 +45,34 @@ Test(supervise, a_calm_life_starts_the_count_and_the_back_off_anew)
     cr_assert_eq(again, 2000 + limits.calm_ns + 100);
 }
 
-Test(supervise, a_life_just_short_of_calm_does_not_count)
+Test(supervise, a_life_as_long_as_the_longest_wait_starts_the_back_off_anew)
 {
     tnd_supervise_t self = {0};
     uint64_t again;
 
     cr_assert(tnd_supervise_died(&self, &limits, 10, &again));
-    tnd_supervise_born(&self, 2000);
-    cr_assert(tnd_supervise_died(&self, &limits, 2000 + limits.calm_ns - 1, &again));
-    cr_assert_eq(again, 2000 + limits.calm_ns - 1 + 200);
+    tnd_supervise_born(&self, again);
+    uint64_t now = again + limits.most_ns - 1;
+    cr_assert(tnd_supervise_died(&self, &limits, now, &again));
+    cr_assert_eq(again, now + 200);
+    tnd_supervise_born(&self, again);
+    now = again + limits.most_ns;
+    cr_assert(tnd_supervise_died(&self, &limits, now, &again));
+    cr_assert_eq(again, now + 100);
+}
+
+Test(supervise, a_life_just_short_of_calm_counts_but_is_not_waited_for)
+{
+    tnd_supervise_t self = {0};
+    uint64_t now = 10, again = 0;
+
+    for (int i = 0; i < 6; i++) {
+        cr_assert(tnd_supervise_died(&self, &limits, now, &again));
+        cr_assert_eq(again, now + 100, "death %d", i);
+        tnd_supervise_born(&self, again);
+        now = again + limits.calm_ns - 1;
+    }
+    cr_assert_not(tnd_supervise_died(&self, &limits, now, &again));
 }
 
 Test(supervise, no_restarts_are_allowed_when_max_is_zero)
