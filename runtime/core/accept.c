@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/core/plant.h"
+
 /*  Parties as bits: the roles, and those who are no actor. */
 enum {
     READER = 1 << TND_ROLE_READER,
@@ -306,7 +308,7 @@ tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
     return self;
 }
 
-void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
+static void reach(tnd_accept_t *self, uint32_t generation)
 {
     if (generation <= self->generation)
         return;
@@ -315,6 +317,12 @@ void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
         self->ahead = 0;
         self->ahead_peer = TND_NOBODY;
     }
+}
+
+void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
+{
+    if (!TND_PLANT(GENERATION_UNHEARD))
+        reach(self, generation);
 }
 
 static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generation, uint64_t now)
@@ -372,7 +380,7 @@ const char *tnd_accept_control(tnd_accept_t *self, const tnd_msg_t *msg, uint64_
     if (says != LEADER)
         look_ahead(self, msg->from, msg->generation, now);
     else
-        tnd_accept_reached(self, msg->generation);
+        reach(self, msg->generation);
     return NULL;
 }
 

@@ -23,7 +23,8 @@
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
     X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
     X(FORGOTTEN_EARLY, "older checkpoints are given up before the new one is written")             \
-    X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")
+    X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
+    X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")
 
 enum tnd_plant {
     TND_PLANT_NONE,

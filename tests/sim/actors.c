@@ -23,6 +23,7 @@ static void link_to(sim_t *self, uint32_t id, tnd_actor_id_t to, const tnd_msg_t
 {
     uint32_t index = self->link_of[id][to];
     assert(index != 0);
+    tnd_accept_sent(self->actors[id].door, msg);
     sim_link_send(self, index - 1, self->links[index - 1].actor[0] == id ? 0 : 1, msg);
 }
 
@@ -600,6 +601,7 @@ void sim_actor_run(sim_t *self, uint32_t id)
     }
     if (!actor->busy)
         watch_deadline(self, id, actor);
+    sim_door_confirm(self, id);
     sim_check_actor(self, id);
 }
 
@@ -614,6 +616,7 @@ static void drain_inbox(sim_t *self, uint32_t id)
         } else {
             tnd_msg_t msg = self->parcels[parcel].msg;
             sim_parcel_done(self, parcel);
+            sim_door_control(self, id, &msg);
             sim_actor_message(self, id, &msg);
         }
     }
@@ -658,6 +661,7 @@ void sim_actor_up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_role_t role = (tnd_role_t)self->actors[peer].role;
+    tnd_accept_reset(actor->door, peer);
     switch ((tnd_role_t)actor->role) {
     case TND_ROLE_READER:
         tnd_dispatch_worker_up(actor->machine, peer);
@@ -671,6 +675,10 @@ void sim_actor_up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     case TND_ROLE_JOIN:
         if (role == TND_ROLE_FEEDER)
             tnd_join_feeder_up(actor->machine, peer);
+        else if (role == TND_ROLE_READER)
+            tnd_accept_sent(actor->door, &(tnd_msg_t){.kind = TND_MSG_CREDIT,
+                                                      .to = peer,
+                                                      .credit = {UINT64_MAX, UINT64_MAX}});
         break;
     case TND_ROLE_FEEDER:
         if (role == TND_ROLE_JOIN)
@@ -689,6 +697,7 @@ void sim_actor_lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_role_t role = (tnd_role_t)self->actors[peer].role;
+    tnd_accept_reset(actor->door, peer);
     switch ((tnd_role_t)actor->role) {
     case TND_ROLE_READER:
         tnd_dispatch_worker_lost(actor->machine, peer);
@@ -983,6 +992,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->due_ns = 0;
     actor->inbox = SIM_NONE;
     actor->machine = machine_for(self, id);
+    actor->door = sim_door_new(self, id);
     if (actor->role == TND_ROLE_FEEDER)
         for (uint32_t s = 0; s < plan->depth; s++)
             for (uint32_t r = 0; r < plan->feeder_replicas[id - plan->first_feeder]; r++)

@@ -137,6 +137,8 @@ static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
 
 static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 {
+    if (msg->kind == TND_MSG_REWIND)
+        self->hosts[host].generation = msg->generation;
     if (msg->to != TND_NOBODY) {
         if (msg->to < SIM_ACTORS && self->actors[msg->to].host == host)
             deliver_to(self, msg->to, msg);
@@ -208,6 +210,7 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             if (self->closing)
                 end_chain(self);
         } else {
+            sim_door_report(self, msg);
             if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
                 sim_archive_commit(self, msg);
             tnd_session_message(self->session, msg, sim_clock(self, 0));
@@ -238,6 +241,17 @@ static void tell_actor(sim_t *self, uint32_t id)
     sim_control(self, actor->host, &msg);
 }
 
+/*  What it was told while it was away is lost, and it may be that nobody rewinds for it. */
+static void tell_generation(sim_t *self, uint32_t link)
+{
+    tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + self->links[link].host[0]};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
+    msg.generation = tnd_session_generation(self->session);
+    sim_random_t chance = self->chance; /* the runs of kept seeds stay what they are */
+    sim_link_send(self, link, 1, &msg);
+    self->chance = chance;
+}
+
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
 {
     uint32_t h = self->links[link].host[0];
@@ -261,6 +275,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     }
     host->known_life = life;
     host->lost = false;
+    tell_generation(self, link);
     tnd_session_host_up(self->session, h, now);
     session_run(self);
 }
@@ -277,8 +292,13 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side)
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
 {
     uint32_t h = self->links[link].host[0];
+    sim_door_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
     if (side == 1)
         route(self, h, msg);
+    else if ((int)msg->kind == SIM_MSG_TABLE && msg->generation > self->hosts[h].generation)
+        self->hosts[h].generation = msg->generation;
+    else if ((int)msg->kind == SIM_MSG_TABLE)
+        return;
     else if ((int)msg->kind == SIM_MSG_RESTART)
         sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
                        self->hosts[h].boot, 0);
@@ -366,6 +386,8 @@ static void tick(sim_t *self, uint32_t h)
         sim_actor_t *actor = &self->actors[id];
         if (actor->host != h || !actor->alive)
             continue;
+        if (!actor->busy)
+            sim_door_confirm(self, id);
         for (uint32_t i = 0; i < actor->link_count && actor->alive && !actor->busy; i++) {
             uint32_t link = actor->links[i];
             sim_link_tick(self, link, self->links[link].actor[0] == id ? 0 : 1);
@@ -391,6 +413,7 @@ static void boot(sim_t *self, uint32_t h)
     sim_host_t *host = &self->hosts[h];
     host->alive = true;
     host->life = ++self->lives;
+    host->generation = 0;
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
     for (uint32_t id = 0; id < self->plan.member_count; id++)
@@ -479,10 +502,12 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {
     if (!self->trace)
         return;
-    const char *kind =
-        (size_t)msg->kind < sizeof kind_names / sizeof *kind_names ? kind_names[msg->kind]
-        : msg->kind == TND_MSG_MODEL                               ? "MODEL"
-                                     : ((int)msg->kind == SIM_MSG_ACTOR ? "ACTOR" : "RESTART");
+    const char *kind = (size_t)msg->kind < sizeof kind_names / sizeof *kind_names
+                           ? kind_names[msg->kind]
+                       : msg->kind == TND_MSG_MODEL      ? "MODEL"
+                       : (int)msg->kind == SIM_MSG_ACTOR ? "ACTOR"
+                       : (int)msg->kind == SIM_MSG_TABLE ? "TABLE"
+                                                         : "RESTART";
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
@@ -750,6 +775,7 @@ static void begin(sim_t *self)
     }
     name_members(self);
     self->counts.faults[SIM_STRAGGLER] += plan->straggler != UINT32_MAX;
+    sim_door_plan(self);
     sim_links_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);
@@ -788,6 +814,8 @@ static void begin_next(sim_t *self)
         next.link_count = actor->link_count;
         *actor = next;
     }
+    for (uint32_t h = 0; h < plan->hosts; h++)
+        self->hosts[h].generation = 0;
     tnd_cursor_start(&self->from, plan->lanes);
     self->booked = 0;
     self->progress_at = self->now;

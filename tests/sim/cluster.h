@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 
+#include "runtime/core/accept.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/dispatch.h"
 #include "runtime/core/feed.h"
@@ -19,7 +20,11 @@
 #include "tests/sim/reference.h"
 
 /*  Spoken between a host and its leader beside what runtime/core/message.h has. */
-enum { SIM_MSG_ACTOR = TND_MSG_KINDS, SIM_MSG_RESTART };
+enum {
+    SIM_MSG_ACTOR = TND_MSG_KINDS,
+    SIM_MSG_RESTART,
+    SIM_MSG_TABLE /* leader -> host that is back: the generation of the run */
+};
 
 enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
@@ -120,6 +125,7 @@ typedef struct {
     bool alive, busy, waiting; /* waiting: to be started */
     tnd_life_t life;
     void *machine;
+    tnd_accept_t *door;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
     uint64_t due_ns;   /* of the event that is due */
@@ -150,8 +156,9 @@ typedef struct {
     bool alive, paused, keeps_links;
     uint32_t boot;
     tnd_life_t life;
-    uint64_t clock;   /* stands ahead by so much */
-    uint32_t control; /* link to the leader */
+    uint64_t clock;      /* stands ahead by so much */
+    uint32_t control;    /* link to the leader */
+    uint32_t generation; /* the last that it heard of */
     sim_event_t *frozen;
     uint32_t frozen_count, frozen_room;
     /* what the leader knows */
@@ -207,6 +214,9 @@ struct sim {
     uint32_t worker_reader_lanes[SIM_ACTORS][2 * SIM_LANES];
     uint32_t worker_lanes[SIM_ACTORS][SIM_LANES], worker_reader_count[SIM_ACTORS];
     uint32_t worker_lane_count[SIM_ACTORS];
+    tnd_party_t parties[SIM_ACTORS];
+    tnd_census_t census;
+    tnd_bounds_t bounds;
     /* the leader */
     tnd_session_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
@@ -304,6 +314,17 @@ void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step);
 /*  The job is gone, in order or at once; the next one goes on from what the disk has. */
 void sim_archive_killed(sim_t *self, bool at_once);
 void sim_archive_resume(sim_t *self);
+/*  Of the doors: who is who in this plan; that of an actor that is born; may this be said to it, by
+ *  a link or by control; may `host` hand on what came from `origin`; is it right that the leader
+ *  hears; was all confirmed that it heard of.
+ */
+void sim_door_plan(sim_t *self);
+tnd_accept_t *sim_door_new(sim_t *self, uint32_t actor);
+void sim_door_link(sim_t *self, uint32_t actor, tnd_actor_id_t peer, const tnd_msg_t *msg);
+void sim_door_control(sim_t *self, uint32_t actor, const tnd_msg_t *msg);
+void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg);
+void sim_door_report(sim_t *self, const tnd_msg_t *msg);
+void sim_door_confirm(sim_t *self, uint32_t actor);
 /*  Of the faults. */
 void sim_faults_plan(sim_t *self);
 void sim_faults_block(sim_t *self);

@@ -285,8 +285,10 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
         sim_free_msg(self, &msg);
         return;
     }
-    if (link->actor[side] == SIM_NONE)
+    if (link->actor[side] == SIM_NONE) {
         sim_host_message(self, index, side, &msg);
-    else
+    } else {
+        sim_door_link(self, link->actor[side], link->actor[1 - side], &msg);
         sim_actor_message(self, link->actor[side], &msg);
+    }
 }

@@ -1,0 +1,112 @@
+/*  tests/sim/door.c - what actors and hosts let in: nobody lies here, so all of it is.
+ *
+ *  The door stands where the real actors and hosts have it: before the machine of whoever is
+ *  addressed, and where a host hands a message of another one on.
+ */
+#include <stdio.h>
+
+#include "tests/sim/cluster.h"
+
+/*  A worker serves a range of lanes; one beside several readers all that lies between theirs. */
+static void take_lanes(sim_t *self, uint32_t id, tnd_party_t *party)
+{
+    uint32_t count = self->worker_lane_count[id];
+    const uint32_t *lanes = self->worker_lanes[id];
+    party->lane_first = count > 0 ? lanes[0] : 0;
+    party->lane_count = count > 0 ? lanes[count - 1] - lanes[0] + 1 : 0;
+}
+
+void sim_door_plan(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t most = 0;
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        const tnd_member_t *member = &plan->members[id];
+        tnd_party_t *party = &self->parties[id];
+        *party = (tnd_party_t){.role = member->role, .host = member->host, .lane = member->lane};
+        if (member->role == TND_ROLE_WORKER)
+            take_lanes(self, id, party);
+        if (member->role == TND_ROLE_FEEDER) {
+            party->replica_first = plan->feeder_first[id - plan->first_feeder];
+            party->replica_count = plan->feeder_replicas[id - plan->first_feeder];
+        }
+    }
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        most = plan->count[l] > most ? plan->count[l] : most;
+    self->census = (tnd_census_t){.parties = self->parties,
+                                  .party_count = plan->member_count,
+                                  .host_count = plan->hosts,
+                                  .lanes = plan->lanes,
+                                  .host_id = SIM_HOST_ID};
+    self->bounds = (tnd_bounds_t){.lane_rows = plan->known ? most : TND_UNKNOWN,
+                                  .row_bytes = plan->row_bytes * plan->more_most,
+                                  .rows_max = plan->more_most,
+                                  .epochs = plan->epochs,
+                                  .replicas = plan->replicas};
+}
+
+tnd_accept_t *sim_door_new(sim_t *self, uint32_t id)
+{
+    tnd_accept_config_t config = {.census = self->census, .bounds = self->bounds, .self = id};
+    tnd_accept_t *door =
+        tnd_accept_init(sim_store_take(&self->store, tnd_accept_bytes(&config)), &config);
+    tnd_accept_reached(door, self->hosts[self->actors[id].host].generation);
+    return door;
+}
+
+static void turned_away(sim_t *self, const char *who, const tnd_msg_t *msg, const char *why)
+{
+    if (why != NULL)
+        sim_violate(self, "%s turns away a message of kind %u from %s to %s: %s", who,
+                    (unsigned)msg->kind, sim_name(self, msg->from), sim_name(self, msg->to), why);
+}
+
+void sim_door_link(sim_t *self, uint32_t id, tnd_actor_id_t peer, const tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    turned_away(self, sim_name(self, id), msg,
+                tnd_accept_link(actor->door, peer, msg, sim_clock(self, actor->host)));
+}
+
+void sim_door_control(sim_t *self, uint32_t id, const tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    turned_away(self, sim_name(self, id), msg,
+                tnd_accept_control(actor->door, msg, sim_clock(self, actor->host)));
+}
+
+void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg)
+{
+    if (host == origin || (int)msg->kind >= (int)TND_MSG_KINDS)
+        return;
+    if (msg->to != TND_NOBODY) {
+        turned_away(self, self->host_names[host], msg,
+                    tnd_accept_relay(&self->census, host, origin, msg));
+        return;
+    }
+    for (uint32_t id = 0; id < self->plan.member_count; id++) {
+        tnd_msg_t copy = *msg;
+        copy.to = id;
+        bool hears = id != msg->from &&
+                     (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN);
+        if (hears && (host == 0 || self->actors[id].host == host))
+            turned_away(self, self->host_names[host], &copy,
+                        tnd_accept_relay(&self->census, host, origin, &copy));
+    }
+}
+
+void sim_door_report(sim_t *self, const tnd_msg_t *msg)
+{
+    turned_away(self, "the leader", msg, tnd_accept_report(&self->bounds, msg));
+}
+
+void sim_door_confirm(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    uint64_t now = sim_clock(self, actor->host);
+    tnd_accept_reached(actor->door, self->hosts[actor->host].generation);
+    tnd_actor_id_t peer = tnd_accept_unconfirmed(actor->door, now, 2 * self->plan.dead_after_ns);
+    if (peer != TND_NOBODY)
+        sim_violate(self, "%s takes %s for a liar: the leader has not begun the rewind it spoke of",
+                    sim_name(self, id), sim_name(self, peer));
+}
