@@ -306,7 +306,7 @@ def test_isolated_actors_that_crash(make, rounds):
     gaps = []
     for i in range(rounds):
         draw = random.Random(f"isolated {i}")
-        with isolated(make) as run:
+        with isolated(make, epochs=12) as run:
             run.start("run")
             for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT):
                 run.reaches(run.steps() + draw.randint(20, 120))

@@ -98,12 +98,17 @@ def stands_still(folder, transport, sample, sleep):
         run.process = subprocess.Popen([str(TUNDISH), "run" if transport == "inproc" else "up", *files,
                                         "--metrics", str(metrics)], stdout=log, stderr=log, cwd=ROOT,
                                        env=ENV)
-    most = dict.fromkeys(sums, 0)
-    end = time.monotonic() + 2.5 * sleep
+    most, pids = dict.fromkeys(sums, 0), {}
+
+    def all_are_there():
+        assert run.process.poll() is None, run.said()
+        pids.update({"local": run.process.pid} if transport == "inproc" else run.pids())
+        return len(pids) == len(sums)
     try:
+        until(lambda: f"all hosts of {list(sums)}\n{run.said()}", all_are_there)
+        end = time.monotonic() + 2.5 * sleep
         while time.monotonic() < end:
             assert run.process.poll() is None, run.said()
-            pids = {"local": run.process.pid} if transport == "inproc" else run.pids()
             for host, pid in pids.items():
                 most[host] = max(most[host], held(pid))
             time.sleep(0.02)
