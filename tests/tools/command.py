@@ -4,6 +4,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 
 import numpy
@@ -65,9 +66,10 @@ FED = ["read -> batch -> feed"]
 
 def main(scope):
     """Runs every function called test_*, each in a folder of its own; exits 1 if one fails."""
-    import tempfile
     failed = 0
     wanted = sys.argv[1:]
+    pages = tempfile.TemporaryDirectory()  # runs of others, of the same name, are not to be seen
+    os.environ["XDG_RUNTIME_DIR"] = pages.name
     for name, function in list(scope.items()):
         if not name.startswith("test_") or (wanted and name not in wanted):
             continue
@@ -79,4 +81,5 @@ def main(scope):
                 failed += 1
                 print(f"FAIL {name}", flush=True)
                 traceback.print_exc()
+    pages.cleanup()
     sys.exit(1 if failed else 0)
