@@ -123,11 +123,11 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
     return window;
 }
 
-static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
-                                   tnd_error_t *error)
+static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+                                   tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
-    (void)error;
+    (void)trial, (void)error;
     stream->spans = options->span_epochs;
     if (options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))

@@ -41,12 +41,12 @@ static bool skips(const tnd_preprocessor_options_t *options)
     return options->on_error != TND_BAD_STOP;
 }
 
-static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
-                                        tnd_error_t *error)
+static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+                                        tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
-    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, error));
+    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, trial, error));
     stream->bad_made = (tnd_bad_way_t)options->on_error;
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);
@@ -91,7 +91,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     worker->readers = peers_in_lanes(self, "reader", &worker->reader_lanes);
     worker->joins = peers_in_lanes(self, "batcher", &worker->join_lanes);
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
-                           error));
+                           NULL, error));
     tnd_queue_config_t config = {
         .self = tnd_actor_id(self),
         .lanes = worker->joins.count,

@@ -24,6 +24,7 @@
 #include "runtime/life/actor.h"
 #include "runtime/life/note.h"
 #include "runtime/life/observer.h"
+#include "runtime/life/trial.h"
 #include "runtime/registry.h"
 
 /*  Tickets of one lane at the same time: more than any join's window. */
@@ -180,7 +181,8 @@ static void say_facts(const opened_t *opened, tnd_stream_t *stream)
 }
 
 static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *instance,
-                                 tnd_stream_t *stream, void **shared_p, tnd_error_t *error)
+                                 tnd_trial_t *trial, tnd_stream_t *stream, void **shared_p,
+                                 tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
     bool by_file = options->shard == TND_SHARD_FILE && plan->lanes > 1;
@@ -189,6 +191,7 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     if (opened == NULL)
         abort();
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
+    tnd_trial_at(trial, options->source.value, "source `%s`", options->source.table->name);
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, error)
                                   : open_part(opened, options, ALL_LANES, 1, error);
     if (status != TND_OK) {
@@ -251,10 +254,11 @@ static tnd_status_t read_limit(const tnd_reader_options_t *options, tnd_bad_limi
                     options->max_bad);
 }
 
-static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_stream_t *stream,
-                                  tnd_error_t *error)
+static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+                                  tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
+    (void)trial;
     stream->bad_read = (tnd_bad_way_t)options->on_error;
     TND_TRY(read_limit(options, &stream->bad_limit, error));
     stream->epochs = (uint32_t)options->epochs;

@@ -14,6 +14,7 @@
 #include "runtime/life/stream.h"
 
 typedef struct tnd_actor tnd_actor_t;
+typedef struct tnd_trial tnd_trial_t;
 
 typedef struct tnd_kind {
     const tnd_kind_spec_t *spec; /* name, options, ports */
@@ -21,11 +22,13 @@ typedef struct tnd_kind {
 
     /*  What the data is, said by a host that has it: opens it once for all instances of the actor
      *  on the host of `instance`, fills schema, count and identity, and leaves in *shared_p what
-     * the instances then read from at the same time (tnd_actor_shared).  On a thread of its own.
-     * NULL: this kind has no data.
+     * the instances then read from at the same time (tnd_actor_shared).  On a thread of its own,
+     * which tells `trial` what it is at (tnd_trial_at), for that may hang.  NULL: this kind has no
+     * data.
      */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
-                          tnd_stream_t *stream, void **shared_p, tnd_error_t *error);
+                          tnd_trial_t *trial, tnd_stream_t *stream, void **shared_p,
+                          tnd_error_t *error);
     /*  Closes what `facts` opened, once all instances are gone. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
     /*  Whether this machine has what the instance needs beside data: plugins, devices.  Before the
@@ -34,9 +37,9 @@ typedef struct tnd_kind {
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
     /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
-     *  every host, with the same outcome.  NULL: nothing.
+     *  every host, with the same outcome, and told to `trial` likewise.  NULL: nothing.
      */
-    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_stream_t *stream,
+    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_trial_t *trial, tnd_stream_t *stream,
                            tnd_error_t *error);
     /*  Whether the kind can do with what the stream has become; on every host.  NULL: it can. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,

@@ -90,7 +90,7 @@ static void *work(void *argument)
     worker_t *self = argument;
     tnd_error_t error;
     tnd_chain_t *chain = NULL;
-    must(tnd_chain_open(&chain, &self->parts->ops, false, &self->schema, &error), &error);
+    must(tnd_chain_open(&chain, &self->parts->ops, false, &self->schema, NULL, &error), &error);
     tnd_rack_t *rack = tnd_rack_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(chain, BLOCK));
     const tnd_chain_key_t key = {.seed = 1, .lanes = 1};

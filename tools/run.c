@@ -110,6 +110,13 @@ static void say_signal(run_t *run, const char *text)
         tnd_complain("run", "%s", text);
 }
 
+/*  Before the start there is nothing to finish, and what is tried may never return. */
+static void leave_soon(run_t *run)
+{
+    if (!tnd_session_running(run->session))
+        run->leave_ns = tnd_clock_now() + leave_wait_ns;
+}
+
 static void on_signal(void *context, int number, unsigned count)
 {
     run_t *run = context;
@@ -128,6 +135,7 @@ static void on_signal(void *context, int number, unsigned count)
         say_signal(run, "draining; once more to leave at once");
         run->progress.draining = true;
         run->drain_ns = tnd_clock_now() + drain_wait_ns;
+        leave_soon(run);
         tnd_session_drain(run->session);
     } else if (!run->over) {
         say_signal(run, "leaving");
@@ -144,6 +152,19 @@ static void leave(run_t *run)
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
+/*  Another run on this machine may have the same name: it is not of this one then. */
+static void keep_own(const run_t *run, tnd_inspection_t *look)
+{
+    for (uint32_t p = 0; p < look->count; p++) {
+        tnd_inspected_t *process = &look->processes[p];
+        bool own = process->process == getpid();
+        for (uint32_t h = 0; h < run->plan->host_count && !own; h++)
+            own = h != run->host && strcmp(process->host, run->plan->hosts[h].name) == 0;
+        if (!own)
+            process->run[0] = '\0';
+    }
+}
+
 /*  What a drain waits for, once nothing has moved for a while. */
 static void say_drain(run_t *run)
 {
@@ -157,6 +178,7 @@ static void say_drain(run_t *run)
         return;
     run->drain_ns = 0;
     tnd_inspection_t *look = tnd_inspection_new();
+    keep_own(run, look);
     for (uint32_t p = 0; p < look->count; p++) {
         tnd_verdict_t verdict;
         if (look->processes[p].process != getpid() || look->processes[p].killed)
@@ -272,6 +294,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
     pthread_mutex_lock(&run->lock);
     run->over = true;
     run->code = code;
+    if (outcome == TND_OUTCOME_DRAINED)
+        leave_soon(run);
     pthread_mutex_unlock(&run->lock);
     tnd_crash_arm(run->plan, NULL);
     (void)tnd_session_destroy(&run->session);
@@ -296,12 +320,12 @@ static bool fits(const run_t *run)
         return true;
     tnd_survey_t survey;
     tnd_arena_t *arena = tnd_arena_new();
-    tnd_diagnostics_t *memory = tnd_diagnostics_new(arena);
-    /* Data that cannot be used is told by the run itself. */
-    tnd_survey_make(&survey, run->plan, tnd_diagnostics_new(arena));
+    tnd_diagnostics_t *memory = tnd_diagnostics_new(arena), *data = tnd_diagnostics_new(arena);
+    tnd_survey_make(&survey, run->plan, data);
     tnd_memory_check(run->plan, run->host, &survey, memory);
-    bool fit = tnd_diagnostics_count(memory, TND_SEVERITY_ERROR) == 0;
-    tnd_diagnostics_print(memory, stderr);
+    bool fit = !survey.hung && tnd_diagnostics_count(memory, TND_SEVERITY_ERROR) == 0;
+    /* Data that cannot be used is told by the run itself, but what hangs is not tried again. */
+    tnd_diagnostics_print(survey.hung ? data : memory, stderr);
     tnd_survey_destroy(&survey);
     tnd_arena_destroy(&arena);
     return fit;

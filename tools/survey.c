@@ -19,7 +19,7 @@ static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_sto
         chain->stream = data->stream;
     else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
                               plan->hosts[data->instance->host].name, &error) != TND_OK)
-        tnd_stock_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
+        tnd_placement_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
     else
         tnd_stream_merge(&chain->stream, &data->stream);
     chain->known = true;
@@ -58,19 +58,32 @@ static void compare_columns(const tnd_survey_t *self, const tnd_plan_t *plan, ui
     }
 }
 
-void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
+/*  Nothing is known yet. */
+static void begin(tnd_survey_t *self, const tnd_plan_t *plan)
 {
+    *self = (tnd_survey_t){0};
     self->chains = calloc(plan->chain_count, sizeof *self->chains);
     self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
-    self->await_count = 0;
     if (self->chains == NULL || self->awaits == NULL)
         abort();
+}
+
+/*  A survey under way, which may have to be left to its thread. */
+typedef struct {
+    tnd_survey_t survey;
+    const tnd_plan_t *plan;
+} making_t;
+
+static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
+{
+    tnd_survey_t *self = &((making_t *)context)->survey;
+    const tnd_plan_t *plan = ((making_t *)context)->plan;
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_stock_t stock;
         bool here = tnd_machine_has(plan->hosts[h].address);
         tnd_stock_list(&stock, plan, h);
         if (here)
-            (void)tnd_stock_open(&stock, diagnostics);
+            (void)tnd_stock_open(&stock, trial, diagnostics);
         for (uint32_t s = 0; s < stock.count; s++) {
             if (here)
                 take_facts(self, plan, &stock.data[s], diagnostics);
@@ -85,9 +98,27 @@ void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics
         (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
-            self->chains[c].known = tnd_stock_derive(plan, &self->chains[c].stream, diagnostics);
+            self->chains[c].known =
+                tnd_stock_derive(plan, trial, &self->chains[c].stream, diagnostics);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         compare_columns(self, plan, c, diagnostics);
+}
+
+void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
+{
+    making_t *making = calloc(1, sizeof *making);
+    if (making == NULL)
+        abort();
+    making->plan = plan;
+    begin(&making->survey, plan);
+    tnd_trial_t *trial = tnd_trial_begin(make, NULL, making);
+    if (tnd_trial_wait(&trial, plan->hung_after_ns, diagnostics)) {
+        *self = making->survey;
+        free(making);
+        return;
+    }
+    begin(self, plan);
+    self->hung = true;
 }
 
 void tnd_survey_destroy(tnd_survey_t *self)

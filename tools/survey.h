@@ -1,7 +1,8 @@
 /*  tools/survey.h - what can be known of a plan on this machine, before any start.
  *
  *  Opens the sources of the hosts that are this machine, as a run would, looks for their plugins
- * and devices, and derives the schemas along each chain.  What other hosts have awaits them.
+ *  and devices, and derives the schemas along each chain.  What other hosts have awaits them.  A
+ *  source or an operation that hangs meanwhile is an error, and is left behind.
  *
  *  Ownership: the caller's, to tnd_survey_destroy; the plan must outlive it.  Threads: one.
  */
@@ -25,6 +26,7 @@ typedef struct {
     tnd_survey_chain_t *chains; /* as in the plan */
     tnd_survey_await_t *awaits;
     uint32_t await_count;
+    bool hung; /* nothing is known */
 } tnd_survey_t;
 
 /*  Reports what is missing or does not fit. */

@@ -16,6 +16,7 @@ enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536, PROB
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {
     const tnd_op_spec_t *spec;
+    const tnd_part_t *part;
     const tnd_op_t *op;
     void *state;
     tnd_schema_t schema; /* of what comes out */
@@ -39,6 +40,7 @@ struct tnd_chain {
     uint32_t caps;
     uint64_t content; /* a hash of the files that operations read */
     bool skip_bad;
+    tnd_trial_t *trial;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
      *  For each that comes in: whether its rows are needed in a tile.
@@ -82,12 +84,20 @@ static void *take_memory(size_t size)
     return memory;
 }
 
+/*  An operation is at work now. */
+static void tell(const tnd_chain_t *self, size_t index)
+{
+    const tnd_part_t *part = self->stages[index].part;
+    tnd_trial_at(self->trial, part->value, "operation %zu, `%s`,", index + 1, part->table->name);
+}
+
 static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t *part,
                                tnd_op_facts_t *facts, tnd_error_t *error)
 {
     stage_t *stage = &self->stages[index];
     const stage_t *before = index > 0 ? stage - 1 : NULL;
     tnd_error_t why;
+    stage->part = part;
     stage->spec = tnd_op_spec_of(part->table);
     stage->op = tnd_op_of(stage->spec);
     assert(stage->op != NULL);
@@ -95,6 +105,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     *facts = (tnd_op_facts_t){.rows_max = 1};
     memset(facts->passes, -1, sizeof facts->passes);
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
+    tell(self, index);
     if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
         free(stage->state);
         return tnd_fail_about(error, part->value, "operation %zu, `%s`: %s", index + 1,
@@ -241,11 +252,12 @@ static void prepare(tnd_chain_t *self)
 }
 
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_error_t *error)
+                            const tnd_schema_t *in, tnd_trial_t *trial, tnd_error_t *error)
 {
     tnd_chain_t *self = take_memory(sizeof *self);
     self->in = *in;
     self->skip_bad = skip_bad;
+    self->trial = trial;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
     tnd_status_t status = open_stages(self, ops, error);
     if (status != TND_OK) {
@@ -375,6 +387,8 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t 
                                   made->key->operation + (uint32_t)s};
         *failed_p = s;
         offer(self, made, s, &out);
+        if (self->trial != NULL)
+            tell(self, s);
         TND_TRY(stage->op->apply(stage->state, &key, tile, &out, error));
         if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
             assert(out.rows == tile->rows);

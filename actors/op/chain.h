@@ -14,15 +14,19 @@
 
 #include "runtime/data/block.h"
 #include "runtime/graph/options.h"
+#include "runtime/life/trial.h"
 
 typedef struct tnd_chain tnd_chain_t;
 
 /*  Opens the operations for rows of this schema.  Options must stay valid until close; the schema
  *  is copied.  With `skip_bad`, rows that an operation fails on are left out and counted, else they
- *  fail the run.  TND_FAILED: an operation does not fit; the text names it and its place.
+ *  fail the run.  Where it is only tried, `trial` is told which operation is at work, here and in
+ *  probe and run; else NULL.  TND_FAILED: an operation does not fit; the text names it and its
+ *  place.
  */
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_error_t *error) TND_CHECKED;
+                            const tnd_schema_t *in, tnd_trial_t *trial,
+                            tnd_error_t *error) TND_CHECKED;
 void tnd_chain_close(tnd_chain_t **self_p);
 
 /*  Of the rows that come out. */

@@ -139,6 +139,18 @@ void tnd_diagnostics_also(tnd_diagnostics_t *self, tnd_mark_t mark, const char *
     add_hint(self, (hint_t){.placed = true, .mark = mark, .text = text});
 }
 
+void tnd_diagnostics_add_all(tnd_diagnostics_t *self, const tnd_diagnostics_t *from)
+{
+    for (const diagnostic_t *at = from->first; at != NULL; at = at->next) {
+        tnd_diagnostics_add(self, at->code, at->mark, "%s", at->text);
+        for (const hint_t *hint = at->hints; hint != NULL; hint = hint->next)
+            if (hint->placed)
+                tnd_diagnostics_also(self, hint->mark, "%s", hint->text);
+            else
+                tnd_diagnostics_help(self, "%s", hint->text);
+    }
+}
+
 size_t tnd_diagnostics_count(const tnd_diagnostics_t *self, tnd_severity_t severity)
 {
     return self->counts[severity];

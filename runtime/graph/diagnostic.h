@@ -61,6 +61,9 @@ tnd_diagnostics_t *tnd_diagnostics_new(tnd_arena_t *arena);
 /*  A list that begins with what `from` holds; both go on apart. */
 tnd_diagnostics_t *tnd_diagnostics_copy(const tnd_diagnostics_t *from);
 
+/*  Adds what `from` holds, as if it were added here one by one. */
+void tnd_diagnostics_add_all(tnd_diagnostics_t *self, const tnd_diagnostics_t *from);
+
 /*  Adds one diagnostic; the code says whether it is an error, a warning or a note.  At most 100 are
  *  kept, all are counted.  What was said of the same place in the same words is not said again, nor
  *  what is then added to it.

@@ -557,3 +557,12 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     }
     return tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) == errors ? plan : NULL;
 }
+
+void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
+                          const tnd_error_t *error, tnd_diagnostics_t *diagnostics)
+{
+    tnd_mark_t mark = {0};
+    if (instance->written != NULL)
+        mark = tnd_topology_blame(instance->written, error->about, error->text);
+    tnd_diagnostics_add(diagnostics, code, mark, "%s: %s", instance->actor, error->text);
+}

@@ -15,6 +15,7 @@
 
 #include "runtime/graph/spec.h"
 #include "runtime/graph/topology.h"
+#include "runtime/status.h"
 
 typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_transport_t;
 
@@ -119,6 +120,10 @@ void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology
 const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
                                        const tnd_topology_t *topology, const char *data,
                                        const char *fallback_data);
+
+/*  Reports an error about an instance at the place that it is about. */
+void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
+                          const tnd_error_t *error, tnd_diagnostics_t *diagnostics);
 
 /*  "inproc", "ipc", "tcp" */
 const char *tnd_transport_name(tnd_transport_t transport);

@@ -240,7 +240,8 @@ static const tnd_option_t settings_options[] = {
      .fallback = "60s",
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, hung_after_ns),
-     .help = "a read, an operation or a step that takes longer hangs"},
+     .help = "a read, an operation or a step that takes longer hangs, also one that is tried "
+             "before the start"},
     {.name = "restart",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_TUNE,

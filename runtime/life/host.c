@@ -320,10 +320,6 @@ static void *host_main(void *context)
     stop_actors(self);
     say_statistics(self);
     hear_statistics(self);
-    pthread_mutex_lock(&self->lock);
-    self->running = true; /* whoever waits for that waits no more */
-    pthread_cond_broadcast(&self->changed);
-    pthread_mutex_unlock(&self->lock);
     return NULL;
 }
 
@@ -425,7 +421,6 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_stock_list(&self->stock, self->plan, config->host);
-    self->facts_joined = true; /* until its thread is made */
     tnd_status_t status =
         tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
                       self->plan->instance_count, error);
@@ -441,9 +436,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         self->leader = tnd_leader_new(config, &voice, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
-    self->facts_joined = false;
-    if (pthread_create(&self->facts_thread, NULL, tnd_host_read_facts, self) != 0 ||
-        pthread_create(&self->thread, NULL, host_main, self) != 0)
+    tnd_host_try_data(self);
+    if (pthread_create(&self->thread, NULL, host_main, self) != 0)
         abort();
     *self_p = self;
     return TND_OK;
@@ -472,6 +466,14 @@ tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
     tnd_outcome_t outcome = self->outcome;
     pthread_mutex_unlock(&self->lock);
     return outcome;
+}
+
+bool tnd_host_running(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    bool running = self->running;
+    pthread_mutex_unlock(&self->lock);
+    return running;
 }
 
 void tnd_host_drain(tnd_host_t *self)
@@ -569,8 +571,8 @@ bool tnd_host_destroy(tnd_host_t **self_p)
             tnd_host_stop(self);
         pthread_join(self->thread, NULL);
     }
-    if (!self->facts_joined)
-        pthread_join(self->facts_thread, NULL);
+    if (!tnd_host_end_trial(self, self->trial_hangs ? 0 : stop_wait_ns))
+        self->stuck = true;
     *self_p = NULL;
     if (self->stuck)
         return false;

@@ -46,6 +46,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config,
 tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns);
 /*  Until this host's actors run, or the run has ended. */
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self);
+/*  Whether they do, or did. */
+bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
 /*  This host ends, the run goes on: for one that nobody waits for. */
 void tnd_host_leave(tnd_host_t *self);

@@ -32,14 +32,17 @@ struct tnd_host {
     char nonce[48], control[128], text[640];
     tnd_life_t life; /* of this process in the run */
     tnd_hub_t *hub;
-    pthread_t thread, facts_thread;
-    bool facts_joined;
+    pthread_t thread;
     tnd_pages_t *pages;
     tnd_leader_t *leader;  /* of the first host */
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
     tnd_stock_t stock;
+    tnd_trial_t *trial; /* of what is other people's code, before the start; NULL: none is on */
+    bool stocked, fits; /* all that this host needs is there; what the streams become fits */
+    bool facts_known, derived; /* once that has ended */
+    bool trial_hangs;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics; /* what is wrong with data, plugins, devices, operations */
     _Atomic uint32_t *generations;  /* by chain: the leader's last word */
@@ -67,9 +70,8 @@ struct tnd_host {
     tnd_actor_id_t *last_speaker; /* that feeder */
 
     uint32_t port; /* of the leader's, for other hosts */
-    _Atomic bool drain, stop, leave, breaking, noticed, facts_done;
+    _Atomic bool drain, stop, leave, breaking, noticed;
     bool drain_asked;
-    bool stocked; /* all that this host needs is there */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -96,9 +98,10 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
 /* --- host_start.c ------------------------------------------------------------------------------
  */
 
-/*  The actors of this host that have data, each once however many instances it has here. */
-/*  The thread that opens the data. */
-void *tnd_host_read_facts(void *context);
+/*  Begins to open the data. */
+void tnd_host_try_data(tnd_host_t *self);
+/*  Waits at most so long for what is tried; false: it is left behind. */
+bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns);
 /*  Starts the actor of an instance that belongs here. */
 void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);

@@ -7,37 +7,67 @@
 
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
-#include "runtime/life/thread.h"
+
+static void wake(void *context)
+{
+    tnd_hub_wake(((tnd_host_t *)context)->hub);
+}
 
 /*  Operations are tried at once where this host has the data: one pass says all. */
-void *tnd_host_read_facts(void *context)
+static void try_data(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
-    tnd_thread_begin("facts");
-    bool stocked = tnd_stock_open(&self->stock, self->diagnostics);
+    bool stocked = tnd_stock_open(&self->stock, trial, found);
     for (uint32_t s = 0; s < self->stock.count; s++) {
         tnd_stream_t stream = self->stock.data[s].stream;
         if (self->stock.data[s].open)
-            stocked = tnd_stock_derive(self->plan, &stream, self->diagnostics) && stocked;
+            stocked = tnd_stock_derive(self->plan, trial, &stream, found) && stocked;
     }
     self->stocked = stocked;
-    atomic_store(&self->facts_done, true);
-    tnd_hub_wake(self->hub);
-    return NULL;
+}
+
+static void try_streams(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+{
+    tnd_host_t *self = context;
+    bool fits = true;
+    for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
+        fits = tnd_stock_derive(self->plan, trial, &self->streams[c], found);
+    self->fits = fits;
+}
+
+void tnd_host_try_data(tnd_host_t *self)
+{
+    self->trial = tnd_trial_begin(try_data, wake, self);
+}
+
+bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns)
+{
+    return tnd_trial_end(&self->trial, wait_ns, self->diagnostics);
+}
+
+/*  Looks after what is tried: that it has ended, or hangs. */
+static void watch_trial(tnd_host_t *self)
+{
+    if (self->trial == NULL || self->trial_hangs)
+        return;
+    if (tnd_trial_done(self->trial)) {
+        (void)tnd_host_end_trial(self, TND_NEVER);
+        self->derived = self->facts_known;
+        self->facts_known = true;
+        if (!self->stocked || (self->derived && !self->fits))
+            tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
+                               tnd_diagnostics_sentence(self->diagnostics));
+    } else if (tnd_trial_hangs(self->trial, self->plan->hung_after_ns, tnd_clock_now(),
+                               self->diagnostics)) {
+        self->trial_hangs = true;
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+    }
 }
 
 static void say_facts(tnd_host_t *self)
 {
-    if (!atomic_load(&self->facts_done))
+    if (!self->facts_known || !self->stocked)
         return;
-    if (!self->facts_joined) {
-        pthread_join(self->facts_thread, NULL);
-        self->facts_joined = true;
-    }
-    if (!self->stocked) {
-        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
-        return;
-    }
     if (self->stock.count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
         return;
     self->facts_said = true;
@@ -100,9 +130,6 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
         TND_TRY(tnd_stream_agree(
             &self->stock.data[s].stream, self->plan->hosts[self->config.host].name,
             &self->streams[self->stock.data[s].stream.chain], self->plan->hosts[0].name, error));
-    for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        if (!tnd_stock_derive(self->plan, &self->streams[c], self->diagnostics))
-            return tnd_fail(error, "%s", tnd_diagnostics_sentence(self->diagnostics));
     return TND_OK;
 }
 
@@ -160,7 +187,12 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
 static void begin_stream(tnd_host_t *self)
 {
     tnd_error_t error;
-    if (self->stream_note == NULL || !self->facts_joined || self->made || self->failed_ns != 0)
+    if (self->derived && !self->made && self->failed_ns == 0) {
+        self->made = true;
+        make_actors(self);
+    }
+    if (self->stream_note == NULL || !self->facts_known || self->trial != NULL || self->made ||
+        self->failed_ns != 0)
         return;
     tnd_status_t status = take_stream(self, self->stream_note, &error);
     tnd_buffer_drop(&self->stream_note);
@@ -168,8 +200,7 @@ static void begin_stream(tnd_host_t *self)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
-    self->made = true;
-    make_actors(self);
+    self->trial = tnd_trial_begin(try_streams, wake, self);
 }
 
 static void say_endpoints(tnd_host_t *self)
@@ -259,6 +290,7 @@ static void say_ready(tnd_host_t *self)
 
 void tnd_host_make_progress(tnd_host_t *self)
 {
+    watch_trial(self);
     say_facts(self);
     begin_stream(self);
     tnd_host_raise(self);

@@ -126,6 +126,11 @@ tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
     return tnd_host_wait(session->host, 0);
 }
 
+bool tnd_session_running(const tnd_session_t *session)
+{
+    return tnd_host_running(session->host);
+}
+
 const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session)
 {
     return tnd_host_diagnostics(session->host);

@@ -29,6 +29,8 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
                                    const tnd_session_wishes_t *wishes);
 /*  How the run ended; TND_OUTCOME_NONE while it has not. */
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
+/*  Whether the actors of this host run, or ran. */
+bool tnd_session_running(const tnd_session_t *session);
 /*  Once it has ended: what was wrong here before it began, with places in the topology. */
 const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session);
 /*  The port that the other hosts of the leader connect to. */

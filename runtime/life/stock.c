@@ -29,15 +29,6 @@ void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
     }
 }
 
-void tnd_stock_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
-                      const tnd_error_t *error, tnd_diagnostics_t *diagnostics)
-{
-    tnd_mark_t mark = {0};
-    if (instance->written != NULL)
-        mark = tnd_topology_blame(instance->written, error->about, error->text);
-    tnd_diagnostics_add(diagnostics, code, mark, "%s: %s", instance->actor, error->text);
-}
-
 /*  Reports a path where there is nothing; a pattern is for its source to expand. */
 static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
                        tnd_diagnostics_t *diagnostics)
@@ -49,7 +40,7 @@ static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source,
         return false;
     (void)tnd_fail_about(&error, source->value, "%s: no such file; check the path and `data:`",
                          path);
-    tnd_stock_report(instance, TND_T061_SOURCE, &error, diagnostics);
+    tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
     return true;
 }
 
@@ -111,6 +102,7 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
 /*  One actor's data while they are opened. */
 typedef struct {
     const tnd_plan_t *plan;
+    tnd_trial_t *trial;
     tnd_stock_data_t *data;
     tnd_error_t error;
     bool wanted, apart; /* its files are there; on a thread of its own */
@@ -121,14 +113,16 @@ static void *open_one(void *context)
 {
     opening_t *self = context;
     tnd_stock_data_t *data = self->data;
+    tnd_trial_enter(self->trial, data->instance, TND_T061_SOURCE);
     data->open = tnd_kind_of(data->instance->kind)
-                     ->facts(self->plan, data->instance, &data->stream, &data->opened,
+                     ->facts(self->plan, data->instance, self->trial, &data->stream, &data->opened,
                              &self->error) == TND_OK;
+    tnd_trial_leave(self->trial);
     return NULL;
 }
 
 /*  One beside the other: to open may take long, where files are compressed. */
-bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
 {
     bool good = tnd_stock_look(self, diagnostics);
     opening_t *openings = calloc(self->count + 1, sizeof *openings);
@@ -136,7 +130,7 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
         abort();
     for (uint32_t s = self->count; s > 0; s--) {
         opening_t *opening = &openings[s - 1];
-        *opening = (opening_t){.plan = self->plan, .data = &self->data[s - 1]};
+        *opening = (opening_t){.plan = self->plan, .trial = trial, .data = &self->data[s - 1]};
         opening->wanted = !lacks_files(opening->data->instance, self->plan->lanes, diagnostics);
         opening->apart = opening->wanted && s > 1 &&
                          pthread_create(&opening->thread, NULL, open_one, opening) == 0;
@@ -148,8 +142,8 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
         if (opening->apart)
             pthread_join(opening->thread, NULL);
         if (opening->wanted && !opening->data->open)
-            tnd_stock_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
-                             diagnostics);
+            tnd_placement_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
+                                 diagnostics);
         good = good && (!opening->wanted || opening->data->open);
     }
     free(openings);
@@ -195,7 +189,8 @@ static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t
     return NULL;
 }
 
-bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnostics_t *diagnostics)
+bool tnd_stock_derive(const tnd_plan_t *plan, tnd_trial_t *trial, tnd_stream_t *stream,
+                      tnd_diagnostics_t *diagnostics)
 {
     tnd_error_t error;
     stream->lanes = plan->lanes;
@@ -208,9 +203,13 @@ bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnost
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
          at = behind(plan, at)) {
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
-        if (kind->derive == NULL || kind->derive(at, stream, &error) == TND_OK)
+        tnd_trial_enter(trial, at, TND_T062_OPERATION);
+        tnd_status_t status =
+            kind->derive == NULL ? TND_OK : kind->derive(at, trial, stream, &error);
+        tnd_trial_leave(trial);
+        if (status == TND_OK)
             continue;
-        tnd_stock_report(at, TND_T062_OPERATION, &error, diagnostics);
+        tnd_placement_report(at, TND_T062_OPERATION, &error, diagnostics);
         return false;
     }
     bool fits = true;
@@ -220,7 +219,7 @@ bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnost
         if (instance->chain != stream->chain || kind->fits == NULL ||
             kind->fits(instance, stream, &error) == TND_OK)
             continue;
-        tnd_stock_report(instance, TND_T062_OPERATION, &error, diagnostics);
+        tnd_placement_report(instance, TND_T062_OPERATION, &error, diagnostics);
         fits = false;
     }
     return fits;

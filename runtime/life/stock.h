@@ -13,6 +13,7 @@
 #include "runtime/graph/diagnostic.h"
 #include "runtime/graph/placement.h"
 #include "runtime/life/stream.h"
+#include "runtime/life/trial.h"
 
 typedef struct {
     const tnd_instance_t *instance; /* the first of its actor here */
@@ -34,10 +35,11 @@ void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host);
 /*  Looks for files, plugins and devices, and opens nothing; quick.  False: something is missing. */
 bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
 
-/*  Does that, and opens the data.  May take as long as its sources do.  False: something is missing
+/*  Does that, and opens the data.  May take as long as its sources do, and tells `trial` what it is
+ *  at.  False: something is missing
  *  or cannot be used; what could be opened is.
  */
-bool tnd_stock_open(tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
+bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics);
 
 /*  What an actor's instances share; NULL: it has no data. */
 void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance);
@@ -45,13 +47,10 @@ void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance);
 void tnd_stock_close(tnd_stock_t *self);
 
 /*  Lets every kind along a chain, in the order of the graph, say what it makes of the stream whose
- *  facts (chain, count, identity, schema as read) are known.  False: something does not fit, and is
- *  reported.
+ *  facts (chain, count, identity, schema as read) are known, and tells `trial` who is at it. False:
+ *  something does not fit, and is reported.
  */
-bool tnd_stock_derive(const tnd_plan_t *plan, tnd_stream_t *stream, tnd_diagnostics_t *diagnostics);
-
-/*  Reports an error about an instance at the place that it is about. */
-void tnd_stock_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
-                      const tnd_error_t *error, tnd_diagnostics_t *diagnostics);
+bool tnd_stock_derive(const tnd_plan_t *plan, tnd_trial_t *trial, tnd_stream_t *stream,
+                      tnd_diagnostics_t *diagnostics);
 
 #endif

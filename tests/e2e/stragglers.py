@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def test_an_operation_that_never_returns(rounds):
     """Its worker is named and replaced; what it had goes to another one long before."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        cluster, sticks = Cluster(folder, 6000, False, ", speculate: true"), folder / "sticks"
+        cluster, sticks = Cluster(folder, 3000, False, ", speculate: true"), folder / "sticks"
         env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"), "DRAG_STICKS": str(sticks)}
         told = []
         for stick in (False, True):
@@ -127,6 +128,40 @@ def test_an_operation_that_never_returns(rounds):
                          said), said
         assert told[0]["stream_digest"] == told[1]["stream_digest"]
         assert told[0]["rows"] == told[1]["rows"]
+
+
+def test_an_operation_that_is_tried_and_never_returns(rounds):
+    """Before the start: it is named, at the leader too, and nobody waits for it, also not Ctrl-C."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        cluster, sticks = Cluster(folder, 60, True), folder / "sticks"
+        files = list(map(str, cluster.files))
+        env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+        hung = "prep: operation 1, `drag`, hangs: tried before the start, it takes longer than 300 ms"
+
+        def begin(*words, **more):
+            sticks.touch()
+            return subprocess.Popen([str(TUNDISH), *words], env={**env, **more}, cwd=ROOT, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        def both(hung_after):
+            words = ["run", *files, "--set", f"hung_after={hung_after}", "--host"]
+            return begin(*words, "a"), begin(*words, "s", DRAG_STICKS=str(sticks))
+
+        alone = begin("validate", files[0], "--set", "hung_after=300ms", DRAG_STICKS=str(sticks))
+        said = alone.communicate(timeout=20)[0]
+        assert (alone.returncode, hung in said) == (78, True), said
+        started = both("300ms")
+        said = [process.communicate(timeout=20)[0] for process in started]
+        assert [process.returncode for process in started] == [78, 78], said
+        assert hung in said[0] and "host s: " in said[0] and hung in said[1], said
+        started = both("60s")
+        until("the operation to be tried", lambda: not sticks.exists())
+        started[0].send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        said = [process.communicate(timeout=20)[0] for process in started]
+        assert [process.returncode for process in started] == [130, 130], said
+        assert time.monotonic() - asked < 5, "it waited for the operation"
 
 
 TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])

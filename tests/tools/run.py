@@ -53,6 +53,8 @@ class Started:
         while wanted not in self.text:
             ready, _, _ = select.select([self.process.stdout], [], [], end - time.monotonic())
             got = os.read(self.process.stdout.fileno(), 4096).decode() if ready else ""
+            if not got:
+                self.process.kill()
             assert got, f"{wanted!r} never came:\n{self.text}"
             self.text += got
 

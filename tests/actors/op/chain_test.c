@@ -22,7 +22,7 @@ static tnd_status_t open_chain(run_t *self, const char *ops, bool skip_bad,
     snprintf(text, sizeof text, "ops: [%s]", ops);
     *self = (run_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
     const parsed_parts_t *parts = parse_parts(self->arena, text);
-    tnd_status_t status = tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, error);
+    tnd_status_t status = tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, NULL, error);
     if (status == TND_OK)
         self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, 1024));
     return status;
