@@ -313,13 +313,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
 
 static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
-    hub_t *self = hub_of(hub);
-    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
-    if (peer == NULL || peer->end.config.binder)
-        return;
-    dial_t *dial = peer->wire;
-    tnd_peers_remove(&self->peers, peer);
-    free(dial);
+    free(tnd_peers_disconnect(&hub_of(hub)->peers, port, id));
 }
 
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)

@@ -6,22 +6,20 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 #include <zmq.h>
 
+#include "transport/address.h"
 #include "transport/context.h"
 #include "transport/frames.h"
 #include "transport/hubs.h"
+#include "transport/lines.h"
 #include "transport/memory.h"
 #include "transport/parcel.h"
 #include "transport/peers.h"
@@ -31,55 +29,30 @@
 
 enum {
     FRAME_SLACK = 64 * 1024,
-    BUDGET = 32,         /* messages of one socket before the next has its turn */
-    POLL_EVERY = 256,    /* messages between two looks at sockets that were not ready */
-    CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
-    CLOSE_LINGER_MS = 100,
+    CLOSE_WAIT_MS = 200,       /* for an endpoint to be free again */
     RECONNECT_MS = 1000000000, /* never: days after the line was closed */
-    ENDPOINT_MAX = 256,
     IDENTITY_MAX = 128
 };
 
-/*  A socket with what it is polled for.
- *
- *  libzmq's descriptor of a socket tells of changes, not of states, and any call on the socket may
- *  swallow one.  A line is ready until a receive finds it empty; one that was `touched` by another
- *  call is asked for its state before anybody sleeps.  So a wait costs one poll, where zmq_poll
- *  costs a system call or two a socket before and after.
- */
-typedef struct {
-    void *data;  /* NULL: closed */
-    void *watch; /* NULL: inproc */
-    int data_fd, watch_fd;
-    bool ready, watch_ready, touched;
-    bool gone; /* some connection of it has ended: once all it brought is read, its peer is lost */
-} line_t;
-
+typedef tnd_line_t line_t;
 typedef tnd_route_t route_t;
 
 typedef struct tnd_binder {
     line_t line;
     uint32_t port;
     tnd_terms_t terms;
-    char endpoint[ENDPOINT_MAX];
+    char endpoint[TND_ADDRESS_SIZE];
     tnd_routes_t routes;
     tnd_strangers_t strangers;
 } binder_t;
 
 /*  A connection that this hub keeps. */
-typedef struct {
+typedef struct tnd_dial {
     line_t line;
     tnd_peer_t *peer;
     bool greets; /* messages can be sent */
-    char endpoint[ENDPOINT_MAX];
+    char endpoint[TND_ADDRESS_SIZE];
 } dial_t;
-
-/*  Where messages come from: exactly one of binder and dial. */
-typedef struct {
-    line_t *line;
-    binder_t *binder;
-    dial_t *dial;
-} source_t;
 
 typedef struct {
     tnd_hub_t base;
@@ -90,14 +63,11 @@ typedef struct {
     tnd_pool_t *parcels;
     char name[32];
     char host[9];
-    int wake_fd;
+    tnd_lines_t lines;
     uint64_t now, linger_ns, visitors_ns;
     binder_t **binders;
     uint32_t binder_count;
-    source_t *sources;
-    struct pollfd *items;
-    uint32_t source_count, source_room, turn, budget, since_poll;
-    bool polled; /* a round of receives has begun: its end is TND_AGAIN */
+    bool looked; /* a round of receives has begun: its end is TND_AGAIN */
 } hub_t;
 
 static hub_t *hub_of(tnd_hub_t *hub)
@@ -112,11 +82,6 @@ static uint64_t clock_now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static bool is_inproc(const char *endpoint)
-{
-    return strncmp(endpoint, "inproc://", 9) == 0;
-}
-
 static void set_int(void *socket, int option, int value)
 {
     int failed = zmq_setsockopt(socket, option, &value, sizeof value);
@@ -129,7 +94,7 @@ static void set_int(void *socket, int option, int value)
 static int high_water(const hub_t *self, const char *endpoint, uint32_t port)
 {
     uint64_t most = 2 * (uint64_t)tnd_peers_unread(&self->peers, port);
-    return is_inproc(endpoint) ? 0 : most < INT32_MAX ? (int)most : INT32_MAX;
+    return tnd_address_is_inproc(endpoint) ? 0 : most < INT32_MAX ? (int)most : INT32_MAX;
 }
 
 static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t port)
@@ -146,64 +111,16 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
     set_int(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     set_int(socket, ZMQ_HANDSHAKE_IVL, TND_STRANGER_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
-    set_int(socket, ZMQ_IPV6, strncmp(endpoint, "tcp://[", 7) == 0);
+    set_int(socket, ZMQ_IPV6, tnd_address_is_ipv6(endpoint));
     int64_t largest = (int64_t)self->config.frame_max + FRAME_SLACK;
     int failed = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
     assert(failed == 0);
     return socket;
 }
 
-static int descriptor_of(void *socket)
-{
-    int fd = -1;
-    size_t size = sizeof fd;
-    int failed = zmq_getsockopt(socket, ZMQ_FD, &fd, &size);
-    assert(failed == 0);
-    return fd;
-}
-
-/*  Whether there is something to read, asked of libzmq itself. */
-static bool has_input(void *socket)
-{
-    int events = 0;
-    size_t size = sizeof events;
-    int failed = zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
-    assert(failed == 0);
-    return (events & ZMQ_POLLIN) != 0;
-}
-
-static void add_source(hub_t *self, line_t *line, binder_t *binder, dial_t *dial)
-{
-    if (self->source_count == self->source_room) {
-        self->source_room = self->source_room == 0 ? 8 : 2 * self->source_room;
-        self->sources = tnd_memory_grow(self->sources, self->source_room, sizeof *self->sources);
-        self->items =
-            tnd_memory_grow(self->items, 1 + 2 * (size_t)self->source_room, sizeof *self->items);
-    }
-    line->data_fd = descriptor_of(line->data);
-    line->watch_fd = line->watch != NULL ? descriptor_of(line->watch) : -1;
-    line->touched = true;
-    line->watch_ready = line->watch != NULL;
-    self->sources[self->source_count++] = (source_t){line, binder, dial};
-}
-
 static void close_line(hub_t *self, line_t *line)
 {
-    for (uint32_t i = 0; i < self->source_count; i++)
-        if (self->sources[i].line == line) {
-            self->sources[i] = self->sources[--self->source_count];
-            break;
-        }
-    uint64_t linger_ms = self->linger_ns / 1000000;
-    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
-     * linger in the middle of a message.
-     */
-    if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
-        linger_ms = CLOSE_LINGER_MS;
-    tnd_watch_close(&line->watch, line->data);
-    set_int(line->data, ZMQ_LINGER, linger_ms > INT32_MAX ? -1 : (int)linger_ms);
-    zmq_close(line->data);
-    *line = (line_t){0};
+    tnd_lines_close(&self->lines, line, self->linger_ns / 1000000);
 }
 
 /* --- routes -----------------------------------------------------------------------------------
@@ -232,40 +149,40 @@ static void visitor_left(binder_t *self, int fd)
         self->line.gone = self->line.ready = true;
 }
 
-static void drain_watch(hub_t *self, const source_t *source)
+static void drain_watch(hub_t *self, line_t *line)
 {
     tnd_watch_event_t event;
     int fd = -1;
-    source->line->watch_ready = false;
-    while (source->line->watch != NULL && tnd_watch_next(source->line->watch, &event, &fd)) {
-        if (source->binder != NULL) {
+    line->watch_ready = false;
+    while (line->watch != NULL && tnd_watch_next(line->watch, &event, &fd)) {
+        if (line->binder != NULL) {
             if (event == TND_WATCH_CAME)
-                tnd_strangers_came(&source->binder->strangers, fd, self->now);
+                tnd_strangers_came(&line->binder->strangers, fd, self->now);
             else if (event == TND_WATCH_LEFT)
-                visitor_left(source->binder, fd);
+                visitor_left(line->binder, fd);
         } else if (event == TND_WATCH_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
-            source->line->ready = has_input(source->line->data) || source->line->ready;
-            source->dial->greets = true;
-            tnd_peers_flush(&self->peers, source->dial->peer, self->now);
+            line->ready = tnd_line_has_input(line) || line->ready;
+            line->dial->greets = true;
+            tnd_peers_flush(&self->peers, line->dial->peer, self->now);
         } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
-            source->line->gone = true;
-            source->line->ready = true;
+            line->gone = true;
+            line->ready = true;
         }
     }
-    if (source->binder != NULL)
-        dismiss_strangers(self, source->binder);
+    if (line->binder != NULL)
+        dismiss_strangers(self, line->binder);
 }
 
 /*  All that the ended connections of this line brought has been read. */
-static void sweep(hub_t *self, const source_t *source)
+static void sweep(hub_t *self, line_t *line)
 {
-    source->line->gone = false;
-    if (source->dial != NULL) {
-        tnd_peers_gone(&self->peers, source->dial->peer, "the connection ended", self->now);
+    line->gone = false;
+    if (line->dial != NULL) {
+        tnd_peers_gone(&self->peers, line->dial->peer, "the connection ended", self->now);
         return;
     }
-    binder_t *binder = source->binder;
+    binder_t *binder = line->binder;
     for (uint32_t i = 0; i < binder->routes.count;)
         if (binder->routes.items[i]->gone) {
             /* Takes the route out of the list. */
@@ -283,7 +200,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
 {
     hub_t *self = hub_of(hub);
     dial_t *dial = peer->wire;
-    bool inproc = is_inproc(dial->endpoint);
+    bool inproc = tnd_address_is_inproc(dial->endpoint);
     if (inproc && !tnd_context_bound(self->context, dial->endpoint))
         return false;
     void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint, peer->port);
@@ -293,11 +210,11 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
              self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
-    dial->line = (line_t){.data = socket};
+    dial->line = (line_t){.dial = dial, .data = socket};
     if (!inproc)
         dial->line.watch = tnd_watch_open(self->context, socket);
     dial->greets = inproc;
-    add_source(self, &dial->line, NULL, dial);
+    tnd_lines_add(&self->lines, &dial->line);
     if (zmq_connect(socket, dial->endpoint) == 0)
         return true;
     close_line(self, &dial->line);
@@ -332,8 +249,7 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
     if (route->binder->line.watch == NULL && !route->gone)
         say_farewell(route->binder, route, NULL);
     if (route->binder->line.watch != NULL && self->linger_ns == 0) {
-        source_t source = {&route->binder->line, route->binder, NULL};
-        drain_watch(self, &source);
+        drain_watch(self, &route->binder->line);
         if (route->fd >= 0)
             tnd_watch_cut(route->fd);
     }
@@ -493,12 +409,12 @@ static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, i
         tnd_routes_drop(&route->binder->routes, route);
 }
 
-static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, uint64_t hash,
+static bool take_parcel(hub_t *self, const line_t *line, tnd_peer_t *peer, uint64_t hash,
                         zmq_msg_t *id, zmq_msg_t *frame, tnd_arrival_t *arrival)
 {
     if (zmq_msg_size(frame) == 0) {
         if (peer != NULL) {
-            if (source->binder != NULL)
+            if (line->binder != NULL)
                 ((route_t *)peer->wire)->gone = true;
             tnd_peers_gone(&self->peers, peer, "the peer has closed", self->now);
         }
@@ -507,8 +423,8 @@ static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, u
     tnd_msg_t msg;
     tnd_carry_t carry = tnd_parcel_open(frame, &msg);
     bool is_mine = false;
-    if (source->binder != NULL && msg.kind == TND_MSG_HELLO)
-        greet(self, source->binder, hash, id, -1, &msg);
+    if (line->binder != NULL && msg.kind == TND_MSG_HELLO)
+        greet(self, line->binder, hash, id, -1, &msg);
     else if (peer != NULL)
         is_mine = tnd_peers_deliver(&self->peers, peer, &msg, carry, self->now, arrival);
     if (!is_mine) {
@@ -520,10 +436,10 @@ static bool take_parcel(hub_t *self, const source_t *source, tnd_peer_t *peer, u
     return is_mine;
 }
 
-static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, uint64_t hash,
-                       zmq_msg_t *id, zmq_msg_t *parts, int count, tnd_arrival_t *arrival)
+static bool take_parts(hub_t *self, line_t *line, tnd_peer_t *peer, uint64_t hash, zmq_msg_t *id,
+                       zmq_msg_t *parts, int count, tnd_arrival_t *arrival)
 {
-    binder_t *binder = source->binder;
+    binder_t *binder = line->binder;
     tnd_msg_t msg;
     tnd_wire_form_t form;
     tnd_error_t error;
@@ -532,13 +448,13 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
     if (status == TND_OK && count > TND_FRAMES_MAX)
         status = tnd_fail(&error, "a message of %d frames", count);
     if (status == TND_OK && binder != NULL && msg.kind == TND_MSG_HELLO && count == 1) {
-        drain_watch(self, source);
+        drain_watch(self, line);
         greet(self, binder, hash, id, zmq_msg_get(&parts[0], ZMQ_SRCFD), &msg);
         return false;
     }
     if (peer == NULL) {
         if (status != TND_OK && binder != NULL) {
-            drain_watch(self, source);
+            drain_watch(self, line);
             if (status == TND_REFUSED && !tnd_strangers_was_refused(&binder->strangers, hash))
                 answer_other_version(self, binder, hash, id, error.text);
             turn_away(self, binder, hash, id, &parts[0], status == TND_REFUSED, error.text);
@@ -572,12 +488,12 @@ static bool take_parts(hub_t *self, const source_t *source, tnd_peer_t *peer, ui
 typedef enum { TAKEN_EMPTY, TAKEN_INSIDE, TAKEN_MESSAGE } taken_t;
 
 /*  Reads one message of a line. */
-static taken_t take(hub_t *self, const source_t *source, tnd_arrival_t *arrival)
+static taken_t take(hub_t *self, line_t *line, tnd_arrival_t *arrival)
 {
-    void *socket = source->line->data;
+    void *socket = line->data;
     zmq_msg_t id, parts[TND_FRAMES_MAX];
     zmq_msg_init(&id);
-    if (source->binder != NULL && zmq_msg_recv(&id, socket, ZMQ_DONTWAIT) < 0) {
+    if (line->binder != NULL && zmq_msg_recv(&id, socket, ZMQ_DONTWAIT) < 0) {
         zmq_msg_close(&id);
         return TAKEN_EMPTY;
     }
@@ -602,77 +518,22 @@ static taken_t take(hub_t *self, const source_t *source, tnd_arrival_t *arrival)
     if (count > 0) {
         uint64_t hash = 0;
         tnd_peer_t *peer = NULL;
-        if (source->binder != NULL) {
+        if (line->binder != NULL) {
             hash = XXH3_64bits(zmq_msg_data(&id), zmq_msg_size(&id));
-            route_t *route = find_route(source->binder, hash, &id);
+            route_t *route = find_route(line->binder, hash, &id);
             peer = route == NULL ? NULL : route->peer;
         } else {
-            peer = source->dial->peer;
+            peer = line->dial->peer;
         }
-        bool is_mine = source->line->watch == NULL
-                           ? take_parcel(self, source, peer, hash, &id, &parts[0], arrival)
-                           : take_parts(self, source, peer, hash, &id, parts, count, arrival);
-        self->peers.counts.bytes_in += source->line->watch == NULL ? 0 : bytes;
+        bool is_mine = line->watch == NULL
+                           ? take_parcel(self, line, peer, hash, &id, &parts[0], arrival)
+                           : take_parts(self, line, peer, hash, &id, parts, count, arrival);
+        self->peers.counts.bytes_in += line->watch == NULL ? 0 : bytes;
         taken = is_mine ? TAKEN_MESSAGE : TAKEN_INSIDE;
     }
     close_parts(parts, kept);
     zmq_msg_close(&id);
     return taken;
-}
-
-/* --- waiting ----------------------------------------------------------------------------------
- */
-
-/*  Marks the lines that have something; waits for them at most `wait_ms`. */
-static bool look(hub_t *self, int wait_ms)
-{
-    nfds_t count = 0;
-    bool any = false;
-    if (self->items == NULL)
-        self->items = tnd_memory_grow(NULL, 1, sizeof *self->items);
-    self->items[count++] = (struct pollfd){.fd = self->wake_fd, .events = POLLIN};
-    for (uint32_t i = 0; i < self->source_count; i++) {
-        line_t *line = self->sources[i].line;
-        if (line->touched) {
-            line->touched = false;
-            line->ready = line->ready || has_input(line->data);
-        }
-        any = any || line->ready || line->watch_ready;
-        self->items[count++] = (struct pollfd){.fd = line->data_fd, .events = POLLIN};
-        if (line->watch != NULL)
-            self->items[count++] = (struct pollfd){.fd = line->watch_fd, .events = POLLIN};
-    }
-    self->since_poll = 0;
-    if (poll(self->items, count, any ? 0 : wait_ms) <= 0)
-        return any;
-    count = 1;
-    for (uint32_t i = 0; i < self->source_count; i++) {
-        line_t *line = self->sources[i].line;
-        line->ready = line->ready || line->gone || self->items[count].revents != 0;
-        count++;
-        if (line->watch != NULL)
-            line->watch_ready = line->watch_ready || self->items[count++].revents != 0;
-        any = any || line->ready || line->watch_ready;
-    }
-    return any;
-}
-
-static const source_t *next_ready(hub_t *self)
-{
-    for (uint32_t i = 0; i < self->source_count; i++) {
-        uint32_t at = (self->turn + i) % self->source_count;
-        const line_t *line = self->sources[at].line;
-        if (!line->ready && !line->watch_ready)
-            continue;
-        if (i > 0 || self->budget == 0) {
-            self->turn = at;
-            self->budget = BUDGET;
-        }
-        if (--self->budget == 0)
-            self->turn = at + 1;
-        return &self->sources[at];
-    }
-    return NULL;
 }
 
 static void mind_the_time(hub_t *self)
@@ -692,17 +553,13 @@ static void mind_the_time(hub_t *self)
 static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
                              tnd_error_t *error)
 {
-    int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (wake_fd < 0)
-        return tnd_fail(error,
-                        "%s: no file descriptor for its connections (%s): raise the limit of open "
-                        "files (ulimit -n)",
-                        config->name, strerror(errno));
+    tnd_lines_t lines;
+    TND_TRY(tnd_lines_init(&lines, config->name, error));
     hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_zmq},
                     .context = context,
                     .config = *config,
-                    .wake_fd = wake_fd,
+                    .lines = lines,
                     .now = clock_now(),
                     .visitors_ns = TND_NEVER};
     snprintf(self->name, sizeof self->name, "%s", config->name);
@@ -716,62 +573,15 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
     return TND_OK;
 }
 
-/*  libzmq removes the file of a listening neighbour without asking. */
-static bool ipc_is_served(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t size = strlen(path);
-    if (size >= sizeof address.sun_path)
-        return false;
-    memcpy(address.sun_path, path, size);
-    if (path[0] == '@')
-        address.sun_path[0] = '\0';
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
-    bool is_served = connect(fd, (struct sockaddr *)&address, length) == 0 || errno == EAGAIN;
-    close(fd);
-    return is_served;
-}
-
-static tnd_status_t bind_failed(const hub_t *self, const char *endpoint, int number,
-                                tnd_error_t *error)
-{
-    switch (number) {
-    case EADDRINUSE:
-        return tnd_fail(error,
-                        "%s: %s is in use: end the program that listens there, or choose another "
-                        "port",
-                        self->name, endpoint);
-    case EADDRNOTAVAIL:
-    case ENODEV:
-        return tnd_fail(error,
-                        "%s: %s is not an address of this machine: correct the address of this "
-                        "host in the topology",
-                        self->name, endpoint);
-    case EACCES:
-        return tnd_fail(error, "%s: no permission to listen at %s: choose a port above 1023",
-                        self->name, endpoint);
-    case ENAMETOOLONG:
-        return tnd_fail(error, "%s: %s is too long for a local socket: use a shorter path",
-                        self->name, endpoint);
-    default:
-        return tnd_fail(error, "%s: cannot listen at %s: %s", self->name, endpoint,
-                        zmq_strerror(number));
-    }
-}
-
 static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint,
                              const tnd_terms_t *terms, char *actual, size_t room,
                              tnd_error_t *error)
 {
     hub_t *self = hub_of(hub);
-    bool inproc = is_inproc(endpoint);
-    if (strlen(endpoint) >= ENDPOINT_MAX)
-        return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
-    if (strncmp(endpoint, "ipc://", 6) == 0 && ipc_is_served(endpoint + 6))
-        return bind_failed(self, endpoint, EADDRINUSE, error);
+    bool inproc = tnd_address_is_inproc(endpoint);
+    TND_TRY(tnd_address_check(endpoint, self->name, error));
+    if (tnd_address_is_served(endpoint))
+        return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
     void *socket = open_socket(self, ZMQ_ROUTER, endpoint, port);
     if (socket == NULL)
         return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
@@ -780,7 +590,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
 
     binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
-    *binder = (binder_t){.port = port, .terms = *terms, .line = {.data = socket}};
+    *binder = (binder_t){.port = port, .terms = *terms, .line = {.binder = binder, .data = socket}};
     if (!inproc)
         binder->line.watch = tnd_watch_open(self->context, socket);
     if (zmq_bind(socket, endpoint) != 0) {
@@ -788,7 +598,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
         tnd_watch_close(&binder->line.watch, socket);
         zmq_close(socket);
         free(binder);
-        return bind_failed(self, endpoint, number, error);
+        return tnd_address_unbound(endpoint, self->name, number, error);
     }
     size_t length = sizeof binder->endpoint;
     zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, binder->endpoint, &length);
@@ -798,7 +608,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
         snprintf(actual, room, "%s", binder->endpoint);
     self->binders = tnd_memory_grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
     self->binders[self->binder_count++] = binder;
-    add_source(self, &binder->line, binder, NULL);
+    tnd_lines_add(&self->lines, &binder->line);
     return TND_OK;
 }
 
@@ -806,12 +616,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
                                 const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error)
 {
     hub_t *self = hub_of(hub);
-    if (strlen(endpoint) >= ENDPOINT_MAX)
-        return tnd_fail(error, "%s: the endpoint %.60s... is too long", self->name, endpoint);
-    if (!is_inproc(endpoint) && strncmp(endpoint, "ipc://", 6) != 0 &&
-        strncmp(endpoint, "tcp://", 6) != 0)
-        return tnd_fail(error, "%s: %s is no endpoint: it begins with inproc://, ipc:// or tcp://",
-                        self->name, endpoint);
+    TND_TRY(tnd_address_check(endpoint, self->name, error));
     assert(tnd_peers_find(&self->peers, port, peer) == NULL);
     dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
     *dial = (dial_t){0};
@@ -824,13 +629,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
 
 static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
-    hub_t *self = hub_of(hub);
-    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
-    if (peer == NULL || peer->end.config.binder)
-        return;
-    dial_t *dial = peer->wire;
-    tnd_peers_remove(&self->peers, peer);
-    free(dial);
+    free(tnd_peers_disconnect(&hub_of(hub)->peers, port, id));
 }
 
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
@@ -860,8 +659,7 @@ static bool is_full(hub_t *self, const tnd_peer_t *peer)
     if (peer->end.config.binder)
         return true;
     dial_t *dial = peer->wire;
-    source_t source = {&dial->line, NULL, dial};
-    drain_watch(self, &source);
+    drain_watch(self, &dial->line);
     return !dial->line.gone;
 }
 
@@ -898,32 +696,29 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
     for (;;) {
         if (tnd_peers_notice(&self->peers, arrival))
             return TND_OK;
-        if (self->since_poll++ >= POLL_EVERY)
-            look(self, 0);
-        const source_t *source = next_ready(self);
-        if (source == NULL) {
-            bool is_end = self->polled;
-            self->polled = false;
-            if (is_end || !look(self, 0))
+        line_t *line = tnd_lines_next(&self->lines);
+        if (line == NULL) {
+            bool is_end = self->looked;
+            self->looked = false;
+            if (is_end || !tnd_lines_look(&self->lines))
                 return TND_AGAIN;
-            self->polled = true;
+            self->looked = true;
             continue;
         }
-        self->polled = true;
-        source_t at = *source; /* closing a line moves the others */
-        if (at.line->watch_ready) {
-            drain_watch(self, &at);
+        self->looked = true;
+        if (line->watch_ready) {
+            drain_watch(self, line);
             continue;
         }
-        switch (take(self, &at, arrival)) {
+        switch (take(self, line, arrival)) {
         case TAKEN_MESSAGE:
             return TND_OK;
         case TAKEN_INSIDE:
             break;
         case TAKEN_EMPTY:
-            at.line->ready = false;
-            if (at.line->gone)
-                sweep(self, &at);
+            line->ready = false;
+            if (line->gone)
+                sweep(self, line);
             break;
         }
     }
@@ -939,11 +734,8 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
     mind_the_time(self);
-    if (self->peers.notice_count > 0)
+    if (self->peers.notice_count > 0 || tnd_lines_are_ready(&self->lines))
         return TND_OK;
-    for (uint32_t i = 0; i < self->source_count; i++)
-        if (self->sources[i].line->ready || self->sources[i].line->watch_ready)
-            return TND_OK;
     uint64_t until = until_ns;
     if (self->peers.deadline < until)
         until = self->peers.deadline;
@@ -952,17 +744,13 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     int wait_ms = -1;
     if (until != TND_NEVER)
         wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
-    self->polled = look(self, wait_ms);
-    uint64_t woken = 0;
-    if (self->items[0].revents != 0)
-        (void)!read(self->wake_fd, &woken, sizeof woken);
+    self->looked = tnd_lines_wait(&self->lines, wait_ms);
     return TND_OK;
 }
 
 static void hub_wake(tnd_hub_t *hub)
 {
-    uint64_t one = 1;
-    (void)!write(hub_of(hub)->wake_fd, &one, sizeof one);
+    tnd_lines_wake(&hub_of(hub)->lines);
 }
 
 static void hub_counts(const tnd_hub_t *hub, tnd_hub_counts_t *counts)
@@ -1005,11 +793,9 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
     for (uint32_t i = 0; i < self->binder_count; i++)
         close_binder(self, self->binders[i]);
     free(self->binders);
-    free(self->sources);
-    free(self->items);
+    tnd_lines_fini(&self->lines);
     tnd_pool_destroy(&self->parcels);
     tnd_frames_fini(&self->frames);
-    close(self->wake_fd);
     free(self);
 }
 

@@ -152,19 +152,24 @@ tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t i
     return peer;
 }
 
-void tnd_peers_remove(tnd_peers_t *self, tnd_peer_t *peer)
-{
-    shut(self, peer);
-    withdraw(self, peer);
-    forget(self, peer);
-}
-
 tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->peers[i]->id == id && self->peers[i]->port == port)
             return self->peers[i];
     return NULL;
+}
+
+void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL || peer->end.config.binder)
+        return NULL;
+    void *wire = peer->wire;
+    shut(self, peer);
+    withdraw(self, peer);
+    forget(self, peer);
+    return wire;
 }
 
 tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms, void *wire,

@@ -51,8 +51,10 @@ void tnd_peers_fini(tnd_peers_t *self);
 /*  A peer that this hub connects to. */
 tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
                               const tnd_terms_t *terms, void *wire, uint64_t now);
-/*  Shuts its connection and forgets it. */
-void tnd_peers_remove(tnd_peers_t *self, tnd_peer_t *peer);
+/*  Shuts the connection that this hub keeps to that peer and forgets the peer; returns its wire,
+ * the caller's again.  NULL: there is none.
+ */
+void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
 tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
 
 /*  A HELLO came to a bound port by `wire`.  Returns the peer that the wire now belongs to; NULL: it
