@@ -1,10 +1,7 @@
-/*  actors/feeder.c - takes slices, gathers their rows into slots, lets the device threads run.
+/*  actors/feeder.c - takes slices, has their rows put into slots, lets the device threads run.
  *
- *  When a step is whole, handed out and committed the machine decides; what runs on it, and on
- *  which thread, is the crew's matter.  Rows are copied once, from the blocks they came in to the
- *  memory that the device reads, and hashed on the way while they are in the cache.  Where all rows
- *  of a replica already lie together and the device reads the host's memory, not even that: the
- *  step reads them in their block, which stays until the step is done.
+ *  When a step is whole, handed out and committed the machine decides; where its rows lie is the
+ *  slots' matter (slots.h), what runs on it, and on which thread, the crew's.
  */
 #include "actors/feeder.h"
 
@@ -19,6 +16,7 @@
 #include "actors/postings.h"
 #include "actors/preprocessor.h"
 #include "actors/reducer.h"
+#include "actors/slots.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/feed.h"
@@ -33,19 +31,8 @@ extern const tnd_kind_spec_t tnd_kind_feeder_spec;
 /*  Steps that may be committed here before the leader has booked the first of them. */
 enum { UNBOOKED_MAX = 128 };
 
-/*  Bytes copied before they are hashed: they are still in the nearest cache then. */
-enum { HOT_BYTES = 8192 };
-
 /*  The characters of one line of a report, at most. */
 enum { REPORT_LINE = 96 };
-
-/*  What has been gathered into a slot. */
-typedef struct {
-    uint64_t step;
-    uint32_t generation;
-    bool any;
-    tnd_digest_t digest;
-} filled_t;
 
 typedef struct {
     const tnd_feeder_options_t *options;
@@ -62,14 +49,12 @@ typedef struct {
     tnd_models_t *models;
     tnd_crew_t *crew;
     tnd_feed_t *feed;
-    filled_t *filled;   /* by slot */
-    tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
+    tnd_slots_t *slots;
     tnd_postings_t postings;
     tnd_pool_t *reports;
     size_t report_room;
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
     uint64_t kept;        /* steps behind the last checkpoint */
-    uint64_t rows_max;
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
 } feeder_t;
@@ -236,9 +221,7 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
         .steps_max = TND_UNKNOWN,
     };
     feeder->machine_memory = calloc(1, tnd_feed_bytes(&config));
-    feeder->filled = calloc(config.depth, sizeof *feeder->filled);
-    feeder->lent = calloc((size_t)config.depth * config.replicas, sizeof(tnd_slice_t *));
-    if (feeder->machine_memory == NULL || feeder->filled == NULL || feeder->lent == NULL)
+    if (feeder->machine_memory == NULL)
         abort();
     feeder->machine = tnd_feed_init(feeder->machine_memory, &config);
 }
@@ -256,8 +239,8 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reducer_weight(plan->instances[feeder->reducers.ids[r]].options,
                                    &feeder->stream->fed, &feeder->weights[r], error));
-    feeder->rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
-                                      chain->replicas, 0);
+    uint64_t rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
+                                       chain->replicas, 0);
     tnd_crew_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
@@ -266,7 +249,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .count = feeder->own->replica_count,
         .devices = feeder->devices,
         .depth = (uint32_t)feeder->options->depth,
-        .rows_max = feeder->rows_max,
+        .rows_max = rows_max,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,
         .weights = feeder->weights,
@@ -277,6 +260,18 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
     TND_TRY(tnd_crew_new(&feeder->crew, &config, error));
     atomic_store_explicit(&feeder->statistics->device_count, tnd_crew_devices(feeder->crew),
                           memory_order_release);
+    tnd_slots_config_t slots = {
+        .name = feeder->name,
+        .crew = feeder->crew,
+        .schema = &feeder->stream->fed,
+        .statistics = feeder->statistics,
+        .depth = config.depth,
+        .first = config.first,
+        .count = config.count,
+        .rows_max = rows_max,
+        .digest = feeder->options->digest,
+    };
+    feeder->slots = tnd_slots_new(&slots);
     return TND_OK;
 }
 
@@ -357,152 +352,6 @@ static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t
     return TND_OK;
 }
 
-/* --- rows --------------------------------------------------------------------------------------
- */
-
-/*  Copies some rows of a block to where they are wanted, and adds them to the digest. */
-static void gather(feeder_t *feeder, const tnd_block_t *block, uint32_t first, uint32_t rows,
-                   uint32_t slot, uint32_t local, uint64_t at, uint64_t rank, tnd_digest_t *digest)
-{
-    const tnd_schema_t *schema = &feeder->stream->fed;
-    size_t row_bytes = tnd_schema_row_bytes(schema);
-    uint32_t hot = row_bytes < HOT_BYTES ? (uint32_t)(HOT_BYTES / row_bytes) : 1;
-    if (!feeder->options->digest)
-        hot = rows;
-    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
-    for (uint32_t done = 0, some; done < rows; done += some) {
-        some = rows - done < hot ? rows - done : hot;
-        for (uint32_t c = 0; c < schema->count; c++) {
-            void *to = tnd_crew_row(feeder->crew, slot, local, c, at + done);
-            size_t bytes = tnd_column_bytes(&schema->columns[c]);
-            tnd_block_copy(block, c, first + done, some, to);
-            stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
-        }
-        if (feeder->options->digest)
-            tnd_digest_rows(digest, rank + done, some, stripes, schema->count);
-    }
-}
-
-static tnd_slice_t **lent_to(feeder_t *feeder, uint32_t slot, uint32_t local)
-{
-    return &feeder->lent[(size_t)slot * feeder->own->replica_count + local];
-}
-
-static void take_back(feeder_t *feeder, uint32_t slot)
-{
-    for (uint32_t i = 0; i < feeder->own->replica_count; i++)
-        tnd_slice_drop(lent_to(feeder, slot, i));
-}
-
-/*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
- *  memory that no truncated file takes away.
- */
-static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
-{
-    const tnd_block_column_t *from = &block->columns[column];
-    return from->index == NULL &&
-           from->stride == tnd_column_bytes(&block->schema->columns[column]) &&
-           from->buffer != NULL && tnd_buffer_kind(from->buffer) != TND_BUFFER_MAPPED &&
-           (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
-}
-
-/*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
- *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
- */
-static size_t lend(feeder_t *feeder, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
-                   uint64_t rank, tnd_digest_t *digest)
-{
-    const tnd_schema_t *schema = &feeder->stream->fed;
-    const tnd_block_t *block = slice->pieces[0].block;
-    uint32_t first = slice->pieces[0].first, rows = slice->pieces[0].rows;
-    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
-    size_t copied = 0;
-    for (uint32_t c = 0; c < schema->count; c++) {
-        size_t bytes = tnd_column_bytes(&schema->columns[c]);
-        const void *at = tnd_block_row(block, c, first);
-        if (!lies_well(block, c, first) || !tnd_crew_lend(feeder->crew, slot, local, c, at)) {
-            void *to = tnd_crew_row(feeder->crew, slot, local, c, 0);
-            copied += tnd_block_copy(block, c, first, rows, to);
-            at = to;
-        }
-        stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
-    }
-    if (feeder->options->digest)
-        tnd_digest_rows(digest, rank, rows, stripes, schema->count);
-    return copied;
-}
-
-/*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
- */
-static bool is_lendable(const feeder_t *feeder, const tnd_slice_t *slice,
-                        const tnd_slice_note_t *note)
-{
-    const tnd_schema_t *schema = &feeder->stream->fed;
-    uint32_t widest = 0;
-    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0)
-        return false;
-    for (uint32_t c = 1; c < schema->count; c++)
-        if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
-            widest = c;
-    return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
-}
-
-static tnd_status_t check_slice(const feeder_t *feeder, const tnd_slice_t *slice,
-                                const tnd_slice_note_t *note, tnd_error_t *error)
-{
-    uint64_t rows = 0;
-    for (uint32_t p = 0; p < slice->piece_count; p++)
-        rows += slice->pieces[p].rows;
-    if (rows != note->rows)
-        return tnd_fail(error,
-                        "%s: a slice of step %" PRIu64 " for replica %" PRIu32 " has %" PRIu64
-                        " rows where its note says %" PRIu32,
-                        feeder->name, note->step, note->replica, rows, note->rows);
-    if ((uint64_t)note->total + note->padded > feeder->rows_max)
-        return tnd_fail(error,
-                        "%s: replica %" PRIu32 " gets %" PRIu32 " rows and %" PRIu32
-                        " padded ones in step %" PRIu64 "; it has room for %" PRIu64,
-                        feeder->name, note->replica, note->total, note->padded, note->step,
-                        feeder->rows_max);
-    return TND_OK;
-}
-
-static tnd_status_t place(feeder_t *feeder, const tnd_effect_t *effect, tnd_error_t *error)
-{
-    const tnd_slice_note_t *note = &effect->msg.slice;
-    tnd_slice_t *slice = effect->payload;
-    tnd_status_t status = check_slice(feeder, slice, note, error);
-    if (status != TND_OK) {
-        tnd_slice_drop(&slice);
-        return status;
-    }
-    filled_t *filled = &feeder->filled[effect->slot];
-    /* A step that comes again in another generation was dropped half-way. */
-    if (!filled->any || filled->step != note->step || filled->generation != effect->msg.generation)
-        *filled = (filled_t){.step = note->step, .generation = effect->msg.generation, .any = true};
-    uint32_t local = note->replica - feeder->own->replica_first, done = 0;
-    size_t row_bytes = tnd_schema_row_bytes(&feeder->stream->fed), copied = 0;
-    tnd_crew_share(feeder->crew, effect->slot, local, note->total, note->padded);
-    tnd_slice_drop(lent_to(feeder, effect->slot, local));
-    tnd_count(&feeder->statistics->rows_in, note->rows);
-    tnd_count(&feeder->statistics->blocks_in, 1);
-    tnd_count(&feeder->statistics->bytes_in, note->rows * row_bytes);
-    if (is_lendable(feeder, slice, note)) {
-        copied = lend(feeder, slice, effect->slot, local, note->rank, &filled->digest);
-        *lent_to(feeder, effect->slot, local) = slice;
-    } else {
-        for (uint32_t p = 0; p < slice->piece_count; p++) {
-            gather(feeder, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
-                   effect->slot, local, note->offset + done, note->rank + done, &filled->digest);
-            done += slice->pieces[p].rows;
-        }
-        copied = done * row_bytes;
-        tnd_slice_drop(&slice);
-    }
-    tnd_count(&feeder->statistics->bytes_copied, copied);
-    return TND_OK;
-}
-
 /* --- steps -------------------------------------------------------------------------------------
  */
 
@@ -544,17 +393,14 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
     while (tnd_feed_next_effect(feeder->machine, tnd_actor_now(self), &effect)) {
         switch (effect.kind) {
         case TND_EFFECT_PLACE:
-            TND_TRY(place(feeder, &effect, error));
+            TND_TRY(tnd_slots_place(feeder->slots, &effect, error));
             break;
         case TND_EFFECT_READY:
             tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice,
                            keep_behind(feeder, effect.msg.slice.step));
             break;
         case TND_EFFECT_FREE:
-            feeder->filled[effect.slot].any = false;
-            TND_TRY(
-                tnd_crew_let_go(feeder->crew, effect.slot, lent_to(feeder, effect.slot, 0), error));
-            take_back(feeder, effect.slot);
+            TND_TRY(tnd_slots_free(feeder->slots, effect.slot, error));
             break;
         case TND_EFFECT_LINK:
             /* A join that went away just now is LOST in a moment. */
@@ -637,9 +483,8 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
 {
     tnd_done_t done;
     while (tnd_crew_done(feeder->crew, &done)) {
-        const filled_t *filled = &feeder->filled[done.slot];
-        assert(filled->step == done.step);
-        uint64_t digest[2] = {filled->digest.low, filled->digest.high};
+        const tnd_digest_t *rows = tnd_slots_digest(feeder->slots, done.slot, done.step);
+        uint64_t digest[2] = {rows->low, rows->high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
         tnd_count(&feeder->statistics->blocks_out, 1);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
@@ -889,11 +734,9 @@ static void feeder_fini(void *state)
         count_devices(feeder);
         tnd_crew_stop(feeder->crew);
     }
-    if (feeder->machine != NULL) {
+    if (feeder->machine != NULL)
         drop_reports(feeder);
-        for (uint32_t slot = 0; slot < feeder->options->depth; slot++)
-            take_back(feeder, slot);
-    }
+    tnd_slots_destroy(&feeder->slots);
     tnd_postings_free(&feeder->postings);
     tnd_pool_destroy(&feeder->reports);
 }
@@ -909,8 +752,6 @@ static void feeder_release(void *state)
     free(feeder->reducer_names);
     free(feeder->weights);
     free(feeder->devices);
-    free(feeder->filled);
-    free(feeder->lent);
     free(feeder->machine_memory);
 }
 

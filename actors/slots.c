@@ -1,0 +1,208 @@
+/*  actors/slots.c - the rows of a feeder's steps, put where its devices read them. */
+#include "actors/slots.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "runtime/device.h"
+
+/*  Bytes copied before they are hashed: they are still in the nearest cache then. */
+enum { HOT_BYTES = 8192 };
+
+/*  What has been gathered into a slot. */
+typedef struct {
+    uint64_t step;
+    uint32_t generation;
+    bool any;
+    tnd_digest_t digest;
+} filled_t;
+
+struct tnd_slots {
+    tnd_slots_config_t config;
+    filled_t *filled;   /* by slot */
+    tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
+};
+
+tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
+{
+    tnd_slots_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    self->config = *config;
+    self->filled = calloc(config->depth, sizeof *self->filled);
+    self->lent = calloc((size_t)config->depth * config->count, sizeof(tnd_slice_t *));
+    if (self->filled == NULL || self->lent == NULL)
+        abort();
+    return self;
+}
+
+static tnd_slice_t **lent_to(tnd_slots_t *self, uint32_t slot, uint32_t local)
+{
+    return &self->lent[(size_t)slot * self->config.count + local];
+}
+
+static void take_back(tnd_slots_t *self, uint32_t slot)
+{
+    for (uint32_t i = 0; i < self->config.count; i++)
+        tnd_slice_drop(lent_to(self, slot, i));
+}
+
+void tnd_slots_destroy(tnd_slots_t **self_p)
+{
+    tnd_slots_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    for (uint32_t slot = 0; slot < self->config.depth; slot++)
+        take_back(self, slot);
+    free(self->filled);
+    free(self->lent);
+    free(self);
+}
+
+/*  Copies some rows of a block to where they are wanted, and adds them to the digest. */
+static void gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first, uint32_t rows,
+                   uint32_t slot, uint32_t local, uint64_t at, uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    size_t row_bytes = tnd_schema_row_bytes(schema);
+    uint32_t hot = row_bytes < HOT_BYTES ? (uint32_t)(HOT_BYTES / row_bytes) : 1;
+    if (!self->config.digest)
+        hot = rows;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    for (uint32_t done = 0, some; done < rows; done += some) {
+        some = rows - done < hot ? rows - done : hot;
+        for (uint32_t c = 0; c < schema->count; c++) {
+            void *to = tnd_crew_row(self->config.crew, slot, local, c, at + done);
+            size_t bytes = tnd_column_bytes(&schema->columns[c]);
+            tnd_block_copy(block, c, first + done, some, to);
+            stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
+        }
+        if (self->config.digest)
+            tnd_digest_rows(digest, rank + done, some, stripes, schema->count);
+    }
+}
+
+/*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
+ *  memory that no truncated file takes away.
+ */
+static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
+{
+    const tnd_block_column_t *from = &block->columns[column];
+    return from->index == NULL &&
+           from->stride == tnd_column_bytes(&block->schema->columns[column]) &&
+           from->buffer != NULL && tnd_buffer_kind(from->buffer) != TND_BUFFER_MAPPED &&
+           (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
+}
+
+/*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
+ *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
+ */
+static size_t lend(tnd_slots_t *self, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
+                   uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    const tnd_block_t *block = slice->pieces[0].block;
+    uint32_t first = slice->pieces[0].first, rows = slice->pieces[0].rows;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    size_t copied = 0;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[c]);
+        const void *at = tnd_block_row(block, c, first);
+        if (!lies_well(block, c, first) || !tnd_crew_lend(self->config.crew, slot, local, c, at)) {
+            void *to = tnd_crew_row(self->config.crew, slot, local, c, 0);
+            copied += tnd_block_copy(block, c, first, rows, to);
+            at = to;
+        }
+        stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
+    }
+    if (self->config.digest)
+        tnd_digest_rows(digest, rank, rows, stripes, schema->count);
+    return copied;
+}
+
+/*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
+ */
+static bool is_lendable(const tnd_slots_t *self, const tnd_slice_t *slice,
+                        const tnd_slice_note_t *note)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    uint32_t widest = 0;
+    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0)
+        return false;
+    for (uint32_t c = 1; c < schema->count; c++)
+        if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
+            widest = c;
+    return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
+}
+
+static tnd_status_t check_slice(const tnd_slots_t *self, const tnd_slice_t *slice,
+                                const tnd_slice_note_t *note, tnd_error_t *error)
+{
+    uint64_t rows = 0;
+    for (uint32_t p = 0; p < slice->piece_count; p++)
+        rows += slice->pieces[p].rows;
+    if (rows != note->rows)
+        return tnd_fail(error,
+                        "%s: a slice of step %" PRIu64 " for replica %" PRIu32 " has %" PRIu64
+                        " rows where its note says %" PRIu32,
+                        self->config.name, note->step, note->replica, rows, note->rows);
+    if ((uint64_t)note->total + note->padded > self->config.rows_max)
+        return tnd_fail(error,
+                        "%s: replica %" PRIu32 " gets %" PRIu32 " rows and %" PRIu32
+                        " padded ones in step %" PRIu64 "; it has room for %" PRIu64,
+                        self->config.name, note->replica, note->total, note->padded, note->step,
+                        self->config.rows_max);
+    return TND_OK;
+}
+
+tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_error_t *error)
+{
+    const tnd_slice_note_t *note = &place->msg.slice;
+    tnd_slice_t *slice = place->payload;
+    tnd_status_t status = check_slice(self, slice, note, error);
+    if (status != TND_OK) {
+        tnd_slice_drop(&slice);
+        return status;
+    }
+    filled_t *filled = &self->filled[place->slot];
+    /* A step that comes again in another generation was dropped half-way. */
+    if (!filled->any || filled->step != note->step || filled->generation != place->msg.generation)
+        *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
+    uint32_t local = note->replica - self->config.first, done = 0;
+    size_t row_bytes = tnd_schema_row_bytes(self->config.schema), copied = 0;
+    tnd_crew_share(self->config.crew, place->slot, local, note->total, note->padded);
+    tnd_slice_drop(lent_to(self, place->slot, local));
+    tnd_count(&self->config.statistics->rows_in, note->rows);
+    tnd_count(&self->config.statistics->blocks_in, 1);
+    tnd_count(&self->config.statistics->bytes_in, note->rows * row_bytes);
+    if (is_lendable(self, slice, note)) {
+        copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
+        *lent_to(self, place->slot, local) = slice;
+    } else {
+        for (uint32_t p = 0; p < slice->piece_count; p++) {
+            gather(self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
+                   place->slot, local, note->offset + done, note->rank + done, &filled->digest);
+            done += slice->pieces[p].rows;
+        }
+        copied = done * row_bytes;
+        tnd_slice_drop(&slice);
+    }
+    tnd_count(&self->config.statistics->bytes_copied, copied);
+    return TND_OK;
+}
+
+tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error)
+{
+    self->filled[slot].any = false;
+    TND_TRY(tnd_crew_let_go(self->config.crew, slot, lent_to(self, slot, 0), error));
+    take_back(self, slot);
+    return TND_OK;
+}
+
+const tnd_digest_t *tnd_slots_digest(const tnd_slots_t *self, uint32_t slot, uint64_t step)
+{
+    assert(self->filled[slot].step == step);
+    return &self->filled[slot].digest;
+}

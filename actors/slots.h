@@ -1,0 +1,47 @@
+/*  actors/slots.h - the rows of a feeder's steps, put where its devices read them.
+ *
+ *  Rows are copied once, from the blocks they came in to the memory that the device reads, and
+ *  hashed on the way while they are in the cache.  Where all rows of a replica already lie together
+ *  and the device reads the host's memory, not even that: the step reads them in their block, which
+ *  stays until the step is done.
+ *
+ *  Which step has which slot the machine decides (runtime/core/feed.h); the memory is the crew's.
+ *
+ *  Threads: the feeder's actor.
+ */
+#ifndef TND_ACTORS_SLOTS_H
+#define TND_ACTORS_SLOTS_H
+
+#include "runtime/core/digest.h"
+#include "runtime/data/block.h"
+#include "runtime/feed/crew.h"
+
+typedef struct {
+    const char *name; /* of the feeder, for texts */
+    tnd_crew_t *crew;
+    const tnd_schema_t *schema;
+    tnd_statistics_t *statistics;
+    uint32_t depth;
+    uint32_t first, count; /* replicas carried here */
+    uint64_t rows_max;     /* of one replica in one step, padding included */
+    bool digest;           /* whether rows are hashed */
+} tnd_slots_config_t;
+
+typedef struct tnd_slots tnd_slots_t;
+
+/*  What the config points to is kept by the caller. */
+tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config);
+/*  Gives back all blocks that steps read: none is under way. */
+void tnd_slots_destroy(tnd_slots_t **self_p);
+
+/*  Does what PLACE asks; takes the slice in any case.  TND_FAILED: its rows are not as many as its
+ *  note says, or more than the replica has room for.
+ */
+tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place,
+                             tnd_error_t *error) TND_CHECKED;
+/*  Does what FREE asks. */
+tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error) TND_CHECKED;
+/*  Of all rows of the step in that slot. */
+const tnd_digest_t *tnd_slots_digest(const tnd_slots_t *self, uint32_t slot, uint64_t step);
+
+#endif
