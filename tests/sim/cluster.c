@@ -262,7 +262,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
             if (self->actors[id].host == h) {
                 tell_actor(self, id);
                 if (self->actors[id].model_said)
-                    sim_actor_model(self, id);
+                    sim_feeder_model(self, id);
             }
         return;
     }
@@ -638,7 +638,7 @@ static void happen(sim_t *self, const sim_event_t *event)
         break;
     case SIM_AT_DEVICE:
         if (same_life)
-            sim_actor_device(self, event->a);
+            sim_feeder_device(self, event->a);
         break;
     case SIM_AT_DUE:
         if (same_life)

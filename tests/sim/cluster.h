@@ -265,6 +265,8 @@ void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
 /*  Payloads have one holder at a time; it is known how many each actor has. */
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);
 void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);
+/*  It passes from one holder to another, or to the wire and from it (SIM_FLYING). */
+void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to);
 void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
@@ -289,14 +291,29 @@ void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
 void sim_actor_run(sim_t *self, uint32_t actor);
 void sim_actor_due(sim_t *self, uint32_t actor);
 void sim_actor_worked(sim_t *self, uint32_t actor);
-void sim_actor_device(sim_t *self, uint32_t actor);
-/*  The last word of the first feeder. */
-void sim_actor_model(sim_t *self, uint32_t actor);
 void sim_actor_up(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
 /*  Hands a parcel to an actor, now or when it is free. */
 void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t parcel);
+/*  Of an actor for its role: how long work of `ns` takes it this time; control and links. */
+uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns);
+void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg);
+void sim_actor_send(sim_t *self, uint32_t actor, tnd_actor_id_t to, const tnd_msg_t *msg);
+/*  What a machine of a join or a feeder refuses ends a real run: here nothing may be refused. */
+void sim_actor_accept(sim_t *self, uint32_t actor, tnd_status_t status, const tnd_error_t *error);
+/*  Of a feeder. */
+void sim_feeder_born(sim_t *self, uint32_t feeder);
+void sim_feeder_run(sim_t *self, uint32_t feeder);
+void sim_feeder_message(sim_t *self, uint32_t feeder, tnd_msg_t *msg);
+/*  Its device is through with a part of the step under way. */
+void sim_feeder_device(sim_t *self, uint32_t feeder);
+/*  A new connection to the reducer: all that is not closed, in order, and what was passed before
+ *  what is not.
+ */
+void sim_feeder_post_again(sim_t *self, uint32_t feeder);
+/*  The last word of the first one. */
+void sim_feeder_model(sim_t *self, uint32_t feeder);
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_lost(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg);

@@ -1,0 +1,338 @@
+/*  tests/sim/feeder.c - a feeder: its slots, the device that runs whole steps, and what it posts to
+ *  reducers that is not closed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+void sim_feeder_born(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    for (uint32_t s = 0; s < plan->depth; s++)
+        for (uint32_t r = 0; r < plan->feeder_replicas[id - plan->first_feeder]; r++)
+            self->actors[id].slots[s].ids[r] =
+                sim_store_take(&self->store, plan->size * sizeof(uint64_t));
+}
+
+static void post(sim_t *self, uint32_t id, const sim_round_t *round)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t feeder = id - plan->first_feeder, first = plan->feeder_first[feeder];
+    uint32_t count = plan->feeder_replicas[feeder];
+    bool whole = count == plan->replicas;
+    for (uint32_t r = 0; r < (whole ? 1 : count); r++) {
+        tnd_msg_t msg = {.kind = TND_MSG_POST, .from = id, .to = plan->reducer};
+        msg.post.round = round->step;
+        msg.post.reduction = round->slot;
+        msg.post.reducer_slot = round->slot;
+        msg.post.first = first + r;
+        msg.post.count = whole ? count : 1;
+        msg.post.weight = whole ? round->rows : 1;
+        sim_payload_t *payload = sim_payload(self, 0, 0, SIM_FLYING);
+        payload->value = whole ? sim_tree(round->leaves, 0, count) : round->leaves[r];
+        msg.post.payload = payload;
+        sim_actor_send(self, id, plan->reducer, &msg);
+    }
+}
+
+/*  Where a round is kept: all of a step beside each other, in order. */
+static uint64_t place_of(const sim_round_t *round)
+{
+    return round->step * SIM_REDUCTIONS + round->slot;
+}
+
+static sim_round_t *round_of(sim_actor_t *actor, uint64_t step, uint32_t slot)
+{
+    return &actor->rounds[(step * SIM_REDUCTIONS + slot) % SIM_ROUNDS];
+}
+
+static void say_passed(sim_t *self, uint32_t id, const sim_actor_t *actor)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_PASSED, .from = id, .to = self->plan.reducer};
+    msg.passed = actor->passed;
+    sim_actor_send(self, id, msg.to, &msg);
+}
+
+void sim_feeder_post_again(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    uint64_t least = UINT64_MAX;
+    bool unsaid = actor->has_passed;
+    for (uint32_t i = 0; i < SIM_ROUNDS; i++)
+        if (actor->rounds[i].open && place_of(&actor->rounds[i]) < least)
+            least = place_of(&actor->rounds[i]);
+    for (uint32_t i = 0; i < SIM_ROUNDS && least != UINT64_MAX; i++)
+        if (actor->rounds[(least + i) % SIM_ROUNDS].open) {
+            const sim_round_t *round = &actor->rounds[(least + i) % SIM_ROUNDS];
+            if (unsaid && round->step > actor->passed.last) {
+                say_passed(self, id, actor);
+                unsaid = false;
+            }
+            post(self, id, round);
+        }
+    if (unsaid)
+        say_passed(self, id, actor);
+}
+
+/*  A step is done: reducers hear of it when it had another number of reductions than the last. */
+static void pass(sim_t *self, uint32_t id, sim_actor_t *actor, uint64_t step, uint32_t reductions)
+{
+    bool same = actor->has_passed && actor->passed.begin == reductions;
+    if (!same)
+        actor->passed = (tnd_passed_note_t){
+            .first = step, .begin = reductions, .end = TND_PASSED_DONE, .reductions = reductions};
+    actor->passed.last = step;
+    actor->has_passed = true;
+    if (!same || actor->ready_count == 0)
+        say_passed(self, id, actor);
+}
+
+static sim_slot_t *slot_of(sim_actor_t *actor)
+{
+    return &actor->slots[actor->ready[0]];
+}
+
+static void device_goes(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    if (actor->device_busy || actor->ready_count == 0)
+        return;
+    actor->device_busy = true;
+    actor->device_applies = false;
+    sim_agenda_put(&self->agenda, self->now + sim_actor_span(self, actor, self->plan.step_ns),
+                   SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
+}
+
+/*  A rogue replica has another number of reductions in one step than all others. */
+static uint32_t reductions_of(const sim_t *self, uint32_t id, uint64_t step)
+{
+    const sim_plan_t *plan = &self->plan;
+    return id == plan->rogue && step == plan->rogue_step ? plan->rogue_reductions
+                                                         : plan->reductions;
+}
+
+static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    const sim_plan_t *plan = &self->plan;
+    const sim_slot_t *slot = slot_of(actor);
+    uint32_t feeder = id - plan->first_feeder;
+    uint32_t reductions = reductions_of(self, id, slot->step);
+    for (uint32_t k = 0; k < reductions; k++) {
+        sim_round_t *round = round_of(actor, slot->step, k);
+        if (round->open)
+            sim_violate(self, "%s still keeps round %u of step %llu", sim_name(self, id),
+                        round->slot, (unsigned long long)round->step);
+        *round = (sim_round_t){.slot = k, .step = slot->step, .open = true};
+        round->rows = slot->rows;
+        for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
+            round->leaves[r] = sim_leaf(slot->step, k, plan->feeder_first[feeder] + r, slot->ids[r],
+                                        slot->count[r]);
+        actor->reductions_open++;
+        actor->rounds_open++;
+        post(self, id, round);
+    }
+}
+
+void sim_feeder_device(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    sim_slot_t *slot = slot_of(actor);
+    uint32_t reductions = reductions_of(self, id, slot->step);
+    if (!actor->device_applies && reductions > 0) {
+        /*  What is not closed is kept, so there is a most of it. */
+        actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
+        if (actor->device_waits)
+            return;
+        actor->device_applies = true;
+        reduce(self, id, actor);
+        return;
+    }
+    sim_check_step(self, id, slot);
+    uint32_t number = id - self->plan.first_feeder;
+    for (uint32_t r = 0; r < self->plan.feeder_replicas[number]; r++)
+        actor->model[r] = sim_model_step(
+            actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
+                                      slot->ids[r], slot->count[r]));
+    void *words = slot->keeps ? sim_archive_part(self, id, slot->step + 1) : NULL;
+    tnd_feed_done(actor->machine, slot->step, slot->digest, slot->rows, words);
+    slot->on_device = false;
+    actor->device_busy = false;
+    memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
+    if (self->plan.reductions > 0)
+        pass(self, id, actor, slot->step, reductions);
+    device_goes(self, id, actor);
+    sim_actor_run(self, id);
+}
+
+static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect_t *effect)
+{
+    const tnd_slice_note_t *note = &effect->msg.slice;
+    sim_payload_t *payload = effect->payload;
+    uint32_t first = self->plan.feeder_first[id - self->plan.first_feeder];
+    uint32_t replica = note->replica - first;
+    sim_slot_t *slot = &actor->slots[effect->slot];
+    if (effect->slot >= self->plan.depth || note->offset + note->rows > self->plan.size ||
+        payload->rows != note->rows) {
+        sim_violate(self, "%s places rows where no room is", sim_name(self, id));
+        return;
+    }
+    if (slot->on_device && slot->step != note->step)
+        sim_violate(self, "%s copies rows of step %llu into the slot that still holds step %llu",
+                    sim_name(self, id), (unsigned long long)note->step,
+                    (unsigned long long)slot->step);
+    if (!slot->used || slot->step != note->step) {
+        slot->used = true;
+        slot->step = note->step;
+        slot->rows = 0;
+        slot->digest[0] = slot->digest[1] = 0;
+        memset(slot->count, 0, sizeof slot->count);
+    }
+    memcpy(slot->ids[replica] + note->offset, payload->ids, note->rows * sizeof *payload->ids);
+    slot->count[replica] = note->total;
+    sim_free(self, payload, id);
+}
+
+/*  The digest is taken from what lies in the slot when the step starts. */
+static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect_t *effect)
+{
+    const sim_plan_t *plan = &self->plan;
+    sim_slot_t *slot = &actor->slots[effect->slot];
+    uint64_t step = effect->msg.slice.step;
+    if (!slot->used || slot->step != step || slot->on_device) {
+        sim_violate(self, "%s starts step %llu from a slot that does not hold it",
+                    sim_name(self, id), (unsigned long long)step);
+        return;
+    }
+    slot->on_device = true;
+    slot->keeps = self->checkpoint != NULL && tnd_checkpoint_asks(&actor->keep, step + 1);
+    slot->rows = 0;
+    slot->digest[0] = slot->digest[1] = 0;
+    uint32_t feeder = id - plan->first_feeder;
+    uint64_t first = step < self->reference.step_count ? self->reference.steps[step].first : 0;
+    for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++) {
+        uint32_t offset, count;
+        sim_reference_part(plan, effect->msg.slice.step_rows, plan->feeder_first[feeder] + r,
+                           &offset, &count);
+        for (uint32_t i = 0; i < slot->count[r]; i++)
+            sim_digest_add(slot->digest, first + offset + i, slot->ids[r][i]);
+        slot->rows += slot->count[r];
+    }
+    actor->ready[actor->ready_count++] = effect->slot;
+    device_goes(self, id, actor);
+}
+
+static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    tnd_effect_t effect;
+    while (tnd_feed_next_effect(actor->machine, sim_clock(self, actor->host), &effect))
+        switch (effect.kind) {
+        case TND_EFFECT_LINK:
+            sim_actor_send(self, id, effect.msg.to, &effect.msg);
+            break;
+        case TND_EFFECT_CONTROL:
+            sim_actor_control(self, actor, &effect.msg);
+            break;
+        case TND_EFFECT_DROP:
+            if (effect.msg.kind != TND_MSG_COMMIT)
+                sim_free(self, effect.payload, id);
+            break;
+        case TND_EFFECT_PLACE:
+            place(self, id, actor, &effect);
+            break;
+        case TND_EFFECT_READY:
+            ready(self, id, actor, &effect);
+            break;
+        case TND_EFFECT_FREE:
+            if (actor->slots[effect.slot].on_device)
+                sim_violate(self, "%s frees a slot that the device still uses", sim_name(self, id));
+            if (actor->slots[effect.slot].step == effect.msg.slice.step)
+                actor->slots[effect.slot].used = false;
+            break;
+        default:
+            sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
+        }
+}
+
+static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
+{
+    sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
+    uint64_t value = ((sim_payload_t *)msg->post.payload)->value;
+    sim_free(self, msg->post.payload, id);
+    if (value != sim_root(self, msg->post.round, msg->post.reducer_slot))
+        sim_violate(self, "%s gets a wrong result of round %llu", sim_name(self, id),
+                    (unsigned long long)msg->post.round);
+    tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = msg->from};
+    got.post.round = msg->post.round;
+    got.post.reducer_slot = msg->post.reducer_slot;
+    sim_actor_send(self, id, msg->from, &got);
+    if (!round->open || round->step != msg->post.round || round->got)
+        return;
+    round->got = true;
+    if (--actor->reductions_open == 0)
+        sim_agenda_put(&self->agenda,
+                       self->now + sim_actor_span(self, actor, self->plan.step_ns / 4),
+                       SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
+}
+
+void sim_feeder_model(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
+    actor->model_said = true;
+    sim_actor_control(self, actor, &msg);
+}
+
+void sim_feeder_run(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    perform(self, id, actor);
+    if (id == self->plan.first_feeder && !actor->model_said && tnd_feed_over(actor->machine))
+        sim_feeder_model(self, id);
+}
+
+void sim_feeder_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_error_t error;
+    switch (msg->kind) {
+    case TND_MSG_REWIND:
+        tnd_feed_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step);
+        break;
+    case TND_MSG_SLICE:
+        self->progress_at = self->now;
+        sim_own(self, msg->slice.payload, SIM_FLYING, id);
+        sim_actor_accept(self, id, tnd_feed_slice(actor->machine, msg, &error), &error);
+        break;
+    case TND_MSG_KEEP:
+        actor->keep = msg->keep;
+        break;
+    case TND_MSG_BOOKED:
+        tnd_feed_booked(actor->machine, msg->until.step);
+        break;
+    case TND_MSG_LAST:
+        tnd_feed_end(actor->machine, msg->until.step);
+        break;
+    case TND_MSG_DRAIN:
+        tnd_feed_drain(actor->machine);
+        break;
+    case TND_MSG_RESULT:
+        sim_own(self, msg->post.payload, SIM_FLYING, id);
+        take_result(self, id, actor, msg);
+        break;
+    case TND_MSG_CLOSED: {
+        sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
+        if (round->open && round->step == msg->post.round && !round->got)
+            sim_violate(self, "%s is told that round %llu is closed before it has its result",
+                        sim_name(self, id), (unsigned long long)msg->post.round);
+        if (round->open && round->step == msg->post.round) {
+            round->open = false;
+            actor->rounds_open--;
+        }
+        if (actor->device_waits)
+            sim_feeder_device(self, id);
+        break;
+    }
+    default:
+        break;
+    }
+}
