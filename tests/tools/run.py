@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`tundish run` and `tundish up`: what they write, how they end."""
+import atexit
 import fcntl
 import json
 import os
@@ -23,8 +24,12 @@ KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "strea
 
 
 def graph(folder, step="", **more):
-    """100 rows in batches of 32, fed; `step` are the options of the probe, if it steps."""
+    """100 rows in batches of 32, fed; `step` are the options of the probe, if it steps.
+
+    Its name is no other run's on this machine: what is said of a run is read from all its hosts.
+    """
     arrays(folder)
+    more.setdefault("top", f"name: {folder.name}\n")
     options = f", step: {{plugin: probe{step}}}" if step is not None else ""
     return topology(folder, actors=FEED % options, links=FED, **more)
 
@@ -45,6 +50,7 @@ class Started:
         self.process = subprocess.Popen([TUNDISH, *map(str, words)], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True,
                                         env={**os.environ, **PLUGINS})
+        atexit.register(self.process.kill)  # a step that never returns outlives a test that fails
         self.text = ""
 
     def until(self, wanted, seconds=30):
