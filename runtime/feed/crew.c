@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/thread.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -288,7 +289,7 @@ static void *worker_main(void *context)
     tnd_crew_t *crew = worker->crew;
     char name[16];
     snprintf(name, sizeof name, "%.9s %s", crew->config.name, worker->name);
-    pthread_setname_np(pthread_self(), name);
+    tnd_thread_begin_computing(name);
     for (;;) {
         awaited_t awaited = {crew, worker->seq};
         tnd_gate_wait(&crew->work, has_work, &awaited, work_spin_ns);

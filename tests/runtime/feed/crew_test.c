@@ -4,6 +4,7 @@
 
 #include "runtime/collective.h"
 #include "runtime/core/round.h"
+#include "runtime/life/thread.h"
 #include "tests/runtime/feed/crewed.h"
 
 enum { STEPS = 40, DEPTH = 3 };
@@ -277,4 +278,33 @@ Test(crew, hands_steps_to_a_program_and_commits_with_the_next)
     assert_same(one, self);
     crewed_destroy(self);
     crewed_destroy(one);
+}
+
+static tnd_status_t note_policy(void *context, tnd_replica_t *replica)
+{
+    _Atomic int *policies = context;
+    policies[tnd_replica_id(replica)] = sched_getscheduler(0);
+    return TND_OK;
+}
+
+/*  What an actor does. */
+static void *start_crew(void *context)
+{
+    const tnd_task_t task = {note_policy, NULL, context};
+    tnd_error_t error;
+    tnd_thread_begin("actor");
+    crewed_t *self = crewed_new(0, 4, 2, 1);
+    cr_assert(tnd_crew_call(self->crew, &task, &error) == TND_OK);
+    crewed_destroy(self);
+    return NULL;
+}
+
+Test(crew, computes_on_threads_that_do_not_wait_for_their_turn_as_actors_do)
+{
+    _Atomic int policies[4] = {SCHED_BATCH, SCHED_BATCH, SCHED_BATCH, SCHED_BATCH};
+    pthread_t actor;
+    cr_assert(pthread_create(&actor, NULL, start_crew, policies) == 0);
+    pthread_join(actor, NULL);
+    for (int r = 0; r < 4; r++)
+        cr_assert(eq(int, policies[r], sched_getscheduler(0)));
 }
