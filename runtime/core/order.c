@@ -837,14 +837,15 @@ static bool has_room(const tnd_order_t *self, uint64_t bytes)
 }
 
 /*  Tickets go out in runs: not one for each block that was taken, which would wake a reader for
- *  every block, but a quarter of the window at a time, or at once when nothing is under way.
+ *  every block, but a quarter of the window at a time, or at once when rows are wanted and nothing
+ *  is under way.
  */
 static bool is_filling(tnd_order_t *self)
 {
-    uint64_t open = self->ticket_tail - self->ticket_head;
+    bool idle = self->ticket_head == self->ticket_tail && self->ready < self->config.rows_wanted;
     if (!self->filling)
-        self->filling = open == 0 || (self->used_blocks <= self->config.window_blocks / 4 * 3 &&
-                                      self->used_bytes <= self->window_bytes / 4 * 3);
+        self->filling = idle || (self->used_blocks <= self->config.window_blocks / 4 * 3 &&
+                                 self->used_bytes <= self->window_bytes / 4 * 3);
     return self->filling;
 }
 

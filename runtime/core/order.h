@@ -16,8 +16,8 @@
  *  gives it to another worker.  The first answer wins, the other is a duplicate; the reservation is
  *  the same.  How long tickets take is learnt from the answers that win.
  *
- *  New tickets go out in runs of about a quarter of the window, or at once when none is open, so
- * that a reader is woken for many blocks rather than for each.
+ *  New tickets go out in runs of about a quarter of the window, or at once when none is open and
+ * rows are wanted, so that a reader is woken for many blocks rather than for each.
  *
  *  At most two epochs are under way, the one being composed and the next: a short lane cannot run
  *  away from the others.  A source of unknown length ends its epoch by a block with `end`; tickets

@@ -663,3 +663,32 @@ Test(order, a_block_that_was_lost_without_having_begun_is_not_cut)
     }
     world_close(&world);
 }
+
+Test(order, tickets_go_out_in_runs_while_rows_enough_wait)
+{
+    const lane_t lane = {.seed = 5, .count = 1000, .kind = LANE_PLAIN};
+    const tnd_order_config_t config = {.reader_count = 1,
+                                       .epochs = 1,
+                                       .count = 1000,
+                                       .block_rows = 10,
+                                       .row_bytes_max = LANE_BYTES_ROW,
+                                       .window_bytes = 100000,
+                                       .window_blocks = 8,
+                                       .rows_wanted = 5};
+    static world_t world;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 8);
+    for (uint32_t left = 8; left > 0; left--) {
+        tnd_msg_t ticket = world_remove(&world, 0);
+        world_answer(&world, &ticket);
+    }
+
+    world_take(&world, 10);
+    world_drain(&world);
+    cr_assert_eq(world.out_count, 0, "one block is no reason to wake a reader");
+    world_take(&world, 10);
+    world_drain(&world);
+    cr_assert_eq(world.out_count, 2, "a quarter of the window is");
+    world_close(&world);
+}
