@@ -33,6 +33,9 @@ static const uint64_t echo_ns = 1000000000;
  */
 static const uint64_t impatience_ns = 10000000000;
 
+/*  A time without a step that is worth a line beside what the run says. */
+static const uint64_t told_gap_ns = 50000000;
+
 /*  Neither a step nor a word: it hangs. */
 static const uint64_t hang_ns = 120000000000;
 
@@ -282,8 +285,8 @@ static void take_word(life_t *life, const char *line)
 {
     tnd_ordeal_t *ordeal = life->ordeal;
     uint64_t generation, step;
-    fprintf(life->log, "%s\n", line);
     life->life_ns = tnd_clock_now();
+    fprintf(life->log, "%9.3f  %s\n", (double)(life->life_ns - ordeal->begun_ns) * 1e-9, line);
     ordeal->restarts += strstr(line, "it is started again in") != NULL;
     ordeal->unkept += strstr(line, "no checkpoint behind step") != NULL;
     if (number_after(line, ": generation ", &generation) &&
@@ -302,6 +305,10 @@ static void take_step(life_t *life, const char *line)
         return; /* the rest of one that was cut short by a kill */
     life->last_step = strtoull(line + strlen(begin), NULL, 10);
     uint64_t now = tnd_clock_now();
+    if (life->first_beat_ns != 0 && now - life->first_beat_ns >= told_gap_ns)
+        fprintf(life->log, "%9.3f  +++ step %" PRIu64 " after %" PRIu64 " ms\n",
+                (double)(now - life->ordeal->begun_ns) * 1e-9, life->last_step,
+                (now - life->first_beat_ns) / ms);
     if (life->beats.count == 0 || life->beats.values[life->beats.count - 1] < now - ms)
         tnd_pulse_add(&life->beats, now);
     life->first_beat_ns = life->life_ns = now;
@@ -477,15 +484,17 @@ static void say(const life_t *life, const tnd_fault_t *fault)
 {
     const tnd_ordeal_t *ordeal = life->ordeal;
     char what[256], lasts[32] = "";
-    if (ordeal->request->quiet || ordeal->request->json)
-        return;
     tnd_ordeal_describe(ordeal, fault, what, sizeof what);
     bool host = fault->kind != TND_HAVOC_DISK_FULL && fault->kind != TND_HAVOC_KILL_ALL;
     if (fault->lasts_ns > 0)
         snprintf(lasts, sizeof lasts, " for %.2f s", (double)fault->lasts_ns * 1e-9);
-    fprintf(stderr, "%s%8.2f s  %s%s%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
-            (double)(tnd_clock_now() - ordeal->begun_ns) * 1e-9, what, host ? " on host " : "",
-            host ? ordeal->stage->plan->hosts[fault->host].name : "", lasts);
+    double now = (double)(tnd_clock_now() - ordeal->begun_ns) * 1e-9;
+    const char *at = host ? " on host " : "",
+               *name = host ? ordeal->stage->plan->hosts[fault->host].name : "";
+    fprintf(life->log, "%9.3f  --- %s%s%s%s\n", now, what, at, name, lasts);
+    if (!ordeal->request->quiet && !ordeal->request->json)
+        fprintf(stderr, "%s%8.2f s  %s%s%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", now, what,
+                at, name, lasts);
 }
 
 static void strike(life_t *life, const tnd_fault_t *fault)
@@ -504,12 +513,15 @@ static void strike(life_t *life, const tnd_fault_t *fault)
             abort();
     }
     tnd_deed_t *deed = &ordeal->deeds[ordeal->deed_count++];
-    *deed = (tnd_deed_t){.fault = *fault, .from_ns = now, .to_ns = now + fault->lasts_ns + echo_ns};
+    *deed = (tnd_deed_t){.fault = *fault,
+                         .from_ns = now,
+                         .to_ns = now + fault->lasts_ns + echo_ns,
+                         .next_ns = UINT64_MAX};
     if (ordeal->deed_count - life->first_deed > 1) {
         tnd_deed_t *before = deed - 1;
         deed->mixed = fault->at_once;
         before->mixed = before->mixed || fault->at_once;
-        before->to_ns = before->to_ns > now ? now : before->to_ns;
+        before->next_ns = now;
     }
     life->done_ns = now + fault->lasts_ns;
     if (fault->lasts_ns == 0) {
@@ -582,7 +594,8 @@ static void measure(life_t *life)
     tnd_ordeal_t *ordeal = life->ordeal;
     for (size_t d = life->first_deed; d < ordeal->deed_count; d++) {
         tnd_deed_t *deed = &ordeal->deeds[d];
-        deed->measured = tnd_pulse_gap(&life->beats, deed->from_ns, deed->to_ns, &deed->gap_ns);
+        deed->measured =
+            tnd_pulse_gap(&life->beats, deed->from_ns, deed->to_ns, deed->next_ns, &deed->gap_ns);
     }
     size_t d = life->first_deed;
     for (size_t b = 1; b < life->beats.count; b++) {

@@ -26,8 +26,9 @@ typedef enum {
 /*  A fault that was done. */
 typedef struct {
     tnd_fault_t fault;
-    uint64_t from_ns, to_ns; /* until when what happens may be its doing */
-    uint64_t gap_ns;         /* the longest time between two steps meanwhile */
+    uint64_t from_ns, to_ns; /* a time without a step that begins meanwhile may be its doing */
+    uint64_t next_ns;        /* the next one came, whose doing is all that follows; UINT64_MAX */
+    uint64_t gap_ns;         /* the longest time between two steps that may */
     bool measured;           /* there was one */
     bool mixed;              /* others came at once */
 } tnd_deed_t;

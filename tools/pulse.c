@@ -14,20 +14,21 @@ void tnd_pulse_add(tnd_pulse_t *self, uint64_t value)
     self->values[self->count++] = value;
 }
 
-bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t *gap_p)
+bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t end,
+                   uint64_t *gap_p)
 {
-    size_t at = 0, end = self->count;
-    while (at < end) { /* the first behind `from` */
-        size_t middle = at + (end - at) / 2;
+    size_t at = 0, high = self->count;
+    while (at < high) { /* the first behind `from` */
+        size_t middle = at + (high - at) / 2;
         if (self->values[middle] > from)
-            end = middle;
+            high = middle;
         else
             at = middle + 1;
     }
     *gap_p = 0;
     bool any = at < self->count;
-    for (uint64_t before = from; at < self->count && before < to; at++) {
-        uint64_t gap = self->values[at] - before;
+    for (uint64_t before = from; at < self->count && before < to && before < end; at++) {
+        uint64_t gap = (self->values[at] < end ? self->values[at] : end) - before;
         *gap_p = gap > *gap_p ? gap : *gap_p;
         before = self->values[at];
     }

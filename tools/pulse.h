@@ -24,9 +24,10 @@ typedef struct {
 
 void tnd_pulse_add(tnd_pulse_t *self, uint64_t value);
 /*  Of times: the longest that was without one, of those that began before `to` and ended after
- *  `from`; what lay before `from` does not count.  False: none came after `from`.
+ *  `from`; what lay before `from` or behind `end` does not count.  False: none came after `from`.
  */
-bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t *gap_p);
+bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t end,
+                   uint64_t *gap_p);
 /*  Sorts them. */
 tnd_spread_t tnd_pulse_spread(tnd_pulse_t *self);
 void tnd_pulse_free(tnd_pulse_t *self);

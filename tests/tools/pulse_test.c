@@ -20,25 +20,34 @@ static void end(void)
 Test(pulse, a_gap_counts_from_the_fault_on, .init = begin, .fini = end)
 {
     uint64_t gap;
-    cr_assert(tnd_pulse_gap(&pulse, 40, 90, &gap));
+    cr_assert(tnd_pulse_gap(&pulse, 40, 90, UINT64_MAX, &gap));
     cr_assert_eq(gap, 60);
-    cr_assert(tnd_pulse_gap(&pulse, 15, 90, &gap), "the one that began before the end");
+    cr_assert(tnd_pulse_gap(&pulse, 15, 90, UINT64_MAX, &gap), "the one that began before the end");
     cr_assert_eq(gap, 70);
 }
 
 Test(pulse, what_begins_behind_the_end_does_not_count, .init = begin, .fini = end)
 {
     uint64_t gap;
-    cr_assert(tnd_pulse_gap(&pulse, 95, 110, &gap));
+    cr_assert(tnd_pulse_gap(&pulse, 95, 110, UINT64_MAX, &gap));
     cr_assert_eq(gap, 10);
-    cr_assert(tnd_pulse_gap(&pulse, 95, 111, &gap));
+    cr_assert(tnd_pulse_gap(&pulse, 95, 111, UINT64_MAX, &gap));
     cr_assert_eq(gap, 190);
+}
+
+Test(pulse, what_lies_behind_the_next_fault_is_not_its_doing, .init = begin, .fini = end)
+{
+    uint64_t gap;
+    cr_assert(tnd_pulse_gap(&pulse, 95, 1000, 115, &gap));
+    cr_assert_eq(gap, 10);
+    cr_assert(tnd_pulse_gap(&pulse, 95, 1000, 250, &gap));
+    cr_assert_eq(gap, 140);
 }
 
 Test(pulse, without_a_step_behind_it_there_is_no_gap, .init = begin, .fini = end)
 {
     uint64_t gap;
-    cr_assert_not(tnd_pulse_gap(&pulse, 300, 400, &gap));
+    cr_assert_not(tnd_pulse_gap(&pulse, 300, 400, UINT64_MAX, &gap));
     cr_assert_eq(gap, 0);
 }
 
