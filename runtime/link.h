@@ -106,6 +106,7 @@ typedef struct tnd_hub_ops {
     tnd_status_t (*connect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                             const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*hurry)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*expel)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
@@ -165,6 +166,14 @@ static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_a
 static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->disconnect(self, port, peer);
+}
+
+/*  The peer is known to listen, maybe since now: such a connection, if it is down, is opened at
+ *  once, and not when its back-off is over.
+ */
+static inline void tnd_hub_hurry(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    self->ops->hurry(self, port, peer);
 }
 
 /*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come

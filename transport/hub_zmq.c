@@ -632,6 +632,13 @@ static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     free(tnd_peers_disconnect(&hub_of(hub)->peers, port, id));
 }
 
+static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    hub_t *self = hub_of(hub);
+    self->now = clock_now();
+    tnd_peers_hurry(&self->peers, port, id, self->now);
+}
+
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     hub_t *self = hub_of(hub);
@@ -805,6 +812,7 @@ const tnd_hub_ops_t tnd_hub_zmq = {
     .bind = hub_bind,
     .connect = hub_connect,
     .disconnect = hub_disconnect,
+    .hurry = hub_hurry,
     .expel = hub_expel,
     .rebirth = hub_rebirth,
     .send = hub_send,

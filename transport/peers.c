@@ -152,6 +152,15 @@ tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t i
     return peer;
 }
 
+void tnd_peers_hurry(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL)
+        return;
+    tnd_end_hurry(&peer->end, now);
+    hurry(self, peer);
+}
+
 tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->count; i++)

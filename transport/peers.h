@@ -51,6 +51,8 @@ void tnd_peers_fini(tnd_peers_t *self);
 /*  A peer that this hub connects to. */
 tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
                               const tnd_terms_t *terms, void *wire, uint64_t now);
+/*  It listens, as far as is known. */
+void tnd_peers_hurry(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, uint64_t now);
 /*  Shuts the connection that this hub keeps to that peer and forgets the peer; returns its wire,
  * the caller's again.  NULL: there is none.
  */

@@ -38,15 +38,18 @@ static void start_clocks(tnd_end_t *self, uint64_t now)
 
 static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
 {
+    bool was_open = self->state == TND_END_OPEN;
     self->state = TND_END_CLOSED;
     clear_dues(self);
     if (self->config.binder)
         return TND_END_LOST;
-    uint64_t wait = BACK_OFF_FIRST_NS;
-    for (uint32_t i = 0; i < self->failures && wait < BACK_OFF_MOST_NS; i++)
-        wait *= 2;
-    self->retry_ns = now + (wait < BACK_OFF_MOST_NS ? wait : BACK_OFF_MOST_NS);
-    self->failures++;
+    if (was_open)
+        self->away_ns = now;
+    uint64_t begun = was_open ? now : self->heard_ns;
+    uint64_t wait = (now - self->away_ns) / 4;
+    self->retry_ns = begun + (wait < BACK_OFF_MOST_NS ? wait : BACK_OFF_MOST_NS);
+    if (self->retry_ns < now + BACK_OFF_FIRST_NS)
+        self->retry_ns = now + BACK_OFF_FIRST_NS;
     if (!TND_PLANT(ROUTING_ID_REUSED))
         self->connection++;
     return TND_END_LOST;
@@ -133,7 +136,7 @@ void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t li
     memset(self, 0, sizeof *self);
     self->config = *config;
     self->life = config->binder ? 0 : life;
-    self->retry_ns = now;
+    self->retry_ns = self->away_ns = now;
     start_clocks(self, now);
 }
 
@@ -145,9 +148,14 @@ void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now)
     if (self->state == TND_END_REFUSED)
         return;
     self->state = TND_END_CLOSED;
-    self->failures = 0;
-    self->retry_ns = now;
+    self->retry_ns = self->away_ns = now;
     clear_dues(self);
+}
+
+void tnd_end_hurry(tnd_end_t *self, uint64_t now)
+{
+    if (self->state == TND_END_CLOSED && !self->config.binder)
+        self->retry_ns = self->away_ns = now;
 }
 
 void tnd_end_connected(tnd_end_t *self, uint64_t now)
@@ -176,7 +184,6 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
         return TND_END_NOTHING;
     if (msg->kind == TND_MSG_WELCOME) {
         self->state = TND_END_OPEN;
-        self->failures = 0;
         return TND_END_UP;
     }
     if (msg->kind == TND_MSG_REFUSE) {

@@ -2,10 +2,11 @@
  *
  *  One socket, one connection, one identity (life, connection).  libzmq never reconnects for us: a
  *  connection that ended, whose HELLO is unanswered or that is silent for `link_timeout` is given
- *  up by the connecting end, which then opens a new one under a new identity, after a back-off that
- *  doubles from 10 ms to 1 s and starts anew once a connection was welcomed.  The binding end keeps
- * one end a peer and lets it go when it is silent, when the same actor says HELLO again from a
- * later connection or life, or when the transport saw the connection end.
+ *  up by the connecting end, which then opens a new one under a new identity.  Between the
+ *  beginnings of two attempts lies a quarter of the time that it has had none, from 10 ms to 1 s:
+ *  who comes back is found soon in proportion, and at once if that is known (hurry).  The binding
+ *  end keeps one end a peer and lets it go when it is silent, when the same actor says HELLO again
+ *  from a later connection or life, or when the transport saw the connection end.
  *
  *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then.  An
  *  end that has sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
@@ -61,10 +62,10 @@ typedef struct {
     tnd_end_state_t state;
     tnd_life_t life;     /* the connecting actor's */
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
-    uint32_t failures;   /* since the last UP: sets the back-off */
     uint32_t pings;      /* since it was heard */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
-    bool known; /* binder: (life, connection) is the latest identity heard of */
+    uint64_t away_ns; /* connector: since when it has not been up */
+    bool known;       /* binder: (life, connection) is the latest identity heard of */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
     char why[256];
 } tnd_end_t;
@@ -79,6 +80,11 @@ void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now);
 
 /*  The socket asked for by TND_END_CONNECT is open. */
 void tnd_end_connected(tnd_end_t *self, uint64_t now);
+
+/*  The peer listens, as far as is known, maybe since now: a connecting end that waits to open a
+ *  connection does it at once, and its back-off begins anew.
+ */
+void tnd_end_hurry(tnd_end_t *self, uint64_t now);
 
 /*  The transport saw the connection end: LOST, or nothing if there was none. */
 tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);

@@ -416,7 +416,8 @@ static tnd_status_t hang_up(tnd_actor_t *self, dial_t *call, tnd_error_t *error)
     return self->config.kind->arrive(self->state, self, &arrival, error);
 }
 
-/*  Connects to every peer where it listens now. */
+/*  Connects to every peer where it listens now; one that listens where it did may have been away.
+ */
 static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
 {
     uint64_t now = tnd_clock_now();
@@ -430,8 +431,10 @@ static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
         if (!tnd_host_endpoint(self->config.host, peer, edge_port(edge, !out), edge->transport,
                                endpoint))
             continue; /* it comes with a later table */
-        if (strcmp(endpoint, call->endpoint) == 0)
+        if (strcmp(endpoint, call->endpoint) == 0) {
+            tnd_hub_hurry(self->hub, edge_port(edge, out), peer);
             continue;
+        }
         if (now < call->again_ns) {
             if (call->again_ns < self->calls_due_ns)
                 self->calls_due_ns = call->again_ns;

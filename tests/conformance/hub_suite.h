@@ -475,6 +475,30 @@ Test(hub, a_binder_that_closed_is_lost_and_found_again_at_the_same_endpoint)
     part(&stage, &join, &worker);
 }
 
+/*  How much sooner is tested where time is stepped by hand: link_end_test.c. */
+Test(hub, who_is_known_to_be_back_is_found_and_who_is_there_stays)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_close(&join.hub, 0);
+    run_until(&worker, NULL, &worker.losts, 1);
+    site_open(&join, &stage, JOIN, 2);
+    site_bind(&join, &stage.terms);
+    tnd_hub_hurry(worker.hub, PORT_OUT, 77);
+    tnd_hub_hurry(worker.hub, PORT_OUT, JOIN);
+    run_until(&worker, &join, &worker.ups, 2);
+    tnd_hub_hurry(worker.hub, PORT_OUT, JOIN);
+    tnd_hub_hurry(join.hub, PORT_IN, WORKER);
+    tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = WORKER, .to = JOIN, .ticket.first = 8};
+    cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
+    run_until(&join, &worker, &join.messages, 1);
+
+    cr_assert_str_eq(worker.trace, "lost 1\nup 1\n");
+    part(&stage, &join, &worker);
+}
+
 Test(hub, a_later_life_replaces_one_that_still_looks_alive)
 {
     static stage_t stage;

@@ -192,8 +192,10 @@ static void hear_of_actor(sim_t *self, const tnd_msg_t *msg)
         return;
     if (self->known_actor[id] != 0 || life == 0)
         tnd_session_actor_down(self->session, id, "it was killed", now);
-    if (life != 0)
+    if (life != 0) {
         tnd_session_actor_up(self->session, id, now);
+        sim_link_hurry(self, id);
+    }
     self->known_actor[id] = life;
 }
 

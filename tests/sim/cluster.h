@@ -279,6 +279,8 @@ void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *m
 void sim_link_arrive(sim_t *self, uint32_t parcel);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
+/*  All are told that the actor listens. */
+void sim_link_hurry(sim_t *self, uint32_t actor);
 /*  Both ends take the time since they were looked at last for their own. */
 void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);

@@ -134,6 +134,16 @@ static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
     sim_agenda_put(&self->agenda, at, SIM_AT_NOTICE, index, side, net);
 }
 
+/*  Where nobody listens the system says so, unless the machine is away with its process: every
+ *  other time.
+ */
+static void refuse(sim_t *self, uint32_t index)
+{
+    const sim_link_t *link = &self->links[index];
+    if (link->net % 2 == 0)
+        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, index, 0, link->net);
+}
+
 void sim_link_break(sim_t *self, uint32_t index, bool tell_connector, bool tell_binder)
 {
     sim_link_t *link = &self->links[index];
@@ -190,6 +200,8 @@ static void open(sim_t *self, uint32_t index)
     if (!is_alive(self, link, 1) ||
         (link->ghost && link->ghost_life == end->life && link->ghost_connection == end->connection))
         link->broken = link->net;
+    if (!is_alive(self, link, 1))
+        refuse(self, index);
     link->last[0] = link->last[1] = self->now;
     tnd_end_connected(&link->end[0], sim_clock(self, link->host[0]));
 }
@@ -224,6 +236,15 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
         return;
     tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
     changed(self, index, side, change);
+}
+
+void sim_link_hurry(sim_t *self, uint32_t actor)
+{
+    for (uint32_t i = 0; i < self->link_count; i++) {
+        sim_link_t *link = &self->links[i];
+        if (link->actor[1] == actor && is_alive(self, link, 0))
+            tnd_end_hurry(&link->end[0], sim_clock(self, link->host[0]));
+    }
 }
 
 void sim_link_excuse(sim_t *self, uint32_t index)

@@ -163,20 +163,54 @@ Test(link_end, an_unanswered_hello_is_given_up_after_link_timeout)
     cr_assert_eq(connector.state, TND_END_CLOSED);
 }
 
-Test(link_end, the_back_off_doubles_from_10_ms_to_1_s_under_new_identities)
+Test(link_end, the_back_off_is_a_quarter_of_the_time_away_under_new_identities)
 {
-    const uint64_t waits[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
+    const uint64_t waits[] = {10, 10, 10, 10, 10, 12500, 15625, 19531};
     tnd_end_t connector = make(false, terms);
     uint64_t now = 0;
 
-    for (uint32_t i = 0; i < 9; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
+        uint64_t wait = waits[i] < 1000 ? waits[i] * MS : waits[i] * MS / 1000;
         tnd_msg_t hello = hello_of(&connector, now);
         cr_assert_eq(hello.hello.connection, i);
         cr_assert_eq(tnd_end_disconnected(&connector, now), TND_END_LOST);
-        cr_assert_eq(tnd_end_deadline(&connector), now + waits[i] * MS);
-        cr_assert_eq(tnd_end_tick(&connector, false, now + waits[i] * MS - 1), TND_END_NOTHING);
-        now += waits[i] * MS;
+        cr_assert_eq(tnd_end_deadline(&connector) / 1000, (now + wait) / 1000);
+        now = tnd_end_deadline(&connector);
+        cr_assert_eq(tnd_end_tick(&connector, false, now - 1), TND_END_NOTHING);
     }
+    now = 60000 * MS;
+    hello_of(&connector, now);
+    cr_assert_eq(tnd_end_disconnected(&connector, now), TND_END_LOST);
+    cr_assert_eq(tnd_end_deadline(&connector), now + 1000 * MS);
+}
+
+Test(link_end, the_time_that_an_attempt_took_is_no_back_off)
+{
+    tnd_end_t connector = make(false, terms);
+
+    hello_of(&connector, 0);
+    cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_deadline(&connector), 1010 * MS);
+}
+
+Test(link_end, who_is_known_to_be_back_is_not_waited_for)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+
+    hello_of(&connector, 0);
+    tnd_end_disconnected(&connector, 0);
+    hello_of(&connector, 4000 * MS);
+    tnd_end_hurry(&connector, 4000 * MS);
+    cr_assert_eq(connector.state, TND_END_OPENING, "what is under way goes on");
+    tnd_end_disconnected(&connector, 4000 * MS);
+    cr_assert_eq(tnd_end_deadline(&connector), 5000 * MS);
+    tnd_end_hurry(&connector, 4100 * MS);
+    cr_assert_eq(tnd_end_deadline(&connector), 4100 * MS);
+    bring_up(&connector, &binder, 4100 * MS);
+    tnd_end_hurry(&connector, 4200 * MS);
+    tnd_end_hurry(&binder, 4200 * MS);
+    cr_assert_eq(connector.state, TND_END_OPEN);
+    cr_assert_eq(binder.state, TND_END_OPEN);
 }
 
 Test(link_end, a_welcome_starts_the_back_off_anew)
