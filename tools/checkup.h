@@ -23,7 +23,7 @@ typedef struct {
     uint64_t shared_bytes, shared_free_bytes; /* of /dev/shm */
     const char *shared_reason;
     const char *pages_folder, *pages_reason;         /* where statistics go */
-    const char *temporary_folder, *temporary_reason; /* where a model is saved to be hashed */
+    const char *temporary_folder, *temporary_reason; /* of models, if not /dev/shm */
     uint32_t port_first, port_last;                  /* ephemeral; 0: not known */
     const char *tcp_reason, *ipc_reason;             /* listening on loopback, on a local socket */
     const char *clock_source;                        /* "": not known */

@@ -268,22 +268,38 @@ bool tnd_models_can_save(const tnd_models_t *self)
     return self->ops->save != NULL;
 }
 
-/*  A file of its own: where it will lie, or where nobody looks. */
-static tnd_status_t make_file(const char *place, char *file, size_t room, tnd_error_t *error)
+/*  Lets the model be saved to `file`, which is there, and hashes it. */
+static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tnd_error_t *error)
 {
-    const char *folder = getenv("TMPDIR");
-    if (place != NULL)
-        snprintf(file, room, "%s.%d.tmp", place, (int)getpid());
-    else
-        snprintf(file, room, "%s/tundish-model-XXXXXX",
-                 folder != NULL && *folder != '\0' ? folder : "/tmp");
-    int fd = place != NULL ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                           : mkostemp(file, O_CLOEXEC);
-    if (fd < 0)
-        return tnd_fail(error, "%s cannot be made: %s%s", file, strerror(errno),
-                        place != NULL ? "" : "; name another folder in TMPDIR");
-    close(fd);
-    return TND_OK;
+    if (self->ops->save(self->models[0], file) != TND_OK)
+        return tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, file);
+    return hash_file(file, text, error);
+}
+
+/*  What is only hashed lies where nobody looks: in memory, for the disk may be full by now, and the
+ *  result of a whole run would be lost with it; on disk where that is too small.
+ */
+static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t *error)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (temporary == NULL || *temporary == '\0')
+        temporary = "/tmp";
+    const char *const folders[] = {"/dev/shm", temporary};
+    tnd_status_t status = TND_FAILED;
+    for (size_t i = 0; i < 2 && status != TND_OK; i++) {
+        char file[4200];
+        snprintf(file, sizeof file, "%s/tundish-model-XXXXXX", folders[i]);
+        int fd = mkostemp(file, O_CLOEXEC);
+        if (fd < 0) {
+            status = tnd_fail(error, "%s cannot be made: %s; name another folder in TMPDIR", file,
+                              strerror(errno));
+            continue;
+        }
+        close(fd);
+        status = fill(self, file, text, error);
+        unlink(file);
+    }
+    return status;
 }
 
 /*  It takes its place whole, and stays there when the machine loses its power. */
@@ -308,17 +324,18 @@ tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33
         strcpy(text, "-");
         return TND_OK;
     }
+    if (place == NULL)
+        return save_nowhere(self, text, error);
     char file[4200];
-    TND_TRY(make_file(place, file, sizeof file, error));
-    tnd_status_t status = TND_OK;
-    if (self->ops->save(self->models[0], file) != TND_OK)
-        status =
-            tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, file);
+    snprintf(file, sizeof file, "%s.%d.tmp", place, (int)getpid());
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return tnd_fail(error, "%s cannot be made: %s", file, strerror(errno));
+    close(fd);
+    tnd_status_t status = fill(self, file, text, error);
     if (status == TND_OK)
-        status = hash_file(file, text, error);
-    if (status == TND_OK && place != NULL)
         status = put(file, place, error);
-    if (status != TND_OK || place == NULL)
+    if (status != TND_OK)
         unlink(file);
     return status;
 }

@@ -61,7 +61,8 @@ const char *tnd_models_plugin(const tnd_models_t *self);
 bool tnd_models_can_save(const tnd_models_t *self);
 /*  Lets replica 0's model be saved, all of them being equal, and gives XXH3-128 of the file as 32
  *  hex digits; "-" if the plugin has no `save`.  `place`: where the file goes, whole or not at all;
- *  NULL: it is only hashed.  TND_FAILED: it cannot be written or read.
+ *  NULL: it is only hashed, in /dev/shm, or in $TMPDIR where that fails.  TND_FAILED: it cannot be
+ * written or read.
  */
 tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33],
                              tnd_error_t *error) TND_CHECKED;
