@@ -34,11 +34,6 @@ bool tnd_placement_is_loopback(const char *address)
            strcmp(address, "[::1]") == 0 || strcmp(address, "localhost") == 0;
 }
 
-static bool same_machine(const host_t *a, const host_t *b)
-{
-    return strcmp(a->address, b->address) == 0 ||
-           (tnd_placement_is_loopback(a->address) && tnd_placement_is_loopback(b->address));
-}
 /*  ---------------------------------------------------------------------------------- instances */
 
 static uint32_t instance_count(const placer_t *self, uint32_t host, uint32_t actor)
@@ -212,7 +207,7 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
     host_transport_t one = wish_of(a), two = wish_of(b);
     const host_t *ipc = one == HOST_IPC ? a : two == HOST_IPC ? b : NULL;
     const host_t *other = ipc == a ? b : a;
-    if (ipc != NULL && !same_machine(a, b)) {
+    if (ipc != NULL && !same_machine(a->address, b->address)) {
         tnd_diagnostics_add(diagnostics_of(self), TND_T049_TRANSPORT,
                             tnd_placer_mark(ipc, "transport"),
                             "`%s` (%s) and `%s` (%s) are two machines: ipc cannot connect them",
@@ -225,8 +220,9 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
             "`%s` says ipc, `%s` says tcp: what connects the two?", ipc->name, other->name);
         return false;
     }
-    *transport_p = same_machine(a, b) && one != HOST_TCP && two != HOST_TCP ? TND_TRANSPORT_IPC
-                                                                            : TND_TRANSPORT_TCP;
+    *transport_p = same_machine(a->address, b->address) && one != HOST_TCP && two != HOST_TCP
+                       ? TND_TRANSPORT_IPC
+                       : TND_TRANSPORT_TCP;
     return true;
 }
 
@@ -553,6 +549,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
         return NULL;
     if (make_instances(&self, local)) {
         make_edges(&self);
+        tnd_placer_check_ports(&self);
         make_chains(&self);
     }
     return tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) == errors ? plan : NULL;

@@ -1,7 +1,7 @@
 /*  runtime/graph/placement_parts.h - what the files of the placement share among themselves.
  *
  *  placement_hosts.c reads who there is, placement_deal.c decides who carries what, placement.c
- * makes the plan of it: instances, edges, chains.
+ *  makes the plan of it: instances, edges, chains; placement_ports.c counts the ports it takes.
  */
 #ifndef TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
 #define TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
@@ -77,6 +77,12 @@ static inline tnd_arena_t *arena_of(const placer_t *self)
 {
     return self->context->arena;
 }
+static inline bool same_machine(const char *address, const char *other)
+{
+    return strcmp(address, other) == 0 ||
+           (tnd_placement_is_loopback(address) && tnd_placement_is_loopback(other));
+}
+
 static inline bool is_feeder(const tnd_topology_actor_t *actor)
 {
     return actor->kind->instances == TND_INSTANCE_HOST;
@@ -91,6 +97,12 @@ tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
 /*  Devices as they are written, at `value` or by the actor's own option. */
 bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
                               const tnd_value_t *value);
+
+/* --- placement_ports.c -------------------------------------------------------------------------
+ */
+
+/*  Once the edges are there: whether `ports:` has a port for each that is listened at. */
+void tnd_placer_check_ports(placer_t *self);
 
 /* --- placement_deal.c --------------------------------------------------------------------------
  */
