@@ -22,6 +22,8 @@
 #include "runtime/core/feed.h"
 #include "runtime/device.h"
 #include "runtime/feed/feed.h"
+#include "runtime/graph/blame.h"
+#include "runtime/graph/canon.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
 #include "runtime/life/note.h"
@@ -167,7 +169,7 @@ static void check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
         before = device;
         if (tnd_device_check(device, &error) != TND_OK)
             tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
-                                tnd_topology_place(plan->topology, device, own->written->mark),
+                                tnd_blame_text(plan->topology, device, own->written->mark),
                                 "%s: %s", own->actor, error.text);
     }
 }
@@ -202,7 +204,7 @@ static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
         return;
     const char *named = evaluates ? options->after : step->plugin;
     tnd_diagnostics_add(diagnostics, TND_T063_PLUGIN,
-                        tnd_topology_place(plan->topology, named, own->written->mark), "%s: %s",
+                        tnd_blame_text(plan->topology, named, own->written->mark), "%s: %s",
                         own->actor, error.text);
 }
 

@@ -1,5 +1,17 @@
-/*  runtime/registry.c - the lists of sources and operations as tables of options. */
+/*  runtime/registry.c - the lists: by name, and as tables of options. */
 #include "runtime/registry.h"
+
+#include <string.h>
+
+const tnd_kind_spec_t *tnd_registry_kind(const char *name)
+{
+    size_t count = 0;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(kinds[i]->table.name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
 
 const tnd_table_t *tnd_registry_source_table(size_t index)
 {

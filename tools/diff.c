@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/graph/canon.h"
 #include "tools/json.h"
 #include "tools/load.h"
 #include "tools/reference.h"
@@ -86,7 +87,7 @@ static const char *text_of(diff_t *self, const tnd_option_t *option, const void 
     fclose(out);
     /* "{key: text}" */
     size_t before = strlen(option->name) + 3;
-    const char *kept = tnd_reference_is_any(option) || size < before + 1
+    const char *kept = tnd_option_is_any(option) || size < before + 1
                            ? tnd_arena_text(self->arena, text, size)
                            : tnd_arena_text(self->arena, text + before, size - before - 1);
     free(text);
@@ -206,7 +207,7 @@ static void compare_option(diff_t *self, const tnd_option_t *option, const char 
         return;
     const void *one = (const char *)a.options + option->offset;
     const void *two = (const char *)b.options + option->offset;
-    if (tnd_reference_is_any(option)) {
+    if (tnd_option_is_any(option)) {
         compare_pairs(self, path, one, two, a, b);
         return;
     }

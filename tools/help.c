@@ -61,7 +61,7 @@ static void print_chapter(const tnd_chapter_t *chapter)
 static void print_default(const tnd_option_t *option)
 {
     if (option->fallback == NULL)
-        printf("%s\n", tnd_reference_is_any(option) ? "" : " (required)");
+        printf("%s\n", tnd_option_is_any(option) ? "" : " (required)");
     else if (*option->fallback != '\0')
         printf(" (default %s)\n", option->fallback);
     else
@@ -73,8 +73,7 @@ static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const ch
 {
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        printf("\n  %s%s: %s\n      %s", prefix,
-               tnd_reference_is_any(option) ? "NAME" : option->name,
+        printf("\n  %s%s: %s\n      %s", prefix, tnd_option_is_any(option) ? "NAME" : option->name,
                tnd_option_expects(arena, option), option->help);
         print_default(option);
         printf("      role: %s\n", tnd_reference_role(option->role));
@@ -124,7 +123,7 @@ static void print_option_json(const tnd_option_t *option)
     tnd_json_text(stdout, option->name);
     printf(",\"type\":\"%s\",\"role\":\"%s\",\"required\":%s,\"default\":",
            tnd_reference_type(option->type), tnd_reference_role(option->role),
-           option->fallback == NULL && !tnd_reference_is_any(option) ? "true" : "false");
+           option->fallback == NULL && !tnd_option_is_any(option) ? "true" : "false");
     tnd_json_text(stdout,
                   option->fallback != NULL && *option->fallback != '\0' ? option->fallback : NULL);
     printf(",\"unit\":");
@@ -276,7 +275,7 @@ static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_
     size_t size = strcspn(path, ".");
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        const char *name = tnd_reference_is_any(option) ? "NAME" : option->name;
+        const char *name = tnd_option_is_any(option) ? "NAME" : option->name;
         if (strlen(name) == size && memcmp(name, path, size) == 0) {
             if (path[size] == '\0')
                 return option;

@@ -11,16 +11,6 @@
 /*  Rows shown at once where there is no batcher to say how many. */
 #define ROWS_THAT_PASS "32"
 
-static const tnd_kind_spec_t *kind_called(const char *name)
-{
-    size_t count;
-    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(kinds[i]->table.name, name) == 0)
-            return kinds[i];
-    return NULL;
-}
-
 static bool is_kind(const tnd_instance_t *instance, const char *name)
 {
     return strcmp(instance->kind->table.name, name) == 0;
@@ -139,7 +129,7 @@ static void connect(maker_t *self, uint32_t from, uint32_t to)
 /*  A batcher a lane behind the instances of `actor`. */
 static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
 {
-    const tnd_kind_spec_t *kind = kind_called("batcher");
+    const tnd_kind_spec_t *kind = tnd_registry_kind("batcher");
     const void *options = options_of(arena, kind, "size", ROWS_THAT_PASS);
     uint32_t before = self->instance_count;
     for (uint32_t lane = 0; lane < self->from->lanes; lane++) {
@@ -165,7 +155,7 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
 
 static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
 {
-    const tnd_kind_spec_t *kind = kind_called("feeder");
+    const tnd_kind_spec_t *kind = tnd_registry_kind("feeder");
     uint32_t number = self->instance_count++;
     self->instances[number] = (tnd_instance_t){
         .actor = TND_LOOK_FEEDER,

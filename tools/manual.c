@@ -206,7 +206,7 @@ static void put_options(FILE *out, tnd_arena_t *arena, const tnd_table_t *table,
 {
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        bool any = tnd_reference_is_any(option);
+        bool any = tnd_option_is_any(option);
         fputs(".TP\n\\fB", out);
         put_text(out, prefix);
         put_text(out, any ? "NAME" : option->name);

@@ -60,19 +60,6 @@ const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *
     return NULL;
 }
 
-static const char *flow_text(tnd_flow_t flow)
-{
-    switch (flow) {
-    case TND_FLOW_ROWS:
-        return "rows";
-    case TND_FLOW_BATCH:
-        return "batches";
-    case TND_FLOW_VALUES:
-        return "values to reduce";
-    }
-    return "";
-}
-
 static const char *instances_text(tnd_instance_rule_t rule)
 {
     switch (rule) {
@@ -93,13 +80,13 @@ static const char *kind_facts(tnd_arena_t *arena, const tnd_kind_spec_t *kind)
     const char *text = "";
     for (size_t i = 0; i < kind->inlet_count; i++)
         text = tnd_arena_format(arena, "%s%s%s", text, i > 0 ? " and " : "Takes ",
-                                flow_text(kind->inlets[i].flow));
+                                tnd_flow_name(kind->inlets[i].flow));
     for (size_t i = 0; i < kind->outlet_count; i++)
         text = tnd_arena_format(arena, "%s%s%s", text,
                                 i > 0                   ? " and "
                                 : kind->inlet_count > 0 ? ", gives "
                                                         : "Gives ",
-                                flow_text(kind->outlets[i].flow));
+                                tnd_flow_name(kind->outlets[i].flow));
     return tnd_arena_format(arena, "%s%s%s", text, *text != '\0' ? ". " : "",
                             instances_text(kind->instances));
 }
@@ -224,9 +211,4 @@ const char *tnd_reference_type(tnd_option_type_t type)
         return "value";
     }
     return "";
-}
-
-bool tnd_reference_is_any(const tnd_option_t *option)
-{
-    return strcmp(option->name, "*") == 0;
 }

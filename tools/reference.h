@@ -40,7 +40,4 @@ const char *tnd_reference_role_meaning(tnd_option_role_t role);
 /*  "u64", "path" and its like: the type of an option, for programs. */
 const char *tnd_reference_type(tnd_option_type_t type);
 
-/*  Whether an option stands for all keys that its table does not name. */
-bool tnd_reference_is_any(const tnd_option_t *option);
-
 #endif

@@ -123,8 +123,8 @@ static void print_part(const tnd_option_t *option)
         const tnd_table_t *table = option->parts(i);
         bool needs = false;
         for (size_t j = 0; j < table->option_count; j++)
-            needs = needs || (table->options[j].fallback == NULL &&
-                              !tnd_reference_is_any(&table->options[j]));
+            needs = needs ||
+                    (table->options[j].fallback == NULL && !tnd_option_is_any(&table->options[j]));
         if (needs)
             continue;
         printf("%s\"%s\"", glue, table->name);
@@ -265,7 +265,7 @@ static void print_map(const tnd_table_t *table, level_t level, unsigned roles, c
     }
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        if (tnd_reference_is_any(option)) {
+        if (tnd_option_is_any(option)) {
             any = option;
             continue;
         }
@@ -278,7 +278,7 @@ static void print_map(const tnd_table_t *table, level_t level, unsigned roles, c
     fputs("}", stdout);
     glue = ",\"required\":[";
     for (size_t i = 0; i < table->option_count && (roles & TND_ROLE_GRAPH) != 0; i++) {
-        if (table->options[i].fallback != NULL || tnd_reference_is_any(&table->options[i]))
+        if (table->options[i].fallback != NULL || tnd_option_is_any(&table->options[i]))
             continue;
         printf("%s\"%s\"", glue, table->options[i].name);
         glue = ",";

@@ -7,6 +7,7 @@
 
 #include "runtime/graph/given.h"
 #include "runtime/data/schema.h"
+#include "runtime/graph/overlay.h"
 #include "runtime/graph/yaml.h"
 #include "runtime/registry.h"
 
@@ -376,7 +377,7 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
                                 tnd_value_type_name(over->type));
             continue;
         }
-        tnd_value_t *sound = tnd_topology_check_overlay(&context, self->base, over);
+        tnd_value_t *sound = tnd_overlay_check(&context, self->base, over);
         root = tnd_value_merge(self->arena, root, sound);
     }
     root = apply_settings(self, root, diagnostics);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "runtime/graph/blame.h"
 #include "runtime/graph/quantity.h"
 
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan)
@@ -560,6 +561,6 @@ void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t 
 {
     tnd_mark_t mark = {0};
     if (instance->written != NULL)
-        mark = tnd_topology_blame(instance->written, error->about, error->text);
+        mark = tnd_blame(instance->written, error->about, error->text);
     tnd_diagnostics_add(diagnostics, code, mark, "%s: %s", instance->actor, error->text);
 }

@@ -21,6 +21,9 @@ typedef enum {
     TND_FLOW_VALUES, /* what replicas post to a reduction */
 } tnd_flow_t;
 
+/*  "rows", "batches", "values to reduce". */
+const char *tnd_flow_name(tnd_flow_t flow);
+
 typedef struct {
     const char *name; /* "in", "out" */
     tnd_flow_t flow;

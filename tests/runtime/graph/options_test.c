@@ -1,5 +1,5 @@
-/*  Covers runtime/graph/options.h, quantity.h and value.h: tables fill structs, bad values are
- *  refused with what was expected, equal meanings print equally.
+/*  Covers runtime/graph/options.h, option.h, quantity.h, value.h, canon.h and overlay.h: tables
+ * fill structs, bad values are refused with what was expected, equal meanings print equally.
  */
 #include "runtime/graph/options.h"
 
@@ -8,6 +8,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/graph/canon.h"
+#include "runtime/graph/overlay.h"
 #include "runtime/graph/quantity.h"
 #include "runtime/graph/yaml.h"
 
@@ -241,7 +243,7 @@ Test(options, an_overlay_may_change_all_but_the_graph)
     }
     cr_assert(base.options != NULL && over.options != NULL);
 
-    tnd_options_check_overlay(&context, &batch, values[0], values[1], "batch");
+    tnd_overlay_check_options(&context, &batch, values[0], values[1], "batch");
 
     cr_expect_eq(tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR), 1);
     cr_expect(tnd_diagnostics_has(diagnostics, TND_T032_OVERLAY));
