@@ -350,7 +350,9 @@ def test_a_second_signal_leaves(folder):
 
 
 def test_signals_leave_a_step_that_never_returns(folder):
-    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever"),
+    # A run is looked at by its name: this one is nobody else's.
+    top = f"name: hang{os.getpid()}\n"
+    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever", top=top),
                       "--report", folder / "r.json")
     started.until("epoch")
     for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
