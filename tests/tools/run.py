@@ -24,12 +24,8 @@ KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "strea
 
 
 def graph(folder, step="", **more):
-    """100 rows in batches of 32, fed; `step` are the options of the probe, if it steps.
-
-    Its name is no other run's on this machine: what is said of a run is read from all its hosts.
-    """
+    """100 rows in batches of 32, fed; `step` are the options of the probe, if it steps."""
     arrays(folder)
-    more.setdefault("top", f"name: {folder.name}\n")
     options = f", step: {{plugin: probe{step}}}" if step is not None else ""
     return topology(folder, actors=FEED % options, links=FED, **more)
 
