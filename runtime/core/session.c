@@ -4,9 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/plant.h"
-
-enum { LANE_WORDS = TND_LANES_MAX / 64 };
+#include "runtime/core/assembly.h"
 
 /*  Between two rewinds that brought nothing forward, doubled each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;
@@ -30,33 +28,18 @@ typedef struct {
     char why[160];     /* and why it is lost */
 } host_t;
 
-/*  What is known of one step and of the cursor after it. */
-typedef struct {
-    uint64_t step, step_of_epoch, rank, rows;
-    uint64_t digest[2];
-    tnd_ledger_t ledger;
-    uint32_t epoch, parts, commits;
-    uint64_t have[LANE_WORDS];
-} entry_t;
-
 struct tnd_session_core {
     tnd_session_config_t config;
     tnd_session_state_t state;
     actor_t *actors;
     host_t *hosts;
-    entry_t *ring;
-    tnd_position_t *positions; /* lanes of them an entry */
-    tnd_ledger_t *ledgers;     /* likewise: what each lane said it adds */
-    entry_t final;             /* what lies behind the last step; its place is behind the ring */
-    tnd_cursor_t cursor;       /* of the last booked step */
-    tnd_cursor_t anchor;       /* of the last rewind */
+    tnd_assembly_t steps;
+    tnd_cursor_t anchor; /* of the last rewind */
     uint64_t start_ns;
-    uint64_t assembled;           /* first step whose cursor is not whole */
-    uint64_t last, drain_end;     /* the stream ends before it; TND_UNKNOWN */
+    uint64_t drain_end;           /* a drained stream ends before it; TND_UNKNOWN */
     uint64_t rewind_ns, pause_ns; /* not before; since nothing came forward */
     uint64_t progress;            /* at the last rewind */
-    uint32_t generation, feeders;
-    uint32_t restarts_due;
+    uint32_t generation, restarts_due;
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said, absent;
     tnd_error_t why;
 };
@@ -70,9 +53,7 @@ size_t tnd_session_bytes(const tnd_session_config_t *config)
 {
     return piece(sizeof(tnd_session_core_t)) + piece(config->member_count * sizeof(actor_t)) +
            piece(config->host_count * sizeof(host_t)) +
-           piece(config->steps_open_max * sizeof(entry_t)) +
-           piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_position_t)) +
-           piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_ledger_t));
+           tnd_assembly_bytes(config->lanes, config->steps_open_max);
 }
 
 tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *config,
@@ -86,19 +67,10 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
     at += piece(config->member_count * sizeof(actor_t));
     self->hosts = (host_t *)at;
     at += piece(config->host_count * sizeof(host_t));
-    self->ring = (entry_t *)at;
-    at += piece(config->steps_open_max * sizeof(entry_t));
-    self->positions = (tnd_position_t *)at;
-    at += piece(((size_t)config->steps_open_max + 1) * config->lanes * sizeof(tnd_position_t));
-    self->ledgers = (tnd_ledger_t *)at;
-
     self->config = *config;
-    self->cursor = *from;
     self->start_ns = now;
-    self->assembled = from->step;
-    self->last = self->drain_end = TND_UNKNOWN;
-    for (uint32_t i = 0; i < config->steps_open_max; i++)
-        self->ring[i].step = TND_UNKNOWN;
+    self->drain_end = TND_UNKNOWN;
+    uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->host_count; i++) {
         uint8_t flags = config->host_flags != NULL ? config->host_flags[i] : 0;
         self->hosts[i].soft = (flags & TND_HOST_FINAL) == 0;
@@ -110,13 +82,14 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
         self->actors[i].held = self->actors[i].committed = from->step;
         self->actors[i].booked_told = from->step;
         if (member->role == TND_ROLE_FEEDER) {
-            self->feeders++;
+            feeders++;
             host->soft = false;
         }
         if (member->role != TND_ROLE_WORKER && member->role != TND_ROLE_REDUCER)
             host->needed = true;
     }
-    assert(self->feeders > 0);
+    assert(feeders > 0);
+    tnd_assembly_init(&self->steps, at, from, feeders, config->steps_open_max);
     return self;
 }
 
@@ -128,7 +101,7 @@ static bool over(const tnd_session_core_t *self)
 static uint64_t end_of(const tnd_session_core_t *self)
 {
     uint64_t end = self->config.steps_max;
-    end = self->last < end ? self->last : end;
+    end = self->steps.last < end ? self->steps.last : end;
     return self->drain_end < end ? self->drain_end : end;
 }
 
@@ -137,7 +110,7 @@ static uint64_t end_of(const tnd_session_core_t *self)
 
 static unsigned long long kept(const tnd_session_core_t *self)
 {
-    return self->cursor.step;
+    return self->steps.cursor.step;
 }
 
 void tnd_session_fail(tnd_session_core_t *self, const char *why)
@@ -332,7 +305,7 @@ void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t id, uint64_t 
 void tnd_session_data(tnd_session_core_t *self, uint64_t data)
 {
     assert(self->generation == 0);
-    self->cursor.data = data;
+    self->steps.cursor.data = data;
 }
 
 void tnd_session_go(tnd_session_core_t *self)
@@ -345,46 +318,10 @@ void tnd_session_ask_drain(tnd_session_core_t *self)
     if (over(self))
         return;
     if (!self->started)
-        self->drain_end = self->cursor.step;
+        self->drain_end = self->steps.cursor.step;
     self->want_drain = true;
     self->tell = true;
     self->state = TND_SESSION_DRAINING;
-}
-
-static entry_t *entry_of(tnd_session_core_t *self, uint64_t step)
-{
-    return &self->ring[step % self->config.steps_open_max];
-}
-
-static entry_t *open_entry(tnd_session_core_t *self, uint64_t step)
-{
-    entry_t *entry = entry_of(self, step);
-    if (entry->step != step) {
-        memset(entry, 0, sizeof *entry);
-        entry->step = step;
-    }
-    return entry;
-}
-
-static bool beyond(tnd_session_core_t *self, uint64_t step)
-{
-    if (step - self->cursor.step < self->config.steps_open_max)
-        return false;
-    self->state = TND_SESSION_FAILED;
-    (void)tnd_fail(&self->why,
-                   "step %llu was reported while only steps before %llu may be open: two hosts do "
-                   "not agree on the plan of the run" TND_KEPT,
-                   (unsigned long long)step,
-                   (unsigned long long)(self->cursor.step + self->config.steps_open_max),
-                   kept(self));
-    return true;
-}
-
-static bool same_ledger(const tnd_ledger_t *a, const tnd_ledger_t *b)
-{
-    return a->read == b->read && a->added == b->added && a->fed == b->fed &&
-           a->filtered == b->filtered && a->quarantined == b->quarantined &&
-           a->dropped == b->dropped && a->padded == b->padded;
 }
 
 static const char *name_of(const tnd_session_core_t *self, tnd_actor_id_t id)
@@ -395,73 +332,21 @@ static const char *name_of(const tnd_session_core_t *self, tnd_actor_id_t id)
     return "a stranger";
 }
 
-/*  Positions, ranks and epochs never go back from one cursor to the next. */
-static bool goes_back(tnd_session_core_t *self, const tnd_msg_t *msg)
+/*  What was said cannot be. */
+static void fail(tnd_session_core_t *self, const tnd_error_t *error)
 {
-    uint64_t step = msg->part.step;
-    uint32_t lane = msg->part.lane;
-    tnd_position_t before = self->cursor.part[lane];
-    uint64_t rank = self->cursor.rank;
-    if (step < self->cursor.step)
-        return false;
-    if (step > self->cursor.step) {
-        const entry_t *entry = entry_of(self, step - 1);
-        if (entry->step == step - 1 && (entry->have[lane / 64] >> (lane % 64) & 1)) {
-            size_t place = (step - 1) % self->config.steps_open_max;
-            before = self->positions[place * self->config.lanes + lane];
-            rank = entry->rank;
-        }
-    }
-    if (tnd_position_compare(msg->part.position, before) >= 0 && msg->part.rank >= rank &&
-        msg->part.epoch >= self->cursor.epoch && msg->part.step_of_epoch <= step + 1)
-        return false;
     self->state = TND_SESSION_FAILED;
-    (void)tnd_fail(&self->why,
-                   "%s says that after step %llu its lane %u stands at position %llu of epoch %u "
-                   "behind %llu rows, which lies before where it stood" TND_KEPT,
-                   name_of(self, msg->from), (unsigned long long)step, lane,
-                   (unsigned long long)msg->part.position.index, msg->part.position.epoch,
-                   (unsigned long long)msg->part.rank, kept(self));
+    (void)tnd_fail(&self->why, "%s" TND_KEPT, error->text, kept(self));
+}
+
+/*  Whether a step is one of which nothing may be said yet: then the run has failed. */
+static bool beyond(tnd_session_core_t *self, uint64_t step)
+{
+    tnd_error_t error;
+    if (tnd_assembly_reaches(&self->steps, step, &error) == TND_OK)
+        return false;
+    fail(self, &error);
     return true;
-}
-
-static void differs(tnd_session_core_t *self, const tnd_msg_t *msg, const char *what)
-{
-    self->state = TND_SESSION_FAILED;
-    (void)tnd_fail(&self->why,
-                   "lane %u (%s) reported %s of step %llu: its rows are not the same each time "
-                   "they are made" TND_KEPT,
-                   msg->part.lane, name_of(self, msg->from), what,
-                   (unsigned long long)msg->part.step, kept(self));
-}
-
-/*  Takes what one lane says of one cursor; `place` is that cursor's. */
-static void enter(tnd_session_core_t *self, entry_t *entry, size_t place, const tnd_msg_t *msg)
-{
-    uint32_t lane = msg->part.lane;
-    size_t at = place * self->config.lanes + lane;
-    uint64_t *have = &entry->have[lane / 64];
-    uint64_t bit = 1ull << (lane % 64);
-    if (entry->parts > 0 &&
-        (entry->epoch != msg->part.epoch || entry->step_of_epoch != msg->part.step_of_epoch ||
-         entry->rank != msg->part.rank)) {
-        differs(self, msg, "another composition than the other lanes");
-        return;
-    }
-    if (*have & bit) {
-        if (tnd_position_compare(self->positions[at], msg->part.position) != 0 ||
-            !same_ledger(&self->ledgers[at], &msg->part.ledger))
-            differs(self, msg, "other rows than before the last rewind");
-        return;
-    }
-    entry->epoch = msg->part.epoch;
-    entry->step_of_epoch = msg->part.step_of_epoch;
-    entry->rank = msg->part.rank;
-    *have |= bit;
-    entry->parts++;
-    self->positions[at] = msg->part.position;
-    self->ledgers[at] = msg->part.ledger;
-    tnd_ledger_add(&entry->ledger, &msg->part.ledger);
 }
 
 static bool is_of_now(const tnd_session_core_t *self, const tnd_msg_t *msg)
@@ -471,16 +356,10 @@ static bool is_of_now(const tnd_session_core_t *self, const tnd_msg_t *msg)
 
 static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
 {
-    uint64_t step = msg->part.step;
-    if (!is_of_now(self, msg) || (step < self->cursor.step && entry_of(self, step)->step != step))
-        return;
-    if ((step >= self->cursor.step && beyond(self, step)) || goes_back(self, msg))
-        return;
-    enter(self, open_entry(self, step), step % self->config.steps_open_max, msg);
-    while (self->assembled - self->cursor.step < self->config.steps_open_max &&
-           entry_of(self, self->assembled)->step == self->assembled &&
-           entry_of(self, self->assembled)->parts == self->config.lanes)
-        self->assembled++;
+    tnd_error_t error;
+    if (is_of_now(self, msg) &&
+        tnd_assembly_part(&self->steps, msg, name_of(self, msg->from), &error) != TND_OK)
+        fail(self, &error);
 }
 
 /*  Feeders are told the end, which may be sooner than what they know. */
@@ -493,38 +372,27 @@ static void tell_end(tnd_session_core_t *self)
 
 static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
 {
-    uint64_t step = msg->part.step;
+    tnd_error_t error;
+    bool is_news = self->steps.last == TND_UNKNOWN;
     if (!is_of_now(self, msg))
         return;
-    if ((self->last != TND_UNKNOWN && self->last != step) || step < self->cursor.step) {
-        self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(
-            &self->why,
-            "lane %u (%s) says that the stream ends before step %llu, but it was known to go "
-            "to step %llu" TND_KEPT,
-            msg->part.lane, name_of(self, msg->from), (unsigned long long)step,
-            (unsigned long long)(self->last != TND_UNKNOWN ? self->last : self->cursor.step),
-            kept(self));
-        return;
-    }
-    enter(self, &self->final, self->config.steps_open_max, msg);
-    if (self->last == TND_UNKNOWN)
+    if (tnd_assembly_last(&self->steps, msg, name_of(self, msg->from), &error) != TND_OK)
+        fail(self, &error);
+    else if (is_news)
         tell_end(self);
-    self->last = step;
 }
 
 static void take_commit(tnd_session_core_t *self, const tnd_msg_t *msg)
 {
     const tnd_member_t *member;
     actor_t *feeder = find(self, msg->from, &member);
-    uint64_t step = msg->commit.step;
-    if (step != feeder->committed || beyond(self, step))
+    tnd_error_t error;
+    if (msg->commit.step != feeder->committed)
         return;
-    entry_t *entry = open_entry(self, step);
-    entry->commits++;
-    entry->rows += msg->commit.rows;
-    entry->digest[0] += msg->commit.digest[0];
-    entry->digest[1] += msg->commit.digest[1] + (entry->digest[0] < msg->commit.digest[0]);
+    if (tnd_assembly_commit(&self->steps, msg, &error) != TND_OK) {
+        fail(self, &error);
+        return;
+    }
     feeder->committed++;
     feeder->began = true;
     if (feeder->held < feeder->committed)
@@ -538,11 +406,11 @@ static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
     if (!self->want_drain || self->drain_end != TND_UNKNOWN)
         return;
     uint64_t begun = msg->until.step;
-    if (begun > self->cursor.step && beyond(self, begun - 1))
+    if (begun > self->steps.cursor.step && beyond(self, begun - 1))
         return;
     feeder->started = begun;
     feeder->drain_answered = true;
-    uint64_t most = self->cursor.step;
+    uint64_t most = self->steps.cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         if (self->config.members[i].role != TND_ROLE_FEEDER)
             continue;
@@ -571,7 +439,7 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
         actor_t *feeder = find(self, msg->from, &member);
         uint64_t held = msg->until.step;
         feeder->began = true;
-        if (held > feeder->held && !(held > self->cursor.step && beyond(self, held - 1)))
+        if (held > feeder->held && !(held > self->steps.cursor.step && beyond(self, held - 1)))
             feeder->held = held;
         break;
     }
@@ -710,20 +578,9 @@ static void control(const tnd_session_core_t *self, tnd_effect_t *effect, tnd_ms
     effect->msg.generation = self->generation;
 }
 
-static void place_cursor(const tnd_session_core_t *self, const entry_t *entry, tnd_cursor_t *cursor)
-{
-    const tnd_position_t *positions =
-        &self->positions[(entry->step % self->config.steps_open_max) * self->config.lanes];
-    cursor->step = entry->step + 1;
-    cursor->step_of_epoch = entry->step_of_epoch;
-    cursor->epoch = entry->epoch;
-    cursor->rank = entry->rank;
-    memcpy(cursor->part, positions, self->config.lanes * sizeof *positions);
-}
-
 static uint64_t progress_of(const tnd_session_core_t *self)
 {
-    uint64_t sum = self->assembled + self->cursor.step;
+    uint64_t sum = self->steps.whole + self->steps.cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++)
         sum += self->actors[i].held;
     return sum;
@@ -731,7 +588,7 @@ static uint64_t progress_of(const tnd_session_core_t *self)
 
 static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    uint64_t anchor = self->assembled;
+    uint64_t anchor = self->steps.whole;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         actor_t *actor = &self->actors[i];
         if (self->config.members[i].role != TND_ROLE_FEEDER)
@@ -740,10 +597,8 @@ static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *
         actor->booked_told = 0;
         actor->end_told = actor->drain_told = false;
     }
-    assert(anchor >= self->cursor.step);
-    self->anchor = self->cursor;
-    if (anchor > self->cursor.step)
-        place_cursor(self, entry_of(self, anchor - 1), &self->anchor);
+    assert(anchor >= self->steps.cursor.step);
+    tnd_assembly_at(&self->steps, anchor, &self->anchor);
 
     uint64_t progress = progress_of(self);
     if (!self->started || progress != self->progress)
@@ -762,18 +617,6 @@ static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *
     effect->cursor = &self->anchor;
 }
 
-static void unbalanced(tnd_session_core_t *self, const tnd_ledger_t *ledger)
-{
-    self->state = TND_SESSION_FAILED;
-    (void)tnd_fail(&self->why,
-                   "the account of rows does not balance after step %llu: read %llu + added %llu, "
-                   "but fed %llu + filtered %llu + quarantined %llu + dropped %llu" TND_KEPT,
-                   kept(self), (unsigned long long)ledger->read, (unsigned long long)ledger->added,
-                   (unsigned long long)ledger->fed, (unsigned long long)ledger->filtered,
-                   (unsigned long long)ledger->quarantined, (unsigned long long)ledger->dropped,
-                   kept(self));
-}
-
 /*  Of a stream without steps no commit says that a feeder has begun; one that has not would never
  *  know that it is over, for no rewind follows.
  */
@@ -788,67 +631,29 @@ static bool all_began(const tnd_session_core_t *self)
 /*  Whether all is done, the account of what lies behind the last step included. */
 static bool finished(tnd_session_core_t *self)
 {
-    if (!(self->started || self->want_drain) || self->cursor.step < end_of(self) ||
+    if (!(self->started || self->want_drain) || self->steps.cursor.step < end_of(self) ||
         (self->started && !all_began(self)))
         return false;
-    if (self->last >= self->config.steps_max || self->last > self->drain_end)
+    if (self->steps.last >= self->config.steps_max || self->steps.last > self->drain_end)
         return true;
-    if (self->final.parts < self->config.lanes)
-        return false;
-    tnd_ledger_t ledger = self->cursor.ledger;
-    tnd_ledger_add(&ledger, &self->final.ledger);
-    if (!tnd_ledger_balances(&ledger)) {
-        unbalanced(self, &ledger);
-        return false;
-    }
-    self->cursor.ledger = ledger;
-    self->cursor.epoch = self->final.epoch;
-    self->cursor.step_of_epoch = self->final.step_of_epoch;
-    memcpy(self->cursor.part,
-           &self->positions[(size_t)self->config.steps_open_max * self->config.lanes],
-           self->config.lanes * sizeof(tnd_position_t));
-    return true;
+    tnd_error_t error;
+    tnd_status_t status = tnd_assembly_finish(&self->steps, &error);
+    if (status == TND_FAILED)
+        fail(self, &error);
+    return status == TND_OK;
 }
 
-/*  Every feeder has committed the step and its cursor is whole. */
 static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
 {
-    uint64_t step = self->cursor.step;
-    entry_t *entry = entry_of(self, step);
-    if (entry->step != step || entry->commits < self->feeders || step >= self->assembled ||
-        step >= end_of(self))
+    tnd_error_t error;
+    tnd_status_t status = tnd_assembly_book(&self->steps, end_of(self), &error);
+    if (status == TND_FAILED)
+        fail(self, &error);
+    if (status != TND_OK)
         return false;
-    uint64_t rows = entry->rank - self->cursor.rank;
-    if (rows != entry->rows) {
-        self->state = TND_SESSION_FAILED;
-        (void)tnd_fail(&self->why, "step %llu has %llu rows, but its feeders report %llu" TND_KEPT,
-                       (unsigned long long)step, (unsigned long long)rows,
-                       (unsigned long long)entry->rows, kept(self));
-        return false;
-    }
-    tnd_ledger_t ledger = self->cursor.ledger;
-    tnd_ledger_add(&ledger, &entry->ledger);
-    if (!tnd_ledger_balances(&ledger)) {
-        unbalanced(self, &ledger);
-        return false;
-    }
-    self->cursor.ledger = ledger;
-    uint64_t low = self->cursor.digest[0] + entry->digest[0];
-    self->cursor.digest[1] += entry->digest[1] + (low < entry->digest[0]);
-    self->cursor.digest[0] = low;
-    if (TND_PLANT(CURSOR_ONE_LATE)) {
-        self->cursor.step = step + 1;
-        self->cursor.rank = entry->rank;
-        if (step > 0 && entry_of(self, step - 1)->step == step - 1)
-            memcpy(
-                self->cursor.part,
-                &self->positions[((step - 1) % self->config.steps_open_max) * self->config.lanes],
-                self->config.lanes * sizeof(tnd_position_t));
-    } else
-        place_cursor(self, entry, &self->cursor);
     self->tell = true;
     effect->kind = TND_EFFECT_BOOK;
-    effect->cursor = &self->cursor;
+    effect->cursor = &self->steps.cursor;
     return true;
 }
 
@@ -858,10 +663,10 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
     actor_t *feeder = &self->actors[i];
     tnd_actor_id_t id = self->config.members[i].id;
     uint64_t every = self->config.booked_every > 0 ? self->config.booked_every : 1;
-    if (feeder->booked_told + every <= self->cursor.step) {
-        feeder->booked_told = self->cursor.step;
+    if (feeder->booked_told + every <= self->steps.cursor.step) {
+        feeder->booked_told = self->steps.cursor.step;
         control(self, effect, TND_MSG_BOOKED, id);
-        effect->msg.until.step = self->cursor.step;
+        effect->msg.until.step = self->steps.cursor.step;
         return true;
     }
     bool asking = self->want_drain && self->drain_end == TND_UNKNOWN && !over(self);
@@ -959,7 +764,7 @@ tnd_session_state_t tnd_session_state(const tnd_session_core_t *self)
 
 const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self)
 {
-    return &self->cursor;
+    return &self->steps.cursor;
 }
 
 uint32_t tnd_session_generation(const tnd_session_core_t *self)
