@@ -6,7 +6,6 @@ are together all samples, each once, whatever is killed meanwhile and wherever a
 """
 import argparse
 import ast
-import inspect
 import json
 import os
 import pathlib
@@ -16,9 +15,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 from faults import one_sentence, until, write_npy
+from named import run_named
 from run import BUILD, ROOT, TUNDISH
 
 REFUSE = 997
@@ -244,33 +243,27 @@ def test_a_folder_that_cannot_be_made_and_a_full_disk(make):
     run.holds_exactly(bad_numbers(20000))
 
 
-TESTS = {name[5:]: value for name, value in globals().items() if name.startswith("test_")}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=100000)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    if not arguments.names:
-        print("\n".join(TESTS))
-    for name in arguments.names:
+
+    def call(test):
         runs = []
 
         def make(rows=arguments.rows):
             folder = tempfile.TemporaryDirectory()
             runs.append((Run(pathlib.Path(folder.name), rows), folder))
             return runs[-1][0]
-
-        began = time.monotonic()
         try:
-            TESTS[name](make)
+            test(make)
         finally:
             for run, folder in runs:
                 run.close()
                 folder.cleanup()
-        print(f"{name}: {time.monotonic() - began:.1f} s")
+    return run_named(globals(), arguments.names, call)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

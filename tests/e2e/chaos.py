@@ -4,7 +4,6 @@
 Usage: chaos.py [--seconds S] [--rows N] [--seed SEED] [NAME...]; without a name it lists them.
 """
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -17,6 +16,7 @@ import tempfile
 
 from deaths import GRAPH
 from faults import write_npy
+from named import run_named
 from run import BUILD, ROOT, TUNDISH
 
 HOSTS = """hosts:
@@ -113,10 +113,6 @@ def test_a_step_that_fails_is_no_survival(folder, asked):
     shutil.rmtree(pathlib.Path(kept).parent)
 
 
-TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
-         if name.startswith("test_")}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=15)
@@ -124,19 +120,11 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1, 1 << 30))
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    if not asked.names:
-        print("\n".join(TESTS))
-        return 0
-    failed = 0
-    for name in TESTS if asked.names == ["all"] else asked.names:
+
+    def call(test):
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                TESTS[name](pathlib.Path(folder), asked)
-                print(f"ok   {name}", flush=True)
-            except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                print(f"{error}\nFAIL {name} (seed {asked.seed})", flush=True)
-    return 1 if failed else 0
+            test(pathlib.Path(folder), asked)
+    return run_named(globals(), asked.names, call, f" (seed {asked.seed})")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ its processes killed at random moments; rows, order and what replicas computed m
 run that nobody disturbed.  The longest time between two steps around a kill is measured and shown.
 """
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ import tempfile
 import time
 
 from faults import free_range, one_sentence, until, write_npy
+from named import run_named
 from run import BUILD, ROOT, TUNDISH
 
 ROWS = 3000
@@ -440,10 +440,6 @@ def alive(pid):
         return False
 
 
-TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
-         if name.startswith("test_")}
-
-
 class Made:
     """A run in a folder of its own, whose processes end with it."""
 
@@ -465,21 +461,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    if not asked.names:
-        print("\n".join(TESTS))
-        return 0
-    failed = 0
-    for name in TESTS if asked.names == ["all"] else asked.names:
-        began = time.monotonic()
-        try:
-            TESTS[name](Made, asked.rounds)
-            verdict = "ok  "
-        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-            failed += 1
-            verdict = "FAIL"
-            print(repr(error) if not str(error) else error)
-        print(f"{verdict} {name} ({time.monotonic() - began:.1f} s)", flush=True)
-    return 1 if failed else 0
+    return run_named(globals(), asked.names, lambda test: test(Made, asked.rounds))
 
 
 if __name__ == "__main__":

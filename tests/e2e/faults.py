@@ -4,7 +4,6 @@
 Usage: faults.py NAME...; without a name it lists them.  A run that heals is drained afterwards, and
 its digest must be that of one process over as many steps.
 """
-import inspect
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import sys
 import tempfile
 import time
 
+from named import run_named
 from relay import Relay
 from run import BUILD, ROOT, SKIP, TUNDISH, free_port
 
@@ -574,31 +574,15 @@ def test_twice_leaves(run):
         run.ends(host, 130)
 
 
-TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
-         if name.startswith("test_")}
-
-
 def main():
-    names = sys.argv[1:]
-    if not names:
-        print("\n".join(TESTS))
-        return 0
-    failed = 0
-    for name in TESTS if names == ["all"] else names:
-        began = time.monotonic()
+    def call(test):
         with tempfile.TemporaryDirectory() as folder:
             run = Cluster(pathlib.Path(folder))
             try:
-                TESTS[name](run)
-                verdict = "ok  "
-            except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                verdict = "FAIL"
-                print(error)
+                test(run)
             finally:
                 run.close()
-        print(f"{verdict} {name} ({time.monotonic() - began:.1f} s)", flush=True)
-    return 1 if failed else 0
+    return run_named(globals(), sys.argv[1:], call)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ processes have for themselves: RssAnon + RssShmem of /proc/PID/status; pages of 
 system's cache.
 """
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -19,6 +18,7 @@ import time
 
 from deaths import Made, Run
 from faults import free_range, until
+from named import run_named
 from run import BUILD, ROOT, TUNDISH
 
 MIB = 1 << 20
@@ -177,29 +177,17 @@ def test_restarts_of_a_worker_leave_nothing_behind(folder, asked):
         assert len(os.listdir("/dev/shm")) <= files + 2, os.listdir("/dev/shm")
 
 
-TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
-         if name.startswith("test_")}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    if not asked.names:
-        print("\n".join(TESTS))
-        return 0
-    failed = 0
-    for name in TESTS if asked.names == ["all"] else asked.names:
+
+    def call(test):
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                TESTS[name](pathlib.Path(folder), asked)
-                print(f"ok   {name}", flush=True)
-            except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                print(f"{error}\nFAIL {name}", flush=True)
-    return 1 if failed else 0
+            test(pathlib.Path(folder), asked)
+    return run_named(globals(), asked.names, call)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 from faults import free_range, one_sentence, until
+from named import run_named
 from run import FASHION, ROOT, TUNDISH, need_data, tundish
 
 GRAPH = FASHION / "fashion.yaml"
@@ -249,18 +250,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("names", nargs="*")
     chosen = parser.parse_args()
-    tests = {name[5:]: value for name, value in globals().items() if name.startswith("test_")}
-    if not chosen.names:
-        print("\n".join(tests))
-        return 2
-    need_data()
-    for name in chosen.names:
+
+    def call(test):
+        need_data()
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             given = {"job": Job(folder), "folder": folder, "rounds": chosen.rounds}
-            tests[name](**{key: given[key] for key in inspect.signature(tests[name]).parameters})
-            print(f"ok {name}")
-    return 0
+            test(**{key: given[key] for key in inspect.signature(test).parameters})
+    return run_named(globals(), chosen.names, call)
 
 
 sys.exit(main())

@@ -5,7 +5,6 @@ Usage: stragglers.py [--rounds N] [NAME...]; without a name it lists them.  Work
 row, so that they need no processor; one of them, on a host of its own, twenty times as long.
 """
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -18,6 +17,7 @@ import tempfile
 import time
 
 from faults import free_range, until, write_npy
+from named import run_named
 from run import BUILD, ROOT, TUNDISH
 
 GRAPH = """tundish: 1
@@ -164,21 +164,13 @@ def test_an_operation_that_is_tried_and_never_returns(rounds):
         assert time.monotonic() - asked < 5, "it waited for the operation"
 
 
-TESTS = {name[5:]: test for name, test in inspect.getmembers(sys.modules[__name__])
-         if name.startswith("test_")}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    if not arguments.names:
-        print("\n".join(TESTS))
-    for name in arguments.names:
-        TESTS[name](arguments.rounds)
-        print(f"ok   {name}", flush=True)
+    return run_named(globals(), arguments.names, lambda test: test(arguments.rounds))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
