@@ -9,7 +9,6 @@
  *  Usage: stress_hostile [RUNS [FIRST_SEED]]
  */
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "runtime/core/queue.h"
 #include "runtime/core/random.h"
 #include "runtime/core/round.h"
+#include "tests/support/lies.h"
 
 enum { READ0, READ1, PREP0, PREP1, BATCH0, BATCH1, FEED0, FEED1, MEAN, ACTORS, HOST_ID = 1000 };
 enum {
@@ -578,177 +578,6 @@ static void cut(world_t *self, tnd_actor_id_t a, tnd_actor_id_t b)
 /* --- lies --------------------------------------------------------------------------------------
  */
 
-typedef struct {
-    tnd_msg_kind_t kind;
-    uint16_t offset, size; /* of the field in the message; a size of 1 is a bool */
-} field_t;
-
-#define FIELD(kind, part)                                                                          \
-    {                                                                                              \
-        TND_MSG_##kind, offsetof(tnd_msg_t, part), sizeof(((tnd_msg_t *)0)->part)                  \
-    }
-
-static const field_t fields[] = {
-    FIELD(CREDIT, credit.blocks),
-    FIELD(CREDIT, credit.bytes),
-    FIELD(BLOCK, block.first),
-    FIELD(BLOCK, block.lane),
-    FIELD(BLOCK, block.epoch),
-    FIELD(BLOCK, block.count),
-    FIELD(BLOCK, block.asked),
-    FIELD(BLOCK, block.attempt),
-    FIELD(BLOCK, block.rows),
-    FIELD(BLOCK, block.end),
-    FIELD(BLOCK, block.bad_count),
-    FIELD(BLOCK, block.bytes),
-    FIELD(BLOCK, block.work_ns),
-    FIELD(WINDOW, until.step),
-    FIELD(SLICE, slice.step),
-    FIELD(SLICE, slice.step_of_epoch),
-    FIELD(SLICE, slice.rank),
-    FIELD(SLICE, slice.epoch),
-    FIELD(SLICE, slice.lane),
-    FIELD(SLICE, slice.replica),
-    FIELD(SLICE, slice.offset),
-    FIELD(SLICE, slice.rows),
-    FIELD(SLICE, slice.total),
-    FIELD(SLICE, slice.padded),
-    FIELD(SLICE, slice.step_rows),
-    FIELD(SLICE, slice.last_of_epoch),
-    FIELD(SLICE, slice.last_of_run),
-    FIELD(POST, post.round),
-    FIELD(POST, post.reducer_slot),
-    FIELD(POST, post.first),
-    FIELD(POST, post.count),
-    FIELD(POST, post.weight),
-    FIELD(RESULT, post.round),
-    FIELD(RESULT, post.reducer_slot),
-    FIELD(RESULT, post.first),
-    FIELD(RESULT, post.count),
-    FIELD(GOT, post.round),
-    FIELD(GOT, post.reducer_slot),
-    FIELD(GOT, post.first),
-    FIELD(GOT, post.count),
-    FIELD(CLOSED, post.round),
-    FIELD(CLOSED, post.reducer_slot),
-    FIELD(CLOSED, post.first),
-    FIELD(CLOSED, post.count),
-    FIELD(PASSED, passed.first),
-    FIELD(PASSED, passed.last),
-    FIELD(PASSED, passed.begin),
-    FIELD(PASSED, passed.end),
-    FIELD(PASSED, passed.reductions),
-    FIELD(TICKET, ticket.first),
-    FIELD(TICKET, ticket.lane),
-    FIELD(TICKET, ticket.epoch),
-    FIELD(TICKET, ticket.count),
-    FIELD(TICKET, ticket.attempt),
-    FIELD(TICKET, ticket.floor.index),
-    FIELD(TICKET, ticket.floor.epoch),
-    FIELD(TICKET, ticket.floor.used),
-    FIELD(LOST, ticket.first),
-    FIELD(LOST, ticket.lane),
-    FIELD(LOST, ticket.epoch),
-    FIELD(LOST, ticket.count),
-    FIELD(LOST, ticket.attempt),
-    FIELD(MARK, mark.rows),
-    FIELD(MARK, mark.lane),
-    FIELD(MARK, mark.epoch),
-    FIELD(MARK, mark.ended),
-    FIELD(PART, part.step),
-    FIELD(PART, part.lane),
-    FIELD(PART, part.epoch),
-    FIELD(PART, part.step_of_epoch),
-    FIELD(PART, part.rank),
-    FIELD(PART, part.position.index),
-    FIELD(PART, part.position.epoch),
-    FIELD(PART, part.position.used),
-    FIELD(PART, part.ledger.read),
-    FIELD(PART, part.ledger.fed),
-    FIELD(LAST, part.step),
-    FIELD(LAST, part.lane),
-    FIELD(LAST, part.epoch),
-    FIELD(LAST, part.position.epoch),
-    FIELD(LAST, part.ledger.read),
-    FIELD(HELD, until.step),
-    FIELD(COMMIT, commit.step),
-    FIELD(COMMIT, commit.rows),
-    FIELD(BOOKED, until.step),
-    FIELD(DRAIN, until.step),
-};
-enum { FIELDS = sizeof fields / sizeof fields[0] };
-
-/*  Near the truth, at the edges, or anything. */
-static uint64_t another(world_t *self, uint64_t value)
-{
-    switch (below(self, 8)) {
-    case 0:
-        return value + 1;
-    case 1:
-        return value - 1;
-    case 2:
-        return 0;
-    case 3:
-        return UINT64_MAX;
-    case 4:
-        return value ^ 1ull << below(self, 64);
-    case 5:
-        return tnd_random_u64(&self->random);
-    default:
-        return below(self, 64);
-    }
-}
-
-static void change(world_t *self, void *field, size_t size)
-{
-    uint64_t value = 0;
-    memcpy(&value, field, size); /* little-endian, as all machines that this runs on */
-    value = size == 1 ? !value : another(self, value);
-    memcpy(field, &value, size);
-}
-
-static void change_cursor(world_t *self, tnd_cursor_t *cursor)
-{
-    uint32_t lane = (uint32_t)below(self, LANES);
-    switch (below(self, 7)) {
-    case 0:
-        change(self, &cursor->step, sizeof cursor->step);
-        break;
-    case 1:
-        change(self, &cursor->step_of_epoch, sizeof cursor->step_of_epoch);
-        break;
-    case 2:
-        change(self, &cursor->epoch, sizeof cursor->epoch);
-        break;
-    case 3:
-        change(self, &cursor->part[lane].index, sizeof cursor->part[lane].index);
-        break;
-    case 4:
-        change(self, &cursor->part[lane].epoch, sizeof cursor->part[lane].epoch);
-        break;
-    case 5:
-        change(self, &cursor->part[lane].used, sizeof cursor->part[lane].used);
-        break;
-    default:
-        change(self, &cursor->lanes, sizeof cursor->lanes);
-        break;
-    }
-}
-
-static void change_message(world_t *self, tnd_msg_t *msg)
-{
-    for (uint64_t changes = 1 + below(self, 3); changes > 0; changes--) {
-        uint32_t tries = 0;
-        const field_t *field = &fields[below(self, FIELDS)];
-        while (field->kind != msg->kind && tries++ < 500)
-            field = &fields[below(self, FIELDS)];
-        if (field->kind != msg->kind || below(self, 12) == 0)
-            msg->generation = (uint32_t)another(self, msg->generation);
-        else
-            change(self, (char *)msg + field->offset, field->size);
-    }
-}
-
 /*  What the decoder guarantees: offsets in order, as many as there are rows. */
 static bool mark_rows(world_t *self, tnd_msg_t *msg, token_t *token)
 {
@@ -810,9 +639,9 @@ static void lie(world_t *self, const mail_t *truth, tally_t *tally)
         mail.token->cursor = truth->token->cursor;
         mail.msg.rewind.cursor = &mail.token->cursor;
         if (below(self, 4) == 0)
-            mail.msg.generation = (uint32_t)another(self, mail.msg.generation);
+            mail.msg.generation = (uint32_t)lies_another(&self->random, mail.msg.generation);
         else
-            change_cursor(self, &mail.token->cursor);
+            lies_of_cursor(&self->random, &mail.token->cursor);
     } else {
         if (below(self, 10) == 0 && mail.token == NULL) {
             tnd_msg_kind_t kind = (tnd_msg_kind_t)below(self, TND_MSG_KINDS);
@@ -822,7 +651,7 @@ static void lie(world_t *self, const mail_t *truth, tally_t *tally)
                 mail.token = token_new(self);
             mail.msg = forged;
         }
-        change_message(self, &mail.msg);
+        lies_of_message(&self->random, &mail.msg);
         if (payload_of(&mail.msg) != NULL)
             *payload_of(&mail.msg) = mail.token;
         if (mail.msg.kind == TND_MSG_BLOCK && !mark_rows(self, &mail.msg, mail.token)) {
