@@ -200,7 +200,10 @@ static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_acto
     return self->ops->send(self, port, peer, msg, carry);
 }
 
-/*  The next arrival without waiting; TND_AGAIN: none. */
+/*  The next arrival without waiting; TND_AGAIN: none is known.  Who calls it over and over, having
+ *  other work, hears of what comes a moment late, and is spared a system call or two each time; the
+ *  next wait misses nothing.
+ */
 static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
 {
     return self->ops->receive(self, arrival);

@@ -31,7 +31,8 @@ enum {
     FRAME_SLACK = 64 * 1024,
     CLOSE_WAIT_MS = 200,       /* for an endpoint to be free again */
     RECONNECT_MS = 1000000000, /* never: days after the line was closed */
-    IDENTITY_MAX = 128
+    IDENTITY_MAX = 128,
+    LOOK_AGAIN_NS = 50 * 1000 /* between two looks of one who has other work */
 };
 
 typedef tnd_line_t line_t;
@@ -67,7 +68,8 @@ typedef struct {
     uint64_t now, linger_ns, visitors_ns;
     binder_t **binders;
     uint32_t binder_count;
-    bool looked; /* a round of receives has begun: its end is TND_AGAIN */
+    bool looked;        /* a round of receives has begun: its end is TND_AGAIN */
+    uint64_t looked_ns; /* when a receive found nothing known, and looked */
 } hub_t;
 
 static hub_t *hub_of(tnd_hub_t *hub)
@@ -707,7 +709,10 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
         if (line == NULL) {
             bool is_end = self->looked;
             self->looked = false;
-            if (is_end || !tnd_lines_look(&self->lines))
+            if (is_end || self->now < self->looked_ns + LOOK_AGAIN_NS)
+                return TND_AGAIN;
+            self->looked_ns = self->now;
+            if (!tnd_lines_look(&self->lines))
                 return TND_AGAIN;
             self->looked = true;
             continue;
