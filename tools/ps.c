@@ -318,15 +318,22 @@ static int ps(const tnd_request_t *request)
         fputs(before->unread, stderr);
         if (sheet.rows.count > 0)
             print_rows(&sheet.rows);
-        else
-            fputs(request->file_count > 0 ? "no such run is here\n" : "nothing runs here\n",
-                  stderr);
+        else if (request->file_count == 0)
+            fputs("nothing runs here\n", stderr);
+    }
+    int code = TND_EXIT_OK;
+    for (size_t i = 0; i < request->file_count; i++) {
+        const char *run = request->files[i];
+        if (tnd_inspection_has(after, run, false) || tnd_inspection_has(before, run, true))
+            continue;
+        tnd_complain("ps", "no run `%s` is here", run);
+        code = TND_EXIT_FAILED;
     }
     free(sheet.rows.rows);
     if (after != before)
         tnd_inspection_destroy(&after);
     tnd_inspection_destroy(&before);
-    return TND_EXIT_OK;
+    return code;
 }
 
 const tnd_command_t tnd_command_ps;
@@ -357,6 +364,7 @@ const tnd_command_t tnd_command_ps = {
         "\n"
         "What killed processes left is told apart and removed.  Runs of other users are not "
         "shown.  With RUN, the `name:` of a topology, only that one is.\n",
-    .codes = "  0   shown, also when nothing runs\n  2   usage\n",
+    .codes = "  0   shown, also when nothing runs\n  1   a RUN that was asked for is not here\n"
+             "  2   usage\n",
     .run = ps,
 };

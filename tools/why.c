@@ -58,8 +58,14 @@ static int why(const tnd_request_t *request)
     }
     if (request->json)
         fputs("]}\n", stdout);
-    else if (first)
-        fputs(request->file_count > 0 ? "no such run is here\n" : "nothing runs here\n", stderr);
+    else if (first && request->file_count == 0)
+        fputs("nothing runs here\n", stderr);
+    for (size_t i = 0; i < request->file_count; i++) {
+        if (tnd_inspection_has(after, request->files[i], false))
+            continue;
+        tnd_complain("why", "no run `%s` is here", request->files[i]);
+        still = true;
+    }
     tnd_inspection_destroy(&before);
     tnd_inspection_destroy(&after);
     return still ? TND_EXIT_FAILED : TND_EXIT_OK;
@@ -83,8 +89,8 @@ const tnd_command_t tnd_command_why = {
         "\n"
         "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
         "\"host\",\"device\",\"pid\"}]}.\n",
-    .codes = "  0   rows flow in every run that was asked for, or none runs\n"
-             "  1   such a run stood still between the two looks\n"
+    .codes = "  0   rows flow in every run that was asked for; none was, and nothing runs\n"
+             "  1   such a run stood still between the two looks, or is not here\n"
              "  2   usage\n",
     .run = why,
 };

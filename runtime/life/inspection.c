@@ -217,6 +217,14 @@ void tnd_inspection_destroy(tnd_inspection_t **self_p)
     free(self);
 }
 
+bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed)
+{
+    for (uint32_t p = 0; p < self->count; p++)
+        if (self->processes[p].killed == killed && strcmp(self->processes[p].run, run) == 0)
+            return true;
+    return false;
+}
+
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,
                                             const tnd_inspected_t *process, const char *actor)
 {

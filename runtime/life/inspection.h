@@ -37,6 +37,9 @@ typedef struct {
 tnd_inspection_t *tnd_inspection_new(void);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
+/*  Whether a process of the run called `run` is in it: one that was killed, or one that was not. */
+bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);
+
 /*  The same actor in another inspection of the same process, or NULL. */
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,
                                             const tnd_inspected_t *process, const char *actor);

@@ -112,8 +112,8 @@ def test_files_of_others_are_said_and_not_believed(folder):
 
 def test_it_shows_the_run_that_is_asked_for(folder):
     code, out, err = run("ps", "nobody", env={"XDG_RUNTIME_DIR": str(folder)})
-    same((code, out), (0, ""))
-    holds(err, "no such run is here")
+    same((code, out), (1, ""))
+    holds(err, "tundish ps: no run `nobody` is here")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from ps import hanging, in_step, until
 def test_a_step_that_does_not_return_is_to_blame(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
-        same(run("why", "another", env=environment)[0], 0)
+        code, out, err = run("why", "another", env=environment)
+        same((code, out, err), (1, "", "tundish why: no run `another` is here\n"))
         code, out, err = run("why", "stuck", env=environment)
         same(code, 1)
         assert re.search(r"^feed waits for replica 0 \(cpu:0\), whose step 2 has been running for "
