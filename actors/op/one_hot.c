@@ -35,7 +35,8 @@ static const tnd_option_t options[] = {
      .role = TND_ROLE_GRAPH,
      .range = "1..",
      .offset = offsetof(one_hot_options_t, depth),
-     .help = "how many classes there are; a number outside 0 ... depth - 1 is off everywhere"},
+     .help = "how many classes there are; a number outside 0 ... depth - 1 is off everywhere, as "
+             "in TensorFlow, and no error"},
     {.name = "to",
      .type = TND_OPTION_STRING,
      .role = TND_ROLE_GRAPH,
