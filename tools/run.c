@@ -442,7 +442,8 @@ const tnd_command_t tnd_command_run = {
     .details =
         "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
         "each of them is a process of its own, given by --host; the first one leads, shows the\n"
-        "progress and takes --report, --metrics and --json (the report on stdout).\n"
+        "progress and takes --report, --metrics and --json (the report on stdout).  A second\n"
+        "process of a host is refused on the same machine, and takes its place from another one.\n"
         "\n"
         "--host NAME+ joins a run that is under way as one more of the range NAME[0-9] of hosts, "
         "which\n"

@@ -432,9 +432,11 @@ static int up_graph(const tnd_request_t *request)
             if (plan->hosts[h].isolated)
                 continue; /* its parent starts it */
             if (!tnd_machine_has(plan->hosts[h].address)) {
-                tnd_log_complain(&up.log, plan->hosts[h].name, "up",
-                                 "host %s is %s, another machine: start it there",
-                                 plan->hosts[h].name, plan->hosts[h].address);
+                tnd_log_complain(
+                    &up.log, plan->hosts[h].name, "up",
+                    "host %s is %s, another machine: start it there, by `tundish up` or "
+                    "`tundish run` with the same files and --host %s",
+                    plan->hosts[h].name, plan->hosts[h].address, plan->hosts[h].name);
                 continue;
             }
             child_t *child = &up.children[up.count++];
@@ -445,7 +447,8 @@ static int up_graph(const tnd_request_t *request)
         }
         bool leads = up.count > 0 && strcmp(up.children[0].name, plan->hosts[0].name) == 0;
         if (up.count == 0)
-            code = tnd_usage_error("up", "no host of this graph has an address of this machine");
+            code = tnd_usage_error("up", "no host of this graph has an address of this machine, so "
+                                         "there is nothing to start");
         else if (!leads && (request->report != NULL || request->metrics != NULL))
             code = tnd_usage_error("up", "%s is for host %s, which leads and is another machine",
                                    request->report != NULL ? "--report" : "--metrics",
@@ -476,7 +479,13 @@ const tnd_command_t tnd_command_up = {
         "its name before it.  Ctrl-C drains all of them, once more leaves.  A host without "
         "replicas\n"
         "that is killed is started again, as `restart:` and `restarts:` say, and the run goes on.\n"
-        "When one fails otherwise the others are stopped, and its exit code is that of `up`.\n",
+        "When one fails otherwise the others are stopped, and its exit code is that of `up`.\n"
+        "\n"
+        "It starts the hosts whose `address:` is this machine, and names the others: start them\n"
+        "there, by the same command or each by `tundish run FILES... --host NAME`.  The run "
+        "begins\n"
+        "when all have come.  A host without an address is on every machine.  Of two processes of\n"
+        "one host the later takes the place of the earlier, which then ends with 75.\n",
     .codes = "  0      all hosts have ended well\n"
              "  2      usage\n"
              "  78     the topology is wrong\n"

@@ -156,13 +156,18 @@ static bool is_working(void *context, tnd_actor_id_t peer)
 static void miss_leader(tnd_host_t *self)
 {
     const tnd_plan_host_t *leader = &self->plan->hosts[0];
-    char why[512], kept[64] = "";
+    char why[512], kept[64] = "", other[128] = "";
     if (self->booked > 0)
         snprintf(kept, sizeof kept, "; the last committed step known here is %" PRIu64,
                  self->booked - 1);
+    /* It talks to the later one of two processes of a host, and not to this one. */
+    if (!self->plan->hosts[self->config.host].isolated)
+        snprintf(other, sizeof other,
+                 "; if it still runs, another process has taken the place of host %.40s",
+                 self->plan->hosts[self->config.host].name);
     if (self->leader_came)
-        snprintf(why, sizeof why, "host %s, which leads the run, is lost (%s)%s", leader->name,
-                 self->leader_why, kept);
+        snprintf(why, sizeof why, "host %s, which leads the run, is lost (%.200s)%s%s",
+                 leader->name, self->leader_why, kept, other);
     else
         snprintf(why, sizeof why,
                  "host %s, which leads the run, did not come within %" PRIu64

@@ -257,8 +257,8 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     if (member->life == life)
         return;
     char why[300];
-    snprintf(why, sizeof why, "%.250s",
-             member->why[0] != '\0' ? member->why : "another process came in its place");
+    bool seen = member->why[0] != '\0' && strstr(member->why, "came back") == NULL;
+    snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process came in its place");
     bool joins = member->life == 0 || member->left;
     if (joins && self->tabled)
         tnd_leader_inform(self, "host %s joins the run", name);
