@@ -17,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*  Of a .npy file, with its magic; numpy wants a multiple of 64. */
-enum { HEADER_BYTES = 320, MAGIC_BYTES = 10 };
+#include "actors/npy_head.h"
+
+/*  Of a column's file: enough for any number of rows. */
+enum { HEADER_BYTES = 320 };
 
 struct tnd_quarantine {
     char folder[PATH_MAX];
@@ -149,59 +151,12 @@ static tnd_status_t write_at(const tnd_quarantine_t *self, int file, const void 
     return TND_OK;
 }
 
-static const char *descr_of(tnd_dtype_t dtype)
-{
-    switch (dtype) {
-    case TND_U8:
-        return "|u1";
-    case TND_I8:
-        return "|i1";
-    case TND_U16:
-        return "<u2";
-    case TND_I16:
-        return "<i2";
-    case TND_U32:
-        return "<u4";
-    case TND_I32:
-        return "<i4";
-    case TND_U64:
-        return "<u8";
-    case TND_I64:
-        return "<i8";
-    case TND_F16:
-        return "<f2";
-    case TND_BF16:
-        return "<u2"; /* numpy has no such type: its bits */
-    case TND_F32:
-        return "<f4";
-    case TND_F64:
-        return "<f8";
-    case TND_BOOL:
-        return "|b1";
-    }
-    return "|u1";
-}
-
 static tnd_status_t write_header(const tnd_quarantine_t *self, uint32_t column, tnd_error_t *error)
 {
-    const tnd_column_t *of = &self->schema->columns[column];
-    char header[HEADER_BYTES + 1];
-    memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)((HEADER_BYTES - MAGIC_BYTES) & 0xff);
-    header[9] = (char)((HEADER_BYTES - MAGIC_BYTES) >> 8);
-    size_t used = MAGIC_BYTES;
-    used += (size_t)snprintf(header + used, sizeof header - used,
-                             "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",",
-                             descr_of(of->dtype), self->rows);
-    for (uint32_t i = 0; i < of->rank; i++)
-        used +=
-            (size_t)snprintf(header + used, sizeof header - used, " %" PRIu64 ",", of->shape[i]);
-    used += (size_t)snprintf(header + used, sizeof header - used, "), }");
-    assert(used < HEADER_BYTES);
-    header[used] = ' ';
-    header[HEADER_BYTES - 1] = '\n';
-    return write_at(self, self->columns[column], header, HEADER_BYTES, 0, error);
+    char head[TND_NPY_HEAD_MAX];
+    size_t bytes = tnd_npy_head(head, &self->schema->columns[column], self->rows, HEADER_BYTES);
+    assert(bytes == HEADER_BYTES);
+    return write_at(self, self->columns[column], head, bytes, 0, error);
 }
 
 static tnd_status_t open_file(const tnd_quarantine_t *self, const char *name, const char *ending,

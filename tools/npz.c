@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "actors/npy_head.h"
 #include "tools/output.h"
 
 /*  As in zip's appnote: what is before the data of a file, and in the directory at the end. */
@@ -15,14 +16,14 @@ enum {
     END = 0x06054b50,
     VERSION = 20,
     DATE_1980 = 0x21,
-    LOCAL_BYTES = 30,   /* and the name */
-    CENTRAL_BYTES = 46, /* and the name */
-    HEADER_MAX = 512
+    LOCAL_BYTES = 30,  /* and the name */
+    CENTRAL_BYTES = 46 /* and the name */
 };
 
 typedef struct {
-    char name[TND_COLUMN_NAME_MAX + 8], header[HEADER_MAX];
-    uint32_t header_size, crc, size, offset;
+    char name[TND_COLUMN_NAME_MAX + 8], header[TND_NPY_HEAD_MAX];
+    size_t header_size;
+    uint32_t crc, size, offset;
 } entry_t;
 
 void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema)
@@ -49,60 +50,6 @@ void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture)
         }
         self->rows += replica->rows;
     }
-}
-
-static const char *descr_of(tnd_dtype_t dtype)
-{
-    switch (dtype) {
-    case TND_U8:
-        return "|u1";
-    case TND_I8:
-        return "|i1";
-    case TND_U16:
-    case TND_BF16:
-        return "<u2";
-    case TND_I16:
-        return "<i2";
-    case TND_U32:
-        return "<u4";
-    case TND_I32:
-        return "<i4";
-    case TND_U64:
-        return "<u8";
-    case TND_I64:
-        return "<i8";
-    case TND_F16:
-        return "<f2";
-    case TND_F32:
-        return "<f4";
-    case TND_F64:
-        return "<f8";
-    case TND_BOOL:
-        break;
-    }
-    return "|b1";
-}
-
-/*  The head of a .npy of version 1.0: padded so that the data stands at a multiple of 64. */
-static void make_header(entry_t *entry, const char *descr, uint64_t rows,
-                        const tnd_column_t *column)
-{
-    char text[HEADER_MAX];
-    int used =
-        snprintf(text, sizeof text,
-                 "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",", descr, rows);
-    for (uint32_t d = 0; column != NULL && d < column->rank; d++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRIu64, d > 0 ? ", " : " ",
-                         column->shape[d]);
-    used += snprintf(text + used, sizeof text - (size_t)used, "), }");
-    uint32_t whole = ((uint32_t)used + 1 + 10 + 63) / 64 * 64;
-    memcpy(entry->header, "\x93NUMPY\x01\x00", 8);
-    entry->header[8] = (char)((whole - 10) & 0xff);
-    entry->header[9] = (char)((whole - 10) >> 8);
-    memset(entry->header + 10, ' ', whole - 10);
-    memcpy(entry->header + 10, text, (size_t)used);
-    entry->header[whole - 1] = '\n';
-    entry->header_size = whole;
 }
 
 static void put16(FILE *out, uint32_t value)
@@ -164,7 +111,7 @@ static void put_directory(FILE *out, const entry_t *entries, uint32_t count, uin
 
 static void put_entry(FILE *out, entry_t *entry, const tnd_npz_array_t *array)
 {
-    entry->size = entry->header_size + (uint32_t)array->size;
+    entry->size = (uint32_t)(entry->header_size + array->size);
     uLong crc = crc32_z(0, (const Bytef *)entry->header, entry->header_size);
     entry->crc = (uint32_t)crc32_z(crc, (const Bytef *)array->bytes, array->size);
     put32(out, LOCAL);
@@ -181,6 +128,7 @@ static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
     if (entries == NULL)
         abort();
     for (uint32_t a = 0; a < self->schema.count + 2; a++) {
+        static const tnd_column_t number = {.dtype = TND_I64};
         const tnd_column_t *column = a < self->schema.count ? &self->schema.columns[a] : NULL;
         fflush(self->arrays[a].out);
         total += self->arrays[a].size + 2 * sizeof(entry_t);
@@ -188,8 +136,8 @@ static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
                  column != NULL            ? column->name
                  : a == self->schema.count ? "_step"
                                            : "_replica");
-        make_header(&entries[a], column != NULL ? descr_of(column->dtype) : "<i8", self->rows,
-                    column);
+        entries[a].header_size =
+            tnd_npy_head(entries[a].header, column != NULL ? column : &number, self->rows, 0);
     }
     uint32_t at = 0;
     tnd_status_t status = TND_OK;
