@@ -17,6 +17,20 @@ static tnd_buffer_t *make_text(stage_t *stage, const char *text)
     return buffer;
 }
 
+/*  Sends `count` tickets to the other one, and adds to `expected` what he will note of them. */
+static void send_tickets(site_t *site, tnd_actor_id_t from, unsigned count, char expected[4096])
+{
+    tnd_actor_id_t to = from == WORKER ? JOIN : WORKER;
+    for (unsigned i = 0; i < count; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = from, .to = to, .ticket.first = i};
+        cr_assert_eq(tnd_hub_send(site->hub, from == WORKER ? PORT_OUT : PORT_IN, to, &msg,
+                                  TND_CARRY_NOTHING),
+                     TND_OK);
+        size_t used = strlen(expected);
+        snprintf(expected + used, 4096 - used, "%u: ticket %u\n", TND_MSG_TICKET, i);
+    }
+}
+
 /* --- the handshake ----------------------------------------------------------------------------
  */
 
@@ -155,12 +169,7 @@ Test(hub, messages_of_a_connection_arrive_in_order)
     meet(&stage, &join, &worker);
     char expected[4096] = "";
 
-    for (unsigned i = 0; i < 100; i++) {
-        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = WORKER, .to = JOIN, .ticket.first = i};
-        cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
-        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
-                 TND_MSG_TICKET, i);
-    }
+    send_tickets(&worker, WORKER, 100, expected);
     run_until(&join, &worker, &join.messages, 100);
 
     cr_assert_str_eq(join.trace, expected);
@@ -424,12 +433,7 @@ Test(hub, what_a_peer_sent_before_it_closed_comes_before_its_loss)
     meet(&stage, &join, &worker);
     char expected[4096] = "";
 
-    for (unsigned i = 0; i < 50; i++) {
-        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = WORKER, .to = JOIN, .ticket.first = i};
-        cr_assert_eq(tnd_hub_send(worker.hub, PORT_OUT, JOIN, &msg, TND_CARRY_NOTHING), TND_OK);
-        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
-                 TND_MSG_TICKET, i);
-    }
+    send_tickets(&worker, WORKER, 50, expected);
     strcat(expected, "lost 2\n");
     tnd_hub_close(&worker.hub, 5000000000);
     run_until(&join, NULL, &join.losts, 1);
@@ -445,12 +449,7 @@ Test(hub, what_a_binder_sent_before_it_closed_comes_before_its_loss)
     meet(&stage, &join, &worker);
     char expected[4096] = "";
 
-    for (unsigned i = 0; i < 50; i++) {
-        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = i};
-        cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
-        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%u: ticket %u\n",
-                 TND_MSG_TICKET, i);
-    }
+    send_tickets(&join, JOIN, 50, expected);
     strcat(expected, "lost 1\n");
     tnd_hub_close(&join.hub, 5000000000);
     run_until(&worker, NULL, &worker.losts, 1);
