@@ -18,6 +18,7 @@
 #include "runtime/life/host.h"
 #include "runtime/life/note.h"
 #include "runtime/life/thread.h"
+#include "runtime/life/words.h"
 
 /*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
 enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };
@@ -33,18 +34,6 @@ static const uint64_t count_every_ns = 100000000;
 
 /*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
 static const uint64_t nap_ns = 200000000;
-
-/*  What is done and only wants to be booked is said by the dozen: it wakes the host and the leader.
- *  Nobody waits for a single one of these words, and none waits longer than this.
- */
-enum { WORDS_MAX = 32 };
-
-static const uint64_t words_ns = 5000000;
-
-typedef struct {
-    tnd_msg_t msg;
-    tnd_carry_t carry;
-} word_t;
 
 /*  A peer that did not listen where it was called is called again so soon: its host may have been
  *  started anew, and somebody else listens there.
@@ -81,9 +70,7 @@ struct tnd_actor {
     uint64_t cpu_read_ns, ready_read_ns;
     uint64_t counted_ns; /* when its time was */
     int schedule;        /* what the system says of this thread; -1: nothing */
-    word_t words[WORDS_MAX];
-    uint32_t word_count;
-    uint64_t words_due_ns; /* when the first of them has waited long enough */
+    tnd_words_t words;
 
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
     pthread_cond_t changed;
@@ -199,40 +186,23 @@ static void send_control(tnd_actor_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 
 static void say_words(tnd_actor_t *self)
 {
-    for (uint32_t i = 0; i < self->word_count; i++)
-        send_control(self, &self->words[i].msg, self->words[i].carry);
-    self->word_count = 0;
-}
-
-/*  A later HELD says all that an earlier one did. */
-static bool replaces_word(tnd_actor_t *self, const tnd_msg_t *msg)
-{
-    for (uint32_t i = 0; msg->kind == TND_MSG_HELD && i < self->word_count; i++)
-        if (self->words[i].msg.kind == TND_MSG_HELD) {
-            self->words[i].msg = *msg;
-            return true;
-        }
-    return false;
+    for (uint32_t i = 0; i < self->words.count; i++)
+        send_control(self, &self->words.items[i].msg, self->words.items[i].carry);
+    self->words.count = 0;
 }
 
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     tnd_msg_t stamped = *msg;
     stamped.from = self->id;
-    bool can_wait =
-        msg->kind == TND_MSG_PART || msg->kind == TND_MSG_HELD || msg->kind == TND_MSG_COMMIT;
-    if (!can_wait) {
+    if (!tnd_words_bear(msg)) {
         say_words(self);
         send_control(self, &stamped, carry);
-        return;
-    }
-    if (replaces_word(self, &stamped))
-        return;
-    if (self->word_count == WORDS_MAX)
+    } else if (!tnd_words_keep(&self->words, &stamped, carry, tnd_clock_now())) {
         say_words(self);
-    if (self->word_count == 0)
-        self->words_due_ns = tnd_clock_now() + words_ns;
-    self->words[self->word_count++] = (word_t){stamped, carry};
+        bool kept = tnd_words_keep(&self->words, &stamped, carry, tnd_clock_now());
+        assert(kept);
+    }
 }
 
 void tnd_actor_rebirth(tnd_actor_t *self)
@@ -730,8 +700,8 @@ static uint64_t next_wake(const tnd_actor_t *self, uint64_t now)
     const tnd_kind_t *kind = self->config.kind;
     uint64_t wake = now + nap_ns;
     uint64_t due = kind->deadline != NULL ? kind->deadline(self->state) : TND_NEVER;
-    if (self->word_count > 0 && self->words_due_ns < wake)
-        wake = self->words_due_ns;
+    if (tnd_words_due(&self->words) < wake)
+        wake = tnd_words_due(&self->words);
     if (self->calls_due_ns < wake)
         wake = self->calls_due_ns;
     return due < wake ? due : wake;
@@ -751,7 +721,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
         tnd_count(&statistics->progress, 1);
         uint64_t now = tnd_clock_now();
-        if (self->word_count > 0 && now >= self->words_due_ns)
+        if (now >= tnd_words_due(&self->words))
             say_words(self);
         if (now - self->counted_ns >= count_every_ns) {
             count_time(self, now);
