@@ -23,7 +23,7 @@
 #include "runtime/device.h"
 #include "runtime/feed/feed.h"
 #include "runtime/graph/blame.h"
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
 #include "runtime/life/note.h"

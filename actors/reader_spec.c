@@ -97,6 +97,7 @@ static const tnd_option_t options[] = {
     {.name = "quarantine",
      .type = TND_OPTION_PATH,
      .role = TND_ROLE_PLACE,
+     .example = "quarantine",
      .fallback = "quarantine",
      .offset = offsetof(tnd_reader_options_t, quarantine),
      .help = "the folder that bad records are set aside in, with `on_error: quarantine` of the "

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "tools/json.h"
 #include "tools/load.h"
 #include "tools/reference.h"

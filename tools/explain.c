@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "tools/json.h"
 #include "tools/load.h"
 #include "tools/memory.h"
@@ -86,6 +86,28 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey
     printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed, text, sizeof text));
 }
 
+/*  The options of an instance, with as many workers as stand beside each other on its host: that is
+ *  for the placement to say, whatever the actor's own option is.
+ */
+static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    const tnd_table_t *table = &instance->kind->table;
+    uint64_t workers = 0;
+    char *options = malloc(table->size + 1);
+    if (options == NULL)
+        abort();
+    memcpy(options, instance->options, table->size);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        workers += strcmp(plan->instances[i].actor, instance->actor) == 0 &&
+                   plan->instances[i].host == instance->host &&
+                   plan->instances[i].lane == instance->lane;
+    uint64_t *written = (uint64_t *)tnd_options_field(table, options, "workers", TND_OPTION_U64);
+    if (written != NULL)
+        *written = workers;
+    tnd_options_show(table, options, stdout);
+    free(options);
+}
+
 static void print_instances(const tnd_plan_t *plan)
 {
     puts("\nactors");
@@ -103,7 +125,7 @@ static void print_instances(const tnd_plan_t *plan)
             instance->host == plan->instances[i - 1].host)
             continue;
         printf("    ");
-        tnd_options_print(&instance->kind->table, instance->options, TND_ROLE_ALL, stdout);
+        print_options(plan, instance);
         putchar('\n');
     }
 }

@@ -174,6 +174,7 @@ static const tnd_option_t pad_options[] = {
     {.name = "value",
      .type = TND_OPTION_STRING,
      .role = TND_ROLE_GRAPH,
+     .unit = "number",
      .fallback = "0",
      .offset = offsetof(pad_options_t, value),
      .help = "what stands in the new pixels, in every channel, as a number of the column's type"},

@@ -85,6 +85,7 @@ static const tnd_option_t filter_options[] = {
     {.name = "value",
      .type = TND_OPTION_STRING,
      .role = TND_ROLE_GRAPH,
+     .unit = "number",
      .offset = offsetof(filter_options_t, value),
      .help = "what it is compared with, as a number of the column's type"},
 };

@@ -26,6 +26,7 @@ static const tnd_option_t options[] = {
     {.name = "*",
      .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
+     .example = "${data}/train-images.gz",
      .fallback = "",
      .help = "a column, and the IDX files that hold it, raw or compressed by gzip: a path, a "
              "pattern such as \"${data}/*-images.gz\", a range `part-[0-7].idx`, or a list of them",

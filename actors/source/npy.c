@@ -22,6 +22,7 @@ static const tnd_option_t options[] = {
     {.name = "*",
      .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
+     .example = "${data}/train.npy",
      .fallback = "",
      .help =
          "a column, and the .npy files that hold it, first axis rows: a path, a pattern such as "

@@ -54,6 +54,7 @@ static const tnd_option_t options[] = {
     {.name = "files",
      .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
+     .example = "${data}/data_batch_*.bin",
      .help = "the files: a path, a pattern such as \"${data}/data_batch_*.bin\", a range "
              "`part-[00-15].bin`, or a list of them",
      .offset = offsetof(raw_options_t, files)},

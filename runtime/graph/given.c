@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "runtime/plugin.h"
 
 enum { SOURCE_CAPS = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS };

@@ -70,21 +70,37 @@ const char *tnd_number_range(tnd_arena_t *arena, const tnd_option_t *option)
     return tnd_arena_format(arena, " from %s to %s", ends[0], ends[1]);
 }
 
+/*  The next of the words that stand for numbers; 0 at the end. */
+static size_t next_word(const tnd_option_t *option, const char **at_p, const char **word_p,
+                        tnd_number_t *number_p)
+{
+    char digits[64] = {0};
+    size_t size = tnd_option_choice(at_p, word_p), name = strcspn(*word_p, "=");
+    if (size == 0)
+        return 0;
+    assert(name < size && size < sizeof digits);
+    memcpy(digits, *word_p + name + 1, size - name - 1);
+    tnd_quantity_t outcome = tnd_number_read(option->type, digits, number_p);
+    assert(outcome == TND_QUANTITY_OK);
+    (void)outcome;
+    return name;
+}
+
 bool tnd_number_word(const tnd_option_t *option, const char *text, tnd_number_t *number_p)
 {
-    const char *word = NULL;
-    for (const char *at = option->choices != NULL ? option->choices : ""; *at != '\0';) {
-        size_t size = tnd_option_choice(&at, &word);
-        size_t name = strcspn(word, "=");
-        assert(name < size && size < 64);
-        if (strlen(text) != name || memcmp(word, text, name) != 0)
-            continue;
-        char digits[64] = {0};
-        memcpy(digits, word + name + 1, size - name - 1);
-        tnd_quantity_t outcome = tnd_number_read(option->type, digits, number_p);
-        assert(outcome == TND_QUANTITY_OK);
-        (void)outcome;
-        return true;
-    }
+    const char *at = option->choices != NULL ? option->choices : "", *word;
+    for (size_t size; (size = next_word(option, &at, &word, number_p)) > 0;)
+        if (strlen(text) == size && memcmp(word, text, size) == 0)
+            return true;
     return false;
+}
+
+size_t tnd_number_called(const tnd_option_t *option, uint64_t value, const char **word_p)
+{
+    const char *at = option->choices != NULL ? option->choices : "";
+    tnd_number_t number;
+    for (size_t size; (size = next_word(option, &at, word_p, &number)) > 0;)
+        if (number.u64 == value)
+            return size;
+    return 0;
 }

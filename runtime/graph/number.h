@@ -24,6 +24,9 @@ tnd_quantity_t tnd_number_read(tnd_option_type_t type, const char *text, tnd_num
 /*  A word that stands for a number: "auto=0|forever=18446744073709551615".  False: it is none. */
 bool tnd_number_word(const tnd_option_t *option, const char *text, tnd_number_t *number_p);
 
+/*  The word of a U64 that stands for `value`, for people.  Returns its size; 0: there is none. */
+size_t tnd_number_called(const tnd_option_t *option, uint64_t value, const char **word_p);
+
 bool tnd_number_in_range(const tnd_option_t *option, const tnd_number_t *number);
 
 /*  " from 1 to 64MiB", " from 1 on"; "" of an option without a range. */

@@ -87,7 +87,7 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     const char *range = tnd_number_range(arena, option);
     const char *of = option->unit != NULL ? " of " : "";
     const char *unit = option->unit != NULL ? option->unit : "";
-    const char *words = "";
+    const char *words = "", *example = option->example;
     if (option->choices != NULL && option->type != TND_OPTION_ENUM)
         words = tnd_arena_format(arena, ", or %s", choice_text(arena, option->choices));
     switch (option->type) {
@@ -101,7 +101,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_F64S:
         return tnd_arena_format(arena, "a list of numbers%s such as [0, 0.5]", range);
     case TND_OPTION_STRING:
-        return "a text";
+        return tnd_arena_format(arena, "a %s%s%s", *unit != '\0' ? unit : "text",
+                                example != NULL ? " such as " : "", example != NULL ? example : "");
     case TND_OPTION_STRINGS:
         return "a list of texts such as [a, b]";
     case TND_OPTION_ENUM:
@@ -119,9 +120,10 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_COLUMNS:
         return "names of columns such as [image, label]";
     case TND_OPTION_PATH:
-        return "a path such as \"${data}/train.npy\"";
     case TND_OPTION_PATHS:
-        return "a list of paths such as [\"${data}/a.npy\", \"${data}/b.npy\"]";
+        return tnd_arena_format(arena, "a path such as \"%s\"%s",
+                                example != NULL ? example : "${data}/train",
+                                option->type == TND_OPTION_PATHS ? ", or a list of such" : "");
     case TND_OPTION_TABLE:
         return "a map of options";
     case TND_OPTION_PART:

@@ -73,10 +73,12 @@ typedef struct {
     const char *name; /* "*" in the last row: any other key; the field is a tnd_pairs_t */
     tnd_option_type_t type;
     tnd_option_role_t role;
-    const char *unit;     /* what a number counts, for texts: "rows"; NULL: nothing */
+    const char *unit;     /* what a number counts, for people: "rows"; of a STRING what it is:
+                             "type"; NULL: nothing in particular */
     const char *fallback; /* the default as text; NULL: required; "": none, the field stays zero */
     const char *range;    /* "1..", "0..1", "..64MiB", ends included; NULL: any */
     const char *choices;  /* of an ENUM "keep|drop"; of a number, words for it: "auto=0" */
+    const char *example;  /* of a STRING, PATH or PATHS, for people: "${data}/train.npy"; or NULL */
     const char *help;     /* one sentence */
     size_t offset;        /* of the field in the struct */
     tnd_parts_fn *parts;  /* of TABLE, PART and PARTS */

@@ -183,3 +183,22 @@ tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p)
     static const unit_t units[] = {{"steps", 1}, {"step", 1}};
     return with_unit(text, units, sizeof units / sizeof units[0], value_p);
 }
+
+static void print_in(uint64_t value, const unit_t *units, size_t count, FILE *out)
+{
+    const unit_t *unit = &units[0];
+    for (size_t i = 1; i < count && value > 0; i++)
+        if (value % units[i].factor == 0 && units[i].factor > unit->factor)
+            unit = &units[i];
+    fprintf(out, "%llu%s", (unsigned long long)(value / unit->factor), unit->name);
+}
+
+void tnd_quantity_print_bytes(uint64_t value, FILE *out)
+{
+    print_in(value, byte_units, sizeof byte_units / sizeof byte_units[0], out);
+}
+
+void tnd_quantity_print_duration(uint64_t value, FILE *out)
+{
+    print_in(value, duration_units, sizeof duration_units / sizeof duration_units[0], out);
+}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum {
     TND_QUANTITY_OK,
@@ -38,5 +39,9 @@ tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
 
 /*  "500 steps": likewise. */
 tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
+
+/*  Write a quantity as it is read, exactly and in the largest unit: 64MiB, 10s. */
+void tnd_quantity_print_bytes(uint64_t value, FILE *out);
+void tnd_quantity_print_duration(uint64_t value, FILE *out);
 
 #endif

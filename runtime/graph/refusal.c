@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/graph/part.h"
+
+/*  A part with what it cannot do without: "{scale: {column: ...}}", or just "flip". */
+static const char *part_text(tnd_field_t *field, const char *name)
+{
+    tnd_arena_t *arena = field->context->arena;
+    const tnd_table_t *table = tnd_part_find(field->context, field->option, name);
+    const char *needs = "";
+    for (size_t i = 0; table != NULL && i < table->option_count; i++)
+        if (table->options[i].fallback == NULL && !tnd_option_is_any(&table->options[i]))
+            needs = tnd_arena_format(arena, "%s%s%s: ...", needs, *needs != '\0' ? ", " : "",
+                                     table->options[i].name);
+    return *needs != '\0' ? tnd_arena_format(arena, "{%s: {%s}}", name, needs) : name;
+}
+
 /*  How a value of the wrong type was most likely meant. */
 static void help_type(tnd_field_t *field, const tnd_value_t *value)
 {
@@ -14,7 +29,7 @@ static void help_type(tnd_field_t *field, const tnd_value_t *value)
     bool list = value->type == TND_VALUE_LIST && value->count > 0;
     bool single_map = value->type == TND_VALUE_MAP && value->count == 1;
     if (type == TND_OPTION_PARTS && value->type == TND_VALUE_SCALAR)
-        tnd_diagnostics_help(diagnostics, "write `%s: [%s]`", key, value->text);
+        tnd_diagnostics_help(diagnostics, "write `%s: [%s]`", key, part_text(field, value->text));
     else if (type == TND_OPTION_PARTS && single_map && tnd_options_is_name(value->entries[0].key))
         tnd_diagnostics_help(diagnostics, "it is a list: write `%s: [{%s: ...}]`", key,
                              value->entries[0].key);
@@ -92,7 +107,6 @@ static void help_unit(tnd_field_t *field, const char *text)
         {TND_OPTION_BYTES, "bytes", "B", NULL},
         {TND_OPTION_BYTES, "byte", "B", NULL},
         {TND_OPTION_BYTES, "b", "B", NULL},
-        {TND_OPTION_BYTES, "", "MiB", "GiB"},
         {TND_OPTION_DURATION, "m", "min", "ms"},
         {TND_OPTION_DURATION, "mins", "min", NULL},
         {TND_OPTION_DURATION, "minute", "min", NULL},
@@ -109,7 +123,6 @@ static void help_unit(tnd_field_t *field, const char *text)
         {TND_OPTION_DURATION, "hour", "h", NULL},
         {TND_OPTION_DURATION, "hours", "h", NULL},
         {TND_OPTION_DURATION, "s", "s", NULL},
-        {TND_OPTION_DURATION, "", "s", "ms"},
     };
     size_t size = strspn(text, "0123456789.");
     const char *unit = text + size + strspn(text + size, " ");
@@ -128,6 +141,26 @@ static void help_unit(tnd_field_t *field, const char *text)
     }
     tnd_diagnostics_help(field->context->diagnostics, "`%s` expects %s", field->key,
                          tnd_option_expects(field->context->arena, field->option));
+}
+
+/*  The unit that a number without one lacks: that of the option's default, in which such numbers
+ *  are of a usual size, and one that people use besides.  Very many are bytes.
+ */
+static void help_no_unit(tnd_field_t *field, const char *text)
+{
+    bool bytes = field->option->type == TND_OPTION_BYTES;
+    const char *fallback = field->option->fallback != NULL ? field->option->fallback : "";
+    const char *usual = fallback + strspn(fallback, "0123456789. ");
+    if (*usual == '\0')
+        usual = bytes ? "MiB" : "s";
+    if (bytes && strtod(text, NULL) >= 65536)
+        usual = "B";
+    const char *other = strcmp(usual, "s") == 0 ? "ms" : strcmp(usual, "MiB") == 0 ? "GiB" : "s";
+    if (bytes && strcmp(usual, "MiB") != 0)
+        tnd_diagnostics_help(field->context->diagnostics, "write `%s%s`", text, usual);
+    else
+        tnd_diagnostics_help(field->context->diagnostics, "write `%s%s` or `%s%s`", text, usual,
+                             text, other);
 }
 
 /*  The likeliest fix of a number that could not be read. */
@@ -177,8 +210,8 @@ void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quanti
     case TND_QUANTITY_NO_UNIT:
         tnd_diagnostics_add(diagnostics, TND_T016_UNIT, value->mark, "`%s`: %s lacks a unit",
                             field->key, text);
-        if (field->option->type != TND_OPTION_EXTENT)
-            help_unit(field, text);
+        if (field->option->type == TND_OPTION_BYTES || field->option->type == TND_OPTION_DURATION)
+            help_no_unit(field, text);
         return;
     case TND_QUANTITY_WRONG_UNIT:
         tnd_diagnostics_add(diagnostics, TND_T016_UNIT, value->mark,

@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "runtime/graph/chains.h"
 #include "runtime/graph/links.h"
 #include "runtime/registry.h"

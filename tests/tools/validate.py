@@ -276,6 +276,17 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
     same(slots, [2 * 32 * (3 * 4 + 8)])
 
 
+def test_explain_writes_options_as_people_do_with_the_workers_that_are_placed(folder):
+    arrays(folder)
+    path = topology(folder, read=", retry: 90s", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, ops: []}\n" + FEED % "")
+    over = folder / "over.yaml"
+    over.write_text("hosts:\n  a: {actors: [read, prep, batch, feed], workers: {prep: 3}}\n")
+    code, out, err = run("explain", path, over)
+    same((code, err), (0, ""))
+    holds(out, "take: all,", "retry: 90s,", "retain: 64MiB", "{ops: [], workers: 3,")
+
+
 def test_a_memory_sum_above_the_budget_is_refused(folder):
     arrays(folder)
     path = graph(folder)

@@ -1,4 +1,4 @@
-/*  Covers runtime/graph/options.h, option.h, quantity.h, value.h, canon.h and overlay.h: tables
+/*  Covers runtime/graph/options.h, option.h, quantity.h, value.h, spelling.h and overlay.h: tables
  * fill structs, bad values are refused with what was expected, equal meanings print equally.
  */
 #include "runtime/graph/options.h"
@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/graph/canon.h"
+#include "runtime/graph/spelling.h"
 #include "runtime/graph/overlay.h"
 #include "runtime/graph/quantity.h"
 #include "runtime/graph/yaml.h"
@@ -20,6 +20,7 @@ typedef struct {
     bool digest;
     int remainder;
     uint64_t memory;
+    uint64_t header;
     uint64_t wait;
     tnd_extent_t block;
     tnd_strings_t devices;
@@ -44,9 +45,29 @@ static const tnd_option_t flip_options[] = {
 static const tnd_table_t flip = {
     .name = "flip", .help = "flips", TND_OPTIONS(flip_options), .size = sizeof(flip_t)};
 
+typedef struct {
+    uint64_t width, height;
+} cut_t;
+
+static const tnd_option_t cut_options[] = {
+    {.name = "width",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(cut_t, width),
+     .help = "columns that stay"},
+    {.name = "height",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(cut_t, height),
+     .help = "lines that stay"},
+};
+
+static const tnd_table_t cut = {
+    .name = "cut", .help = "cuts", TND_OPTIONS(cut_options), .size = sizeof(cut_t)};
+
 static const tnd_table_t *part_at(size_t index)
 {
-    return index == 0 ? &flip : NULL;
+    return index == 0 ? &flip : index == 1 ? &cut : NULL;
 }
 
 #define ROW(field, kind, part, text, ...)                                                          \
@@ -62,6 +83,7 @@ static const tnd_option_t batch_options[] = {
     ROW(digest, TND_OPTION_BOOL, TND_ROLE_TUNE, "true", .unit = NULL),
     ROW(remainder, TND_OPTION_ENUM, TND_ROLE_GRAPH, "keep", .choices = "keep|drop|pad"),
     ROW(memory, TND_OPTION_BYTES, TND_ROLE_TUNE, "64MiB", .range = "1MiB..1TiB"),
+    ROW(header, TND_OPTION_BYTES, TND_ROLE_GRAPH, "0B", .unit = NULL),
     ROW(wait, TND_OPTION_DURATION, TND_ROLE_TUNE, "10s", .unit = NULL),
     ROW(block, TND_OPTION_EXTENT, TND_ROLE_TUNE, "", .unit = NULL),
     ROW(devices, TND_OPTION_STRINGS, TND_ROLE_PLACE, "", .unit = NULL),
@@ -195,6 +217,10 @@ Test(options, numbers_that_could_be_misread_are_refused)
     expect_error("{size: 1, block: 0 rows}", "at least one row");
     expect_error("{size: 1, memory: 1kiB}", "write `1KiB`");
     expect_error("{size: 1, memory: 2TiB}", "from 1MiB to 1TiB");
+    expect_error("{size: 1, memory: 64}", "write `64MiB` or `64GiB`");
+    expect_error("{size: 1, memory: 536870912}", "write `536870912B`\n");
+    expect_error("{size: 1, wait: 3}", "write `3s` or `3ms`");
+    expect_error("{size: 1, header: 3}", "write `3B`\n");
 }
 
 Test(options, parts_are_checked_in_place)
@@ -205,6 +231,8 @@ Test(options, parts_are_checked_in_place)
     expect_error("{size: 1, ops: {flip: {}}}", "not a map");
     expect_error("{size: 1, ops: [{flip: {column: a b}}]}", "cannot be the name of a column");
     expect_error("{size: 1, ops: [[]]}", "not a list");
+    expect_error("{size: 1, ops: flip}", "write `ops: [flip]`");
+    expect_error("{size: 1, ops: cut}", "write `ops: [{cut: {width: ..., height: ...}}]`");
 }
 
 Test(options, only_data_is_substituted)
@@ -224,6 +252,37 @@ Test(options, equal_meanings_print_equally)
     release(&spelt);
     release(&silent);
     release(&other);
+}
+
+Test(options, what_people_are_shown_means_the_same)
+{
+    const char *texts[] = {
+        "{size: 128, epochs: forever, rate: 0.1, memory: 1536MiB, wait: 90s, block: 128KiB}",
+        "{size: 1, memory: 3000kB, wait: 2min, block: 7 rows, range: [0.5, -3], ops: [flip]}",
+    };
+    const char *parts[][5] = {
+        {"epochs: forever", "rate: 0.1,", "memory: 1536MiB", "wait: 90s", "block: 128KiB"},
+        {"epochs: 1,", "memory: 3MB", "header: 0B", "wait: 2min", "range: [0.5, -3]"},
+    };
+    for (int i = 0; i < 2; i++) {
+        char *shown = NULL;
+        size_t size = 0;
+        parsed_t parsed = parse(texts[i]);
+        cr_assert_not_null(parsed.options, "%s", parsed.errors);
+        FILE *out = open_memstream(&shown, &size);
+        tnd_options_show(&batch, parsed.options, out);
+        fclose(out);
+        for (int j = 0; j < 5; j++)
+            cr_expect_not_null(strstr(shown, parts[i][j]), "%s in %s", parts[i][j], shown);
+
+        parsed_t again = parse(shown);
+
+        cr_assert_not_null(again.options, "%s gave\n%s", shown, again.errors);
+        cr_expect_str_eq(again.print, parsed.print);
+        release(&parsed);
+        release(&again);
+        free(shown);
+    }
 }
 
 Test(options, an_overlay_may_change_all_but_the_graph)

@@ -1,14 +1,31 @@
-/*  runtime/graph/canon.c - one text for one meaning. */
-#include "runtime/graph/canon.h"
+/*  runtime/graph/spelling.c - options as text, field by field. */
+#include "runtime/graph/spelling.h"
 
 #include <locale.h>
+#include <stdlib.h>
+#include <string.h>
 
-/*  Seventeen digits name every double; the point is a point in every locale. */
-static void print_number(double number, FILE *out)
+#include "runtime/graph/number.h"
+
+typedef struct {
+    FILE *out;
+    unsigned roles;
+    bool people;
+} speller_t;
+
+/*  Seventeen digits name every double, for people as few as do; the point is a point in every
+ *  locale.
+ */
+static void print_number(const speller_t *self, double number)
 {
+    char text[40];
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
-    fprintf(out, "%.17g", number);
+    int digits = self->people ? 1 : 17;
+    do
+        snprintf(text, sizeof text, "%.*g", digits, number);
+    while (digits++ < 17 && strtod(text, NULL) != number);
+    fputs(text, self->out);
     if (plain == (locale_t)0)
         return;
     uselocale(before);
@@ -25,15 +42,17 @@ static void print_texts(const tnd_strings_t *texts, FILE *out)
     fputc(']', out);
 }
 
-static void print_part(const tnd_part_t *part, unsigned roles, FILE *out)
+static void print_table(const speller_t *self, const tnd_table_t *table, const void *options);
+
+static void print_part(const speller_t *self, const tnd_part_t *part)
 {
     if (part->table == NULL) {
-        fputs("null", out);
+        fputs("null", self->out);
         return;
     }
-    fprintf(out, "{%s: ", part->table->name);
-    tnd_options_print(part->table, part->options, roles, out);
-    fputc('}', out);
+    fprintf(self->out, "{%s: ", part->table->name);
+    print_table(self, part->table, part->options);
+    fputc('}', self->out);
 }
 
 /*  Columns keep the order in which they are written: it is the order of the schema. */
@@ -72,8 +91,36 @@ static void print_choice(const tnd_option_t *option, int index, FILE *out)
     fprintf(out, "%.*s", (int)size, word);
 }
 
-static void print_field(const tnd_option_t *option, const void *field, unsigned roles, FILE *out)
+/*  For people by its word, if it has one. */
+static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
 {
+    const char *word = NULL;
+    size_t size = self->people ? tnd_number_called(option, value, &word) : 0;
+    if (size > 0)
+        fprintf(self->out, "%.*s", (int)size, word);
+    else
+        fprintf(self->out, "%llu", (unsigned long long)value);
+}
+
+static void print_bytes(const speller_t *self, uint64_t value)
+{
+    if (self->people)
+        tnd_quantity_print_bytes(value, self->out);
+    else
+        fprintf(self->out, "%lluB", (unsigned long long)value);
+}
+
+static void print_duration(const speller_t *self, uint64_t value)
+{
+    if (self->people)
+        tnd_quantity_print_duration(value, self->out);
+    else
+        fprintf(self->out, "%lluns", (unsigned long long)value);
+}
+
+static void print_field(const speller_t *self, const tnd_option_t *option, const void *field)
+{
+    FILE *out = self->out;
     const char *text = NULL;
     const tnd_value_t *value = NULL;
     switch (option->type) {
@@ -81,26 +128,26 @@ static void print_field(const tnd_option_t *option, const void *field, unsigned 
         fputs(*(const bool *)field ? "true" : "false", out);
         return;
     case TND_OPTION_U64:
-        fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)field);
+        print_whole(self, option, *(const uint64_t *)field);
         return;
     case TND_OPTION_BYTES:
-        fprintf(out, "%lluB", (unsigned long long)*(const uint64_t *)field);
+        print_bytes(self, *(const uint64_t *)field);
         return;
     case TND_OPTION_DURATION:
-        fprintf(out, "%lluns", (unsigned long long)*(const uint64_t *)field);
+        print_duration(self, *(const uint64_t *)field);
         return;
     case TND_OPTION_I64:
         fprintf(out, "%lld", (long long)*(const int64_t *)field);
         return;
     case TND_OPTION_F64:
-        print_number(*(const double *)field, out);
+        print_number(self, *(const double *)field);
         return;
     case TND_OPTION_F64S: {
         const tnd_numbers_t *numbers = field;
         fputc('[', out);
         for (size_t i = 0; i < numbers->count; i++) {
             fputs(i > 0 ? ", " : "", out);
-            print_number(numbers->items[i], out);
+            print_number(self, numbers->items[i]);
         }
         fputc(']', out);
         return;
@@ -127,7 +174,7 @@ static void print_field(const tnd_option_t *option, const void *field, unsigned 
         if (extent->rows > 0)
             fprintf(out, "%llu rows", (unsigned long long)extent->rows);
         else if (extent->bytes > 0)
-            fprintf(out, "%lluB", (unsigned long long)extent->bytes);
+            print_bytes(self, extent->bytes);
         else
             fputs("null", out);
         return;
@@ -137,26 +184,26 @@ static void print_field(const tnd_option_t *option, const void *field, unsigned 
         if (interval->steps > 0)
             fprintf(out, "%llu steps", (unsigned long long)interval->steps);
         else if (interval->ns > 0)
-            fprintf(out, "%lluns", (unsigned long long)interval->ns);
+            print_duration(self, interval->ns);
         else
             fputs("null", out);
         return;
     }
     case TND_OPTION_TABLE:
         if (*(const void *const *)field != NULL)
-            tnd_options_print(option->parts(0), *(const void *const *)field, roles, out);
+            print_table(self, option->parts(0), *(const void *const *)field);
         else
             fputs("null", out);
         return;
     case TND_OPTION_PART:
-        print_part(field, roles, out);
+        print_part(self, field);
         return;
     case TND_OPTION_PARTS: {
         const tnd_part_list_t *list = field;
         fputc('[', out);
         for (size_t i = 0; i < list->count; i++) {
             fputs(i > 0 ? ", " : "", out);
-            print_part(&list->items[i], roles, out);
+            print_part(self, &list->items[i]);
         }
         fputc(']', out);
         return;
@@ -172,13 +219,14 @@ static void print_field(const tnd_option_t *option, const void *field, unsigned 
     }
 }
 
-void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out)
+static void print_table(const speller_t *self, const tnd_table_t *table, const void *options)
 {
+    FILE *out = self->out;
     const char *separator = "";
     fputc('{', out);
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
-        if (((unsigned)option->role & roles) == 0)
+        if (((unsigned)option->role & self->roles) == 0)
             continue;
         const char *field = (const char *)options + option->offset;
         if (tnd_option_is_any(option)) {
@@ -187,7 +235,17 @@ void tnd_options_print(const tnd_table_t *table, const void *options, unsigned r
         }
         fprintf(out, "%s%s: ", separator, option->name);
         separator = ", ";
-        print_field(option, field, roles, out);
+        print_field(self, option, field);
     }
     fputc('}', out);
+}
+
+void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out)
+{
+    print_table(&(speller_t){.out = out, .roles = roles}, table, options);
+}
+
+void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out)
+{
+    print_table(&(speller_t){.out = out, .roles = TND_ROLE_ALL, .people = true}, table, options);
 }
