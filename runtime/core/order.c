@@ -28,12 +28,19 @@ enum { OVERDUE_TIMES = 3, OVERDUE_PERCENT = 99, OVERDUE_ANSWERS = 8 };
 /*  Answers between two looks at the clock that are learnt from. */
 enum { ANSWERED_ROOM = 64 };
 
+/*  What is usual of a time, and what is too much. */
+typedef struct {
+    tnd_latency_t usual;
+    uint64_t limit_ns; /* 0: not known yet */
+} patience_t;
+
 typedef enum { SENT, LOST, RECEIVED, VOID } ticket_state_t;
 
 typedef struct {
     uint64_t first;
     uint64_t reserved;              /* bytes; what the block takes once it is there */
     uint64_t issued_ns, doubled_ns; /* doubled_ns 0: it is not */
+    uint64_t passed_ns;             /* since when a later one is answered; 0: none was */
     void *payload;
     const uint32_t *origin, *bad;
     uint32_t epoch, asked, attempt;
@@ -85,12 +92,14 @@ struct tnd_order {
     uint32_t used_blocks;
     bool filling; /* tickets go out until the window is full */
 
-    tnd_latency_t latency;
-    uint64_t limit_ns;                /* a ticket is overdue after it; 0: not known yet */
-    uint64_t due_ns;                  /* none is overdue before */
-    uint64_t answered[ANSWERED_ROOM]; /* since when their tickets were under way */
+    patience_t issued, passed; /* since a ticket was issued, and since it was passed */
+    uint64_t due_ns;           /* none is overdue before */
+    struct {
+        uint64_t issued_ns, passed_ns;
+    } answered[ANSWERED_ROOM];
     uint32_t answered_count;
-    uint64_t doubled, stale; /* counts */
+    uint64_t answered_to, passed_to; /* behind the last that is answered; what is known of before */
+    uint64_t doubled, stale;         /* counts */
 
     ticket_t *tickets;
     uint64_t ticket_mask, ticket_head, ticket_tail;
@@ -233,6 +242,7 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
     self->lost_count = 0;
     self->condemned_count = 0;
     self->answered_count = 0;
+    self->answered_to = self->passed_to = self->ticket_head;
     self->due_ns = TND_NEVER;
     self->ready = 0;
     self->generation = generation;
@@ -432,17 +442,25 @@ static void adapt(tnd_order_t *self, const tnd_block_note_t *block)
 /*  Of a ticket that was doubled the answer that won counts, from when it was asked for: one slow
  *  worker does not make others wait longer, while all that are slow together do.
  */
-static void learn(tnd_order_t *self, const ticket_t *ticket, const tnd_block_note_t *block)
+static void learn(tnd_order_t *self, uint64_t at, const tnd_block_note_t *block)
 {
-    if (self->config.overdue_ns == 0 || self->answered_count == ANSWERED_ROOM)
+    const ticket_t *ticket = ticket_at(self, at);
+    if (self->config.overdue_ns == 0)
+        return;
+    if (at >= self->answered_to)
+        self->answered_to = at + 1;
+    if (self->answered_count == ANSWERED_ROOM)
         return;
     bool second = ticket->doubled_ns != 0 && block->attempt >= ticket->attempt;
-    self->answered[self->answered_count++] = second ? ticket->doubled_ns : ticket->issued_ns;
+    uint32_t i = self->answered_count++;
+    self->answered[i].issued_ns = second ? ticket->doubled_ns : ticket->issued_ns;
+    self->answered[i].passed_ns = second ? ticket->doubled_ns : ticket->passed_ns;
 }
 
-static tnd_status_t receive(tnd_order_t *self, ticket_t *ticket, const tnd_block_note_t *block,
+static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note_t *block,
                             tnd_error_t *error)
 {
+    ticket_t *ticket = ticket_at(self, at);
     TND_TRY(check(self, ticket, block, error));
     uint32_t skipped = 0;
     if (self->skip > 0 && block->first == self->position.index &&
@@ -467,7 +485,7 @@ static tnd_status_t receive(tnd_order_t *self, ticket_t *ticket, const tnd_block
     self->used_bytes = self->used_bytes - ticket->reserved + block->bytes;
     ticket->reserved = block->bytes;
     adapt(self, block);
-    learn(self, ticket, block);
+    learn(self, at, block);
     advance(self);
     return TND_OK;
 }
@@ -532,7 +550,7 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
         status = compare(self, block, ticket->covered, ticket->rows, ticket->bad_count,
                          ticket->origin, ticket->bad, error);
     } else if (ticket->state != VOID) {
-        status = receive(self, ticket, block, error);
+        status = receive(self, at, block, error);
         if (status == TND_OK)
             return TND_OK;
     }
@@ -576,6 +594,8 @@ static void cut(tnd_order_t *self, uint64_t at)
     for (uint64_t to = self->ticket_tail; to-- > at + 1;)
         *ticket_at(self, to + pieces - 1) = *ticket_at(self, to);
     self->ticket_tail += pieces - 1;
+    self->answered_to += self->answered_to > at ? pieces - 1 : 0;
+    self->passed_to += self->passed_to > at ? pieces - 1 : 0;
     self->used_blocks += pieces - 1;
     self->lost_count += pieces - 1;
     uint64_t first = whole.first, reserved = whole.reserved;
@@ -892,13 +912,21 @@ static void say_condemned(tnd_order_t *self, tnd_effect_t *effect)
     effect->msg.bad.lane = self->config.lane;
 }
 
-static void expect(tnd_order_t *self, ticket_t *ticket, uint64_t now)
+/*  Some ticket may be overdue once so long a time is over. */
+static void be_due(tnd_order_t *self, const patience_t *patience, uint64_t now)
 {
+    if (patience->limit_ns != 0 && now + patience->limit_ns < self->due_ns)
+        self->due_ns = now + patience->limit_ns;
+}
+
+static void expect(tnd_order_t *self, uint64_t at, uint64_t now)
+{
+    ticket_t *ticket = ticket_at(self, at);
     ticket->issued_ns = now;
     if (ticket->doubled_ns != 0)
         ticket->doubled_ns = now;
-    if (self->limit_ns != 0 && now + self->limit_ns < self->due_ns)
-        self->due_ns = now + self->limit_ns;
+    ticket->passed_ns = at < self->passed_to ? now : 0;
+    be_due(self, ticket->passed_ns != 0 ? &self->passed : &self->issued, now);
 }
 
 /*  The least lost ticket, again: its reservation stands. */
@@ -908,9 +936,9 @@ static void reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         self->lost_from = self->ticket_head;
     while (ticket_at(self, self->lost_from)->state != LOST)
         self->lost_from++;
+    expect(self, self->lost_from, now);
     ticket_t *ticket = ticket_at(self, self->lost_from++);
     ticket->state = SENT;
-    expect(self, ticket, now);
     self->lost_count--;
     if (TND_PLANT(CREDIT_NOT_RESTORED))
         reserve(self, ticket);
@@ -924,7 +952,7 @@ static void issue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
                          .epoch = self->plan.epoch,
                          .asked = next_count(self),
                          .reader = self->config.readers[self->next_reader]};
-    expect(self, ticket, now);
+    expect(self, self->ticket_tail - 1, now);
     self->next_reader = (self->next_reader + 1) % self->config.reader_count;
     if (TND_PLANT(RESERVATION_MISSING))
         self->used_blocks++;
@@ -939,26 +967,48 @@ static void take_answered(tnd_order_t *self, uint64_t now)
 {
     if (self->answered_count == 0)
         return;
-    for (uint32_t i = 0; i < self->answered_count; i++)
-        tnd_latency_add(&self->latency, now > self->answered[i] ? now - self->answered[i] : 0);
+    for (uint32_t i = 0; i < self->answered_count; i++) {
+        uint64_t issued = self->answered[i].issued_ns, passed = self->answered[i].passed_ns;
+        tnd_latency_add(&self->issued.usual, now > issued ? now - issued : 0);
+        tnd_latency_add(&self->passed.usual, passed != 0 && now > passed ? now - passed : 0);
+    }
     self->answered_count = 0;
-    if (self->limit_ns == 0 && self->latency.all >= OVERDUE_ANSWERS)
+    if (self->issued.limit_ns == 0 && self->issued.usual.all >= OVERDUE_ANSWERS)
         self->due_ns = now;
+    uint64_t at = self->passed_to > self->ticket_head ? self->passed_to : self->ticket_head;
+    for (; at < self->answered_to; at++)
+        if (ticket_at(self, at)->state == SENT) {
+            ticket_at(self, at)->passed_ns = now;
+            be_due(self, &self->passed, now);
+        }
+    self->passed_to = self->answered_to;
+}
+
+static void learn_patience(const tnd_order_t *self, patience_t *patience)
+{
+    patience->limit_ns = OVERDUE_TIMES * tnd_latency_quantile(&patience->usual, OVERDUE_PERCENT);
+    if (patience->limit_ns < self->config.overdue_ns)
+        patience->limit_ns = self->config.overdue_ns;
+}
+
+static uint64_t overdue_at(const tnd_order_t *self, const ticket_t *ticket)
+{
+    uint64_t issued = ticket->issued_ns + self->issued.limit_ns;
+    uint64_t passed = ticket->passed_ns + self->passed.limit_ns;
+    return ticket->passed_ns != 0 && passed < issued ? passed : issued;
 }
 
 /*  The least ticket that is overdue, as its next attempt; or when to look again. */
 static bool double_ticket(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    uint64_t usual = tnd_latency_quantile(&self->latency, OVERDUE_PERCENT);
-    self->limit_ns = OVERDUE_TIMES * usual;
-    if (self->limit_ns < self->config.overdue_ns)
-        self->limit_ns = self->config.overdue_ns;
+    learn_patience(self, &self->issued);
+    learn_patience(self, &self->passed);
     self->due_ns = TND_NEVER;
     for (uint64_t at = self->ticket_head; at < self->ticket_tail; at++) {
         ticket_t *ticket = ticket_at(self, at);
         if (ticket->state != SENT || ticket->doubled_ns != 0)
             continue;
-        uint64_t due_ns = ticket->issued_ns + self->limit_ns;
+        uint64_t due_ns = overdue_at(self, ticket);
         if (due_ns > now) {
             self->due_ns = due_ns < self->due_ns ? due_ns : self->due_ns;
             continue;

@@ -13,8 +13,10 @@
  *
  *  With `overdue_ns` a ticket that is still open after that time and after three times what 99 of a
  *  hundred take is issued once more, as its next attempt, while the first is under way: the reader
- *  gives it to another worker.  The first answer wins, the other is a duplicate; the reservation is
- *  the same.  How long tickets take is learnt from the answers that win.
+ *  gives it to another worker.  The same where a later ticket was answered so long ago, for that is
+ *  usual of few: tickets are worked on in their order, and what one waits for its turn says nothing
+ *  about who works on it.  The first answer wins, the other is a duplicate; the reservation is the
+ *  same.  How long tickets take, and are passed by, is learnt from the answers that win.
  *
  *  New tickets go out in runs of about a quarter of the window, or at once when none is open and
  * rows are wanted, so that a reader is woken for many blocks rather than for each.

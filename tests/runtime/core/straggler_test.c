@@ -230,6 +230,28 @@ Test(straggler, one_of_eight_that_is_twenty_times_slower_leaves_the_throughput_o
     world_close(&world);
 }
 
+/*  Of few workers each has many tickets in its queue, so that three times as long as usual is
+ *  longer than a slow block takes.
+ */
+Test(straggler, one_of_four_does_not_hide_behind_long_queues)
+{
+    world_t world;
+    double three = seconds(&world, 3, 0, 1, false);
+    world_close(&world);
+    double late = seconds(&world, 4, 1, 20, true);
+    cr_assert_gt(three / late, 0.97, "%.2f", three / late);
+    cr_assert_lt(world.most_ns, 300 * ms);
+    world_close(&world);
+}
+
+Test(straggler, workers_that_are_alike_do_nothing_twice)
+{
+    world_t world;
+    (void)seconds(&world, 4, 0, 1, true);
+    cr_assert_eq(tnd_order_doubled(world.order), 0);
+    world_close(&world);
+}
+
 Test(straggler, without_speculation_a_slow_worker_is_given_little)
 {
     world_t world;
