@@ -297,6 +297,9 @@ static bool is_mark_due(const tnd_join_t *self, uint32_t which)
         return true;
     if (now.rows == said->rows)
         return false;
+    /* The last step that is taken: this lane goes, and others look behind it too (look_behind). */
+    if (which == 0 && self->phase == COMPOSED && self->cut)
+        return true;
     uint64_t step = which == 0 ? batch_of_epoch(self) : 0;
     uint64_t quota = tnd_lane_quota(self->config.size, lanes, own, step);
     uint64_t next = tnd_lane_quota(self->config.size, lanes, own, step + 1);
