@@ -65,7 +65,8 @@ struct tnd_accept {
     uint32_t generation;                                       /* the leader's last word */
     uint32_t ahead; /* a later one that a peer spoke of; 0: none */
     tnd_actor_id_t ahead_peer;
-    uint64_t ahead_ns;
+    uint64_t ahead_ns; /* since when, less the time that this actor was away */
+    uint64_t asked_ns;
     credit_t *credits; /* by actor id */
 };
 
@@ -397,7 +398,11 @@ void tnd_accept_reset(tnd_accept_t *self, tnd_actor_id_t peer)
         self->credits[peer] = (credit_t){0};
 }
 
-tnd_actor_id_t tnd_accept_unconfirmed(const tnd_accept_t *self, uint64_t now, uint64_t patience_ns)
+tnd_actor_id_t tnd_accept_unconfirmed(tnd_accept_t *self, uint64_t now, uint64_t patience_ns)
 {
+    uint64_t since = self->asked_ns > self->ahead_ns ? self->asked_ns : self->ahead_ns;
+    if (now > since && now - since > patience_ns / 8)
+        self->ahead_ns += now - since - patience_ns / 8;
+    self->asked_ns = now;
     return self->ahead != 0 && now - self->ahead_ns >= patience_ns ? self->ahead_peer : TND_NOBODY;
 }

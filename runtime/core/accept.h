@@ -90,7 +90,10 @@ void tnd_accept_sent(tnd_accept_t *self, const tnd_msg_t *msg);
 /*  The connection of a peer is new, or gone: what it was given is void. */
 void tnd_accept_reset(tnd_accept_t *self, tnd_actor_id_t peer);
 
-/*  Who spoke of a generation that the leader has not begun within `patience_ns`, or TND_NOBODY. */
-tnd_actor_id_t tnd_accept_unconfirmed(const tnd_accept_t *self, uint64_t now, uint64_t patience_ns);
+/*  Who spoke of a generation that the leader has not begun within `patience_ns`, or TND_NOBODY.  To
+ *  be asked often: of the time since it was asked last no more than an eighth of that counts, for
+ *  who was away (in a hook, stopped) has not heard the leader either.
+ */
+tnd_actor_id_t tnd_accept_unconfirmed(tnd_accept_t *self, uint64_t now, uint64_t patience_ns);
 
 #endif

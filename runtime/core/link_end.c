@@ -195,9 +195,20 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     return TND_END_NOTHING;
 }
 
-tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
+/*  How much of the time since the last tick is no silence of the peer's: all of it while that is
+ *  busy, and what this end came too late by, for it was away itself.
+ */
+static uint64_t excused(const tnd_end_t *self, bool busy, uint64_t now)
 {
     uint64_t passed = now > self->ticked_ns ? now - self->ticked_ns : 0;
+    if (busy || passed < quarter(self))
+        return busy ? passed : 0;
+    return TND_PLANT(ABSENCE_COUNTS) ? 0 : passed - quarter(self);
+}
+
+tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
+{
+    uint64_t excuse = excused(self, busy, now);
     self->ticked_ns = now;
     if (self->state == TND_END_REFUSED)
         return TND_END_NOTHING;
@@ -208,8 +219,7 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         start_clocks(self, now);
         return TND_END_CONNECT;
     }
-    if (busy)
-        self->heard_ns = self->heard_ns + passed < now ? self->heard_ns + passed : now;
+    self->heard_ns = self->heard_ns + excuse < now ? self->heard_ns + excuse : now;
     if (now >= self->heard_ns + self->config.link_timeout_ns)
         return lose(self, now);
     if (may_ping(self) && now >= self->said_ns + quarter(self))

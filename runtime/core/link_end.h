@@ -8,8 +8,10 @@
  *  end keeps one end a peer and lets it go when it is silent, when the same actor says HELLO again
  *  from a later connection or life, or when the transport saw the connection end.
  *
- *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then.  An
- *  end that has sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
+ *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then. Nor
+ *  is the time by which a tick comes later than it was due: this end was away itself (in a hook,
+ *  stopped, without a processor), and what was said meanwhile still lies unread.  An end that has
+ *  sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
  *  After TND_END_PINGS pings without a word it waits for one: they lie unread, more tell nothing.
  *
  *  What a driver does, at both ends.  After every event it acts on the change that the event
@@ -97,7 +99,8 @@ tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
 
 /*  Time has passed.  `busy`: the peer is inside a work hook; the time since the last tick does not
- *  count as silence then.
+ *  count as silence then.  Of the time since a tick that was due a quarter of link_timeout after
+ *  the last one, no more than that quarter does.
  */
 tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now);
 

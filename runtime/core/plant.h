@@ -24,7 +24,9 @@
     X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
     X(FORGOTTEN_EARLY, "older checkpoints are given up before the new one is written")             \
     X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
-    X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")
+    X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
+    X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
+    X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")
 
 enum tnd_plant {
     TND_PLANT_NONE,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/assembly.h"
+#include "runtime/core/plant.h"
 
 /*  Between two rewinds that brought nothing forward, doubled each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;
@@ -300,6 +301,16 @@ void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t id, uint64_t 
     tnd_supervise_born(&actor->supervise, now);
     if (is_ordered(member->role))
         self->want_rewind = true;
+}
+
+void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns)
+{
+    if (TND_PLANT(LEADER_IN_A_HURRY))
+        return;
+    self->start_ns += away_ns;
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (self->hosts[i].lost)
+            self->hosts[i].until_ns += away_ns;
 }
 
 void tnd_session_data(tnd_session_core_t *self, uint64_t data)

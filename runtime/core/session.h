@@ -89,6 +89,10 @@ void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now
 void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
                             uint64_t now);
+/*  Whoever drives this was away for so long (stopped, without a processor) and could hear nobody:
+ *  hosts that are waited for have so much longer to come.
+ */
+void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns);
 /*  The identity of the data set, for the cursors.  Before the stream begins. */
 void tnd_session_data(tnd_session_core_t *self, uint64_t data);
 /*  Begins the stream as soon as everybody, hosts and actors, is there. */

@@ -198,12 +198,27 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
            self->plan->instances[peer].host == self->config.host;
 }
 
+/*  A loop that comes round much too late was away (stopped, without a processor), and what others
+ *  said meanwhile is still to be read: they have so much longer.
+ */
+static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
+{
+    if (now < expected + nap_ns)
+        return;
+    if (self->leader_away_ns != 0)
+        self->leader_away_ns += now - expected;
+    if (tnd_host_leads(self))
+        tnd_leader_excuse(self->leader, now - expected);
+}
+
 static void live(tnd_host_t *self)
 {
+    uint64_t expected = tnd_clock_now();
     if (!tnd_host_leads(self))
-        self->leader_away_ns = tnd_clock_now() + self->plan->start_timeout_ns;
+        self->leader_away_ns = expected + self->plan->start_timeout_ns;
     while (!tnd_host_settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + nap_ns;
+        excuse(self, expected, now);
         tnd_arrival_t arrival;
         while (tnd_hub_receive(self->hub, &arrival) == TND_OK)
             tnd_host_take_arrival(self, &arrival, now);
@@ -227,6 +242,7 @@ static void live(tnd_host_t *self)
         if (atomic_load(&self->breaking))
             tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
         tnd_host_say_failure(self, now);
+        expected = wake > now ? wake : now;
         if (!tnd_host_settled(self) && tnd_hub_wait(self->hub, wake) != TND_OK)
             tnd_host_settle(self, TND_OUTCOME_FAILED, "the host's own connections failed");
     }

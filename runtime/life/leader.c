@@ -337,6 +337,14 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
+void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].away_ns != 0)
+            self->hosts[h].away_ns += away_ns;
+    tnd_session_excuse(session_of(self), away_ns);
+}
+
 static void take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];

@@ -15,6 +15,14 @@ uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns)
     return slow ? 20 * ns : ns;
 }
 
+/*  Of the hooks that an actor's own thread is in. */
+static uint64_t work_span(sim_t *self, sim_actor_t *actor, uint64_t ns)
+{
+    ns = sim_actor_span(self, actor, ns) + actor->long_ns;
+    actor->long_ns = 0;
+    return ns;
+}
+
 void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg)
 {
     msg->from = (tnd_actor_id_t)(actor - self->actors);
@@ -119,7 +127,7 @@ static void run_reader(sim_t *self, uint32_t id, sim_actor_t *actor)
             continue;
         actor->work = effect;
         actor->busy = true;
-        sim_agenda_put(&self->agenda, self->now + sim_actor_span(self, actor, self->plan.read_ns),
+        sim_agenda_put(&self->agenda, self->now + work_span(self, actor, self->plan.read_ns),
                        SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
     }
 }
@@ -171,8 +179,7 @@ static void run_worker(sim_t *self, uint32_t id, sim_actor_t *actor)
         case TND_EFFECT_APPLY:
             actor->work = effect;
             actor->busy = true;
-            sim_agenda_put(&self->agenda,
-                           self->now + sim_actor_span(self, actor, self->plan.apply_ns),
+            sim_agenda_put(&self->agenda, self->now + work_span(self, actor, self->plan.apply_ns),
                            SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
             break;
         default:
@@ -386,6 +393,7 @@ void sim_actor_worked(sim_t *self, uint32_t id)
     } else {
         apply(self, id, actor);
     }
+    sim_links_tick(self, id); /* before anything that came meanwhile is looked at */
     drain_inbox(self, id);
 }
 

@@ -254,6 +254,14 @@ static void tell_generation(sim_t *self, uint32_t link)
     self->chance = chance;
 }
 
+/*  They are gone with their host, or as good as gone, until they are heard of again. */
+static void forget_actors(sim_t *self, uint32_t h)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h)
+            self->known_actor[id] = 0;
+}
+
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
 {
     uint32_t h = self->links[link].host[0];
@@ -271,9 +279,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     tnd_life_t life = self->links[link].end[1].life;
     if (host->known_life != 0 && host->known_life != life) {
         tnd_session_host_again(self->session, h, "its process died", now);
-        for (uint32_t id = 0; id < self->plan.member_count; id++)
-            if (self->actors[id].host == h)
-                self->known_actor[id] = 0;
+        forget_actors(self, h);
     }
     host->known_life = life;
     host->lost = false;
@@ -390,10 +396,7 @@ static void tick(sim_t *self, uint32_t h)
             continue;
         if (!actor->busy)
             sim_door_confirm(self, id);
-        for (uint32_t i = 0; i < actor->link_count && actor->alive && !actor->busy; i++) {
-            uint32_t link = actor->links[i];
-            sim_link_tick(self, link, self->links[link].actor[0] == id ? 0 : 1);
-        }
+        sim_links_tick(self, id);
     }
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
@@ -403,6 +406,7 @@ static void tick(sim_t *self, uint32_t h)
         if (host->lost && sim_clock(self, 0) - host->lost_at >= plan->dead_after_ns) {
             host->lost = false;
             tnd_session_host_lost(self->session, other, "it is silent", sim_clock(self, 0));
+            forget_actors(self, other);
             session_run(self);
         }
     }
@@ -413,6 +417,10 @@ static void tick(sim_t *self, uint32_t h)
 static void boot(sim_t *self, uint32_t h)
 {
     sim_host_t *host = &self->hosts[h];
+    if (self->now < self->starved_until) {
+        sim_agenda_put(&self->agenda, self->starved_until, SIM_AT_BOOT, h, 0, 0);
+        return;
+    }
     host->alive = true;
     host->life = ++self->lives;
     host->generation = 0;
@@ -449,9 +457,9 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
             sim_actor_dies(self, id);
     if (h > 0)
         sim_link_drop(self, host->control, 0);
-    for (uint32_t i = 0; i < host->frozen_count; i++)
+    for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
         discard(self, &host->frozen[i]);
-    host->frozen_count = 0;
+    host->frozen_next = host->frozen_count = 0;
     sim_agenda_put(&self->agenda, self->now + back_ns, SIM_AT_BOOT, h, 0, 0);
 }
 
@@ -544,21 +552,39 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
 
 static void happen(sim_t *self, const sim_event_t *event);
 
+/*  The leader was away: so much longer others have until they are lost. */
+static void excuse_leader(sim_t *self, uint64_t away)
+{
+    for (uint32_t h = 1; h < self->plan.hosts; h++)
+        self->hosts[h].lost_at += self->hosts[h].lost ? away : 0;
+    tnd_session_excuse(self->session, away);
+}
+
 static void resume(sim_t *self, uint32_t h, uint32_t boots)
 {
     sim_host_t *host = &self->hosts[h];
-    if (!host->paused || host->boot != boots)
+    if (!host->paused || host->boot != boots || self->now < host->resume_at)
         return;
     host->paused = false;
+    host->resumed_at = self->now;
     sim_say(self, "the process of host %s goes on", self->host_names[h]);
+    uint64_t away = self->now - host->paused_at;
+    if (h == 0)
+        excuse_leader(self, away);
+    else if (away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
+             host->control_at_stop != 0 &&
+             self->links[host->control].bound == host->control_at_stop)
+        sim_violate(self, "host %s was stopped for %llu ms, and the leader did not give it up",
+                    self->host_names[h], (unsigned long long)(away / 1000000));
     for (uint32_t link = 0; host->keeps_links && link < self->link_count; link++)
         if (self->links[link].host[0] == h && self->links[link].host[1] == h)
             sim_link_excuse(self, link);
-    for (uint32_t i = 0; i < host->frozen_count && !self->over && !self->violation[0]; i++) {
-        sim_event_t event = host->frozen[i];
+    for (host->frozen_next = 0;
+         host->frozen_next < host->frozen_count && !self->over && !self->violation[0];) {
+        sim_event_t event = host->frozen[host->frozen_next++];
         happen(self, &event);
     }
-    host->frozen_count = 0;
+    host->frozen_next = host->frozen_count = 0;
 }
 
 static void arrive(sim_t *self, const sim_event_t *event)
@@ -594,6 +620,7 @@ static void arrive_locally(sim_t *self, const sim_event_t *event)
 static void scan(sim_t *self)
 {
     sim_check_all(self);
+    sim_links_check(self);
     uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
     if (self->now > since + still_ns)
         sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
@@ -758,7 +785,7 @@ static void begin(sim_t *self)
     self->over = self->write_fails = self->closing = self->model_known = self->follows = false;
     self->chain = 0;
     self->session_at = TND_NEVER;
-    self->progress_at = self->faults_end = 0;
+    self->progress_at = self->faults_end = self->starved_until = 0;
     self->parcel_count = 0;
     self->parcel_unused = SIM_NONE;
     self->booked = self->from.step;

@@ -70,6 +70,10 @@ typedef enum {
     SIM_STRAGGLER,
     SIM_CRASH_FEEDER,
     SIM_CRASH_LEADER,
+    SIM_STARVE,
+    SIM_LONG_WORK,
+    SIM_LONG_DEATH,
+    SIM_LONG_STOP,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -100,7 +104,8 @@ typedef struct {
     bool ghost;
     tnd_life_t ghost_life;
     uint32_t ghost_connection;
-    uint64_t last[2], slow_until;
+    uint64_t last[2], heard_at[2], slow_until;
+    uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
 } sim_link_t;
 
 typedef struct {
@@ -128,6 +133,7 @@ typedef struct {
     tnd_accept_t *door;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
+    uint64_t long_ns;  /* the next work takes so much longer */
     uint64_t due_ns;   /* of the event that is due */
     uint32_t payloads; /* that this life holds */
     tnd_effect_t work; /* under way when busy */
@@ -160,7 +166,10 @@ typedef struct {
     uint32_t control;    /* link to the leader */
     uint32_t generation; /* the last that it heard of */
     sim_event_t *frozen;
-    uint32_t frozen_count, frozen_room;
+    uint32_t frozen_next, frozen_count, frozen_room;
+    uint64_t paused_at, resume_at, resumed_at;
+    uint64_t starved_ns; /* of this pause: the leader was away too */
+    uint32_t control_at_stop;
     /* what the leader knows */
     bool lost;
     uint64_t lost_at;
@@ -184,6 +193,7 @@ typedef struct sim_words sim_words_t;
 
 typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
+    uint64_t silences;                      /* connections given up because nothing came */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -242,7 +252,8 @@ struct sim {
     uint64_t fault_at_blocks[SIM_FAULTS];
     uint64_t blocks_expected, drain_at;
     bool drained;
-    uint64_t faults_end; /* when the last one is over */
+    uint64_t faults_end;    /* when the last one is over */
+    uint64_t starved_until; /* no process has a processor */
     uint64_t progress_at;
     /* results */
     bool trace, print_rows;
@@ -281,6 +292,9 @@ void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
 /*  All are told that the actor listens. */
 void sim_link_hurry(sim_t *self, uint32_t actor);
+void sim_links_tick(sim_t *self, uint32_t actor);
+/*  Who was given up hears of it, or finds it out. */
+void sim_links_check(sim_t *self);
 /*  Both ends take the time since they were looked at last for their own. */
 void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);

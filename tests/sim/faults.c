@@ -33,6 +33,10 @@ static const struct {
     [SIM_STRAGGLER] = {"straggler", 0},
     [SIM_CRASH_FEEDER] = {"crash_feeder", 0},
     [SIM_CRASH_LEADER] = {"crash_leader", 0},
+    [SIM_STARVE] = {"starve", 0},
+    [SIM_LONG_WORK] = {"long_work", 0},
+    [SIM_LONG_DEATH] = {"long_death", 0},
+    [SIM_LONG_STOP] = {"long_stop", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -56,6 +60,29 @@ static void plan_moments(sim_t *self)
                        0, 0, 0);
 }
 
+/*  Time without a processor, for all at once or for the hook of one actor. */
+static void plan_absences(sim_t *self)
+{
+    sim_random_t luck = sim_random(self->plan.seed, 600 + self->plan.session);
+    uint32_t starves = sim_chance(&luck, 20) ? sim_between(&luck, 1, 2) : 0;
+    for (uint32_t i = 0; i < starves; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 900 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_STARVE, 0, 0);
+    if (sim_chance(&luck, 8)) { /* while a host that is lost has to be back in time */
+        uint64_t at = self->now + sim_below(&luck, 300 * 1000 * 1000);
+        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_LONG_DEATH, 0, 0);
+        at += self->plan.dead_after_ns + sim_between(&luck, 100, 600) * ms;
+        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_STARVE, 0, 0);
+    }
+    if (sim_chance(&luck, 8))
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_LONG_STOP, 0, 0);
+    uint32_t works = sim_chance(&luck, 30) ? sim_between(&luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < works; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 700 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_LONG_WORK, 0, 0);
+}
+
 void sim_faults_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -72,6 +99,7 @@ void sim_faults_plan(sim_t *self)
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
     plan_moments(self);
+    plan_absences(self);
 }
 
 void sim_drain(sim_t *self)
@@ -167,6 +195,19 @@ void sim_actor_crash(sim_t *self, uint32_t id)
                        self->hosts[self->actors[id].host].boot, 0);
 }
 
+static void pause(sim_t *self, uint32_t h, uint64_t lasts)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (!host->paused) {
+        host->paused_at = self->now;
+        host->resume_at = host->starved_ns = 0;
+        host->control_at_stop = h > 0 ? self->links[host->control].net : 0;
+    }
+    host->paused = true;
+    host->resume_at = host->resume_at > self->now + lasts ? host->resume_at : self->now + lasts;
+    sim_agenda_put(&self->agenda, self->now + lasts, SIM_AT_RESUME, h, host->boot, 0);
+}
+
 static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
 {
     sim_random_t *luck = &self->bad_luck;
@@ -207,9 +248,36 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
                  : sim_chance(luck, 90) ? sim_between(luck, 20, 250) * ms
                                         : sim_between(luck, 250, 600) * ms;
         sim_say(self, "  of host %s", self->host_names[h]);
-        self->hosts[h].paused = true;
+        pause(self, h, *lasts);
         self->hosts[h].keeps_links = sim_chance(luck, 50);
-        sim_agenda_put(&self->agenda, self->now + *lasts, SIM_AT_RESUME, h, self->hosts[h].boot, 0);
+        return true;
+    case SIM_STARVE:
+        *lasts = sim_chance(luck, 60) ? sim_between(luck, 50, 500) * ms
+                                      : sim_between(luck, 500, 5000) * ms;
+        for (h = 0; h < self->plan.hosts; h++)
+            if (self->hosts[h].alive) {
+                pause(self, h, *lasts + sim_below(luck, 20 * 1000 * 1000));
+                self->hosts[h].keeps_links = true;
+            }
+        *lasts += 20 * ms;
+        for (h = 0; h < self->plan.hosts; h++)
+            self->hosts[h].starved_ns += *lasts;
+        self->starved_until = self->now + *lasts;
+        return true;
+    case SIM_LONG_STOP:
+        if ((h = any_soft_host(self)) == SIM_NONE)
+            return false;
+        *lasts = self->plan.dead_after_ns + sim_between(luck, 50, 1500) * ms;
+        sim_say(self, "  of host %s", self->host_names[h]);
+        pause(self, h, *lasts);
+        self->hosts[h].keeps_links = true;
+        return true;
+    case SIM_LONG_WORK:
+        id = any_actor(self, sim_chance(luck, 70) ? TND_ROLE_WORKER : TND_ROLE_READER);
+        if (id == SIM_NONE)
+            return false;
+        *lasts = sim_between(luck, 50, 500) * ms;
+        self->actors[id].long_ns = *lasts;
         return true;
     case SIM_CRASH_WORKER:
     case SIM_CRASH_READER:
@@ -225,9 +293,12 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         *lasts = 100 * ms;
         return true;
     case SIM_CRASH_PROCESS:
+    case SIM_LONG_DEATH:
         if ((h = any_soft_host(self)) == SIM_NONE)
             return false;
-        *lasts = sim_between(luck, 1, 300) * ms;
+        *lasts = kind == SIM_LONG_DEATH
+                     ? self->plan.dead_after_ns + sim_between(luck, 200, 2500) * ms
+                     : sim_between(luck, 1, 300) * ms;
         sim_process_dies(self, h, *lasts);
         return true;
     case SIM_LEAVE:

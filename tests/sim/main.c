@@ -175,6 +175,7 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
            seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
            sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
     printf("  %-14s %" PRIu64 "\n", "doubled", sim->counts.doubled);
+    printf("  %-14s %" PRIu64 "\n", "silences", sim->counts.silences);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }

@@ -226,6 +226,33 @@ static void changed(sim_t *self, uint32_t index, uint32_t side, tnd_end_change_t
         sim_actor_up(self, link->actor[side], link->actor[1 - side]);
 }
 
+/*  Whether the other side, or what lies between, was held up since it was heard last. */
+static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    const sim_host_t *other = &self->hosts[link->host[1 - side]];
+    uint64_t heard_at = link->heard_at[side];
+    return other->paused || other->resumed_at > heard_at || link->slow_until > heard_at;
+}
+
+/*  Whether something that came by the connection waits to be looked at. */
+static bool has_unread(const sim_t *self, uint32_t index, uint32_t side)
+{
+    const sim_link_t *link = &self->links[index];
+    const sim_host_t *host = &self->hosts[link->host[side]];
+    uint32_t net = side == 0 ? link->net : link->bound;
+    uint32_t at = link->actor[side] == SIM_NONE ? SIM_NONE : self->actors[link->actor[side]].inbox;
+    for (; at != SIM_NONE; at = self->parcels[at].next)
+        if (self->parcels[at].link == index && self->parcels[at].net == net)
+            return true;
+    for (uint32_t i = host->frozen_next; i < host->frozen_count; i++) {
+        const sim_parcel_t *parcel = &self->parcels[host->frozen[i].a];
+        if (host->frozen[i].kind == SIM_AT_LINK && parcel->link == index && parcel->side == side &&
+            parcel->net == net && net > link->broken)
+            return true;
+    }
+    return false;
+}
+
 void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
 {
     sim_link_t *link = &self->links[index];
@@ -234,7 +261,14 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     uint64_t now = sim_clock(self, link->host[side]);
     if (now < tnd_end_deadline(&link->end[side]))
         return;
+    bool was_open = link->end[side].state == TND_END_OPEN;
     tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
+    if (change == TND_END_LOST && was_open) {
+        self->counts.silences++;
+        if (has_unread(self, index, side) && !was_held_up(self, link, side))
+            sim_violate(self, "%s takes %s for silent, whose words lie unread",
+                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
+    }
     changed(self, index, side, change);
 }
 
@@ -244,6 +278,33 @@ void sim_link_hurry(sim_t *self, uint32_t actor)
         sim_link_t *link = &self->links[i];
         if (link->actor[1] == actor && is_alive(self, link, 0))
             tnd_end_hurry(&link->end[0], sim_clock(self, link->host[0]));
+    }
+}
+
+void sim_links_tick(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    for (uint32_t i = 0; i < actor->link_count && actor->alive && !actor->busy; i++) {
+        uint32_t link = actor->links[i];
+        sim_link_tick(self, link, self->links[link].actor[0] == id ? 0 : 1);
+    }
+}
+
+void sim_links_check(sim_t *self)
+{
+    for (uint32_t i = 0; i < self->link_count; i++) {
+        sim_link_t *link = &self->links[i];
+        const sim_host_t *host = &self->hosts[link->host[0]];
+        bool busy = link->actor[0] != SIM_NONE && self->actors[link->actor[0]].busy;
+        if (!is_alive(self, link, 0) || link->end[0].state != TND_END_OPEN ||
+            link->bound == link->net)
+            link->alone_since = 0;
+        else if (link->alone_since == 0 || host->paused || busy ||
+                 host->resumed_at > link->alone_since)
+            link->alone_since = self->now;
+        else if (self->now > link->alone_since + 6 * self->plan.link_timeout_ns)
+            sim_violate(self, "%s does not learn that %s has given it up",
+                        sim_name(self, id_of(link, 0)), sim_name(self, id_of(link, 1)));
     }
 }
 
@@ -291,6 +352,7 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
         sim_free_msg(self, &msg);
         return;
     }
+    link->heard_at[side] = self->now;
     uint64_t now = sim_clock(self, link->host[side]);
     tnd_end_change_t change = tnd_end_heard(&link->end[side], &msg, now);
     if (hello && change == TND_END_LOST) {

@@ -133,6 +133,8 @@ Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
     tnd_msg_t msg = block_of(PREP, 1);
     msg.generation = 3;
     cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
+    for (uint64_t now = 100; now < 1099; now += 111)
+        cr_assert_eq(tnd_accept_unconfirmed(accept, now, 1000), TND_NOBODY);
     cr_assert_eq(tnd_accept_unconfirmed(accept, 1099, 1000), TND_NOBODY);
     cr_assert_eq(tnd_accept_unconfirmed(accept, 1100, 1000), PREP);
     static tnd_cursor_t cursor;
@@ -147,6 +149,20 @@ Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
     free(accept);
 }
 
+Test(accept, who_was_away_has_not_heard_the_leader_either)
+{
+    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_msg_t msg = block_of(PREP, 1);
+    msg.generation = 3;
+    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
+    cr_assert_eq(tnd_accept_unconfirmed(accept, 99999, 1000), TND_NOBODY);
+    uint64_t now = 99999;
+    while (tnd_accept_unconfirmed(accept, now, 1000) == TND_NOBODY)
+        now += 100;
+    cr_assert(now > 100800 && now <= 100999, "%llu", (unsigned long long)now);
+    free(accept);
+}
+
 Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
 {
     tnd_accept_t *accept = accept_of(BATCH1);
@@ -154,6 +170,8 @@ Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
     msg.generation = 3;
     cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
     tnd_accept_reached(accept, 2);
+    for (uint64_t now = 100; now < 1100; now += 100)
+        cr_assert_eq(tnd_accept_unconfirmed(accept, now, 1000), TND_NOBODY);
     cr_assert_eq(tnd_accept_unconfirmed(accept, 1100, 1000), PREP, "the leader said less");
     tnd_accept_reached(accept, 3);
     cr_assert_eq(tnd_accept_unconfirmed(accept, 9999, 1000), TND_NOBODY);

@@ -49,6 +49,17 @@ static void bring_up(tnd_end_t *connector, tnd_end_t *binder, uint64_t now)
     cr_assert_eq(tnd_end_heard(connector, &welcome, now), TND_END_UP);
 }
 
+/*  Ticks whenever one is due before `now`, and then: what the last one says. */
+static tnd_end_change_t ticks(tnd_end_t *self, uint64_t now)
+{
+    for (uint64_t due = tnd_end_deadline(self); due < now; due = tnd_end_deadline(self)) {
+        tnd_msg_t ping;
+        cr_assert_eq(tnd_end_tick(self, false, due), TND_END_NOTHING);
+        (void)tnd_end_next(self, due, &ping);
+    }
+    return tnd_end_tick(self, false, now);
+}
+
 static tnd_msg_t word(tnd_msg_kind_t kind)
 {
     return (tnd_msg_t){.kind = kind};
@@ -157,7 +168,7 @@ Test(link_end, an_unanswered_hello_is_given_up_after_link_timeout)
     tnd_end_t connector = make(false, terms);
 
     hello_of(&connector, 0);
-    cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(ticks(&connector, 1000 * MS - 1), TND_END_NOTHING);
     cr_assert_eq(tnd_end_deadline(&connector), 1000 * MS);
     cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS), TND_END_LOST);
     cr_assert_eq(connector.state, TND_END_CLOSED);
@@ -189,7 +200,7 @@ Test(link_end, the_time_that_an_attempt_took_is_no_back_off)
     tnd_end_t connector = make(false, terms);
 
     hello_of(&connector, 0);
-    cr_assert_eq(tnd_end_tick(&connector, false, 1000 * MS), TND_END_LOST);
+    cr_assert_eq(ticks(&connector, 1000 * MS), TND_END_LOST);
     cr_assert_eq(tnd_end_deadline(&connector), 1010 * MS);
 }
 
@@ -333,11 +344,37 @@ Test(link_end, silence_for_link_timeout_loses_either_end)
     bring_up(&end[0], &end[1], 0);
 
     for (int i = 0; i < 2; i++) {
-        cr_assert_eq(tnd_end_tick(&end[i], false, 1000 * MS - 1), TND_END_NOTHING);
-        cr_assert_eq(tnd_end_tick(&end[i], false, 1000 * MS), TND_END_LOST);
+        cr_assert_eq(ticks(&end[i], 1000 * MS - 1), TND_END_NOTHING);
+        cr_assert_eq(ticks(&end[i], 1000 * MS), TND_END_LOST);
         cr_assert_eq(end[i].state, TND_END_CLOSED);
     }
     cr_assert_eq(end[0].connection, 1);
+}
+
+Test(link_end, an_end_that_was_away_gives_the_peer_what_was_left_of_its_time)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    tnd_msg_t pong = word(TND_MSG_PONG);
+
+    cr_assert_eq(ticks(&binder, 400 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_tick(&binder, false, 30400 * MS), TND_END_NOTHING, "it was away");
+    cr_assert_eq(tnd_end_heard(&binder, &pong, 30400 * MS), TND_END_NOTHING, "what lay unread");
+    cr_assert_eq(ticks(&binder, 31400 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(ticks(&binder, 31400 * MS), TND_END_LOST);
+}
+
+Test(link_end, a_peer_that_has_died_meanwhile_is_lost_all_the_same)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    uint64_t now = 0;
+    unsigned seen = 0;
+
+    /* One that is always late counts a quarter of link_timeout each time. */
+    for (; tnd_end_tick(&binder, false, now) == TND_END_NOTHING; seen++)
+        now += 3000 * MS;
+    cr_assert_eq(seen, 4);
 }
 
 Test(link_end, the_silence_clock_stands_still_while_the_peer_is_busy)
@@ -350,8 +387,8 @@ Test(link_end, the_silence_clock_stands_still_while_the_peer_is_busy)
         cr_assert_eq(tnd_end_tick(&connector, false, now + 100 * MS), TND_END_NOTHING);
     for (; now < 60600 * MS; now += 100 * MS)
         cr_assert_eq(tnd_end_tick(&connector, true, now + 100 * MS), TND_END_NOTHING);
-    cr_assert_eq(tnd_end_tick(&connector, false, now + 400 * MS - 1), TND_END_NOTHING);
-    cr_assert_eq(tnd_end_tick(&connector, false, now + 400 * MS), TND_END_LOST);
+    cr_assert_eq(ticks(&connector, now + 400 * MS - 1), TND_END_NOTHING);
+    cr_assert_eq(ticks(&connector, now + 400 * MS), TND_END_LOST);
 }
 
 Test(link_end, a_rebirth_starts_at_once_under_the_new_life)

@@ -376,6 +376,17 @@ Test(session, a_lost_host_that_the_stream_needs_is_waited_for_and_then_named)
     fails_with(self, 10000 * ms, "host beta was lost and did not come back");
 }
 
+Test(session, a_leader_that_was_away_gives_a_lost_host_so_much_longer)
+{
+    tnd_session_core_t *self = running();
+
+    tnd_session_host_lost(self, 1, "it is silent", 0);
+    is_idle(self, 4000 * ms);
+    tnd_session_excuse(self, 60000 * ms);
+    is_idle(self, 69999 * ms);
+    fails_with(self, 70000 * ms, "host beta was lost and did not come back");
+}
+
 Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
 {
     tnd_session_core_t *self = running();
