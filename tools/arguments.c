@@ -98,7 +98,12 @@ const tnd_argument_t *tnd_argument_find(const char *name)
     return argument;
 }
 
-static bool takes(const tnd_command_t *command, const tnd_argument_t *argument)
+const tnd_argument_t *tnd_argument_at(size_t index)
+{
+    return index < sizeof arguments / sizeof arguments[0] ? &arguments[index] : NULL;
+}
+
+bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument)
 {
     for (size_t i = 0; command->arguments[i] != NULL; i++)
         if (strcmp(command->arguments[i], argument->name) == 0)
@@ -226,7 +231,7 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
         char *equals = strchr(word, '=');
         size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
         const tnd_argument_t *argument = find(word, length);
-        if (argument == NULL || !takes(command, argument))
+        if (argument == NULL || !tnd_argument_taken(command, argument))
             *code_p = refuse_unknown(command, word, length);
         else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
             *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);

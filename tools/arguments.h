@@ -29,6 +29,10 @@ typedef struct {
 
 /*  The option called `name`, which must be in the table. */
 const tnd_argument_t *tnd_argument_find(const char *name);
+/*  The index-th of all; NULL past the last. */
+const tnd_argument_t *tnd_argument_at(size_t index);
+/*  Whether a command takes it. */
+bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument);
 /*  "-o" of "--output"; NULL: it has no letter. */
 const char *tnd_argument_brief(const char *name);
 

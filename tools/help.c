@@ -5,6 +5,7 @@
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/manual.h"
+#include "tools/mention.h"
 #include "tools/reference.h"
 
 static const char purpose[] =
@@ -42,9 +43,11 @@ static void print_general(void)
             printf(" %s", chapter->at(i)->name);
         putchar('\n');
     }
-    puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
-         "kinds`,\n"
-         "`sources`, `ops` and `commands` list with a sentence each.");
+    puts(
+        "`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
+        "kinds`,\n"
+        "`sources`, `ops` and `commands` list with a sentence each; `tundish help WORD` says where "
+        "a\nword such as shuffle or resume belongs.");
     printf("\nExit codes:\n%s", codes);
 }
 
@@ -266,6 +269,8 @@ static bool show_things(const char *name, bool json)
             print_table(chapter, table);
     }
     fputs(json && shown > 0 ? "\n" : "", stdout);
+    if (shown > 0 && command == NULL && !json)
+        (void)tnd_mention_print(name, TND_MENTION_NAME, "\nCalled so too:\n", false);
     return shown > 0;
 }
 
@@ -340,7 +345,8 @@ static bool show_manual(const char *name)
     return true;
 }
 
-static int refuse(const char *name)
+/*  What is no name: a slip, or a word that something speaks of. */
+static int seek(const char *name, bool json)
 {
     size_t count;
     const tnd_chapter_t *chapter;
@@ -356,11 +362,13 @@ static int refuse(const char *name)
         for (size_t i = 0; chapter->at(i) != NULL; i++)
             tnd_nearest_offer(&nearest, chapter->at(i)->name);
     }
+    tnd_mention_offer(&nearest);
+    if (tnd_mention_print(name, TND_MENTION_TEXT, "", json))
+        return TND_EXIT_OK;
     if (nearest.best != NULL)
-        return tnd_usage_error(
-            "help", "there is no command, kind, source or operation '%s'; did you mean '%s'?", name,
-            nearest.best);
-    return tnd_usage_error("help", "there is no command, kind, source or operation '%s'", name);
+        return tnd_usage_error("help", "nothing is called '%s'; did you mean '%s'?", name,
+                               nearest.best);
+    return tnd_usage_error("help", "nothing is called '%s', and no sentence has the word", name);
 }
 
 static int help(const tnd_request_t *request)
@@ -379,15 +387,16 @@ static int help(const tnd_request_t *request)
         print_general();
     else if (strchr(name, '.') != NULL)
         return show_option(name, request->json);
-    else if (!show_list(name, request->json) && !show_things(name, request->json))
-        return refuse(name);
+    else if (!show_list(name, request->json) && !show_things(name, request->json) &&
+             !tnd_mention_print(name, TND_MENTION_NAME, "", request->json))
+        return seek(name, request->json);
     return TND_EXIT_OK;
 }
 
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
-    .operands = "[NAME | NAME.KEY]",
+    .operands = "[NAME | NAME.KEY | WORD]",
     .summary = "describes a command, a kind of actor, a source, an operation or an option",
     .arguments = (const char *const[]){"--json", "--man", NULL},
     .details =
@@ -395,6 +404,8 @@ const tnd_command_t tnd_command_help = {
         "with\n"
         "a sentence each; `topology` and `host` are the top level of a file and its hosts.\n"
         "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
+        "Another NAME is a word: keys and options of commands that are called so, or else those\n"
+        "that speak of it, with what they belong to.\n"
         "--man prints a page of the manual: of tundish, of a command, or of topology.\n",
     .codes = "  0   printed\n  2   there is no such thing\n",
     .run = help,

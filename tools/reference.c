@@ -60,6 +60,34 @@ const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *
     return NULL;
 }
 
+typedef struct {
+    tnd_arena_t *arena;
+    void (*visit)(void *context, const char *path, const tnd_option_t *option);
+    void *context;
+} visitor_t;
+
+static void visit_table(const visitor_t *self, const tnd_table_t *table, const char *path)
+{
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        const char *name = tnd_arena_format(self->arena, "%s.%s", path,
+                                            tnd_option_is_any(option) ? "NAME" : option->name);
+        self->visit(self->context, name, option);
+        if (option->type == TND_OPTION_TABLE)
+            visit_table(self, option->parts(0), name);
+    }
+}
+
+void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd_option_t *option),
+                        void *context)
+{
+    visitor_t self = {.arena = tnd_arena_new(), .visit = visit, .context = context};
+    for (size_t c = 0; c < sizeof chapters / sizeof chapters[0]; c++)
+        for (size_t i = 0; chapters[c].at(i) != NULL; i++)
+            visit_table(&self, chapters[c].at(i), chapters[c].at(i)->name);
+    tnd_arena_destroy(&self.arena);
+}
+
 static const char *instances_text(tnd_instance_rule_t rule)
 {
     switch (rule) {

@@ -27,6 +27,12 @@ const tnd_chapter_t *tnd_reference_chapter_find(const char *name);
 /*  The table called `name` of a chapter; NULL if there is none. */
 const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *name);
 
+/*  Calls `visit` for every option of every table, also of tables inside tables, with the path that
+ *  names it: "batcher.size", "feeder.step.plugin".  The path is gone after the call.
+ */
+void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd_option_t *option),
+                        void *context);
+
 /*  What holds for a thing beside its options: what a kind takes and gives, what a source can do,
  *  what an operation does to rows.  A text in `arena`, of several sentences; "" if there is nothing
  *  to say.

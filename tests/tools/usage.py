@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The command line itself: help, versions, mistakes, pipes."""
+import json
 import os
 import subprocess
 
@@ -82,7 +83,20 @@ def test_help_lists_every_command_and_every_part(_):
 def test_help_knows_what_there_is_not(_):
     code, _, err = run("help", "filters")
     same(code, 2)
-    holds(err, "'filters'")
+    holds(err, "'filters'", "did you mean 'filter'?")
+
+
+def test_help_finds_keys_and_options_by_a_word(_):
+    for word, places in (("shuffle", ["reader.shuffle"]), ("checkpoint", ["topology.checkpoint"]),
+                         ("resume", ["topology.checkpoint.resume", "--resume [FROM] of tundish run, up"]),
+                         ("plugin", ["feeder.step.plugin"]), ("drop", ["batcher.remainder"]),
+                         ("host", ["host (part of", "--host HOST of tundish run"])):
+        code, out, err = run("help", word)
+        same((code, err), (0, ""), word)
+        holds(out, *places)
+    found = json.loads(run("help", "resume", "--json")[1])["mentions"]
+    same([one["name"] for one in found], ["topology.checkpoint.resume", "--resume"])
+    same(run("help", "zzz")[0], 2)
 
 
 def test_the_version_names_what_it_stands_on(_):
