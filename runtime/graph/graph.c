@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <tundish/tundish.h>
 
 #include "runtime/graph/given.h"
@@ -89,6 +90,14 @@ tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed)
     return self;
 }
 
+/*  Whether two names are of one file; of pipes nobody knows. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 tnd_graph_t *tnd_graph_load(const char *const *files, size_t count)
 {
     tnd_graph_t *self = graph_new();
@@ -101,6 +110,13 @@ tnd_graph_t *tnd_graph_load(const char *const *files, size_t count)
         }
         origin->order = self->origins++;
         origin->overlay = i > 0;
+        for (size_t before = 0; before < i; before++)
+            if (is_same_file(files[before], files[i])) {
+                tnd_diagnostics_add(self->reading, TND_T037_FILE_ORDER,
+                                    (tnd_mark_t){.origin = origin}, "is given twice");
+                self->broken = true;
+                break;
+            }
         tnd_value_t *value = parse(self, origin, 0);
         if (value == NULL)
             continue;
@@ -359,6 +375,31 @@ static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
     return root;
 }
 
+/*  Whether a tree says who there is and who feeds whom, which only a graph does. */
+static bool is_graph(const tnd_value_t *tree)
+{
+    const tnd_value_t *actors = tnd_value_get(tree, "actors");
+    bool kinds = tnd_value_get(tree, "links") != NULL;
+    for (size_t i = 0; actors != NULL && actors->type == TND_VALUE_MAP && i < actors->count; i++)
+        kinds = kinds || tnd_value_get(actors->entries[i].value, "kind") != NULL;
+    return kinds;
+}
+
+/*  Files in another order would be wrong in every line, so that one sentence says more. */
+static bool has_graph_first(const tnd_graph_t *self, tnd_diagnostics_t *diagnostics)
+{
+    for (size_t i = 0; i < self->overlays->count && !is_graph(self->base); i++) {
+        const tnd_value_t *over = self->overlays->items[i];
+        if (!is_graph(over))
+            continue;
+        tnd_diagnostics_add(
+            diagnostics, TND_T037_FILE_ORDER, (tnd_mark_t){.origin = self->base->mark.origin},
+            "is an overlay, and the graph comes first: %s", over->mark.origin->name);
+        return false;
+    }
+    return true;
+}
+
 tnd_status_t tnd_graph_check(tnd_graph_t *self)
 {
     change(self);
@@ -367,7 +408,7 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     tnd_options_context_t context = {
         .arena = self->arena, .diagnostics = diagnostics, .given = given_of(self)};
     tnd_value_t *root = self->base;
-    if (self->broken || root == NULL)
+    if (self->broken || root == NULL || !has_graph_first(self, diagnostics))
         return TND_FAILED;
     for (size_t i = 0; i < self->overlays->count; i++) {
         tnd_value_t *over = self->overlays->items[i];
