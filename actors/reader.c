@@ -100,15 +100,33 @@ static void close_all(opened_t *opened)
     free(opened);
 }
 
-static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
-                              uint32_t lanes, tnd_error_t *error)
+/*  Who opens a source, and for whom. */
+typedef struct {
+    tnd_trial_t *trial;
+    const void *about;
+} hearer_t;
+
+static void hear(void *teller, const tnd_error_t *error)
 {
+    const hearer_t *self = teller;
+    tnd_error_t heard = *error;
+    if (heard.about == NULL)
+        heard.about = self->about;
+    tnd_trial_tell(self->trial, &heard);
+}
+
+static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
+                              uint32_t lanes, tnd_trial_t *trial, tnd_error_t *error)
+{
+    hearer_t hearer = {trial, options->source.value};
     part_t *part = &opened->parts[opened->count];
     bool all = lane == ALL_LANES;
     const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
                                       .lanes = all ? 1 : lanes,
                                       .access = (tnd_access_t)options->access,
-                                      .retry_ns = options->retry_ns};
+                                      .retry_ns = options->retry_ns,
+                                      .tell = hear,
+                                      .teller = &hearer};
     part->lane = lane;
     part->state = calloc(1, opened->source->state_bytes + 1);
     if (part->state == NULL)
@@ -116,7 +134,8 @@ static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *opti
     tnd_status_t status =
         opened->source->open(part->state, options->source.options, &scope, &part->facts, error);
     if (status != TND_OK) {
-        error->about = options->source.value;
+        if (error->about == NULL)
+            error->about = options->source.value;
         free(part->state);
         return status;
     }
@@ -140,13 +159,14 @@ static bool is_first(const tnd_plan_t *plan, uint32_t index)
 
 /*  Opens the files of every lane that is read on the host of `instance`. */
 static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
-                               const tnd_instance_t *instance, tnd_error_t *error)
+                               const tnd_instance_t *instance, tnd_trial_t *trial,
+                               tnd_error_t *error)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *other = &plan->instances[i];
         if (other->host == instance->host && strcmp(other->actor, instance->actor) == 0 &&
             is_first(plan, i))
-            TND_TRY(open_part(opened, instance->options, other->lane, plan->lanes, error));
+            TND_TRY(open_part(opened, instance->options, other->lane, plan->lanes, trial, error));
     }
     for (uint32_t i = 1; i < opened->count; i++) {
         tnd_error_t differs;
@@ -192,8 +212,8 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
         abort();
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
     tnd_trial_at(trial, options->source.value, "source `%s`", options->source.table->name);
-    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, error)
-                                  : open_part(opened, options, ALL_LANES, 1, error);
+    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, trial, error)
+                                  : open_part(opened, options, ALL_LANES, 1, trial, error);
     if (status != TND_OK) {
         close_all(opened);
         return status;

@@ -29,6 +29,11 @@ typedef struct {
                              sources with TND_SOURCE_FILES; 0, 1: all */
     tnd_access_t access;
     uint64_t retry_ns; /* transient failures of reads (EIO, ESTALE ...) are retried so long */
+    /*  Is told what else is wrong where `open` fails, so that a person sees all at once; NULL:
+     *  nobody asks.
+     */
+    void (*tell)(void *teller, const tnd_error_t *error);
+    void *teller;
 } tnd_source_scope_t;
 
 /*  What a source says of its data once it is open. */

@@ -80,15 +80,19 @@ static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_o
                                const void *context, const tnd_source_scope_t *scope,
                                tnd_error_t *error)
 {
+    tnd_error_t why;
+    tnd_failures_t failures = {.scope = scope, .error = error};
     strand->stored = take_memory(strand->files.count * sizeof *strand->stored);
     for (size_t i = 0; i < strand->files.count; i++) {
         tnd_stored_t *stored = &strand->stored[i];
-        TND_TRY(tnd_stored_open(stored, strand->files.paths[i], open, context, scope, error));
+        tnd_status_t status =
+            tnd_stored_open(stored, strand->files.paths[i], open, context, scope, &why);
         strand->count++;
-        if (record == 0)
-            TND_TRY(check_kind(strand, stored, error));
+        if (status == TND_OK && record == 0 && failures.status == TND_OK)
+            status = check_kind(strand, stored, &why);
+        tnd_failures_note(&failures, status, &why);
     }
-    return TND_OK;
+    return failures.status;
 }
 
 /*  The buffers of all files, to be dropped at once. */
@@ -277,8 +281,14 @@ static tnd_status_t open_all(tnd_columns_t *self, const tnd_pairs_t *columns,
 {
     if (columns->count == 0)
         return tnd_fail(error, "the source names no file; write `COLUMN: PATH` for each column");
-    for (size_t i = 0; i < columns->count; i++)
-        TND_TRY(open_column(self, &columns->items[i], open, scope, error));
+    tnd_error_t why;
+    tnd_failures_t failures = {.scope = scope, .error = error};
+    for (size_t i = 0; i < columns->count; i++) {
+        tnd_status_t status = open_column(self, &columns->items[i], open, scope, &why);
+        tnd_failures_note(&failures, status, &why);
+    }
+    if (failures.status != TND_OK)
+        return failures.status;
     return tnd_columns_seal(self, scope, facts, error);
 }
 

@@ -17,6 +17,7 @@
 #define TND_ACTORS_SOURCE_COLUMNS_H
 
 #include "actors/source/content.h"
+#include "actors/source/failures.h"
 #include "actors/source/files.h"
 #include "runtime/graph/options.h"
 #include "runtime/source.h"

@@ -137,59 +137,77 @@ static bool read_short(field_t *field, const char *text)
     return true;
 }
 
-static tnd_status_t read_long(field_t *field, const tnd_pair_t *pair, tnd_error_t *error)
+static void read_long(field_t *field, const tnd_pair_t *pair, tnd_failures_t *failures)
 {
+    tnd_error_t why;
     const tnd_value_t *dtype = tnd_value_get(pair->value, "dtype");
     const tnd_value_t *shape = tnd_value_get(pair->value, "shape");
     const tnd_value_t *offset = tnd_value_get(pair->value, "offset");
     for (size_t i = 0; i < pair->value->count; i++) {
         const char *key = pair->value->entries[i].key;
-        if (strcmp(key, "dtype") != 0 && strcmp(key, "shape") != 0 && strcmp(key, "offset") != 0)
-            return tnd_fail(error, "column `%s` has no option `%s`; there are dtype, shape, offset",
-                            pair->name, key);
+        if (strcmp(key, "dtype") == 0 || strcmp(key, "shape") == 0 || strcmp(key, "offset") == 0)
+            continue;
+        (void)tnd_fail_about(&why, pair->value,
+                             "column `%s` has no option `%s`; there are dtype, shape, offset",
+                             pair->name, key);
+        tnd_failures_add(failures, &why);
     }
+    field->bytes = 1;
     if (dtype == NULL || dtype->type != TND_VALUE_SCALAR ||
-        !tnd_dtype_parse(dtype->text, &field->dtype))
-        return tnd_fail(error, "column `%s` needs `dtype`: u8, i8, u16 ... f32, f64 or bool",
-                        pair->name);
-    field->bytes = tnd_dtype_size(field->dtype);
-    if (shape != NULL && shape->type != TND_VALUE_LIST)
-        return tnd_fail(error, "column `%s`: `shape` is a list of numbers such as [3, 32, 32]",
-                        pair->name);
-    for (size_t i = 0; shape != NULL && i < shape->count; i++)
-        if (shape->items[i]->type != TND_VALUE_SCALAR ||
-            !add_dimension(field, shape->items[i]->text))
-            return tnd_fail(error,
-                            "column `%s`: `shape` is a list of at most %d numbers from 1 on, which "
-                            "make at most 1 TiB",
-                            pair->name, TND_RANK_MAX);
+        !tnd_dtype_parse(dtype->text, &field->dtype)) {
+        (void)tnd_fail_about(&why, dtype != NULL ? dtype : pair->value,
+                             "column `%s` needs `dtype`: u8, i8, u16 ... f32, f64 or bool",
+                             pair->name);
+        tnd_failures_add(failures, &why);
+    } else {
+        field->bytes = tnd_dtype_size(field->dtype);
+    }
+    bool shaped = shape == NULL || shape->type == TND_VALUE_LIST;
+    for (size_t i = 0; shape != NULL && shaped && i < shape->count; i++)
+        shaped = shape->items[i]->type == TND_VALUE_SCALAR &&
+                 add_dimension(field, shape->items[i]->text);
+    if (!shaped) {
+        (void)tnd_fail_about(&why, shape,
+                             "column `%s`: `shape` is a list such as [3, 32, 32], of at most %d "
+                             "numbers from 1 on, which make at most 1 TiB",
+                             pair->name, TND_RANK_MAX);
+        tnd_failures_add(failures, &why);
+    }
     uint64_t at = field->at;
     if (offset != NULL && (offset->type != TND_VALUE_SCALAR ||
                            (tnd_quantity_u64(offset->text, &at) != TND_QUANTITY_OK &&
                             tnd_quantity_bytes(offset->text, &at) != TND_QUANTITY_OK) ||
-                           at > (uint64_t)1 << 40))
-        return tnd_fail(error, "column `%s`: `offset` is a number of bytes", pair->name);
+                           at > (uint64_t)1 << 40)) {
+        (void)tnd_fail_about(&why, offset, "column `%s`: `offset` is a number of bytes",
+                             pair->name);
+        tnd_failures_add(failures, &why);
+        return;
+    }
     field->at = at;
-    return TND_OK;
 }
 
-static tnd_status_t read_field(field_t *field, const tnd_pair_t *pair, tnd_error_t *error)
+static void read_field(field_t *field, const tnd_pair_t *pair, tnd_failures_t *failures)
 {
-    if (pair->value->type == TND_VALUE_MAP)
-        return read_long(field, pair, error);
+    tnd_error_t why;
+    if (pair->value->type == TND_VALUE_MAP) {
+        read_long(field, pair, failures);
+        return;
+    }
     if (pair->value->type == TND_VALUE_SCALAR && read_short(field, pair->value->text))
-        return TND_OK;
-    return tnd_fail(error,
-                    "column `%s` needs a type such as u8 or \"u8[3,32,32]\", or {dtype: u8, shape: "
-                    "[3, 32, 32]}",
-                    pair->name);
+        return;
+    (void)tnd_fail_about(&why, pair->value,
+                         "column `%s` needs a type such as u8 or \"u8[3,32,32]\", or {dtype: u8, "
+                         "shape: [3, 32, 32]}",
+                         pair->name);
+    tnd_failures_add(failures, &why);
 }
 
 /*  Reads what a record is made of; *end_p: how many bytes that takes. */
 static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, size_t *end_p,
-                                tnd_error_t *error)
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     const tnd_pairs_t *columns = &chosen->layout->columns;
+    tnd_failures_t failures = {.scope = scope, .error = error};
     size_t next = 0;
     *end_p = 0;
     if (columns->count == 0)
@@ -198,18 +216,21 @@ static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, si
         return tnd_fail(error, "the source has %zu columns; at most %d are possible",
                         columns->count, TND_COLUMNS_MAX);
     for (size_t i = 0; i < columns->count; i++) {
+        tnd_error_t why;
         fields[i] = (field_t){.at = next};
-        TND_TRY(read_field(&fields[i], &columns->items[i], error));
+        read_field(&fields[i], &columns->items[i], &failures);
         next = fields[i].at + fields[i].bytes;
         if (next > *end_p)
             *end_p = next;
-        if (chosen->record > 0 && next > chosen->record)
-            return tnd_fail(error,
-                            "column `%s` ends at byte %zu of a record, but `record` says that one "
-                            "has %llu",
-                            columns->items[i].name, next, (unsigned long long)chosen->record);
+        if (chosen->record == 0 || next <= chosen->record || failures.status != TND_OK)
+            continue; /* where a column before is not known, nobody knows where this one ends */
+        (void)tnd_fail_about(&why, columns->items[i].value,
+                             "column `%s` ends at byte %zu of a record, but `record` says that one "
+                             "has %llu",
+                             columns->items[i].name, next, (unsigned long long)chosen->record);
+        tnd_failures_add(&failures, &why);
     }
-    return TND_OK;
+    return failures.status;
 }
 
 /*  The size of a file is all that can be checked. */
@@ -242,7 +263,7 @@ static tnd_status_t open_columns(tnd_columns_t *self, const raw_options_t *chose
 {
     field_t fields[TND_COLUMNS_MAX];
     frame_t frame = {.header = chosen->header, .footer = chosen->footer};
-    TND_TRY(read_fields(chosen, fields, &frame.record, error));
+    TND_TRY(read_fields(chosen, fields, &frame.record, scope, error));
     if (chosen->record > 0)
         frame.record = chosen->record;
     TND_TRY(tnd_columns_strand(self, "raw", &chosen->files, frame.record, open_file, &frame, scope,

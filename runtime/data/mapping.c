@@ -125,13 +125,18 @@ static void unmap(void *owner)
     free(pages);
 }
 
-static tnd_status_t fail_to_open(const char *path, int code, tnd_error_t *error)
+tnd_status_t tnd_mapping_missing(const char *path, tnd_error_t *error)
 {
     char here[PATH_MAX];
-    if (code == ENOENT && path[0] != '/' && getcwd(here, sizeof here) != NULL)
+    if (path[0] != '/' && getcwd(here, sizeof here) != NULL)
         return tnd_fail(error, "%s: no such file in %s; check the path and `data:`", path, here);
+    return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
+}
+
+static tnd_status_t fail_to_open(const char *path, int code, tnd_error_t *error)
+{
     if (code == ENOENT)
-        return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
+        return tnd_mapping_missing(path, error);
     if (code == EACCES)
         return tnd_fail(error, "%s: may not be read; check its permissions", path);
     if (code == EMFILE)

@@ -28,6 +28,9 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
 void tnd_mapping_destroy(tnd_mapping_t **self_p);
 
+/*  Says that there is no such file, and for a relative path in which folder; TND_FAILED. */
+tnd_status_t tnd_mapping_missing(const char *path, tnd_error_t *error);
+
 const uint8_t *tnd_mapping_data(const tnd_mapping_t *self);
 size_t tnd_mapping_size(const tnd_mapping_t *self);
 const char *tnd_mapping_path(const tnd_mapping_t *self);

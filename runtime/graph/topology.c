@@ -48,6 +48,9 @@ static const tnd_value_entry_t *kind_in_disguise(const tnd_value_t *actor)
     return NULL;
 }
 
+/*  The kind, and after a slip the one that was most likely meant, so that what else is wrong is
+ *  found too; NULL: nobody knows.
+ */
 static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
                                            const tnd_value_t *value)
 {
@@ -74,7 +77,7 @@ static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topol
             tnd_diagnostics_help(diagnostics_of(self), "write `kind: %s`", meant->value->text);
         else
             tnd_diagnostics_help(diagnostics_of(self), "one of %s", list);
-        return NULL;
+        return meant != NULL ? tnd_registry_kind(meant->value->text) : NULL;
     }
     const tnd_kind_spec_t *kind = tnd_registry_kind(name->text);
     if (kind != NULL)
@@ -88,7 +91,7 @@ static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topol
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
     else
         tnd_diagnostics_help(diagnostics_of(self), "there is %s", list);
-    return NULL;
+    return nearest.best != NULL ? tnd_registry_kind(nearest.best) : NULL;
 }
 
 static void resolve_actor(tnd_resolver_t *self, const tnd_value_entry_t *entry)
@@ -115,7 +118,9 @@ static void resolve_actor(tnd_resolver_t *self, const tnd_value_entry_t *entry)
     actor->kind = resolve_kind(self, actor, entry->value);
     if (actor->kind == NULL)
         return;
-    actor->value = tnd_value_without(self->context->arena, entry->value, "kind");
+    bool named = tnd_value_get(entry->value, "kind") != NULL;
+    actor->value = tnd_value_without(self->context->arena, entry->value,
+                                     named ? "kind" : kind_in_disguise(entry->value)->key);
     actor->options = tnd_options_parse(
         self->context, &actor->kind->table, actor->value,
         tnd_arena_format(self->context->arena, "%s `%s`", actor->kind->table.name, actor->name),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/data/mapping.h"
 #include "runtime/kind.h"
 
 void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
@@ -30,40 +31,36 @@ void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
 }
 
 /*  Reports a path where there is nothing; a pattern is for its source to expand. */
-static bool is_missing(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
-                       tnd_diagnostics_t *diagnostics)
+static void look_for(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
+                     tnd_diagnostics_t *diagnostics)
 {
     struct stat found;
     tnd_error_t error;
     if (path == NULL || strpbrk(path, "*?[{$") != NULL || stat(path, &found) == 0 ||
         errno != ENOENT)
-        return false;
-    (void)tnd_fail_about(&error, source->value, "%s: no such file; check the path and `data:`",
-                         path);
+        return;
+    (void)tnd_mapping_missing(path, &error);
+    error.about = source->value;
     tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
-    return true;
 }
 
-static bool lacks_any(const tnd_instance_t *instance, const tnd_part_t *source,
-                      const tnd_strings_t *paths, tnd_diagnostics_t *diagnostics)
+static void look_for_all(const tnd_instance_t *instance, const tnd_part_t *source,
+                         const tnd_strings_t *paths, tnd_diagnostics_t *diagnostics)
 {
-    bool any = false;
     for (size_t i = 0; i < paths->count; i++)
-        any |= is_missing(instance, source, paths->items[i], diagnostics);
-    return any;
+        look_for(instance, source, paths->items[i], diagnostics);
 }
 
-/*  A source stops at its first file that is missing; a person wants to know of all.  Where lanes
- *  share files, other hosts may have them.
+/*  Reports the files of a source that are not there.  Where lanes share files, other hosts may have
+ *  them.
  */
-static bool lacks_files(const tnd_instance_t *instance, uint32_t lanes,
-                        tnd_diagnostics_t *diagnostics)
+static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
+                           tnd_diagnostics_t *diagnostics)
 {
-    bool any = false;
     const int *shard =
         tnd_options_field(&instance->kind->table, instance->options, "shard", TND_OPTION_ENUM);
     if (lanes > 1 && shard != NULL && *shard != 0)
-        return false;
+        return;
     const tnd_part_t *source =
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
     for (size_t i = 0; source != NULL && i < source->table->option_count; i++) {
@@ -73,16 +70,18 @@ static bool lacks_files(const tnd_instance_t *instance, uint32_t lanes,
         bool several = option->type == TND_OPTION_PATHS;
         if (option->type != TND_OPTION_PATH && !several)
             continue;
-        if (strcmp(option->name, "*") != 0) {
-            any |= several ? lacks_any(instance, source, field, diagnostics)
-                           : is_missing(instance, source, *(const char *const *)field, diagnostics);
-            continue;
+        bool any = tnd_option_is_any(option);
+        for (size_t j = 0; any && j < pairs->count; j++) {
+            if (several)
+                look_for_all(instance, source, &pairs->items[j].texts, diagnostics);
+            else
+                look_for(instance, source, pairs->items[j].text, diagnostics);
         }
-        for (size_t j = 0; j < pairs->count; j++)
-            any |= several ? lacks_any(instance, source, &pairs->items[j].texts, diagnostics)
-                           : is_missing(instance, source, pairs->items[j].text, diagnostics);
+        if (!any && several)
+            look_for_all(instance, source, field, diagnostics);
+        else if (!any)
+            look_for(instance, source, *(const char *const *)field, diagnostics);
     }
-    return any;
 }
 
 bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
@@ -95,7 +94,7 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
             kind->check(instance, self->plan, diagnostics);
     }
     for (uint32_t s = 0; s < self->count; s++)
-        (void)lacks_files(self->data[s].instance, self->plan->lanes, diagnostics);
+        look_for_files(self->data[s].instance, self->plan->lanes, diagnostics);
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
 }
 
@@ -105,7 +104,7 @@ typedef struct {
     tnd_trial_t *trial;
     tnd_stock_data_t *data;
     tnd_error_t error;
-    bool wanted, apart; /* its files are there; on a thread of its own */
+    bool apart; /* on a thread of its own */
     pthread_t thread;
 } opening_t;
 
@@ -131,20 +130,18 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *di
     for (uint32_t s = self->count; s > 0; s--) {
         opening_t *opening = &openings[s - 1];
         *opening = (opening_t){.plan = self->plan, .trial = trial, .data = &self->data[s - 1]};
-        opening->wanted = !lacks_files(opening->data->instance, self->plan->lanes, diagnostics);
-        opening->apart = opening->wanted && s > 1 &&
-                         pthread_create(&opening->thread, NULL, open_one, opening) == 0;
-        if (opening->wanted && !opening->apart)
+        opening->apart = s > 1 && pthread_create(&opening->thread, NULL, open_one, opening) == 0;
+        if (!opening->apart)
             (void)open_one(opening);
     }
     for (uint32_t s = 0; s < self->count; s++) {
         opening_t *opening = &openings[s];
         if (opening->apart)
             pthread_join(opening->thread, NULL);
-        if (opening->wanted && !opening->data->open)
+        if (!opening->data->open)
             tnd_placement_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
                                  diagnostics);
-        good = good && (!opening->wanted || opening->data->open);
+        good = good && opening->data->open;
     }
     free(openings);
     return good;

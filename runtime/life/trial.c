@@ -26,6 +26,14 @@ typedef struct word {
     tnd_watch_t watch;
 } word_t;
 
+/*  What a thread was told by the way. */
+typedef struct told {
+    struct told *next;
+    const tnd_instance_t *instance;
+    tnd_diagnostic_code_t code;
+    tnd_error_t error;
+} told_t;
+
 struct tnd_trial {
     tnd_trial_fn *work;
     void (*done)(void *context);
@@ -34,8 +42,9 @@ struct tnd_trial {
     tnd_diagnostics_t *found;
     pthread_t thread;
     _Atomic bool over;
-    pthread_mutex_t lock; /* guards the words */
+    pthread_mutex_t lock; /* guards the words, and what was told */
     word_t *words;
+    told_t *told;
 };
 
 static void *trial_main(void *context)
@@ -109,6 +118,12 @@ bool tnd_trial_end(tnd_trial_t **self_p, uint64_t wait_ns, tnd_diagnostics_t *di
     *self_p = NULL;
     if (diagnostics != NULL)
         tnd_diagnostics_add_all(diagnostics, self->found);
+    for (told_t *told = self->told, *next; told != NULL; told = next) {
+        next = told->next;
+        if (diagnostics != NULL)
+            tnd_placement_report(told->instance, told->code, &told->error, diagnostics);
+        free(told);
+    }
     for (word_t *word = self->words, *next; word != NULL; word = next) {
         next = word->next;
         free(word);
@@ -174,6 +189,21 @@ void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
     word->since_ns = tnd_clock_now();
     pthread_mutex_unlock(&self->lock);
     va_end(arguments);
+}
+
+void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error)
+{
+    if (self == NULL)
+        return;
+    told_t *told = calloc(1, sizeof *told);
+    if (told == NULL)
+        abort();
+    pthread_mutex_lock(&self->lock);
+    const word_t *word = own_word(self);
+    *told = (told_t){.next = self->told, .instance = word->instance, .code = word->code};
+    told->error = *error;
+    self->told = told;
+    pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_trial_leave(tnd_trial_t *self)

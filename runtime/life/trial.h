@@ -50,6 +50,8 @@ void tnd_trial_enter(tnd_trial_t *self, const tnd_instance_t *instance, tnd_diag
 /*  It calls other people's code now: "operation 2, `drag`,", about a value of the topology. */
 void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/*  Something is wrong besides what the thing returns; found with the rest at the end. */
+void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error);
 void tnd_trial_leave(tnd_trial_t *self);
 
 #endif

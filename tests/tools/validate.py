@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tundish validate` and `tundish explain`."""
 import json
+import os
 import re
 
 import numpy
@@ -243,6 +244,24 @@ def test_data_may_come_from_the_environment(folder):
     same(run("validate", path)[0], 78)
     same(run("validate", path, env={"TUNDISH_DATA": str(folder)})[0], 0)
     same(run("validate", path, "--data", folder)[0], 0)
+
+
+def test_everything_that_keeps_a_source_from_being_opened_is_said_at_once(folder):
+    arrays(folder)
+    numpy.save(folder / "o.npy", numpy.array([{}], dtype=object), allow_pickle=True)
+    (folder / "z.bin").write_bytes(bytes(100))
+    path = graph(folder)
+    whole = path.read_text()
+    npy = "{npy: {x: gone.npy, z: [/also.npy, y.npy], o: \"${data}/o.npy\"}}"
+    raw = "{raw: {files: gone.bin, columns: {a: u9, b: {dtype: f99, shap: [3], shape: [0]}}}}"
+    for source, words in ((npy, [f"gone.npy: no such file in {os.getcwd()};", "/also.npy: no such file;",
+                                 "y.npy: no such file", "Python objects", "4 errors"]),
+                          (raw, ["gone.bin: no such", "`a` needs a type", "no option `shap`",
+                                 "`b` needs `dtype`", "`b`: `shape`", "5 errors"])):
+        path.write_text(re.sub("source: .*}}", f"source: {source}}}", whole))
+        code, _, err = run("validate", path)
+        same(code, 78)
+        holds(err, *words)
 
 
 def test_explain_shows_what_it_knows_and_fails_where_a_plugin_is_missing(folder):
