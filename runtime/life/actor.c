@@ -478,7 +478,12 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
     pthread_mutex_unlock(&self->lock);
     TND_TRY(bind_ports(self, error));
     TND_TRY(reach_host(self, error));
-    return self->config.kind->init(self->state, self, error);
+    /* It opens what is other people's, and may not come back. */
+    tnd_statistics_t *statistics = self->config.statistics;
+    tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
+    tnd_status_t status = self->config.kind->init(self->state, self, error);
+    tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
+    return status;
 }
 
 /* --- life --------------------------------------------------------------------------------------

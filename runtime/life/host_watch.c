@@ -72,6 +72,26 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     }
 }
 
+/*  It opens for itself what was tried, which may hang the second time.  The thread of a feeder
+ * waits meanwhile for those of its devices.
+ */
+static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
+{
+    char where[300], why[512];
+    uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
+    pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
+    if (self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST ||
+        !tnd_watch_hangs(&self->watches[instance], since, thread, self->plan->hung_after_ns, now))
+        return;
+    tnd_watch_describe(thread, where, sizeof where);
+    snprintf(why, sizeof why,
+             "%.40s hangs: to open what it works with takes longer than %" PRIu64
+             " ms (hung_after): %s",
+             page->actor, self->plan->hung_after_ns / 1000000, where);
+    self->hung = true;
+    tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, why);
+}
+
 void tnd_host_watch(tnd_host_t *self, uint64_t now)
 {
     if (now < self->watch_due_ns || !reaches_leader(self))
@@ -87,8 +107,10 @@ void tnd_host_watch(tnd_host_t *self, uint64_t now)
         uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
         pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
         watch_devices(self, i, page, now);
-        if (state == TND_STATE_WORKING &&
-            tnd_watch_hangs(&self->watches[i], since, thread, self->plan->hung_after_ns, now))
+        if (state == TND_STATE_WORKING && tnd_actor_phase(self->actors[i]) == TND_ACTOR_STARTING)
+            watch_birth(self, i, page, now);
+        else if (state == TND_STATE_WORKING &&
+                 tnd_watch_hangs(&self->watches[i], since, thread, self->plan->hung_after_ns, now))
             say_hung(self, i, thread);
     }
 }

@@ -1,7 +1,8 @@
 /*  tests/e2e/op_drag.c - an operation that takes its time, and one row that it never returns from.
  *
  *  Sleeps `us` microseconds a row, as many times as long as $DRAG says.  Where the file
- * $DRAG_STICKS is, the first row that comes removes it and is not returned from.
+ * $DRAG_STICKS is, the first row that comes removes it and is not returned from.  Where $DRAG_OPENS
+ *  is set, so many operations can be opened, and the next one never is.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -13,18 +14,23 @@ typedef struct {
     const char *sticks;
 } drag_t;
 
+static _Atomic unsigned opened;
+
 static tnd_status_t drag_open(void *state, void *shared, const char *options,
                               const tnd_schema_t *in, tnd_schema_t *out, uint32_t *most_p,
                               tnd_error_t *error)
 {
     drag_t *self = state;
-    const char *times = getenv("DRAG");
+    const char *times = getenv("DRAG"), *opens = getenv("DRAG_OPENS");
     (void)shared, (void)in, (void)out, (void)most_p;
     if (tnd_option_only(options, "us", error) != TND_OK ||
         tnd_option_u64(options, "us", &self->us, error) != TND_OK)
         return TND_FAILED;
     self->us *= times != NULL ? strtoull(times, NULL, 10) : 1;
     self->sticks = getenv("DRAG_STICKS");
+    while (opened++ == (opens != NULL ? strtoull(opens, NULL, 10) : UINT64_MAX))
+        for (;;)
+            pause();
     return TND_OK;
 }
 

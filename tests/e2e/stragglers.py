@@ -151,6 +151,9 @@ def test_an_operation_that_is_tried_and_never_returns(rounds):
         alone = begin("validate", files[0], "--set", "hung_after=300ms", DRAG_STICKS=str(sticks))
         said = alone.communicate(timeout=20)[0]
         assert (alone.returncode, hung in said) == (78, True), said
+        alone = begin("run", files[0], "--set", "hung_after=300ms", DRAG_OPENS="2")
+        said = alone.communicate(timeout=20)[0]
+        assert (alone.returncode, "prep.0 hangs: to open what it works with" in said) == (78, True), said
         started = both("300ms")
         said = [process.communicate(timeout=20)[0] for process in started]
         assert [process.returncode for process in started] == [78, 78], said
