@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio_ext.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/life/clock.h"
 #include "runtime/life/tally.h"
@@ -23,10 +25,28 @@ tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t
     return TND_OK;
 }
 
-void tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record)
+/*  Has the lines written; where that fails nothing is left of the last ones, not half of one
+ * either.
+ */
+static bool flush(tnd_metrics_t *self)
 {
-    if (self->out == NULL || record->chain != 0)
-        return;
+    if (!ferror(self->out) && fflush(self->out) == 0) {
+        self->whole = ftello(self->out);
+        return true;
+    }
+    self->reason = errno != 0 ? errno : EIO;
+    __fpurge(self->out);
+    if (self->whole >= 0 && ftruncate(fileno(self->out), self->whole) != 0)
+        self->whole = -1; /* a device or a pipe: what is out is out */
+    return false;
+}
+
+tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,
+                              tnd_error_t *error)
+{
+    if (self->out == NULL || record->chain != 0 || self->reason != 0)
+        return TND_OK;
+    errno = 0;
     fprintf(self->out, "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu32 ",\"rows\":%" PRIu32,
             record->step, record->epoch, record->rows);
     for (uint32_t m = 0; m < record->metric_count; m++) {
@@ -37,18 +57,25 @@ void tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record)
     }
     fputs("}\n", self->out);
     uint64_t now = tnd_clock_now();
-    if (now - self->flushed_ns >= flush_every_ns) {
-        self->flushed_ns = now;
-        fflush(self->out);
-    }
+    if (now - self->flushed_ns < flush_every_ns && !ferror(self->out))
+        return TND_OK;
+    self->flushed_ns = now;
+    return flush(self) ? TND_OK
+                       : tnd_fail(error,
+                                  "%s: cannot be written: %s; the run goes on, and no more lines "
+                                  "are written",
+                                  self->path, strerror(self->reason));
 }
 
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, tnd_error_t *error)
 {
     if (self->out == NULL)
         return TND_OK;
-    bool bad = ferror(self->out) != 0;
-    bad = fclose(self->out) != 0 || bad;
+    errno = 0;
+    bool good = self->reason == 0 && flush(self);
+    good = fclose(self->out) == 0 && good;
     self->out = NULL;
-    return bad ? tnd_fail(error, "%s: not all of it could be written", self->path) : TND_OK;
+    return good ? TND_OK
+                : tnd_fail(error, "%s: not all of it could be written: %s", self->path,
+                           strerror(self->reason != 0 ? self->reason : errno));
 }

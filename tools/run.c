@@ -66,7 +66,9 @@ static void observe_step(void *context, const tnd_step_record_t *record)
 {
     run_t *run = context;
     tnd_tally_step(&run->tally, record);
-    tnd_metrics_step(&run->metrics, record);
+    tnd_error_t error;
+    if (tnd_metrics_step(&run->metrics, record, &error) != TND_OK)
+        tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", error.text);
     if (record->chain == 0)
         tnd_crash_committed(record->step);
 }

@@ -18,6 +18,7 @@ typedef struct job {
     struct job *next;
     tnd_manifest_t manifest; /* to be written; without parts: what lies below its step is to go */
     bool whole;              /* it was written */
+    bool lacks;              /* without parts: what there is of its step is to go */
 } job_t;
 
 typedef struct news {
@@ -107,6 +108,14 @@ static void forget_below(const tnd_archive_t *self, uint64_t below)
     free(steps);
 }
 
+static void forget(const tnd_archive_t *self, const job_t *job)
+{
+    if (job->lacks)
+        tnd_store_forget(self->options->dir, job->manifest.cursor.step);
+    else
+        forget_below(self, job->manifest.cursor.step);
+}
+
 static void write_one(tnd_archive_t *self, job_t *job)
 {
     tnd_error_t error;
@@ -121,6 +130,9 @@ static void write_one(tnd_archive_t *self, job_t *job)
     else
         tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %.400s", step - 1,
              error.text);
+    /* Its parts would take the room of a later one. */
+    if (!job->whole)
+        tnd_store_forget(self->options->dir, step);
 }
 
 static void append(job_t ***end_p, job_t *job)
@@ -163,7 +175,7 @@ static void *write_all(void *context)
         if (job->manifest.parts != NULL)
             write_one(self, job);
         else
-            forget_below(self, job->manifest.cursor.step);
+            forget(self, job);
         pthread_mutex_lock(&self->lock);
         append(&self->done_end, job);
         self->writing = false;
@@ -191,10 +203,12 @@ static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, const t
     give(self, job);
 }
 
-static void forget_later(tnd_archive_t *self, uint64_t below)
+/*  `lacks`: that step alone, which is not whole, for it takes the room of a later one. */
+static void forget_later(tnd_archive_t *self, uint64_t step, bool lacks)
 {
     job_t *job = zeroed(1, sizeof *job);
-    job->manifest.cursor.step = below;
+    job->manifest.cursor.step = step;
+    job->lacks = lacks;
     give(self, job);
 }
 
@@ -220,9 +234,10 @@ static void perform(tnd_archive_t *self, const tnd_cursor_t *cursor)
                      "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
                      " models were not kept",
                      effect.step - 1, self->replicas - effect.have, self->replicas);
+            forget_later(self, effect.step, true);
             break;
         case TND_CHECKPOINT_FORGET:
-            forget_later(self, effect.step);
+            forget_later(self, effect.step, false);
             break;
         case TND_CHECKPOINT_KEEP:
             self->word_new = true;
@@ -627,7 +642,7 @@ void tnd_archive_destroy(tnd_archive_t **self_p)
     }
     /* What the last one that was written lets go. */
     for (job_t *job; (job = take_first(&self->jobs, &self->jobs_end)) != NULL; free_job(job))
-        forget_below(self, job->manifest.cursor.step);
+        forget(self, job);
     tnd_log_level_t level;
     char text[480];
     while (tnd_archive_news(self, &level, text, sizeof text))

@@ -243,6 +243,9 @@ def test_a_full_disk_is_said_and_the_run_goes_on(job):
     assert "no checkpoint behind step 39" in done.stdout, done.stdout
     assert job.told()["steps"] == 60
     assert (job.folder / "left" / "step-00000020" / "manifest").exists(), done.stdout
+    # What there was of the others would take the room of a later one.
+    left = [path.name for path in (job.folder / "left").glob("step-*")]
+    assert left == ["step-00000020"], left
 
 
 def main():

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import socket
@@ -233,6 +234,22 @@ def test_a_missing_data_file_is_known_when_it_is_opened(folder):
     same(code, 78)
     holds(err, str(folder / "y.npy"))
     assert not (folder / "r.json").exists()
+
+
+def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_goes_on(folder):
+    room = 64 << 10
+    metrics, report = folder / "m.jsonl", folder / "r.json"
+    # No file may be larger, which a write is told as it is of a disk that is full.
+    done = subprocess.run([TUNDISH, "run", graph(folder, read=", epochs: 500"), "--quiet", "--metrics",
+                           metrics, "--report", report], stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, **PLUGINS}, restore_signals=False, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
+    same(done.returncode, 1, done.stderr)
+    holds(done.stderr, f"{metrics}: cannot be written: File too large; the run goes on",
+          f"{metrics}: not all of it could be written: File too large")
+    steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
+    same(steps, list(range(len(steps))))
+    assert 0 < len(steps) < json.loads(report.read_text())["steps"] == 2000, len(steps)
 
 
 def test_a_step_that_fails_ends_the_run_with_its_text(folder):
