@@ -101,7 +101,8 @@ static const char *guess(const head_t *head)
             return formats[i].what;
     for (size_t i = 0; i < head->size; i++)
         if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
-            return "bytes in no format that says its shape: np.save them as an array";
+            return "bytes in no format that says its shape: np.save them as an array or, if they "
+                   "are records of one size, describe these to the source `raw`: tundish help raw";
     return "text, perhaps CSV: np.loadtxt reads numbers from it, np.save writes them as .npy";
 }
 
@@ -165,15 +166,17 @@ static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const c
     if (item.source == NULL)
         return tnd_fail(error,
                         "%s: is in no format that is known; it is %s\n"
-                        "  known are .npy as numpy.save writes it, and IDX (MNIST), raw or "
+                        "  known are .npy as numpy.save writes it, and IDX (MNIST), as it is or "
                         "compressed by gzip",
                         path, guess(&head));
     TND_TRY(open_source(&item, arena, error));
-    tnd_found_t *items = tnd_arena_array(arena, self->count + 1, sizeof *items);
-    if (self->count > 0)
-        memcpy(items, self->items, self->count * sizeof *items);
-    items[self->count++] = item;
-    self->items = items;
+    if ((self->count & (self->count - 1)) == 0) { /* full: room doubles */
+        tnd_found_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
+        if (self->count > 0)
+            memcpy(items, self->items, self->count * sizeof *items);
+        self->items = items;
+    }
+    self->items[self->count++] = item;
     return TND_OK;
 }
 
@@ -289,7 +292,16 @@ static bool has_word(const char *path, const char *wanted)
     return false;
 }
 
-/*  The words of a file's name that say what is in it.  `common`: also those that all share. */
+static size_t digits_at_end(const char *word)
+{
+    size_t size = strlen(word), count = 0;
+    while (count < size && isdigit((unsigned char)word[size - 1 - count]))
+        count++;
+    return count;
+}
+
+/*  The words of a file's name that say what is in it, without the numbers of parts.  `common`: also
+ * those that all share. */
 static void name_one(tnd_found_t *items, size_t count, size_t index, bool common)
 {
     char word[TND_COLUMN_NAME_MAX], *name = items[index].column.name;
@@ -298,7 +310,9 @@ static void name_one(tnd_found_t *items, size_t count, size_t index, bool common
         bool shared = count > 1 && !common;
         for (size_t i = 0; i < count && shared; i++)
             shared = has_word(items[i].path, word);
-        if (part_of(word) != NULL || is_format(word) || shared)
+        if (items[index].path_count > 1)
+            word[strlen(word) - digits_at_end(word)] = '\0';
+        if (part_of(word) != NULL || is_format(word) || shared || *word == '\0')
             continue;
         make_singular(word);
         bool digit = used == 0 && isdigit((unsigned char)word[0]);

@@ -13,9 +13,11 @@
 #include "runtime/status.h"
 
 typedef struct {
-    const char *path;   /* absolute */
-    const char *source; /* "npy" */
-    const char *part;   /* "train", "test" or "val" if its name says so; else "" */
+    const char *path;         /* absolute; of several the first */
+    const char *const *paths; /* of a column in several files (parts.h): all of them */
+    size_t path_count;        /* 0: it is a single file */
+    const char *source;       /* "npy" */
+    const char *part;         /* "train", "test" or "val" if its name says so; else "" */
     uint64_t rows;
     tnd_column_t column; /* named after the file */
 } tnd_found_t;

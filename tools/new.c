@@ -12,6 +12,7 @@
 #include "tools/found.h"
 #include "tools/installed.h"
 #include "tools/output.h"
+#include "tools/parts.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -45,28 +46,11 @@ static void choose_part(tnd_found_list_t *found)
     found->count = kept;
 }
 
-/*  Whether two names differ in a number only, as those of parts do. */
-static bool are_numbered(const char *a, const char *b)
-{
-    static const char digits[] = "0123456789";
-    while (*a != '\0' && *b != '\0') {
-        bool numbers = strspn(a, digits) > 0 && strspn(b, digits) > 0;
-        if (!numbers && *a != *b)
-            return false;
-        a += numbers ? strspn(a, digits) : 1;
-        b += numbers ? strspn(b, digits) : 1;
-    }
-    return *a == *b;
-}
-
 /*  Why files may have different numbers of rows. */
 static const char *guess(const tnd_found_t *a, const tnd_found_t *b)
 {
     if (strcmp(a->part, b->part) != 0)
         return "; these look like different sets: name the files of one";
-    if (are_numbered(a->path, b->path))
-        return "; if they are parts of one column, make a topology of the first and write their "
-               "pattern in it, `part-*.npy`";
     return "";
 }
 
@@ -96,11 +80,14 @@ static const char *common_directory(tnd_arena_t *arena, const tnd_found_list_t *
 {
     const char *first = found->items[0].path;
     size_t size = (size_t)(strrchr(first, '/') + 1 - first);
-    for (size_t i = 1; i < found->count; i++)
-        while (strncmp(first, found->items[i].path, size) != 0)
-            do
-                size--;
-            while (first[size - 1] != '/');
+    for (size_t i = 0; i < found->count; i++) {
+        const tnd_found_t *item = &found->items[i];
+        for (size_t p = 0; p < item->path_count || p == 0; p++)
+            while (strncmp(first, item->path_count > 0 ? item->paths[p] : item->path, size) != 0)
+                do
+                    size--;
+                while (first[size - 1] != '/');
+    }
     return tnd_arena_text(arena, first, size);
 }
 
@@ -146,7 +133,18 @@ static void write_suggestions(const tnd_found_list_t *found, FILE *out)
     }
 }
 
-static void write_reader(const tnd_found_list_t *found, const char *directory, FILE *out)
+/*  A path below the directory, with which `${data}` begins. */
+static void write_path(const char *path, const char *directory, FILE *out)
+{
+    char *text = NULL;
+    if (asprintf(&text, "${data}/%s", path + strlen(directory)) < 0)
+        abort();
+    tnd_value_print_text(text, out);
+    free(text);
+}
+
+static void write_reader(tnd_arena_t *arena, const tnd_found_list_t *found, const char *directory,
+                         FILE *out)
 {
     tnd_schema_t schema = {0};
     char text[1024];
@@ -158,14 +156,20 @@ static void write_reader(const tnd_found_list_t *found, const char *directory, F
             found->items[0].rows, tnd_schema_text(&schema, text, sizeof text),
             found->items[0].source);
     for (size_t i = 0; i < found->count; i++) {
-        const char *rest = found->items[i].path + strlen(directory);
-        char *path = NULL;
-        if (asprintf(&path, "${data}/%s", rest) < 0)
-            abort();
-        fprintf(out, "        %s: ", found->items[i].column.name);
-        tnd_value_print_text(path, out);
+        const tnd_found_t *item = &found->items[i];
+        const char *range = tnd_parts_range(arena, item);
+        fprintf(out, "        %s: %s", item->column.name,
+                item->path_count > 0 && range == NULL ? "[" : "");
+        if (item->path_count == 0 || range != NULL)
+            write_path(range != NULL ? range : item->path, directory, out);
+        for (size_t p = 0; p < item->path_count && range == NULL; p++) {
+            fputs(p > 0 ? ", " : "", out);
+            write_path(item->paths[p], directory, out);
+        }
+        fputs(item->path_count > 0 && range == NULL ? "]" : "", out);
+        if (item->path_count > 0)
+            fprintf(out, "  # %zu files, one after the other", item->path_count);
         fputc('\n', out);
-        free(path);
     }
     fputs("    shuffle: global  # a new order each epoch; none: as stored\n"
           "    epochs: 1        # passes over the data, or forever\n",
@@ -200,7 +204,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_found_list_t *found, FI
     tnd_value_print_text(
         strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
     fputs("  # what ${data} stands for; --data DIR says otherwise\n\nactors:\n", out);
-    write_reader(found, directory, out);
+    write_reader(arena, found, directory, out);
     fputs("\n  # done to each row, in this order; `tundish help ops` lists what there is\n", out);
     /* `[]` would stand in the way of a suggestion that is taken. */
     if (none && size > 0)
@@ -257,6 +261,7 @@ static int new (const tnd_request_t *request)
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
             choose_part(&found);
+        tnd_parts_join(&found, arena);
         tnd_found_name(found.items, found.count);
         status = check(&found, &error);
     }
@@ -284,7 +289,11 @@ const tnd_command_t tnd_command_new = {
         "patterns\n"
         "such as 'data/x*.npy'.  Each file becomes a column, named after the file; all must have "
         "as\n"
-        "many rows.  Of a directory with files for training and for tests the former are taken.\n"
+        "many rows.  Files that differ in a number only, x-00.npy and x-01.npy, become one "
+        "column,\n"
+        "one after the other.  Of a directory with files for training and for tests the former "
+        "are\n"
+        "taken.  Records without a format are read by the source raw: tundish help raw.\n"
         "What is written says what each line is for, and can be run, looked at and changed.\n",
     .codes = "  0   written\n  1   the file is there already, or cannot be written\n  2   usage\n"
              "  78  data that is not there, not known, or does not fit together\n",

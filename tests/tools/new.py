@@ -91,11 +91,11 @@ def test_a_directory_of_idx_files_is_the_training_set(folder):
 
 
 def test_columns_have_names_that_differ(folder):
-    for name in ("part-0.npy", "part-1.npy", "0.npy", "a b$\"c.npy", "float32.npy"):
+    for name in ("x1.npy", "x2.npy", "0.npy", "a b$\"c.npy", "float32.npy"):
         numpy.save(folder / name, numpy.zeros(20, "f4"))
-    path, _ = made(folder, folder / "part-*.npy", folder / "0.npy", folder / "a b$\"c.npy",
+    path, _ = made(folder, folder / "x[12].npy", folder / "0.npy", folder / "a b$\"c.npy",
                    folder / "float32.npy")
-    same(list(fed(path)), ["part_0", "part_1", "x0", "a_b_c", "float32"])
+    same(list(fed(path)), ["x1", "x2", "x0", "a_b_c", "float32"])
     path, _ = made(folder, folder / "0.npy", folder / "0.npy")
     same(len(fed(path)), 2)
 
@@ -109,12 +109,30 @@ def test_counts_that_differ_are_named(folder):
         holds(err, "a.npy has 20 rows", "b.npy has 21 rows")
 
 
-def test_parts_of_a_column_are_guessed(folder):
-    for part, rows in ((0, 30), (1, 20)):
-        numpy.save(folder / f"part-{part}.npy", numpy.zeros(rows))
-    code, _, err = run("new", folder / "part-*.npy")
-    same(code, 78)
-    holds(err, "30 rows", "20 rows", "parts of one column")
+def test_files_that_differ_in_a_number_are_one_column(folder):
+    rows = numpy.arange(200, dtype="f4")
+    for part in range(11):
+        numpy.save(folder / f"x-{part}.npy", rows[part * 10:part * 10 + 10])
+        numpy.save(folder / f"y_{part:03}.npy", rows[part * 10:part * 10 + 10].astype("i4"))
+    path, out = made(folder, folder / "x-*.npy", folder / "y_*.npy")
+    holds(out, "110 rows")
+    same(fed(path), {"x": ("f32", []), "y": ("i32", [])})
+    holds(path.read_text(), "${data}/x-[0-10].npy", "${data}/y_[000-010].npy", "# 11 files")
+    path.write_text(path.read_text().replace("shuffle: global", "shuffle: none"))
+    code, _, _ = run("head", path, "--steps", "20", "--npz", folder / "fed.npz")
+    same(code, 0)
+    with numpy.load(folder / "fed.npz") as fed_rows:
+        assert (fed_rows["x"] == rows[:110]).all() and (fed_rows["y"] == rows[:110]).all()
+    (folder / "x-5.npy").rename(folder / "x-55.npy")
+    (folder / "y_005.npy").rename(folder / "y_055.npy")
+    path, _ = made(folder, folder / "x-*.npy", folder / "y_*.npy")
+    holds(path.read_text(), '["${data}/x-0.npy", "${data}/x-1.npy"')
+    # Numbers in words are parts only where nothing else can be meant.
+    numpy.save(folder / "batch1.npy", rows[:30])
+    numpy.save(folder / "batch2.npy", rows[:20])
+    path, out = made(folder, folder / "batch1.npy", folder / "batch2.npy")
+    holds(out, "50 rows")
+    same(list(fed(path)), ["batch"])
 
 
 def test_a_name_that_no_topology_can_hold_is_refused(folder):
@@ -136,7 +154,7 @@ def test_formats_that_differ_are_named(folder):
 
 def test_what_is_no_data_is_named_with_what_there_is(folder):
     files = {"a.csv": (b"1,2\n", "text, perhaps CSV"), "b.npz": (b"PK\3\4....", "zip"),
-             "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "no format"),
+             "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "tundish help raw"),
              "e": (b"", "empty"), "f.gz": (gzip.compress(b"hello"), "text"),
              "g.gz": (b"\x1f\x8b\0\0", "damaged"), "h.pkl": (b"\x80\x04K\1.", "pickle")}
     for name, (content, words) in files.items():
