@@ -29,7 +29,7 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 2,          /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 3,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */

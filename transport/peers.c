@@ -196,7 +196,13 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
         lost(self, peer, "the peer came back by a new connection");
         change = tnd_end_heard(&peer->end, msg, now);
     }
-    if (change == TND_END_NOTHING)
+    if (change == TND_END_STALE) {
+        tnd_peer_t visitor = *peer;
+        tnd_msg_t answer = tnd_end_stale(&peer->end);
+        visitor.wire = wire;
+        (void)self->carrier->say(self->hub, &visitor, &answer);
+    }
+    if (change == TND_END_NOTHING || change == TND_END_STALE)
         return NULL;
     if (peer->wire != wire)
         shut(self, peer);
@@ -219,6 +225,11 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
         return peer->end.state == TND_END_OPEN;
     if (change == TND_END_UP)
         notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
+    if (change == TND_END_LOST) { /* it takes a later life */
+        shut(self, peer);
+        hurry(self, peer);
+        return false;
+    }
     if (change == TND_END_REFUSAL) {
         shut(self, peer);
         tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
@@ -329,6 +340,7 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
         break;
     case TND_END_NOTHING:
     case TND_END_UP:
+    case TND_END_STALE:
     case TND_END_REFUSAL:
         break;
     }

@@ -60,7 +60,7 @@ void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
 tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id);
 
 /*  A HELLO came to a bound port by `wire`.  Returns the peer that the wire now belongs to; NULL: it
- *  is stale, or was refused and told so; then the wire is still the caller's.
+ *  is stale, or was refused, and told so; then the wire is still the caller's.
  */
 tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms, void *wire,
                             const tnd_msg_t *msg, uint64_t now);

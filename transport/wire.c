@@ -52,6 +52,7 @@ static const field_t hello_fields[] = {U64(hello.life),           U32(hello.conn
                                        U64(hello.terms.graph[0]), U64(hello.terms.graph[1]),
                                        U64(hello.terms.schema),   U64(hello.terms.numeric),
                                        U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
+static const field_t stale_fields[] = {U64(hello.life)};
 static const field_t refuse_fields[] = {TEXT(refuse.why)};
 static const field_t credit_fields[] = {U64(credit.blocks), U64(credit.bytes)};
 static const field_t block_fields[] = {
@@ -112,6 +113,7 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_HELLO] = LAYOUT(hello_fields, 0),
     [TND_MSG_WELCOME] = BARE(0),
     [TND_MSG_REFUSE] = LAYOUT(refuse_fields, 0),
+    [TND_MSG_STALE] = LAYOUT(stale_fields, 0),
     [TND_MSG_PING] = BARE(0),
     [TND_MSG_PONG] = BARE(0),
     [TND_MSG_CREDIT] = LAYOUT(credit_fields, 0),

@@ -9,6 +9,12 @@
 
 enum { BACK_OFF_FIRST_NS = 10 * 1000 * 1000, BACK_OFF_MOST_NS = 1000 * 1000 * 1000 };
 
+/*  Lives grow by nanoseconds; those that are made out of one another differ in the time within a
+ *  second.  One that claims to be at the end of all time is a lie.
+ */
+#define LIFE_SPREAD ((tnd_life_t)1 << 30)
+#define LIFE_MOST (UINT64_MAX / 2)
+
 static uint64_t quarter(const tnd_end_t *self)
 {
     return self->config.link_timeout_ns / 4 + 1;
@@ -102,6 +108,14 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
     return false;
 }
 
+/*  Whether that is another life than the one that is known, of which somebody may still say it:
+ *  then the clock has gone back, or it is one of two.
+ */
+static bool is_of_earlier_life(const tnd_end_t *self, const tnd_msg_t *hello)
+{
+    return !TND_PLANT(STALE_UNSAID) && self->known && hello->hello.life < self->life;
+}
+
 static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
 {
     if (!self->known || hello->hello.life != self->life)
@@ -112,7 +126,8 @@ static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
 static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     if (!self->config.binder || !is_later(self, msg))
-        return TND_END_NOTHING;
+        return self->config.binder && is_of_earlier_life(self, msg) ? TND_END_STALE
+                                                                    : TND_END_NOTHING;
     if (self->state == TND_END_OPEN)
         return lose(self, now);
     self->known = true;
@@ -130,6 +145,27 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
     return TND_END_UP;
 }
 
+/*  A later life of this actor has been heard of.  Who was never welcomed is young, and only its
+ *  clock stands behind: it takes a life that is later still, and that no other makes of this one.
+ *  Who was welcomed is that other's predecessor.
+ */
+static tnd_end_change_t heard_stale(tnd_end_t *self, tnd_life_t later, uint64_t now)
+{
+    if (self->state != TND_END_OPENING || later <= self->life || later > LIFE_MOST)
+        return TND_END_NOTHING;
+    if (self->welcomed) {
+        self->state = TND_END_REFUSED;
+        clear_dues(self);
+        keep_why(self, "another process has taken its place: only one at a time may run as this "
+                       "host");
+        return TND_END_REFUSAL;
+    }
+    (void)lose(self, now);
+    self->life = later + 1 + self->life % LIFE_SPREAD;
+    self->connection = 0;
+    return TND_END_LOST;
+}
+
 void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t life, uint64_t now)
 {
     assert(config->link_timeout_ns > 0);
@@ -142,8 +178,8 @@ void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t li
 
 void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now)
 {
-    assert(!self->config.binder && life > self->life);
-    self->life = life;
+    assert(!self->config.binder);
+    self->life = life > self->life ? life : self->life + 1;
     self->connection = 0;
     if (self->state == TND_END_REFUSED)
         return;
@@ -182,8 +218,11 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
         self->pong_due = self->state == TND_END_OPEN;
     if (self->state == TND_END_OPEN)
         return TND_END_NOTHING;
+    if (msg->kind == TND_MSG_STALE)
+        return heard_stale(self, msg->hello.life, now);
     if (msg->kind == TND_MSG_WELCOME) {
         self->state = TND_END_OPEN;
+        self->welcomed = true;
         return TND_END_UP;
     }
     if (msg->kind == TND_MSG_REFUSE) {
@@ -257,6 +296,13 @@ bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
     self->said_ns = now;
     *msg = out;
     return true;
+}
+
+tnd_msg_t tnd_end_stale(const tnd_end_t *self)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_STALE, .from = self->config.self, .to = self->config.peer};
+    msg.hello.life = self->life;
+    return msg;
 }
 
 void tnd_end_said(tnd_end_t *self, uint64_t now)

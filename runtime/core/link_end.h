@@ -25,7 +25,11 @@
  * one that was let go, is not passed on unless it is a HELLO.  When `heard` returns TND_END_LOST,
  * the old connection is let go and the same message is passed once more, now as the new
  * connection's. A HELLO that is not of a later identity than one heard before changes nothing: it
- * is the late message of a dead connection.
+ * is the late message of a dead connection.  Only if it is of an earlier life is it answered
+ *  (STALE), for lives begin with the time of day, and a clock may have gone back: a process that
+ *  was never welcomed takes a later life then and comes again.  One that was welcomed has been
+ *  replaced, however late it finds out, and is refused; so of two that run under one name the one
+ *  that came later stays.
  */
 #ifndef TND_RUNTIME_CORE_LINK_END_H
 #define TND_RUNTIME_CORE_LINK_END_H
@@ -49,6 +53,8 @@ typedef enum {
                         tnd_end_disconnected if that fails */
     TND_END_UP,      /* rows may flow, once what `next` says was sent */
     TND_END_LOST,    /* close the socket: what was in flight is lost */
+    TND_END_STALE,   /* binder: nothing has changed here; send tnd_end_stale by the connection that
+                        the HELLO came by, which is not kept */
     TND_END_REFUSAL  /* `why` says why; send what `next` says (the binder's REFUSE), then close */
 } tnd_end_change_t;
 
@@ -68,6 +74,7 @@ typedef struct {
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
     uint64_t away_ns; /* connector: since when it has not been up */
     bool known;       /* binder: (life, connection) is the latest identity heard of */
+    bool welcomed;    /* connector: once at least, so that somebody knows it by name */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
     char why[256];
 } tnd_end_t;
@@ -76,7 +83,8 @@ typedef struct {
 void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t life, uint64_t now);
 
 /*  A connecting end: begins a new life (all connections of the old one are void, and the driver has
- *  closed its socket).  A refused end stays refused.
+ *  closed its socket): this one, or a later one if it has raised its own.  A refused end stays
+ *  refused.
  */
 void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now);
 
@@ -93,8 +101,9 @@ tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
 
 /*  Any message of the peer on this connection.  HELLO ... PONG are used up here; of the others only
  *  the fact that they came counts, and they are the actor's if the end is open.
- *  LOST comes from a binding end alone, for a HELLO of a later identity while it had a connection:
- *  call again with the same message, which then brings UP or REFUSAL.
+ *  LOST comes from a binding end for a HELLO of a later identity while it had a connection: call
+ *  again with the same message, which then brings UP or REFUSAL.  From a connecting end it comes if
+ *  that has to take a later life.
  */
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
 
@@ -108,6 +117,9 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now);
  *  REFUSE is valid until the next event.
  */
 bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg);
+
+/*  What a binding end answers to a HELLO of an earlier life than the one it knows. */
+tnd_msg_t tnd_end_stale(const tnd_end_t *self);
 
 /*  The driver sent something else: that counts as a sign of life. */
 void tnd_end_said(tnd_end_t *self, uint64_t now);

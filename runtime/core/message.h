@@ -24,7 +24,9 @@ typedef uint32_t tnd_actor_id_t;
 #define TND_LEADER ((tnd_actor_id_t)0xfffffffe) /* the session's leader */
 #define TND_NOBODY ((tnd_actor_id_t)0xffffffff)
 
-/*  One life of one actor: never used twice in a run, greater for a later one of the same actor. */
+/*  One life of one actor: never used twice in a run, greater for a later one of the same actor.
+ *  They begin with the time of day; where that went back, the actor is told (STALE) and raises it.
+ */
 typedef uint64_t tnd_life_t;
 
 typedef enum {
@@ -32,6 +34,7 @@ typedef enum {
     TND_MSG_HELLO,   /* connector -> binder: who I am, what I expect */
     TND_MSG_WELCOME, /* binder -> connector: it fits */
     TND_MSG_REFUSE,  /* binder -> connector: it does not, and why */
+    TND_MSG_STALE,   /* binder -> connector: there was a later life of yours, `hello.life` */
     TND_MSG_PING,
     TND_MSG_PONG,
     /* links: reader -> worker -> join, reader -> join */

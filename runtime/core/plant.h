@@ -26,7 +26,8 @@
     X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
     X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
     X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
-    X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")
+    X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
+    X(STALE_UNSAID, "who is born when the clock has gone back is ignored")
 
 enum tnd_plant {
     TND_PLANT_NONE,

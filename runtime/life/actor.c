@@ -850,7 +850,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
         self->accept_memory == NULL)
         abort();
     self->accept = tnd_accept_init(self->accept_memory, &accept);
-    /* Later lives of a later process are greater: the clock never goes back on one machine. */
+    /* Later lives are greater, unless the clock has gone back: then a peer says so. */
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);

@@ -220,7 +220,7 @@ Test(hub, a_packed_block_arrives_as_it_was)
     send_block(&worker, make_block(&stage, 5, 3));
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "6: block 5+3 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7\n");
+    cr_assert_str_eq(join.trace, "7: block 5+3 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7\n");
     part(&stage, &join, &worker);
 }
 
@@ -239,7 +239,7 @@ Test(hub, a_gathered_block_arrives_in_the_order_of_its_index)
     send_block(&worker, block);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "6: block 0+4 3,3.25,-3/3 0,0.25,-0/0 2,2.25,-2/2 1,1.25,-1/1\n");
+    cr_assert_str_eq(join.trace, "7: block 0+4 3,3.25,-3/3 0,0.25,-0/0 2,2.25,-2/2 1,1.25,-1/1\n");
     part(&stage, &join, &worker);
 }
 
@@ -262,7 +262,7 @@ Test(hub, origins_and_bad_rows_arrive_with_their_block)
     run_until(&join, &worker, &join.messages, 1);
 
     cr_assert_str_eq(join.trace,
-                     "6: block 5+4 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7 origin 0 2 2 bad 1 3\n");
+                     "7: block 5+4 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7 origin 0 2 2 bad 1 3\n");
     part(&stage, &join, &worker);
 }
 
@@ -277,7 +277,7 @@ Test(hub, a_block_may_carry_no_rows)
     send_block(&worker, block);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "6: block 9+4\n");
+    cr_assert_str_eq(join.trace, "7: block 9+4\n");
     part(&stage, &join, &worker);
 }
 
@@ -306,7 +306,7 @@ Test(hub, a_slice_over_several_blocks_arrives_in_one_order)
     tnd_block_drop(&two);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "8: slice 4 3,3.25,-3/3 10,10.25,-10/10 11,11.25,-11/11\n");
+    cr_assert_str_eq(join.trace, "9: slice 4 3,3.25,-3/3 10,10.25,-10/10 11,11.25,-11/11\n");
     part(&stage, &join, &worker);
 }
 
@@ -323,7 +323,7 @@ Test(hub, a_slice_of_one_block_arrives_from_its_middle)
     tnd_block_drop(&one);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "8: slice 4 1,1.25,-1/1 2,2.25,-2/2\n");
+    cr_assert_str_eq(join.trace, "9: slice 4 1,1.25,-1/1 2,2.25,-2/2\n");
     part(&stage, &join, &worker);
 }
 
@@ -336,7 +336,7 @@ Test(hub, a_slice_may_carry_no_rows)
     send_slice(&worker, &stage, NULL, 0);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "8: slice 4\n");
+    cr_assert_str_eq(join.trace, "9: slice 4\n");
     part(&stage, &join, &worker);
 }
 
@@ -347,7 +347,7 @@ Test(hub, a_buffer_arrives_whole)
     meet(&stage, &join, &worker);
     tnd_buffer_t *text = make_text(&stage, "loss 0.25 and 4096 bytes in all");
     char expected[5000];
-    snprintf(expected, sizeof expected, "9: buffer %.*s\n", (int)tnd_buffer_size(text),
+    snprintf(expected, sizeof expected, "10: buffer %.*s\n", (int)tnd_buffer_size(text),
              (const char *)tnd_buffer_data(text));
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = WORKER, .to = JOIN, .post.payload = text};
 
@@ -423,6 +423,23 @@ Test(hub, a_peer_that_closed_is_lost_and_comes_back_in_a_new_life)
     run_until(&worker, &join, &worker.ups, 1);
 
     cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, a_peer_that_comes_back_when_the_clock_has_gone_back_is_let_in)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    tnd_hub_close(&worker.hub, 0);
+    run_until(&join, NULL, &join.losts, 1);
+    site_open(&worker, &stage, WORKER, 0);
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n", "later than the first");
+    cr_assert_str_eq(worker.trace, "up 1\n");
     part(&stage, &join, &worker);
 }
 
@@ -510,9 +527,10 @@ Test(hub, a_later_life_replaces_one_that_still_looks_alive)
     tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER, .ticket.first = 1};
     cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_OK);
     run_until(&second, &join, &second.messages, 1);
-    /* The first life tries again and is not heard. */
-    run_until(&worker, &join, &worker.losts, 1);
+    /* The first life tries again, and is told. */
+    run_until(&worker, &join, &worker.refusals, 1);
 
+    cr_assert_not_null(strstr(worker.trace, "another process has taken its place"));
     cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n");
     cr_assert_eq(worker.messages, 0);
     tnd_hub_close(&second.hub, 0);

@@ -158,6 +158,7 @@ static void reset(sim_t *self, sim_actor_t *actor)
     for (uint32_t i = 0; i < actor->link_count; i++)
         sim_link_drop(self, actor->links[i], 0);
     actor->life = ++self->lives;
+    actor->said++;
     for (uint32_t i = 0; i < actor->link_count; i++)
         sim_link_birth(self, actor->links[i], 0, true);
 }
@@ -682,6 +683,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->alive = true;
     actor->busy = false;
     actor->life = ++self->lives;
+    actor->said = sim_life(self, actor->host);
     actor->due_ns = 0;
     actor->inbox = SIM_NONE;
     actor->machine = machine_for(self, id);

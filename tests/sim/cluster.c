@@ -45,6 +45,11 @@ uint64_t sim_clock(const sim_t *self, uint32_t host)
     return self->now + self->hosts[host].clock;
 }
 
+tnd_life_t sim_life(const sim_t *self, uint32_t host)
+{
+    return (1ull << 60) + self->now + (uint64_t)self->hosts[host].day + self->lives;
+}
+
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
 {
     if (self->parcel_unused != SIM_NONE) {
@@ -423,6 +428,11 @@ static void boot(sim_t *self, uint32_t h)
     }
     host->alive = true;
     host->life = ++self->lives;
+    if (host->boot > 0 && sim_hash(self->plan.seed + host->life, h) % 3 == 0) {
+        host->day -= (int64_t)(1 + sim_hash(host->life, h) % 3600) * 1000 * 1000 * 1000;
+        self->counts.faults[SIM_CLOCK_BACK]++;
+    }
+    host->said = sim_life(self, h);
     host->generation = 0;
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
@@ -503,10 +513,10 @@ static void freeze(sim_host_t *host, const sim_event_t *event)
 }
 
 static const char *const kind_names[] = {
-    "HELLO",  "WELCOME", "REFUSE", "PING",   "PONG",   "CREDIT", "BLOCK", "WINDOW",
-    "SLICE",  "POST",    "RESULT", "GOT",    "CLOSED", "PASSED", "BEGIN", "GO",
-    "REWIND", "TICKET",  "LOST",   "BAD",    "ASIDE",  "WHY",    "MARK",  "PART",
-    "LAST",   "BROKEN",  "HELD",   "COMMIT", "BOOKED", "DRAIN"};
+    "HELLO",  "WELCOME", "REFUSE", "STALE",  "PING",   "PONG",   "CREDIT", "BLOCK",
+    "WINDOW", "SLICE",   "POST",   "RESULT", "GOT",    "CLOSED", "PASSED", "BEGIN",
+    "GO",     "REWIND",  "TICKET", "LOST",   "BAD",    "ASIDE",  "WHY",    "MARK",
+    "PART",   "LAST",    "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
 
 static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {

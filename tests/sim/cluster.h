@@ -74,6 +74,7 @@ typedef enum {
     SIM_LONG_WORK,
     SIM_LONG_DEATH,
     SIM_LONG_STOP,
+    SIM_CLOCK_BACK,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -128,7 +129,8 @@ typedef struct {
 typedef struct {
     uint32_t role, host;
     bool alive, busy, waiting; /* waiting: to be started */
-    tnd_life_t life;
+    tnd_life_t life;           /* among all that are simulated */
+    tnd_life_t said;           /* that peers are told: by the time of day */
     void *machine;
     tnd_accept_t *door;
     uint32_t inbox, inbox_last;
@@ -163,6 +165,8 @@ typedef struct {
     uint32_t boot;
     tnd_life_t life;
     uint64_t clock;      /* stands ahead by so much */
+    tnd_life_t said;     /* as `life`, by the time of day */
+    int64_t day;         /* what that is ahead by */
     uint32_t control;    /* link to the leader */
     uint32_t generation; /* the last that it heard of */
     sim_event_t *frozen;
@@ -272,6 +276,8 @@ void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(pri
 void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *sim_name(sim_t *self, uint32_t actor);
 uint64_t sim_clock(const sim_t *self, uint32_t host);
+/*  A life that begins now, as its host names it: by the time of day, which may have gone back. */
+tnd_life_t sim_life(const sim_t *self, uint32_t host);
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
 /*  Payloads have one holder at a time; it is known how many each actor has. */
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);

@@ -37,6 +37,7 @@ static const struct {
     [SIM_LONG_WORK] = {"long_work", 0},
     [SIM_LONG_DEATH] = {"long_death", 0},
     [SIM_LONG_STOP] = {"long_stop", 0},
+    [SIM_CLOCK_BACK] = {"clock_back", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -311,6 +312,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
     case SIM_CLOCK_STEP:
         h = sim_below(luck, self->plan.hosts);
         self->hosts[h].clock += sim_between(luck, 1, 400) * ms;
+        self->hosts[h].day -= (int64_t)(sim_hash(self->hosts[h].clock, h) % 3600000 * ms);
         return true;
     case SIM_SLOW:
         id = sim_below(luck, self->plan.member_count);

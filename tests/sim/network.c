@@ -74,8 +74,8 @@ void sim_link_birth(sim_t *self, uint32_t index, uint32_t side, bool again)
 {
     sim_link_t *link = &self->links[index];
     uint64_t now = sim_clock(self, link->host[side]);
-    tnd_life_t life = link->actor[side] == SIM_NONE ? self->hosts[link->host[side]].life
-                                                    : self->actors[link->actor[side]].life;
+    tnd_life_t life = link->actor[side] == SIM_NONE ? self->hosts[link->host[side]].said
+                                                    : self->actors[link->actor[side]].said;
     tnd_end_config_t config = {.self = id_of(link, side),
                                .peer = id_of(link, 1 - side),
                                .link_timeout_ns = self->plan.link_timeout_ns,
@@ -355,6 +355,10 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
     link->heard_at[side] = self->now;
     uint64_t now = sim_clock(self, link->host[side]);
     tnd_end_change_t change = tnd_end_heard(&link->end[side], &msg, now);
+    if (change == TND_END_STALE) {
+        tnd_msg_t answer = tnd_end_stale(&link->end[side]);
+        put(self, index, side, net, &answer);
+    }
     if (hello && change == TND_END_LOST) {
         changed(self, index, side, change);
         change = tnd_end_heard(&link->end[side], &msg, now);

@@ -18,6 +18,9 @@ static tnd_msg_t message_of(tnd_msg_kind_t kind)
         msg.hello.connection = 70000;
         msg.hello.terms = (tnd_terms_t){{1, UINT64_MAX - 1}, 300, 1u << 31, 6, true};
         break;
+    case TND_MSG_STALE:
+        msg.hello.life = UINT64_MAX;
+        break;
     case TND_MSG_REFUSE:
         msg.refuse.why = "another graph";
         break;

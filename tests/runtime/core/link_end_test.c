@@ -277,10 +277,93 @@ Test(link_end, a_late_hello_of_a_dead_connection_changes_nothing)
     cr_assert_eq(binder.state, TND_END_OPEN);
     old.hello.life = 99;
     old.hello.connection = 77;
-    cr_assert_eq(tnd_end_heard(&binder, &old, 21 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_heard(&binder, &old, 21 * MS), TND_END_STALE);
+    cr_assert_eq(binder.state, TND_END_OPEN);
     tnd_end_disconnected(&binder, 22 * MS);
-    cr_assert_eq(tnd_end_heard(&binder, &old, 23 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_heard(&binder, &old, 23 * MS), TND_END_STALE);
     cr_assert_eq(binder.state, TND_END_CLOSED);
+}
+
+/*  The binder knows a later life; `connector` says HELLO, is told so, and this comes of it. */
+static tnd_end_change_t is_told(tnd_end_t *connector, tnd_end_t *binder, uint64_t now)
+{
+    tnd_msg_t hello = hello_of(connector, now);
+    cr_assert_eq(tnd_end_heard(binder, &hello, now), TND_END_STALE);
+    tnd_msg_t stale = tnd_end_stale(binder);
+    return tnd_end_heard(connector, &stale, now);
+}
+
+Test(link_end, who_is_born_when_the_clock_has_gone_back_is_let_in)
+{
+    tnd_end_t old = make(false, terms), young = make(false, terms), binder = make(true, terms);
+    bring_up(&old, &binder, 0);
+    tnd_end_disconnected(&binder, 1);
+    young.life = 30;
+
+    cr_assert_eq(is_told(&young, &binder, 0), TND_END_LOST);
+    cr_assert_gt(young.life, old.life);
+    bring_up(&young, &binder, 10 * MS);
+    cr_assert_eq(binder.life, young.life);
+    tnd_end_rebirth(&young, 31, 20 * MS);
+    tnd_msg_t hello = hello_of(&young, 20 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 20 * MS), TND_END_LOST, "later all the same");
+}
+
+Test(link_end, a_predecessor_that_wakes_is_not_let_in_again)
+{
+    tnd_end_t old = make(false, terms), young = make(false, terms), binder = make(true, terms);
+    bring_up(&old, &binder, 0);
+    young.life = 30;
+
+    /* It still looks alive: as with a clock that goes on, the later process takes its place. */
+    cr_assert_eq(is_told(&young, &binder, 0), TND_END_LOST);
+    tnd_msg_t hello = hello_of(&young, 10 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 10 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 10 * MS), TND_END_UP);
+
+    tnd_end_disconnected(&old, 11 * MS);
+    cr_assert_eq(is_told(&old, &binder, 5000 * MS), TND_END_REFUSAL);
+    cr_assert_not_null(strstr(old.why, "another process"), "%s", old.why);
+    tnd_end_rebirth(&old, 400, 5001 * MS);
+    cr_assert_eq(tnd_end_deadline(&old), TND_NEVER, "nor in a life of its own");
+    tnd_end_disconnected(&binder, 5002 * MS);
+    cr_assert_eq(binder.life, young.life);
+}
+
+Test(link_end, of_two_that_begin_at_once_one_stays)
+{
+    tnd_end_t one = make(false, terms), other = make(false, terms), binder = make(true, terms);
+    one.life = 50, other.life = 40;
+    tnd_msg_t first = hello_of(&one, 0);
+    cr_assert_eq(tnd_end_heard(&binder, &first, 0), TND_END_UP);
+    says(&binder, TND_MSG_WELCOME, 0); /* and is lost on the way */
+    tnd_end_disconnected(&one, 1);
+    cr_assert_eq(is_told(&other, &binder, 1), TND_END_LOST);
+    cr_assert_eq(tnd_end_disconnected(&binder, 2), TND_END_LOST);
+    bring_up(&other, &binder, 20 * MS);
+
+    /* Neither was known by name when it came: the later one stays. */
+    cr_assert_eq(is_told(&one, &binder, 30 * MS), TND_END_LOST);
+    tnd_msg_t again = hello_of(&one, 60 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &again, 60 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &again, 60 * MS), TND_END_UP);
+    says(&binder, TND_MSG_WELCOME, 60 * MS);
+    tnd_end_disconnected(&other, 61 * MS);
+    cr_assert_eq(is_told(&other, &binder, 90 * MS), TND_END_REFUSAL);
+}
+
+Test(link_end, a_later_life_that_cannot_be_is_not_believed)
+{
+    tnd_end_t connector = make(false, terms);
+    hello_of(&connector, 0);
+    tnd_msg_t stale = word(TND_MSG_STALE);
+
+    stale.hello.life = UINT64_MAX;
+    cr_assert_eq(tnd_end_heard(&connector, &stale, 1), TND_END_NOTHING);
+    stale.hello.life = connector.life;
+    cr_assert_eq(tnd_end_heard(&connector, &stale, 1), TND_END_NOTHING, "an answer come late");
+    cr_assert_eq(connector.state, TND_END_OPENING);
+    cr_assert_eq(connector.life, 100);
 }
 
 Test(link_end, an_idle_end_pings_after_a_quarter_and_is_answered)
