@@ -11,6 +11,9 @@
 
 #include "runtime/life/clock.h"
 
+/*  By then all threads of one that has ended are gone, and nobody waits for what it left. */
+static const uint64_t burial_ns = 1000000000;
+
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
 {
     size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
@@ -119,6 +122,27 @@ static bool can_be_mended(tnd_restart_t restart, int status)
     return false;
 }
 
+bool tnd_child_has_ended(const tnd_child_t *self, int *status_p)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (self->pid <= 0 || waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != self->pid)
+        return false;
+    bool exited = info.si_code == CLD_EXITED;
+    *status_p = W_EXITCODE(exited ? info.si_status : 0, exited ? 0 : info.si_status);
+    return true;
+}
+
+uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now)
+{
+    if (self->corpse != 0 && now < self->bury_ns)
+        return self->bury_ns;
+    if (self->corpse != 0)
+        (void)waitpid(self->corpse, NULL, 0);
+    self->corpse = 0;
+    return TND_NEVER;
+}
+
 tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, size_t room)
 {
     const tnd_restarts_t *restarts = &self->plan->restarts;
@@ -133,6 +157,10 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, s
                  strsignal(WTERMSIG(status)));
     else
         snprintf(how, sizeof how, "ended with %d: %s", code, tnd_child_meaning(code));
+    uint64_t now = tnd_clock_now();
+    (void)tnd_child_bury(self, TND_NEVER);
+    self->corpse = self->pid;
+    self->bury_ns = now + burial_ns;
     self->pid = 0;
     text[0] = '\0';
     if (code == TND_EXIT_OK)
@@ -140,7 +168,6 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, s
     snprintf(text, room, "%s", how);
     if (limits.max == 0 || !can_be_mended(self->plan->hosts[self->host].restart, status))
         return TND_CHILD_OVER;
-    uint64_t now = tnd_clock_now();
     if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
         snprintf(text, room, "died %" PRIu32 " times in a short time and is not started again: %s",
                  self->supervise.deaths + 1, how);

@@ -20,6 +20,8 @@ typedef struct {
     uint32_t host;
     pid_t pid;         /* 0: it does not run */
     uint64_t again_ns; /* when it is to be started again; 0: not at all */
+    pid_t corpse;      /* the one before, which has ended and is not buried; 0: none */
+    uint64_t bury_ns;  /* when that is to be done */
     tnd_supervise_t supervise;
 } tnd_child_t;
 
@@ -43,10 +45,19 @@ typedef enum {
     TND_CHILD_LIMIT  /* it died too often */
 } tnd_child_verdict_t;
 
-/*  It ended with this status of waitpid.  `text`: how, and what becomes of it, "was killed by
+/*  Whether it has ended; its status, as waitpid would give it.  It is not waited for: the kernel
+ *  keeps who takes leave of a process that was killed until the last of its threads has gone
+ * through its end, which takes half a second where many want to run.
+ */
+bool tnd_child_has_ended(const tnd_child_t *self, int *status_p);
+/*  It ended with that status.  `text`: how, and what becomes of it, "was killed by
  * signal 9 (Killed): it is started again in 10 ms (1 of 5)"; "" if it ended well.
  */
 tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, size_t room);
+/*  Waits for the one that has ended, once it is time, or at once for TND_NEVER; returns when it
+ * will be, TND_NEVER: there is none.
+ */
+uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now);
 /*  What a shell calls that status. */
 int tnd_child_code(int status);
 /*  What an exit code of `tundish run` other than 0 says. */

@@ -73,7 +73,7 @@ static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
 {
     int status;
     char text[300];
-    if (waitpid(kept->process.pid, &status, WNOHANG) != kept->process.pid)
+    if (!tnd_child_has_ended(&kept->process, &status))
         return;
     close(kept->file);
     kept->file = -1;
@@ -124,6 +124,8 @@ static void see_off(tnd_keeper_t *self)
             kill(self->kept[i].process.pid, SIGKILL);
     while (any_runs(self))
         (void)look(self, TND_NEVER, true);
+    for (uint32_t i = 0; i < self->count; i++)
+        (void)tnd_child_bury(&self->kept[i].process, TND_NEVER);
 }
 
 static void *keeper_main(void *context)
@@ -140,6 +142,8 @@ static void *keeper_main(void *context)
                 start(self, kept);
             else if (kept->process.again_ns != 0 && kept->process.again_ns < wake)
                 wake = kept->process.again_ns;
+            uint64_t burial = tnd_child_bury(&kept->process, now);
+            wake = burial < wake ? burial : wake;
         }
         if (!look(self, wake, false))
             break;

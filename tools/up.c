@@ -288,8 +288,7 @@ static void take_signal(up_t *up, int files)
         if (info.ssi_signo == SIGCHLD) {
             for (uint32_t i = 0; i < up->count; i++) {
                 int status;
-                pid_t pid = up->children[i].process.pid;
-                if (pid > 0 && waitpid(pid, &status, WNOHANG) == pid)
+                if (tnd_child_has_ended(&up->children[i].process, &status))
                     take_ended(up, i, status);
             }
             continue;
@@ -303,12 +302,16 @@ static void take_signal(up_t *up, int files)
     }
 }
 
-/*  Starts again whose time has come; returns when the next one's comes. */
+/*  Starts again whose time has come, buries who has been dead for long; returns when the next one's
+ *  comes.
+ */
 static uint64_t start_again(up_t *up)
 {
     uint64_t next = TND_NEVER, now = tnd_clock_now();
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_child_t *process = &up->children[i].process;
+        uint64_t burial = tnd_child_bury(process, now);
+        next = up->running > 0 && burial < next ? burial : next;
         if (process->again_ns == 0)
             continue;
         if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
@@ -357,9 +360,11 @@ static void watch(up_t *up, int signals)
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             press(up);
     }
-    for (uint32_t i = 0; i < up->count; i++)
+    for (uint32_t i = 0; i < up->count; i++) {
+        (void)tnd_child_bury(&up->children[i].process, TND_NEVER);
         if (up->children[i].failed != 0 && up->children[i].failed == up->code)
             tell_failed(up, &up->children[i]);
+    }
     free(files);
 }
 
