@@ -485,8 +485,8 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
 {
     tnd_done_t done;
     while (tnd_crew_done(feeder->crew, &done)) {
-        const tnd_digest_t *rows = tnd_slots_digest(feeder->slots, done.slot, done.step);
-        uint64_t digest[2] = {rows->low, rows->high};
+        tnd_digest_t rows = tnd_slots_digest(feeder->slots, &done);
+        uint64_t digest[2] = {rows.low, rows.high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
         tnd_count(&feeder->statistics->blocks_out, 1);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t step;
     uint32_t generation;
     bool any;
-    tnd_digest_t digest;
+    tnd_digest_t digest; /* of what was hashed here */
 } filled_t;
 
 struct tnd_slots {
@@ -117,7 +117,7 @@ static size_t lend(tnd_slots_t *self, const tnd_slice_t *slice, uint32_t slot, u
         }
         stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
     }
-    if (self->config.digest)
+    if (self->config.digest && !tnd_crew_hash(self->config.crew, slot, local, rank))
         tnd_digest_rows(digest, rank, rows, stripes, schema->count);
     return copied;
 }
@@ -201,8 +201,11 @@ tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error
     return TND_OK;
 }
 
-const tnd_digest_t *tnd_slots_digest(const tnd_slots_t *self, uint32_t slot, uint64_t step)
+tnd_digest_t tnd_slots_digest(const tnd_slots_t *self, const tnd_done_t *done)
 {
-    assert(self->filled[slot].step == step);
-    return &self->filled[slot].digest;
+    const filled_t *filled = &self->filled[done->slot];
+    tnd_digest_t digest = filled->digest;
+    assert(filled->step == done->step);
+    tnd_digest_add(&digest, &done->digest);
+    return digest;
 }

@@ -3,7 +3,7 @@
  *  Rows are copied once, from the blocks they came in to the memory that the device reads, and
  *  hashed on the way while they are in the cache.  Where all rows of a replica already lie together
  *  and the device reads the host's memory, not even that: the step reads them in their block, which
- *  stays until the step is done.
+ *  stays until the step is done, and its thread hashes them just before.
  *
  *  Which step has which slot the machine decides (runtime/core/feed.h); the memory is the crew's.
  *
@@ -41,7 +41,7 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place,
                              tnd_error_t *error) TND_CHECKED;
 /*  Does what FREE asks. */
 tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error) TND_CHECKED;
-/*  Of all rows of the step in that slot. */
-const tnd_digest_t *tnd_slots_digest(const tnd_slots_t *self, uint32_t slot, uint64_t step);
+/*  Of all rows of a step that is done, and not free yet. */
+tnd_digest_t tnd_slots_digest(const tnd_slots_t *self, const tnd_done_t *done);
 
 #endif

@@ -137,6 +137,23 @@ static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, size_t
     }
 }
 
+/*  Hashes the rows of a share that nobody has hashed yet. */
+static void hash(tnd_crew_t *self, size_t at)
+{
+    share_t *share = &self->shares[at];
+    const tnd_schema_t *schema = self->config.schema;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    if (!share->unhashed)
+        return;
+    share->unhashed = false;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[c]);
+        stripes[c] = (tnd_digest_stripe_t){
+            .data = self->columns[at * TND_COLUMNS_MAX + c], .stride = bytes, .bytes = bytes};
+    }
+    tnd_digest_rows(&share->digest, share->rank, share->rows, stripes, schema->count);
+}
+
 /*  Points the replicas of a worker at their rows. */
 static bool begin(worker_t *worker, job_t *job)
 {
@@ -155,6 +172,7 @@ static bool begin(worker_t *worker, job_t *job)
         if (job->slot == NO_SLOT)
             continue;
         size_t at = (size_t)job->slot * crew->config.count + i;
+        hash(crew, at);
         replica->columns = &crew->columns[at * TND_COLUMNS_MAX];
         find_weighing(crew, replica, at);
         replica->rows = crew->shares[at].rows;
@@ -610,7 +628,7 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
     size_t at = (size_t)slot * self->config.count + local;
     const tnd_schema_t *schema = self->config.schema;
     assert((uint64_t)rows + padded <= self->config.rows_max);
-    self->shares[at] = (share_t){rows, padded};
+    self->shares[at] = (share_t){.rows = rows, .padded = padded};
     for (uint32_t c = 0; c < schema->count; c++) {
         self->columns[at * TND_COLUMNS_MAX + c] =
             (const uint8_t *)self->stages[at].device + self->offsets[c];
@@ -628,6 +646,16 @@ bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
     if (self->stages[at].host != self->stages[at].device)
         return false;
     self->columns[at * TND_COLUMNS_MAX + column] = rows;
+    return true;
+}
+
+bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t rank)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    if (self->stages[at].host != self->stages[at].device)
+        return false;
+    self->shares[at].unhashed = true;
+    self->shares[at].rank = rank;
     return true;
 }
 
@@ -672,8 +700,12 @@ bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)
         .reductions = job->reductions,
         .reports = job->reports,
     };
-    for (uint32_t i = 0; i < self->config.count; i++)
-        done->rows += self->shares[(size_t)job->slot * self->config.count + i].rows;
+    for (uint32_t i = 0; i < self->config.count; i++) {
+        size_t at = (size_t)job->slot * self->config.count + i;
+        hash(self, at); /* where no step has run */
+        done->rows += self->shares[at].rows;
+        tnd_digest_add(&done->digest, &self->shares[at].digest);
+    }
     return true;
 }
 

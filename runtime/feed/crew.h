@@ -21,6 +21,7 @@
 #ifndef TND_RUNTIME_FEED_CREW_H
 #define TND_RUNTIME_FEED_CREW_H
 
+#include "runtime/core/digest.h"
 #include "runtime/feed/replica.h"
 #include "runtime/life/statistics.h"
 
@@ -89,6 +90,11 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
  */
 bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
                    const void *rows);
+/*  The rows of a replica, which lie there whole from global rank `rank` on, are hashed by its
+ * thread when it is about to read them: on their way into its cache.  False: the host cannot read
+ * them there.
+ */
+bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t rank);
 /*  The slot is whole.  `keep`: what each replica does behind the step, its `step` alone; NULL:
  *  nothing.
  */
@@ -101,6 +107,7 @@ typedef struct {
     uint32_t slot, rows;
     uint32_t tensors;            /* that went to reducers */
     uint32_t reductions;         /* of the user's that they were of */
+    tnd_digest_t digest;         /* of the rows that tnd_crew_hash was called for */
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 

@@ -79,6 +79,9 @@ typedef struct {
 
 typedef struct {
     uint32_t rows, padded;
+    bool unhashed; /* the rows lie from `rank` on and are still to be hashed */
+    uint64_t rank;
+    tnd_digest_t digest;
 } share_t;
 
 typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
