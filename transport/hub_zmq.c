@@ -756,7 +756,8 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     int wait_ms = -1;
     if (until != TND_NEVER)
         wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
-    self->looked = tnd_lines_wait(&self->lines, wait_ms);
+    (void)tnd_lines_wait(&self->lines, wait_ms);
+    self->looked = true;
     return TND_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "runtime/life/words.h"
 
 /*  None waits longer than this. */
-static const uint64_t wait_ns = 5000000;
+static const uint64_t wait_ns = 20000000;
 
 bool tnd_words_bear(const tnd_msg_t *msg)
 {
