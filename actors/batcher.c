@@ -4,10 +4,13 @@
  */
 #include "actors/batcher.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/feeder.h"
+#include "actors/lane.h"
 #include "actors/peers.h"
 #include "actors/rejects.h"
 #include "runtime/core/join.h"
@@ -28,6 +31,9 @@ enum { WINDOW_BLOCKS = 32, WINDOW_BLOCKS_STRAIGHT = 8 };
 
 /*  With `speculate` a block may take this long, however fast the others come. */
 static const uint64_t overdue_ns = 250000000;
+
+/*  What a block takes beside its rows. */
+enum { BLOCK_BYTES = 1024 };
 
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
@@ -119,8 +125,73 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
     uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
     window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
-    window.bytes = (options->size + 1 + window.blocks * window.block_rows) * window.row_bytes;
+    window.wanted = tnd_join_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
+    window.rows = window.wanted + window.blocks * window.block_rows;
+    window.bytes = window.rows * window.row_bytes;
+    window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
+    bool marked =
+        (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
+    uint64_t made = row_bytes + (marked ? stream->rows_max * sizeof(uint32_t) : 0);
+    window.held = made > read_bytes ? made : read_bytes;
     return window;
+}
+
+uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
+{
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
+    uint32_t feeder = tnd_lane_feeder(plan, plan->instances[batcher].chain);
+    uint64_t alive = window.rows + window.open - window.blocks * window.block_rows;
+    if (feeder == plan->instance_count)
+        return alive;
+    const tnd_feeder_options_t *fed = plan->instances[feeder].options;
+    return alive + fed->depth * options->size + 2 * window.block_rows;
+}
+
+/*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
+static void need_sparse(const tnd_stream_t *stream, const tnd_batcher_window_t *window,
+                        const char *name, tnd_needs_t *needs)
+{
+    if ((stream->caps & TND_OP_DROPS) != 0)
+        tnd_needs_add(needs, name, window->wanted * (window->held + BLOCK_BYTES),
+                      "blocks of which operations left little, until there are rows for a batch");
+}
+
+static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                          tnd_needs_t *needs)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    const tnd_batcher_options_t *options = instance->options;
+    tnd_batcher_window_t window = tnd_batcher_window(plan, index, stream);
+    tnd_actor_id_t nobody = 0;
+    tnd_join_config_t config = {
+        .order = {.readers = &nobody, .reader_count = 1, .window_blocks = window.blocks},
+        .lanes = plan->lanes,
+        .size = options->size,
+        .replicas = (uint32_t)options->replicas,
+        .remainder = (tnd_remainder_t)options->remainder};
+    bool comes_in = tnd_lane_comes_in(plan, index);
+    tnd_needs_add(needs, instance->name, tnd_join_bytes(&config), "its list of blocks");
+    /* What comes straight from a reader of this process is that one's. */
+    if (comes_in || !comes_straight(plan, index)) {
+        tnd_needs_add(needs, instance->name, window.rows * window.held,
+                      "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
+                      " rows for a batch",
+                      window.blocks, window.block_rows, window.wanted);
+        need_sparse(stream, &window, instance->name, needs);
+    }
+    if (comes_in)
+        tnd_needs_add(needs, instance->name, window.open * window.held,
+                      "the same blocks while they are received");
+    uint32_t feeder = tnd_lane_feeder(plan, instance->chain);
+    if (feeder == plan->instance_count || !tnd_lane_goes_out(plan, index))
+        return;
+    const tnd_feeder_options_t *fed = plan->instances[feeder].options;
+    uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
+                                    (uint32_t)options->replicas, 0);
+    tnd_needs_add(needs, instance->name,
+                  fed->depth * options->replicas * tnd_lane_packed(&stream->fed, share),
+                  "%" PRIu64 " batches while they are sent", fed->depth);
 }
 
 static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
@@ -507,6 +578,7 @@ const tnd_kind_t tnd_kind_batcher = {
     .spec = &tnd_kind_batcher_spec,
     .state_bytes = sizeof(batcher_t),
     .derive = batcher_derive,
+    .needs = batcher_needs,
     .credit = batcher_credit,
     .init = batcher_init,
     .arrive = batcher_arrive,

@@ -22,15 +22,24 @@ typedef struct {
     bool speculate;
 } tnd_batcher_options_t;
 
-/*  What a batcher lets its lane have under way: blocks, and all their bytes with a whole global
- *  batch beside them, for the other lanes may have ended.
+/*  What a batcher lets its lane have under way: blocks, and all their rows and bytes with whole
+ *  global batches beside them, for the other lanes may have ended.
  */
 typedef struct {
-    uint64_t blocks, block_rows, row_bytes, bytes;
+    uint64_t blocks, block_rows;
+    uint64_t row_bytes; /* of one position, as it is reserved */
+    uint64_t held;      /* of one position in memory: with where its rows came from */
+    uint64_t wanted;    /* positions that wait for a step */
+    uint64_t rows, bytes;
+    uint64_t open; /* positions of blocks that are not joined yet, those given to two included */
 } tnd_batcher_window_t;
 
 /*  Of the instance `batcher` of a plan; pure. */
 tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher,
                                         const tnd_stream_t *stream);
+/*  Positions of the lane whose rows lie somewhere, from the reader until the feeders are done with
+ *  them.
+ */
+uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "actors/batcher.h"
+#include "actors/lane.h"
 #include "actors/peers.h"
 #include "actors/postings.h"
 #include "actors/preprocessor.h"
@@ -35,6 +36,9 @@ enum { UNBOOKED_MAX = 128 };
 
 /*  The characters of one line of a report, at most. */
 enum { REPORT_LINE = 96 };
+
+/*  How many lines of that length say whether a model was kept. */
+enum { KEPT_LINES = 4 };
 
 typedef struct {
     const tnd_feeder_options_t *options;
@@ -228,6 +232,44 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
     feeder->machine = tnd_feed_init(feeder->machine_memory, &config);
 }
 
+/*  Rows of one replica in one step. */
+static uint64_t rows_of_replica(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                const tnd_batcher_options_t *batcher)
+{
+    return tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
+                          plan->chains[own->chain].replicas, 0);
+}
+
+/*  Of a step that has a slot all rows may be on their way to it, or be read by the step where they
+ *  lie, in blocks that begin before them and end behind.
+ */
+static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                         tnd_needs_t *needs)
+{
+    const tnd_instance_t *own = &plan->instances[index];
+    const tnd_feeder_options_t *options = own->options;
+    uint32_t batcher = tnd_lane_batcher(plan, own->chain, 0);
+    if (batcher == plan->instance_count)
+        return;
+    uint64_t rows = rows_of_replica(plan, own, plan->instances[batcher].options);
+    uint64_t slots = options->depth * own->replica_count;
+    tnd_needs_add(needs, own->name, slots * tnd_crew_slot_bytes(&stream->fed, rows),
+                  "slots of %" PRIu64 " batches, %" PRIu64 " rows each", options->depth,
+                  rows * own->replica_count);
+    uint64_t coming = slots * rows;
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
+            coming += 2 * tnd_batcher_window(plan, edge->from, stream).block_rows;
+    }
+    tnd_needs_add(needs, own->name, coming * tnd_schema_row_bytes(&stream->fed),
+                  "the same rows while they come, or where steps read them as they lie");
+    tnd_needs_add(needs, own->name,
+                  (UNBOOKED_MAX + options->depth) * own->replica_count *
+                      (TND_METRICS_MAX + KEPT_LINES) * REPORT_LINE,
+                  "reports of steps, until the leader has booked them");
+}
+
 static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
@@ -241,8 +283,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reducer_weight(plan->instances[feeder->reducers.ids[r]].options,
                                    &feeder->stream->fed, &feeder->weights[r], error));
-    uint64_t rows_max = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
-                                       chain->replicas, 0);
+    uint64_t rows_max = rows_of_replica(plan, feeder->own, batcher);
     tnd_crew_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
@@ -448,8 +489,8 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
     if (bare)
         feeder->kept = done->step + 1;
     for (uint32_t r = 0; r < feeder->own->replica_count; r++)
-        lines +=
-            done->reports[r].count + (bare || done->reports[r].kept != TND_KEPT_NOT_ASKED ? 4 : 0);
+        lines += done->reports[r].count +
+                 (bare || done->reports[r].kept != TND_KEPT_NOT_ASKED ? KEPT_LINES : 0);
     if (lines == 0)
         return NULL;
     if (lines * REPORT_LINE > feeder->report_room) {
@@ -529,7 +570,7 @@ static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
     fprintf(note, "behind %" PRIu64 "\n", done);
     for (uint32_t r = 0; r < feeder->own->replica_count; r++) {
         uint32_t replica = feeder->own->replica_first + r;
-        char text[4 * REPORT_LINE];
+        char text[KEPT_LINES * REPORT_LINE];
         tnd_error_t why;
         tnd_report_t report = {.kept = feeder->models != NULL ? TND_KEPT : TND_KEPT_NONE};
         if (feeder->models != NULL &&
@@ -761,6 +802,7 @@ const tnd_kind_t tnd_kind_feeder = {
     .spec = &tnd_kind_feeder_spec,
     .state_bytes = sizeof(feeder_t),
     .check = feeder_check,
+    .needs = feeder_needs,
     .credit = feeder_credit,
     .init = feeder_init,
     .arrive = feeder_arrive,

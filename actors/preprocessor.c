@@ -4,9 +4,12 @@
  */
 #include "actors/preprocessor.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/batcher.h"
+#include "actors/lane.h"
 #include "actors/op/chain.h"
 #include "actors/peers.h"
 #include "runtime/core/queue.h"
@@ -51,8 +54,38 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_tria
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);
     stream->numeric ^= tnd_chain_probe(chain);
+    stream->caps |= tnd_chain_caps(chain);
     tnd_chain_close(&chain);
     return TND_OK;
+}
+
+/*  A block is in one place at a time; all that a lane has under way may be with the workers of one
+ *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself.
+ */
+static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                               tnd_needs_t *needs)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    uint64_t one = 0, rows = 0;
+    size_t row_bytes = tnd_schema_row_bytes(&stream->read);
+    for (uint32_t lane = instance->lane_first; lane - instance->lane_first < instance->lane_count;
+         lane++) {
+        uint32_t batcher = tnd_lane_batcher(plan, instance->chain, lane);
+        if (batcher == plan->instance_count)
+            return;
+        tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
+        uint64_t block = window.block_rows * (window.held + row_bytes);
+        if (block > one) {
+            one = block;
+            rows = window.block_rows;
+        }
+        if (tnd_lane_goes_out(plan, index) && tnd_lane_first(plan, index, lane))
+            tnd_needs_add(needs, instance->name, window.open * window.held,
+                          "blocks of lane %" PRIu32 " that wait, or are sent, at all of `%s` here",
+                          lane, instance->actor);
+    }
+    tnd_needs_add(needs, instance->name, one,
+                  "one block of %" PRIu64 " rows coming in, one going out", rows);
 }
 
 /*  The peers of `kind` that serve, or are served in, this worker's lanes. */
@@ -286,6 +319,7 @@ const tnd_kind_t tnd_kind_preprocessor = {
     .spec = &tnd_kind_preprocessor_spec,
     .state_bytes = sizeof(preprocessor_t),
     .derive = preprocessor_derive,
+    .needs = preprocessor_needs,
     .credit = preprocessor_credit,
     .init = preprocessor_init,
     .arrive = preprocessor_arrive,

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/batcher.h"
 #include "actors/intake.h"
+#include "actors/lane.h"
 #include "actors/peers.h"
 #include "actors/quarantine.h"
 #include "actors/source/sources.h"
@@ -143,6 +145,17 @@ static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *opti
     return TND_OK;
 }
 
+/*  Whether no instance of the actor before this one is in its process, which opens data once. */
+static bool is_first_here(const tnd_plan_t *plan, uint32_t index)
+{
+    const tnd_instance_t *own = &plan->instances[index];
+    for (uint32_t i = 0; i < index; i++)
+        if (plan->instances[i].host == own->host &&
+            strcmp(plan->instances[i].actor, own->actor) == 0)
+            return false;
+    return true;
+}
+
 /*  Whether another instance before this one is of the same lane: a lane may have several readers.
  */
 static bool is_first(const tnd_plan_t *plan, uint32_t index)
@@ -184,9 +197,12 @@ static void say_facts(const opened_t *opened, tnd_stream_t *stream)
     stream->read = first->schema;
     stream->count = first->count;
     stream->data = first->identity;
-    for (uint32_t i = 0; i < opened->count; i++)
-        if (opened->parts[i].facts.copied > stream->copied)
-            stream->copied = opened->parts[i].facts.copied;
+    for (uint32_t i = 0; i < opened->count; i++) {
+        const tnd_source_facts_t *facts = &opened->parts[i].facts;
+        stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
+        stream->lists = facts->lists > stream->lists ? facts->lists : stream->lists;
+        stream->loaded += facts->loaded;
+    }
     if (opened->parts[0].lane == ALL_LANES)
         return;
     stream->by_file = true;
@@ -289,6 +305,51 @@ static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_trial_t *t
     return check_window(stream, error);
 }
 
+static tnd_dispatch_config_t dispatch_config(const tnd_plan_t *plan)
+{
+    return (tnd_dispatch_config_t){
+        .tickets_max = TICKETS_MAX, .workers_max = plan->instance_count, .rest_ns = rest_ns};
+}
+
+/*  A lane's tickets go to its readers in turn, so that each has its part of them. */
+static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                         tnd_needs_t *needs)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    const tnd_reader_options_t *options = instance->options;
+    const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
+    const char *name = instance->name;
+    uint32_t batcher = tnd_lane_batcher(plan, instance->chain, instance->lane);
+    if (batcher == plan->instance_count)
+        return;
+    tnd_dispatch_config_t dispatch = dispatch_config(plan);
+    tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
+    uint32_t readers = tnd_lane_alike(plan, index);
+    uint64_t rows = tnd_batcher_alive(plan, batcher, stream) / readers + window.block_rows;
+    size_t row_bytes = tnd_schema_row_bytes(&stream->read);
+    tnd_needs_add(needs, name, tnd_dispatch_bytes(&dispatch), "its list of tickets");
+    if (is_first_here(plan, index))
+        tnd_needs_add(needs, name, stream->loaded,
+                      "data that cannot be used as it lies in its files");
+    tnd_needs_add(needs, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
+                  "which rows are in %" PRIu64 " rows of blocks", rows);
+    tnd_needs_add(needs, name, stream->copied * rows,
+                  "the rows of these blocks, of files that are read and not mapped");
+    /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
+    if (source->given != NULL)
+        tnd_needs_add(needs, name, row_bytes * rows,
+                      "the rows of these blocks, which the source writes");
+    if (source->given != NULL && source->caps == 0)
+        tnd_needs_add(needs, name, options->retain_bytes,
+                      "the last rows of a source that can be read only once (`retain:`)");
+    if (source->given == NULL && stream->copied < row_bytes && tnd_lane_goes_out(plan, index)) {
+        uint64_t blocks = window.open / window.block_rows / readers + 1;
+        tnd_needs_add(needs, name, blocks * tnd_lane_packed(&stream->read, window.block_rows),
+                      "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
+                      window.block_rows);
+    }
+}
+
 /*  What this reader's lane reads from. */
 static const part_t *part_of(const opened_t *opened, uint32_t lane)
 {
@@ -337,14 +398,10 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         };
         reader->intake = tnd_intake_new(&intake);
     }
-    tnd_dispatch_config_t config = {
-        .self = tnd_actor_id(self),
-        .join = joins.ids[0],
-        .lane = reader->lane,
-        .tickets_max = TICKETS_MAX,
-        .workers_max = tnd_actor_plan(self)->instance_count,
-        .rest_ns = rest_ns,
-    };
+    tnd_dispatch_config_t config = dispatch_config(tnd_actor_plan(self));
+    config.self = tnd_actor_id(self);
+    config.join = joins.ids[0];
+    config.lane = reader->lane;
     tnd_peers_free(&joins);
     reader->machine_memory = calloc(1, tnd_dispatch_bytes(&config));
     if (reader->machine_memory == NULL)
@@ -861,6 +918,7 @@ const tnd_kind_t tnd_kind_reader = {
     .facts = reader_facts,
     .unshare = reader_unshare,
     .derive = reader_derive,
+    .needs = reader_needs,
     .init = reader_init,
     .arrive = reader_arrive,
     .work = reader_work,

@@ -11,6 +11,7 @@
 #include "runtime/graph/spec.h"
 #include "runtime/graph/placement.h"
 #include "runtime/link.h"
+#include "runtime/life/needs.h"
 #include "runtime/life/stream.h"
 
 typedef struct tnd_actor tnd_actor_t;
@@ -44,6 +45,13 @@ typedef struct tnd_kind {
     /*  Whether the kind can do with what the stream has become; on every host.  NULL: it can. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
+
+    /*  The most memory that an instance takes in its process, beside what every thread has: adds a
+     *  term for each thing whose size follows from plan and stream, and what code of the user's
+     *  allocates is not among them.  Any thread.  NULL: nothing worth a word.
+     */
+    void (*needs)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
+                  tnd_needs_t *needs);
 
     /*  How many messages the credit of an instance lets one peer upstream have on their way to it
      *  in one generation.  NULL: TND_UNREAD.

@@ -31,6 +31,7 @@ typedef struct tnd_hub tnd_hub_t;
 enum {
     TND_WIRE_ABI = 3,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
+    TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
@@ -137,6 +138,15 @@ static inline tnd_status_t tnd_hub_open(const tnd_hub_ops_t *ops, tnd_hub_t **se
                                         const tnd_hub_config_t *config, tnd_error_t *error)
 {
     return ops->open(self_p, context, config, error);
+}
+
+/*  Bytes of the buffer that a hub packs so many bytes into, for another process. */
+static inline size_t tnd_link_room(size_t bytes)
+{
+    size_t room = TND_LINK_ROOM_MIN;
+    while (room < bytes)
+        room *= 2;
+    return room;
 }
 
 /*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "ipc://@NAME", "inproc://NAME");

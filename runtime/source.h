@@ -45,6 +45,7 @@ typedef struct {
     uint64_t found; /* hash of the names of files that a pattern found; 0: all were written down */
     uint32_t lists; /* lists that `read` writes, each a u64 a row */
     size_t copied;  /* bytes a row that `read` copies to call->room; 0: none */
+    size_t loaded;  /* bytes of data that stay in memory until the source is closed */
 } tnd_source_facts_t;
 
 /*  Rows that are asked for.  The caller drops both buffers after the call; a source that keeps one

@@ -147,12 +147,15 @@ static void print_memory(const tnd_plan_t *plan, const tnd_survey_t *survey)
 {
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_memory_t memory;
+        if (plan->hosts[h].isolated)
+            continue;
         tnd_memory_sum(&memory, plan, h, survey);
         printf("\nmemory of %s: at most %.1f MiB%s\n", plan->hosts[h].name,
-               (double)memory.bytes / 1048576, memory.known ? "" : ", and what awaits its host");
-        for (uint32_t t = 0; t < memory.term_count; t++)
-            printf("  %10.1f MiB  %s: %s\n", (double)memory.terms[t].bytes / 1048576,
-                   memory.terms[t].actor, memory.terms[t].what);
+               (double)memory.needs.bytes / 1048576,
+               memory.known ? "" : ", and what awaits its host");
+        for (uint32_t t = 0; t < memory.needs.count; t++)
+            printf("  %10.1f MiB  %s: %s\n", (double)memory.needs.items[t].bytes / 1048576,
+                   memory.needs.items[t].who, memory.needs.items[t].what);
         tnd_memory_free(&memory);
     }
 }
@@ -174,6 +177,24 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
 /* --- JSON --------------------------------------------------------------------------------------
  */
 
+static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey)
+{
+    tnd_memory_t memory;
+    tnd_memory_sum(&memory, plan, host, survey);
+    printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
+           memory.known ? "true" : "false", memory.needs.bytes);
+    for (uint32_t t = 0; t < memory.needs.count; t++) {
+        const tnd_need_t *need = &memory.needs.items[t];
+        printf("%s{\"actor\":", t > 0 ? "," : "");
+        tnd_json_text(stdout, need->who);
+        printf(",\"what\":");
+        tnd_json_text(stdout, need->what);
+        printf(",\"bytes\":%" PRIu64 "}", need->bytes);
+    }
+    printf("]}");
+    tnd_memory_free(&memory);
+}
+
 static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
 {
     printf(",\"hosts\":[");
@@ -193,19 +214,14 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
             printf("%s", d > 0 ? "," : "");
             tnd_json_text(stdout, host->devices[d]);
         }
-        tnd_memory_t memory;
-        tnd_memory_sum(&memory, plan, h, survey);
-        printf("],\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
-               memory.known ? "true" : "false", memory.bytes);
-        for (uint32_t t = 0; t < memory.term_count; t++) {
-            printf("%s{\"actor\":", t > 0 ? "," : "");
-            tnd_json_text(stdout, memory.terms[t].actor);
-            printf(",\"what\":");
-            tnd_json_text(stdout, memory.terms[t].what);
-            printf(",\"bytes\":%" PRIu64 "}", memory.terms[t].bytes);
+        printf("]");
+        if (host->isolated) {
+            printf(",\"parent\":");
+            tnd_json_text(stdout, plan->hosts[host->parent].name);
+        } else {
+            json_memory(plan, h, survey);
         }
-        printf("]}}");
-        tnd_memory_free(&memory);
+        printf("}");
     }
     printf("]");
 }

@@ -15,9 +15,12 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
            plan->chain_count == 1 ? "" : "s", plan->host_count, plan->host_count == 1 ? "" : "s");
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_memory_t memory;
+        if (plan->hosts[h].isolated)
+            continue;
         tnd_memory_sum(&memory, plan, h, survey);
         printf("memory of %s: at most %.1f MiB%s\n", plan->hosts[h].name,
-               (double)memory.bytes / (1 << 20), memory.known ? "" : ", and what awaits a host");
+               (double)memory.needs.bytes / (1 << 20),
+               memory.known ? "" : ", and what awaits a host");
         tnd_memory_free(&memory);
     }
     for (uint32_t a = 0; a < survey->await_count; a++)

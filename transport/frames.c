@@ -44,12 +44,11 @@ static void make_frame(zmq_msg_t *part, tnd_buffer_t *buffer, const void *data, 
 
 static tnd_buffer_t *take_room(tnd_frames_t *self, size_t size)
 {
-    unsigned class = 6;
-    while ((size_t)1 << class < size)
-        class ++;
+    size_t room = tnd_link_room(size);
+    unsigned class = (unsigned)__builtin_ctzll(room);
     assert(class < TND_PACK_CLASSES);
     if (self->classes[class] == NULL)
-        self->classes[class] = tnd_pool_new((size_t)1 << class);
+        self->classes[class] = tnd_pool_new(room);
     return tnd_pool_take(self->classes[class]);
 }
 

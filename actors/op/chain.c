@@ -11,7 +11,10 @@
 
 #include "actors/op/ops.h"
 
-enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536, PROBE_ROWS = 64 };
+enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536 };
+
+/*  So many rows are built in, but of large ones only as many as have so many bytes. */
+enum { PROBE_ROWS = 64, PROBE_BYTES = 4 << 20 };
 
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {
@@ -314,14 +317,19 @@ uint64_t tnd_chain_copied(const tnd_chain_t *self)
     return self->copied;
 }
 
-/*  Rows, then their origins. */
-size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows)
+/*  Of so many rows that come out, then their origins. */
+static size_t bytes_of(const tnd_chain_t *self, size_t rows)
 {
-    size_t most = (size_t)rows * tnd_chain_rows_max(self), bytes = 0;
+    size_t bytes = 0;
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
         if (self->passed[i] < 0)
-            bytes += aligned(most * self->out_bytes[i]);
-    return bytes + aligned(most * sizeof(uint32_t));
+            bytes += aligned(rows * self->out_bytes[i]);
+    return bytes + aligned(rows * sizeof(uint32_t));
+}
+
+size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows)
+{
+    return bytes_of(self, (size_t)rows * tnd_chain_rows_max(self));
 }
 
 static uint32_t offset_of(const tnd_block_note_t *note, uint32_t row)
@@ -520,15 +528,38 @@ static tnd_buffer_t *merge_bad(const tnd_chain_t *self, tnd_block_note_t *note)
     return buffer;
 }
 
-/*  Where the block's columns and marks lie in its buffer. */
-static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, bool marked)
+/*  Where the block's columns and marks lie in its buffer, which has room for `most` rows. */
+static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t most, bool marked)
 {
-    size_t most = (size_t)made->in->note.rows * tnd_chain_rows_max(self), used = 0;
+    size_t used = 0;
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
         if (self->passed[i] < 0)
             made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
     uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
     made->origin = marked ? (uint32_t *)(void *)origin : NULL;
+}
+
+/*  Rows that take less than half of the buffer move to one of their own: until there are enough
+ *  for a batch any number of such blocks may wait, and each would keep a whole buffer from the
+ * pool. Takes the buffer; it is sealed.
+ */
+static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffer, bool marked)
+{
+    const made_t before = *made;
+    size_t bytes = bytes_of(self, made->rows);
+    if (!marked || 2 * bytes > tnd_buffer_size(buffer)) {
+        tnd_buffer_seal(buffer);
+        return buffer;
+    }
+    tnd_buffer_t *small = tnd_buffer_new(bytes);
+    place(self, made, tnd_buffer_data(small), made->rows, marked);
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
+        memcpy(made->columns[i], before.columns[i], made->rows * self->out_bytes[i]);
+    memcpy(made->origin, before.origin, made->rows * sizeof *made->origin);
+    self->copied += bytes;
+    tnd_buffer_drop(&buffer);
+    tnd_buffer_seal(small);
+    return small;
 }
 
 static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t *buffer,
@@ -577,13 +608,14 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
         tnd_buffer_drop(&buffer);
         buffer = tnd_buffer_new(bytes);
     }
-    place(self, &made, tnd_buffer_data(buffer), marked);
+    place(self, &made, tnd_buffer_data(buffer), (size_t)in->note.rows * tnd_chain_rows_max(self),
+          marked);
     tnd_status_t status = run_all(self, &made, error);
     if (status != TND_OK) {
         tnd_buffer_drop(&buffer);
         return status;
     }
-    tnd_buffer_seal(buffer);
+    buffer = shrink(self, &made, buffer, marked);
     tnd_block_t *out = tnd_rack_take(rack, tnd_buffer_data(self->out));
     out->about = tnd_buffer_hold(self->out);
     fill_block(self, &made, buffer, out);
@@ -684,7 +716,8 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     tnd_rack_t *rack = tnd_rack_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
     uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ self->content;
-    for (uint32_t row = 0; row < PROBE_ROWS; row++) {
+    size_t most = PROBE_BYTES / tnd_schema_row_bytes(&self->in) + 1;
+    for (uint32_t row = 0; row < PROBE_ROWS && row < most; row++) {
         tnd_error_t error;
         tnd_block_t *in = probe_block(self, rack, row), *out = NULL;
         uint64_t rows = UINT64_MAX; /* of a row that is refused */

@@ -67,8 +67,8 @@ uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
  */
 uint64_t tnd_chain_copied(const tnd_chain_t *self);
 
-/*  A hash of what the chain makes of 64 built-in rows: equal on machines that compute alike.  0
- *  only for a chain of no operations.
+/*  A hash of what the chain makes of some built-in rows, 64 of them unless they are large: equal on
+ * machines that compute alike.  0 only for a chain of no operations.
  */
 uint64_t tnd_chain_probe(tnd_chain_t *self);
 

@@ -241,6 +241,13 @@ static tnd_status_t check_rows(const tnd_strand_t *one, const tnd_strand_t *othe
                     lanes > 1 ? ", file by file with `shard: file`" : "");
 }
 
+/*  Pages of files are not memory of ours. */
+static size_t loaded_of(const tnd_buffer_t *buffer)
+{
+    bool ours = buffer != NULL && tnd_buffer_kind(buffer) != TND_BUFFER_MAPPED;
+    return ours ? tnd_buffer_size(buffer) : 0;
+}
+
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
@@ -253,6 +260,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
                                                    facts->identity);
+        for (size_t i = 0; i < strand->count; i++)
+            facts->loaded += loaded_of(strand->stored[i].buffer);
         if (strand->files.searched)
             facts->found = XXH3_64bits_withSeed(&strand->found, sizeof(uint64_t), facts->found);
         if (strand->copies)

@@ -77,11 +77,15 @@ struct tnd_join {
 };
 
 /*  A step waits for the row behind it; with `drop`, for the batch behind it. */
+uint64_t tnd_join_rows_wanted(uint64_t size, tnd_remainder_t remainder)
+{
+    return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
+}
+
 static tnd_order_config_t order_config(const tnd_join_config_t *config)
 {
     tnd_order_config_t order = config->order;
-    order.rows_wanted =
-        config->remainder == TND_REMAINDER_DROP ? 2 * config->size : config->size + 1;
+    order.rows_wanted = tnd_join_rows_wanted(config->size, config->remainder);
     order.span_epochs = config->span_epochs;
     return order;
 }

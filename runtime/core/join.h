@@ -47,6 +47,10 @@ typedef struct {
 
 typedef struct tnd_join tnd_join_t;
 
+/*  Rows that wait for a step at most: its own, and those behind it that say whether it is the last.
+ */
+uint64_t tnd_join_rows_wanted(uint64_t size, tnd_remainder_t remainder);
+
 size_t tnd_join_bytes(const tnd_join_config_t *config);
 tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config);
 

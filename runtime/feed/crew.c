@@ -332,16 +332,21 @@ static void *worker_main(void *context)
 /* --- birth and death ---------------------------------------------------------------------------
  */
 
-static size_t lay_out(tnd_crew_t *self)
+static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets)
 {
     size_t at = 0;
-    const tnd_schema_t *schema = self->config.schema;
     for (uint32_t c = 0; c < schema->count; c++) {
-        self->offsets[c] = at;
-        at += self->config.rows_max * tnd_column_bytes(&schema->columns[c]);
+        offsets[c] = at;
+        at += rows_max * tnd_column_bytes(&schema->columns[c]);
         at = (at + TND_STAGE_ALIGN - 1) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
     }
     return at;
+}
+
+size_t tnd_crew_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
+{
+    size_t offsets[TND_COLUMNS_MAX];
+    return lay_out(schema, rows_max, offsets);
 }
 
 static void make_workers(tnd_crew_t *self)
@@ -465,7 +470,7 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     assert(config->count > 0 && config->depth > 0);
     tnd_crew_t *self = zeroed(1, sizeof *self);
     self->config = *config;
-    self->stage_bytes = lay_out(self);
+    self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets);
     self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
     self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
     self->holds = zeroed(config->depth, sizeof(tnd_hold_t *));

@@ -52,6 +52,9 @@ typedef struct {
     void *context;
 } tnd_task_t;
 
+/*  Bytes of one slot of one replica. */
+size_t tnd_crew_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max);
+
 /*  Opens the devices, allocates the slots and starts the threads.  Strings and schema are kept by
  *  the caller.
  */

@@ -195,7 +195,8 @@ static const tnd_option_t settings_options[] = {
      .role = TND_ROLE_TUNE,
      .fallback = "",
      .offset = offsetof(tnd_settings_t, memory_bytes),
-     .help = "what a host may use; more is refused before the start"},
+     .help = "what a host may use, with the processes of its isolated actors; more is refused "
+             "before the start"},
     {.name = "start_timeout",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

@@ -2,8 +2,8 @@
 """Memory: a consumer that stands still does not make a run grow, and nothing grows with restarts.
 
 Usage: memory.py [--sleep S] [--rounds N] [NAME...]; without a name it lists them.  Measured is what the
-processes have for themselves: RssAnon + RssShmem of /proc/PID/status; pages of mapped files are the
-system's cache.
+processes have for themselves: RssAnon + RssShmem of /proc/PID/status, of a host and of the processes that
+it starts for isolated actors together; pages of mapped files are the system's cache.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ data: {data}
 {settings}
 actors:
   read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: 1000}}
-  prep: {{kind: preprocessor, workers: 2, ops: [{{filter: {{column: y, op: lt, value: {most}}}}}]}}
+  prep: {{kind: preprocessor, workers: 2{isolate}, ops: [{{filter: {{column: y, op: lt, value: {most}}}}}]}}
   batch: {{kind: batcher, size: {size}, replicas: 2, remainder: keep}}
   feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
   mean: {{kind: reducer}}
@@ -45,8 +45,8 @@ hosts:
   c: {{transport: {transport}, actors: [prep], workers: {{prep: 2}}}}
 """
 # Bytes of a sample, samples, size of a batch, what the budget of every host is.
-SAMPLES = {"64 B": (64, 400000, 4096, "160MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
-           "16 MiB": (16 << 20, 40, 2, "2GiB")}
+SAMPLES = {"64 B": (64, 400000, 4096, "256MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
+           "16 MiB": (16 << 20, 40, 2, "3GiB")}
 
 
 def write_sparse(path, rows, row_bytes):
@@ -77,40 +77,48 @@ def held(pid):
 
 
 def stands_still(folder, transport, sample, sleep):
+    """Measures until a step was done and for two and a half more."""
     row_bytes, rows, size, budget = SAMPLES[sample]
     write_sparse(folder / "x.npy", rows, row_bytes)
     write_names(folder / "y.npy", rows)
     graph, overlay = folder / "graph.yaml", folder / "overlay.yaml"
+    isolate = ", isolate: process" if transport == "isolated" else ""
     graph.write_text(GRAPH.format(data=folder, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
-                                  settings=f"memory: {budget}"))
+                                  settings=f"memory: {budget}", isolate=isolate))
     files = [str(graph)]
-    if transport != "inproc":
+    if transport in ("ipc", "tcp"):
         overlay.write_text(THREE.format(port=free_range("127.0.0.1", 1), transport=transport))
         files.append(str(overlay))
     done = subprocess.run([str(TUNDISH), "explain", *files, "--json"], capture_output=True, text=True,
                           cwd=ROOT, env=ENV)
     assert done.returncode == 0, done.stderr
-    sums = {host["name"]: host["memory"]["bytes"] for host in json.loads(done.stdout)["hosts"]}
+    hosts = json.loads(done.stdout)["hosts"]
+    sums = {host["name"]: host["memory"]["bytes"] for host in hosts if "memory" in host}
+    parts = {host["name"]: host.get("parent", host["name"]) for host in hosts}
     run = Run.__new__(Run)
-    run.log = folder / "log"
-    metrics = folder / "metrics.jsonl"
+    run.log, run.metrics = folder / "log", folder / "metrics.jsonl"
+    run.metrics.unlink(missing_ok=True)
     with open(run.log, "w") as log:
-        run.process = subprocess.Popen([str(TUNDISH), "run" if transport == "inproc" else "up", *files,
-                                        "--metrics", str(metrics)], stdout=log, stderr=log, cwd=ROOT,
-                                       env=ENV)
+        run.process = subprocess.Popen([str(TUNDISH), "up" if len(files) > 1 else "run", *files,
+                                        "--metrics", str(run.metrics)], stdout=log, stderr=log,
+                                       cwd=ROOT, env=ENV)
     most, pids = dict.fromkeys(sums, 0), {}
 
     def all_are_there():
-        assert run.process.poll() is None, run.said()
-        pids.update({"local": run.process.pid} if transport == "inproc" else run.pids())
-        return len(pids) == len(sums)
+        pids.update(run.pids(), **({"local": run.process.pid} if len(files) == 1 else {}))
+        return run.process.poll() is not None or len(pids) == len(parts)
     try:
-        until(lambda: f"all hosts of {list(sums)}\n{run.said()}", all_are_there)
-        end = time.monotonic() + 2.5 * sleep
-        while time.monotonic() < end:
+        until(lambda: f"all hosts of {list(parts)}\n{run.said()}", all_are_there)
+        began, end = time.monotonic(), 0
+        while end == 0 or time.monotonic() < end:
             assert run.process.poll() is None, run.said()
+            now = dict.fromkeys(sums, 0)
             for host, pid in pids.items():
-                most[host] = max(most[host], held(pid))
+                now[parts[host]] += held(pid)
+            most = {host: max(most[host], now[host]) for host in sums}
+            if end == 0 and run.steps() > 0:
+                end = time.monotonic() + 2.5 * sleep
+            assert time.monotonic() < began + 60 + 4 * sleep, f"no step\n{run.said()}"
             time.sleep(0.02)
     finally:
         for pid in run.pids().values():
@@ -118,16 +126,19 @@ def stands_still(folder, transport, sample, sleep):
         run.process.kill()
         run.process.wait()
     text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
-    print(f"  {transport:6} {sample:6}: {text}")
+    print(f"  {transport:8} {sample:6}: {text}", flush=True)
     for host, bytes_ in sums.items():
-        assert most[host] > 0, f"host {host} was not seen\n{run.said()}"
         assert most[host] <= bytes_ + SPARE, f"{transport}, {sample}: {text}"
-    return most, sums
 
 
 def test_a_step_that_sleeps_inproc(folder, asked):
     for sample in SAMPLES:
         stands_still(folder, "inproc", sample, asked.sleep)
+
+
+def test_a_step_that_sleeps_isolated(folder, asked):
+    for sample in SAMPLES:
+        stands_still(folder, "isolated", sample, asked.sleep)
 
 
 def test_a_step_that_sleeps_ipc(folder, asked):
@@ -149,32 +160,72 @@ def count_of(pid):
             "mappings": maps.count("\n"), "shared": maps.count("/dev/shm") + maps.count("memfd")}
 
 
+def wears(run, hosts, asked, disturb):
+    """Disturbs a run again and again; who is not disturbed has as much after many times as after a
+    third of them."""
+    seen, looks = [], sorted({asked.rounds // 3, *(asked.rounds * i // 10 for i in range(1, 11))})
+    for done in range(asked.rounds + 1):
+        if done in looks:
+            run.reaches(run.steps() + 200)
+            seen.append((done, {host: count_of(run.pid(host)) for host in hosts},
+                         {"files": len(os.listdir(run.temporary)), "log": run.log.stat().st_size,
+                          "shm": len(os.listdir("/dev/shm"))}))
+        if done < asked.rounds:
+            disturb()
+            run.reaches(run.steps() + 30)
+    for done, counts, files in seen:
+        text = "; ".join(f"{host} {c['memory'] / MIB:.2f} MiB, {c['descriptors']} descriptors, "
+                         f"{c['threads']} threads, {c['mappings']} mappings" for host, c in counts.items())
+        print(f"  after {done:4}: {text}; {files['files']} files, log of {files['log'] >> 10} KiB")
+    (first, before, left), (last, after, leaves) = seen[looks.index(asked.rounds // 3)], seen[-1]
+    for host in hosts:
+        for what, most in (("memory", 4 * MIB + 1024 * (last - first)), ("descriptors", 8),
+                           ("threads", 0), ("mappings", 20), ("shared", 0)):
+            grown = after[host][what] - before[host][what]
+            assert grown <= most, f"{host}: {grown} more {what} after {last - first} times"
+    for what in ("files", "shm"):
+        assert leaves[what] <= left[what] + 2, (what, leaves, os.listdir(run.temporary))
+
+
+def worn(folder, **words):
+    """A run without an end whose files stand in a folder of their own, and that starts again what dies."""
+    made = Made(epochs=1000000, settings="restarts: {max: 1000000, backoff_max: 10ms}", **words)
+    run = made.__enter__()
+    run.temporary = folder
+    run.env.update(TMPDIR=str(folder), XDG_RUNTIME_DIR=str(folder))
+    return made, run
+
+
 def test_restarts_of_a_worker_leave_nothing_behind(folder, asked):
-    """The others have as much after many of them as after a few."""
-    with Made(transport="tcp", epochs=1000000,
-              settings="restarts: {max: 1000000, backoff_max: 10ms}") as run:
+    made, run = worn(folder, transport="tcp")
+    try:
         run.start()
         run.reaches(100)
-        others = [host for host in run.pids() if host not in ("p0", "p1")]
-        files = len(os.listdir("/dev/shm"))
-        for kill in range(asked.rounds):
-            if kill == asked.rounds // 3:
-                before = {host: count_of(run.pid(host)) for host in others}
+
+        def kill():
             victim = run.pid("p0")
             run.kill("p0")
             until("another process", lambda: run.pids().get("p0", victim) != victim)
-            run.reaches(run.steps() + 30)
-        run.reaches(run.steps() + 200)
-        after = {host: count_of(run.pid(host)) for host in others}
-        for host in others:
-            print(f"  {host}: {before[host]} -> {after[host]}")
-        kills = asked.rounds - asked.rounds // 3
-        for host in others:
-            for what, most in (("memory", 4 * MIB + 1024 * kills), ("descriptors", 8),
-                               ("threads", 0), ("mappings", 20), ("shared", 0)):
-                grown = after[host][what] - before[host][what]
-                assert grown <= most, f"{host}: {grown} more {what} after {kills} restarts"
-        assert len(os.listdir("/dev/shm")) <= files + 2, os.listdir("/dev/shm")
+        wears(run, [host for host in run.pids() if host not in ("p0", "p1")], asked, kill)
+    finally:
+        made.__exit__()
+
+
+def test_restarts_of_an_isolated_worker_leave_nothing_behind(folder, asked):
+    made, run = worn(folder, overlay=None, prep=", isolate: process, workers: 2")
+    try:
+        run.start("run")
+        run.reaches(100)
+        parent = run.process.pid
+        run.pid = lambda host: until(host, lambda: {**run.pids(), "local": parent}.get(host))
+
+        def kill():
+            victim = run.pid("local.prep.0")
+            os.kill(victim, 9)
+            until("another process", lambda: run.pids().get("local.prep.0", victim) != victim)
+        wears(run, ["local", "local.prep.1"], asked, kill)
+    finally:
+        made.__exit__()
 
 
 def main():

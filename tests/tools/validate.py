@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`tundish validate` and `tundish explain`."""
+import gzip
 import json
 import os
 import re
@@ -291,7 +292,7 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
         memory = host["memory"]
         same(memory["bytes"], sum(term["bytes"] for term in memory["terms"]))
     slots = [term["bytes"] for term in told["hosts"][2]["memory"]["terms"]
-             if term["actor"] == "feed"]
+             if term["actor"] == "feed" and term["what"].startswith("slots")]
     same(slots, [2 * 32 * (3 * 4 + 8)])
 
 
@@ -304,6 +305,36 @@ def test_explain_writes_options_as_people_do_with_the_workers_that_are_placed(fo
     code, out, err = run("explain", path, over)
     same((code, err), (0, ""))
     holds(out, "take: all,", "retry: 90s,", "retain: 64MiB", "{ops: [], workers: 3,")
+
+
+def test_isolated_actors_are_in_the_memory_of_their_host(folder):
+    arrays(folder)
+    path = graph(folder, read=", isolate: process")
+    told = json.loads(run("explain", path, "--json")[1])["hosts"]
+    same([(host["name"], host.get("parent")) for host in told],
+         [("local", None), ("local.read.0", "local")])
+    assert "memory" not in told[1], told[1]
+    who = {term["actor"] for term in told[0]["memory"]["terms"]}
+    assert {"process", "local.read.0", "read.0"} <= who, who
+    holds(run("validate", path)[1], "memory of local: ")
+    assert "memory of local.read" not in run("explain", path)[1] + run("validate", path)[1]
+    for command in ("validate", "run"):
+        code, _, err = run(command, path, "--set", "memory=8MiB")
+        same(code, 78, command)
+        holds(err, "host local may need ", "1 error")
+
+
+def test_compressed_files_count_as_memory(folder):
+    """They are unpacked when they are opened, and stay so."""
+    raw = b"\0\0\x08\x01" + (4 << 20).to_bytes(4, "big") + bytes(4 << 20)
+    (folder / "z.gz").write_bytes(gzip.compress(raw, 1))
+    path = folder / "z.yaml"
+    path.write_text(f"tundish: 1\nactors:\n  read: {{kind: reader, source: {{idx: {{z: {folder}/z.gz}}}}}}\n"
+                    "  batch: {kind: batcher, size: 8}\n  feed: {kind: feeder}\nlinks:\n"
+                    "  - read -> batch -> feed\n")
+    terms = json.loads(run("explain", path, "--json")[1])["hosts"][0]["memory"]["terms"]
+    loaded = [term["bytes"] for term in terms if "as it lies in its files" in term["what"]]
+    assert len(loaded) == 1 and 0 <= loaded[0] - (4 << 20) <= 64, terms
 
 
 def test_a_memory_sum_above_the_budget_is_refused(folder):

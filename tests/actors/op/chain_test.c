@@ -287,6 +287,32 @@ Test(chain, rows_say_from_which_position_they_were_made)
     close_chain(&run);
 }
 
+Test(chain, a_block_of_which_little_is_left_takes_little)
+{
+    int64_t values[500];
+    for (int64_t i = 0; i < 500; i++)
+        values[i] = i;
+    tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    cr_assert_eq(
+        open_chain(&run, "{filter: {column: x, op: ge, value: 498}}", false, &schema, &error),
+        TND_OK);
+    tnd_block_t *block = numbers(run.rack, &schema, values, 500), *out = NULL;
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+    cr_assert_eq(out->note.rows, 2);
+    cr_assert_leq(tnd_buffer_size(out->columns[0].buffer), 2 * 64,
+                  "a cache line each for rows "
+                  "and where they came from");
+    cr_assert_eq(*(const int64_t *)tnd_block_row(out, 0, 0), 498);
+    cr_assert_eq(*(const int64_t *)tnd_block_row(out, 0, 1), 499);
+    cr_assert(out->note.origin[0] == 498 && out->note.origin[1] == 499);
+    tnd_block_drop(&out);
+    tnd_block_drop(&block);
+    close_chain(&run);
+}
+
 Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
 {
     static const int64_t values[] = {1, -1, 2, 7, 1};
