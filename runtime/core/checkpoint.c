@@ -20,12 +20,14 @@ struct tnd_checkpoint {
     uint64_t due_ns, rated_ns, rated_step;
     bool hurried; /* the last one that was asked for by time came too late for some feeder ... */
     bool overdue; /* ... or for all of them */
-    bool write_due, lacks_due, forget_due, word_due;
+    bool forget_due, word_due;
     uint32_t drafts_max;
     draft_t *drafts;    /* by step % drafts_max */
     tnd_saved_t *parts; /* likewise, x replica */
     bool *has;          /* likewise */
-    draft_t *closed;    /* the one that `write_due` or `lacks_due` speaks of */
+    draft_t *whole;     /* is to be written; NULL: none is */
+    draft_t *lacking;   /* is to be said to lack a part */
+    draft_t *waiting;   /* is booked and lacks a part, which last words may still bring */
     uint64_t *kept;     /* a ring of the newest `keep` whole ones */
     uint64_t kept_count;
 };
@@ -136,19 +138,34 @@ void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t repli
 /* --- when --------------------------------------------------------------------------------------
  */
 
+static bool is_whole(const tnd_checkpoint_t *self, const draft_t *draft)
+{
+    return draft != NULL &&
+           draft->have + (TND_PLANT(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
+}
+
+/*  Nothing more will be said of the one that waits. */
+static void give_up(tnd_checkpoint_t *self)
+{
+    self->lacking = self->waiting;
+    self->waiting = NULL;
+}
+
 static void close_draft(tnd_checkpoint_t *self, uint64_t step)
 {
     draft_t *draft = find(self, step);
-    bool whole = draft != NULL &&
-                 draft->have + (TND_PLANT(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
+    bool whole = is_whole(self, draft);
     bool by_time = self->config.every_ns > 0 && step == self->word.step;
-    self->finished = step;
     if (by_time)
         self->hurried = !whole;
     self->overdue = by_time && draft == NULL;
-    self->closed = draft;
-    self->write_due = whole;
-    self->lacks_due = !whole && draft != NULL;
+    bool refused = !whole && draft != NULL && draft->why[0] != '\0' && self->lacking == NULL;
+    if (whole || refused || TND_PLANT(LAST_WORDS_UNHEARD))
+        self->finished = step;
+    self->whole = whole ? draft : NULL;
+    self->waiting = whole || refused ? NULL : draft;
+    if (refused)
+        self->lacking = draft;
     if (TND_PLANT(FORGOTTEN_EARLY) && whole) {
         self->word.below = step;
         self->forget_due = true;
@@ -170,6 +187,7 @@ static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 
 void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 {
+    give_up(self);
     /* A program may keep its models behind any step. */
     if (tnd_checkpoint_asks(&self->word, step) || find(self, step) != NULL)
         close_draft(self, step);
@@ -194,6 +212,7 @@ void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step)
 {
     if (find(self, step) != NULL && step != self->finished)
         close_draft(self, step);
+    give_up(self);
 }
 
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step)
@@ -210,13 +229,14 @@ bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect
 {
     memset(effect, 0, sizeof *effect);
     effect->why = "";
-    if (self->write_due || self->lacks_due) {
-        effect->kind = self->write_due ? TND_CHECKPOINT_WRITE : TND_CHECKPOINT_LACKS;
-        effect->step = self->closed->step;
-        effect->have = self->closed->have;
-        effect->why = self->closed->why;
-        effect->parts = self->parts + place_of(self, self->closed);
-        self->write_due = self->lacks_due = false;
+    if (self->whole != NULL || self->lacking != NULL) {
+        draft_t **draft = self->lacking != NULL ? &self->lacking : &self->whole;
+        effect->kind = self->lacking != NULL ? TND_CHECKPOINT_LACKS : TND_CHECKPOINT_WRITE;
+        effect->step = (*draft)->step;
+        effect->have = (*draft)->have;
+        effect->why = (*draft)->why;
+        effect->parts = self->parts + place_of(self, *draft);
+        *draft = NULL;
         return true;
     }
     if (self->forget_due) {

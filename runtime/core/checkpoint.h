@@ -3,6 +3,8 @@
  *  It says behind which steps feeders keep their models, gathers what they say of it, and asks for
  *  the manifest once the step is booked and every replica has kept its part: then, and only then,
  *  model and cursor are one checkpoint.  One that lacks a part is not written; the run goes on.
+ *  If nobody said why, that is said only when the next step is booked: behind the last one feeders
+ *  keep their models when they know that it was the last, which may be after it is booked.
  *  Once a manifest is written the newest `keep` stay, and all that is older may go.
  *
  *  Models are kept behind every so many steps, or after so much time.  For the latter a step is

@@ -27,7 +27,9 @@
     X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
     X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
     X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
-    X(STALE_UNSAID, "who is born when the clock has gone back is ignored")
+    X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
+    X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
+    X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")
 
 enum tnd_plant {
     TND_PLANT_NONE,

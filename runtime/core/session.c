@@ -18,7 +18,8 @@ typedef struct {
     /* of feeders */
     uint64_t held, committed, started, booked_told;
     bool end_told, drain_told, drain_answered;
-    bool began; /* it has said something, so it knows where the stream begins */
+    bool began;  /* it has said something, so it knows where the stream begins */
+    bool parted; /* it has said its last word */
 } actor_t;
 
 typedef struct {
@@ -211,10 +212,30 @@ static void take_down(tnd_session_core_t *self, uint32_t host)
     self->want_rewind = self->want_rewind || it->needed;
 }
 
+/*  The stream is done, but what its replicas have made of their models goes with the host. */
+static void lose_models(tnd_session_core_t *self, uint32_t host, const char *why)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        const tnd_member_t *member = &self->config.members[i];
+        if (member->host != host || member->role != TND_ROLE_FEEDER || self->actors[i].parted ||
+            TND_PLANT(LOST_AT_THE_END))
+            continue;
+        self->state = TND_SESSION_FAILED;
+        self->absent = true;
+        (void)tnd_fail(&self->why,
+                       "host %s was lost before the last word of the replicas that it carried, and "
+                       "their models with it: %s" TND_KEPT,
+                       host_name(self, host), why, kept(self));
+        return;
+    }
+}
+
 void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
 {
     assert(host < self->config.host_count);
     host_t *it = &self->hosts[host];
+    if (self->state == TND_SESSION_DONE && self->started)
+        lose_models(self, host, why);
     if (over(self) || !it->came || it->lost)
         return;
     if (self->started && (!it->soft || self->config.restarts.max == 0)) {
@@ -437,6 +458,8 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
 {
     (void)now;
     const tnd_member_t *member;
+    if (msg->kind == TND_MSG_MODEL)
+        find(self, msg->from, &member)->parted = true;
     if (over(self))
         return;
     switch (msg->kind) {

@@ -97,7 +97,9 @@ void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns);
 void tnd_session_data(tnd_session_core_t *self, uint64_t data);
 /*  Begins the stream as soon as everybody, hosts and actors, is there. */
 void tnd_session_go(tnd_session_core_t *self);
-/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors. */
+/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors, and MODEL, the last word of a feeder: a host
+ *  that is lost before that fails the run even when the stream is done.
+ */
 void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now);
 /*  Asks for an orderly end: TND_SESSION_DRAINING. */
 void tnd_session_ask_drain(tnd_session_core_t *self);

@@ -602,6 +602,8 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
             payload = msg->commit.payload;
         if (msg->kind == TND_MSG_MODEL) {
             payload = msg->note.payload;
+            if (self->plan->instances[msg->from].chain == self->chain)
+                tnd_session_message(chain->session, msg, now);
             take_model(self, msg);
         } else if (msg->kind == TND_MSG_WHY) {
             payload = msg->bad.payload;

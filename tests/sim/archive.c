@@ -64,6 +64,11 @@ static bool is_whole(const sim_t *self, const sim_folder_t *folder)
     return true;
 }
 
+static void refuse(sim_t *self, uint64_t step)
+{
+    self->unwritten = step > self->unwritten ? step : self->unwritten;
+}
+
 /* --- feeders -----------------------------------------------------------------------------------
  */
 
@@ -80,6 +85,8 @@ void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step)
         words->kept[i] = !sim_chance(&self->disk_luck, 2);
         words->parts[i] = saved_of(self->actors[feeder].model[i]);
         folder->there[replica] = words->kept[i];
+        if (!words->kept[i])
+            refuse(self, step);
         folder->saved[replica] = words->parts[i];
         folder->models[replica] = self->actors[feeder].model[i];
     }
@@ -202,14 +209,45 @@ void sim_archive_generation(sim_t *self)
         tell_keep(self);
 }
 
-void sim_archive_commit(sim_t *self, const tnd_msg_t *msg)
+void sim_archive_words(sim_t *self, const void *said)
 {
-    const sim_words_t *words = msg->commit.payload;
-    for (uint32_t i = 0; words != NULL && i < words->count; i++)
+    const sim_words_t *words = said;
+    for (uint32_t i = 0; i < words->count; i++)
         if (words->kept[i])
             tnd_checkpoint_part(self->checkpoint, words->step, words->first + i, &words->parts[i]);
         else
             tnd_checkpoint_unkept(self->checkpoint, words->step, words->first + i, "no room");
+}
+
+void sim_archive_commit(sim_t *self, const tnd_msg_t *msg)
+{
+    if (msg->commit.payload != NULL)
+        sim_archive_words(self, msg->commit.payload);
+}
+
+void sim_archive_end(sim_t *self)
+{
+    tnd_checkpoint_end(self->checkpoint, tnd_session_cursor(self->session)->step);
+    perform(self);
+}
+
+bool sim_archive_busy(const sim_t *self)
+{
+    for (uint32_t i = 0; i < self->folder_count; i++)
+        if (self->folders[i].writing)
+            return true;
+    return false;
+}
+
+void sim_archive_check(sim_t *self)
+{
+    uint64_t last = tnd_session_cursor(self->session)->step;
+    const sim_folder_t *folder = find(self, last);
+    bool whole = folder != NULL && is_whole(self, folder);
+    self->counts.ends += whole;
+    if (last > 0 && !whole && self->unwritten != last)
+        sim_violate(self, "the run is over behind step %llu, and there is no checkpoint of that",
+                    (unsigned long long)last);
 }
 
 void sim_archive_booked(sim_t *self, uint64_t step)
@@ -228,6 +266,7 @@ void sim_archive_written(sim_t *self, uint64_t step)
     folder->writing = false;
     if (self->write_fails || sim_chance(&self->disk_luck, 4)) {
         self->write_fails = false;
+        refuse(self, step);
         sim_say(self, "the manifest behind step %llu cannot be written", (unsigned long long)step);
         return;
     }

@@ -271,6 +271,8 @@ void sim_check_end(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     uint64_t steps = self->reference.step_count;
+    if (self->checkpoint != NULL && self->closed && !self->leader_dead && !self->feeder_dead)
+        sim_archive_check(self);
     bool cut = plan->steps_max <= steps;
     if (cut)
         steps = plan->steps_max;

@@ -118,9 +118,26 @@ void sim_free_msg(sim_t *self, tnd_msg_t *msg)
 
 static void session_run(sim_t *self);
 
-/*  A run that drains has no second chain. */
-static void end_chain(sim_t *self)
+/*  The stream is over: all wait for last words, and for what they say to be written.  A run that
+ *  drains has no second chain.
+ */
+static void finish_chain(sim_t *self)
 {
+    const sim_plan_t *plan = &self->plan;
+    if (!self->closing || self->over)
+        return;
+    if (tnd_session_state(self->session) == TND_SESSION_FAILED) {
+        self->over = true;
+        return;
+    }
+    for (uint32_t f = 0; f < (self->checkpoint != NULL ? plan->feeders : 1); f++)
+        if (!self->model_said[plan->first_feeder + f])
+            return;
+    if (self->checkpoint != NULL && !self->closed)
+        sim_archive_end(self);
+    self->closed = true;
+    if (self->checkpoint != NULL && sim_archive_busy(self))
+        return;
     self->follows = self->plan.after && self->chain == 0 && !self->drained && !self->over;
     self->over = !self->follows;
 }
@@ -213,9 +230,11 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
         if ((int)msg->kind == SIM_MSG_ACTOR) {
             hear_of_actor(self, msg);
         } else if (msg->kind == TND_MSG_MODEL) {
-            self->model_known = true;
-            if (self->closing)
-                end_chain(self);
+            self->model_said[msg->from] = true;
+            if (self->checkpoint != NULL && msg->note.payload != NULL)
+                sim_archive_words(self, msg->note.payload);
+            tnd_session_message(self->session, msg, sim_clock(self, 0));
+            finish_chain(self);
         } else {
             sim_door_report(self, msg);
             if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
@@ -276,7 +295,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
                 tell_actor(self, id);
-                if (self->actors[id].model_said)
+                if (self->actors[id].over)
                     sim_feeder_model(self, id);
             }
         return;
@@ -359,13 +378,11 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         }
         break;
     case TND_EFFECT_OUTCOME:
-        /*  A run that began waits for the last word of its first feeder. */
         self->closing = tnd_session_state(self->session) == TND_SESSION_DONE &&
                         tnd_session_generation(self->session) > 0;
         if (!self->closing || self->feeder_dead)
             self->over = true;
-        else if (self->model_known)
-            end_chain(self);
+        sim_fault_last(self);
         sim_fault_moment(self);
         break;
     default:
@@ -378,6 +395,7 @@ static void session_run(sim_t *self)
     tnd_effect_t effect;
     while (!self->over && tnd_session_next(self->session, sim_clock(self, 0), &effect))
         session_effect(self, &effect);
+    finish_chain(self);
     uint64_t deadline = tnd_session_deadline(self->session);
     if (self->over || deadline == TND_NEVER)
         return;
@@ -701,6 +719,7 @@ static void happen(sim_t *self, const sim_event_t *event)
         break;
     case SIM_AT_WRITTEN:
         sim_archive_written(self, event->a);
+        finish_chain(self);
         break;
     case SIM_AT_FAULT:
         sim_fault_strike(self, event->a);
@@ -792,7 +811,10 @@ static void begin(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     self->now = 0;
     self->lives = 0;
-    self->over = self->write_fails = self->closing = self->model_known = self->follows = false;
+    self->over = self->write_fails = self->closing = self->closed = self->follows = false;
+    self->last_death = false;
+    self->unwritten = 0;
+    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
     self->session_at = TND_NEVER;
     self->progress_at = self->faults_end = self->starved_until = 0;
@@ -834,13 +856,12 @@ static void begin_next(sim_t *self)
     static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_PAUSE, SIM_CRASH_PROCESS};
     const sim_plan_t *plan = &self->plan;
     sim_check_end(self);
-    for (uint32_t i = self->folder_count; i > 0 && self->checkpoint != NULL; i--)
-        sim_archive_written(self, self->folders[i - 1].step);
     sim_say(self, "the second chain begins");
     self->counts.seconds++;
     if (sim_chance(&self->moments, 60))
         sim_fault_early(self, some[sim_below(&self->moments, sizeof some / sizeof *some)]);
-    self->follows = self->closing = self->model_known = false;
+    self->follows = self->closing = self->closed = false;
+    memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 1;
     for (uint32_t id = 0; id < plan->member_count; id++) {
         sim_actor_dies(self, id);
@@ -894,6 +915,11 @@ static void run_session(sim_t *self)
     if (self->violation[0])
         return;
     tnd_session_state_t state = tnd_session_state(self->session);
+    if (state == TND_SESSION_FAILED && self->last_death &&
+        strstr(tnd_session_why(self->session), "the replicas that it carried")) {
+        self->feeder_dead = true;
+        return;
+    }
     if (!self->leader_dead && state == TND_SESSION_FAILED && !self->feeder_dead)
         sim_violate(self, "the run failed: %s", tnd_session_why(self->session));
     if (self->feeder_dead && state == TND_SESSION_FAILED &&
@@ -912,6 +938,14 @@ static void run_guarded(sim_t *self)
     self->escapes = false;
 }
 
+/*  Whether a run that has ended well is gone on with all the same, as a user may ask. */
+static bool goes_on(const sim_t *self, uint32_t session)
+{
+    return self->plan.keep > 0 && session < SIM_SESSIONS && !self->rogue_found &&
+           tnd_session_state(self->session) == TND_SESSION_DONE &&
+           sim_hash(self->plan.seed, 900 + session) % 100 < 30;
+}
+
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
 {
     self->violation[0] = 0;
@@ -927,9 +961,11 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     sim_reference_make(&self->reference, &self->plan, &self->store);
     tnd_cursor_start(&self->from, self->plan.lanes);
     run_guarded(self);
-    for (uint32_t session = 1; !self->violation[0] && (self->leader_dead || self->feeder_dead);
+    for (uint32_t session = 1;
+         !self->violation[0] && (self->leader_dead || self->feeder_dead || goes_on(self, session));
          session++) {
         tnd_error_t error;
+        self->counts.again += !self->leader_dead && !self->feeder_dead;
         if (self->plan.keep > 0) {
             sim_archive_killed(self, self->leader_dead);
             sim_archive_resume(self);

@@ -75,6 +75,7 @@ typedef enum {
     SIM_LONG_DEATH,
     SIM_LONG_STOP,
     SIM_CLOCK_BACK,
+    SIM_LAST_DEATH,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -152,7 +153,9 @@ typedef struct {
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
-    bool model_said;          /* of the first one */
+    bool over;                /* it has said its last word, MODEL */
+    uint64_t kept;            /* its models behind so many steps, last */
+    void *last_words;         /* what it says of those behind the last step */
     tnd_passed_note_t passed; /* the last that reducers were told, or are to be */
     bool has_passed;
     uint64_t committed; /* steps that were checked */
@@ -197,7 +200,8 @@ typedef struct sim_words sim_words_t;
 
 typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
-    uint64_t silences;                      /* connections given up because nothing came */
+    uint64_t ends, again; /* checkpoints behind the last step; runs that go on from one */
+    uint64_t silences;    /* connections given up because nothing came */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -235,10 +239,13 @@ struct sim {
     tnd_session_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
     bool leader_dead, feeder_dead, rogue_found, over;
-    bool model_known;
+    bool model_said[SIM_ACTORS]; /* the last word of each feeder */
+    bool closed;                 /* the archive knows the end of the chain */
     uint32_t chain;
-    bool follows; /* the second chain is due */
-    bool closing; /* the stream is over; the first feeder's last word, MODEL, is still to come */
+    bool follows;        /* the second chain is due */
+    bool closing;        /* the stream is over; last words or the last manifest are to come */
+    bool last_death;     /* a host with a feeder died then */
+    uint64_t unwritten;  /* the step behind which the disk refused something last */
     uint64_t session_at; /* event that is due */
     unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t stored_bytes;
@@ -346,6 +353,11 @@ void sim_route(sim_t *self, const tnd_msg_t *msg);
 void sim_archive_begin(sim_t *self);
 void sim_archive_generation(sim_t *self);
 void sim_archive_commit(sim_t *self, const tnd_msg_t *msg);
+void sim_archive_words(sim_t *self, const void *words);
+/*  All last words are heard; is something still being written; is there what must be. */
+void sim_archive_end(sim_t *self);
+bool sim_archive_busy(const sim_t *self);
+void sim_archive_check(sim_t *self);
 void sim_archive_booked(sim_t *self, uint64_t step);
 void sim_archive_written(sim_t *self, uint64_t step);
 /*  A feeder keeps its models behind `step`; what it says of that goes along with COMMIT. */
@@ -371,6 +383,8 @@ void sim_fault_strike(sim_t *self, uint32_t fault);
 /*  One that strikes by time: while all begins, or when the leader does something that matters. */
 void sim_fault_early(sim_t *self, sim_fault_kind_t kind);
 void sim_fault_moment(sim_t *self);
+/*  The stream is over. */
+void sim_fault_last(sim_t *self);
 void sim_drain(sim_t *self);
 const char *sim_fault_name(sim_fault_kind_t kind);
 /*  Of the checks. */

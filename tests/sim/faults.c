@@ -38,6 +38,7 @@ static const struct {
     [SIM_LONG_DEATH] = {"long_death", 0},
     [SIM_LONG_STOP] = {"long_stop", 0},
     [SIM_CLOCK_BACK] = {"clock_back", 0},
+    [SIM_LAST_DEATH] = {"last_death", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -350,6 +351,14 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         self->over = self->over || self->closing;
         sim_actor_crash(self, id);
         return true;
+    case SIM_LAST_DEATH:
+        id = any_actor(self, TND_ROLE_FEEDER);
+        if (id == SIM_NONE || !self->closing || self->actors[id].host == 0)
+            return false;
+        self->last_death = true;
+        *lasts = sim_between(luck, 1, 300) * ms;
+        sim_process_dies(self, self->actors[id].host, *lasts);
+        return true;
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;
         return true;
@@ -377,6 +386,14 @@ void sim_fault_moment(sim_t *self)
     if (self->plan.hosts > 1 && sim_chance(&self->moments, 20))
         sim_agenda_put(&self->agenda, self->now + sim_below(&self->moments, 500 * 1000),
                        SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
+}
+
+void sim_fault_last(sim_t *self)
+{
+    sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
+    if (sim_chance(&luck, 20))
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 400 * 1000), SIM_AT_EARLY,
+                       SIM_LAST_DEATH, 0, 0);
 }
 
 void sim_fault_strike(sim_t *self, uint32_t fault)

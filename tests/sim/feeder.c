@@ -154,6 +154,7 @@ void sim_feeder_device(sim_t *self, uint32_t id)
             actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
                                       slot->ids[r], slot->count[r]));
     void *words = slot->keeps ? sim_archive_part(self, id, slot->step + 1) : NULL;
+    actor->kept = slot->keeps ? slot->step + 1 : actor->kept;
     tnd_feed_done(actor->machine, slot->step, slot->digest, slot->rows, words);
     slot->on_device = false;
     actor->device_busy = false;
@@ -278,7 +279,11 @@ void sim_feeder_model(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-    actor->model_said = true;
+    uint64_t done = tnd_feed_committed(actor->machine);
+    if (!actor->over && self->checkpoint != NULL && done > 0 && done != actor->kept)
+        actor->last_words = sim_archive_part(self, id, done);
+    actor->over = true;
+    msg.note.payload = actor->last_words;
     sim_actor_control(self, actor, &msg);
 }
 
@@ -286,7 +291,7 @@ void sim_feeder_run(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     perform(self, id, actor);
-    if (id == self->plan.first_feeder && !actor->model_said && tnd_feed_over(actor->machine))
+    if (!actor->over && tnd_feed_over(actor->machine))
         sim_feeder_model(self, id);
 }
 

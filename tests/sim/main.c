@@ -176,6 +176,8 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
            sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
     printf("  %-14s %" PRIu64 "\n", "doubled", sim->counts.doubled);
     printf("  %-14s %" PRIu64 "\n", "silences", sim->counts.silences);
+    printf("  %-14s %" PRIu64 "\n", "last_steps", sim->counts.ends);
+    printf("  %-14s %" PRIu64 "\n", "gone_on", sim->counts.again);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }

@@ -295,7 +295,8 @@ void sim_links_check(sim_t *self)
     for (uint32_t i = 0; i < self->link_count; i++) {
         sim_link_t *link = &self->links[i];
         const sim_host_t *host = &self->hosts[link->host[0]];
-        bool busy = link->actor[0] != SIM_NONE && self->actors[link->actor[0]].busy;
+        bool busy = link->actor[0] != SIM_NONE &&
+                    (self->actors[link->actor[0]].busy || self->actors[link->actor[1]].busy);
         if (!is_alive(self, link, 0) || link->end[0].state != TND_END_OPEN ||
             link->bound == link->net)
             link->alone_since = 0;

@@ -149,12 +149,41 @@ Test(checkpoint, what_a_program_keeps_behind_any_step_becomes_one)
     does(self, TND_CHECKPOINT_WRITE, 3);
     part(self, 4, 0);
     tnd_checkpoint_booked(self, 4, 0);
-    does(self, TND_CHECKPOINT_LACKS, 4);
+    is_idle(self);
     tnd_checkpoint_booked(self, 6, 0);
+    does(self, TND_CHECKPOINT_LACKS, 4);
     part(self, 6, 0);
     part(self, 6, 1);
     tnd_checkpoint_end(self, 6);
     does(self, TND_CHECKPOINT_WRITE, 6);
+    is_idle(self);
+    free(self);
+}
+
+Test(checkpoint, behind_the_last_step_one_replica_may_keep_its_model_before_it_is_booked)
+{
+    for (uint64_t every = 0; every <= 5; every += 5) {
+        tnd_checkpoint_t *self = make(every, 0);
+
+        part(self, 5, 1);
+        tnd_checkpoint_booked(self, 5, 0);
+        is_idle(self);
+        part(self, 5, 0);
+        tnd_checkpoint_end(self, 5);
+        does(self, TND_CHECKPOINT_WRITE, 5);
+        is_idle(self);
+        free(self);
+    }
+}
+
+Test(checkpoint, what_is_still_missing_at_the_end_is_said)
+{
+    tnd_checkpoint_t *self = make(0, 0);
+
+    part(self, 5, 1);
+    tnd_checkpoint_booked(self, 5, 0);
+    tnd_checkpoint_end(self, 5);
+    cr_assert_eq(does(self, TND_CHECKPOINT_LACKS, 5).have, 1);
     is_idle(self);
     free(self);
 }

@@ -447,6 +447,48 @@ Test(session, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
     free(self);
 }
 
+/*  One step of two feeders, and the stream is over. */
+static tnd_session_core_t *done(void)
+{
+    tnd_session_core_t *self = running_with(1, 5);
+    tnd_effect_t effect;
+    for (uint32_t i = 0; i < 2; i++) {
+        take_part(self, 0, i);
+        commit(self, 0, FEED_0 + i);
+    }
+    cr_assert(next_but_words(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
+    cr_assert(next_but_words(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    return self;
+}
+
+Test(session, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
+{
+    tnd_session_core_t *self = done();
+
+    tnd_session_host_lost(self, 1, "it was killed", 0);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE, "it carries no feeder");
+    tnd_session_host_again(self, 3, "it was killed", 0);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_FAILED);
+    cr_assert(tnd_session_absent(self));
+    cr_assert_not_null(strstr(tnd_session_why(self), "host delta was lost before the last word"),
+                       "%s", tnd_session_why(self));
+    free(self);
+}
+
+Test(session, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_missed)
+{
+    tnd_session_core_t *self = done();
+
+    tnd_msg_t model = {.kind = TND_MSG_MODEL, .from = FEED_1};
+    tnd_session_message(self, &model, 0);
+    tnd_session_host_lost(self, 3, "it was killed", 0);
+    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    free(self);
+}
+
 Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_behind)
 {
     tnd_session_core_t *self = running();
