@@ -111,6 +111,17 @@ bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argu
     return false;
 }
 
+void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room)
+{
+    size_t count, used = 0;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    *text = '\0';
+    for (size_t i = 0; i < count && used < room; i++)
+        if (tnd_argument_taken(commands[i], argument))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
+                                     commands[i]->name);
+}
+
 static int refuse_unknown(const tnd_command_t *command, const char *word, size_t length)
 {
     char name[64];
@@ -118,6 +129,13 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
     tnd_nearest_t nearest = {.word = name};
     for (size_t i = 0; command->arguments[i] != NULL; i++)
         tnd_nearest_offer(&nearest, command->arguments[i]);
+    const tnd_argument_t *elsewhere = find(word, length);
+    if (elsewhere != NULL) {
+        char owners[160];
+        tnd_argument_owners(elsewhere, owners, sizeof owners);
+        return tnd_usage_error(command->name, "there is no option %s here; it is one of %s", name,
+                               owners);
+    }
     if (nearest.best != NULL)
         return tnd_usage_error(command->name, "there is no option %s; did you mean %s?", name,
                                nearest.best);

@@ -33,6 +33,8 @@ const tnd_argument_t *tnd_argument_find(const char *name);
 const tnd_argument_t *tnd_argument_at(size_t index);
 /*  Whether a command takes it. */
 bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument);
+/*  "run, up": the commands that take it, cut at the end if there are too many. */
+void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room);
 /*  "-o" of "--output"; NULL: it has no letter. */
 const char *tnd_argument_brief(const char *name);
 

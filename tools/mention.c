@@ -66,29 +66,19 @@ static void visit_option(void *context, const char *path, const tnd_option_t *op
 
 static void visit_argument(search_t *self, const tnd_argument_t *argument)
 {
-    size_t count;
-    const char *glue = "";
-    const tnd_command_t *const *commands = tnd_commands(&count);
+    char owners[160];
     if (!fits(self, argument->name + strspn(argument->name, "-"), NULL, argument->help))
         return;
     part(self);
+    tnd_argument_owners(argument, owners, sizeof owners);
     if (self->json) {
         print_json(argument->name, argument->help);
-        printf(",\"commands\":[");
+        printf(",\"commands\":\"%s\"}", owners);
     } else {
-        printf("  %s%s%s of tundish ", argument->name, argument->value != NULL ? " " : "",
-               argument->value != NULL ? argument->value : "");
+        printf("  %s%s%s of tundish %s\n      %s\n", argument->name,
+               argument->value != NULL ? " " : "", argument->value != NULL ? argument->value : "",
+               owners, argument->help);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!tnd_argument_taken(commands[i], argument))
-            continue;
-        printf(self->json ? "%s\"%s\"" : "%s%s", glue, commands[i]->name);
-        glue = self->json ? "," : ", ";
-    }
-    if (self->json)
-        printf("]}");
-    else
-        printf("\n      %s\n", argument->help);
 }
 
 bool tnd_mention_print(const char *word, tnd_mention_t how, const char *title, bool json)

@@ -31,7 +31,8 @@ def test_a_misspelt_option_is_guessed(_):
 def test_an_option_of_another_command_is_refused(_):
     code, _, err = run("validate", "x.yaml", "--npz=a.npz")
     same(code, 2)
-    holds(err, "there is no option --npz")
+    holds(err, "there is no option --npz here; it is one of head")
+    holds(run("help", "--resume")[2], "it is one of run, up")
 
 
 def test_a_missing_value_is_said(_):
