@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/*  Elements reduced before they are copied to the other replicas: still in the nearest cache. */
-enum { PIECE = 2048 };
-
 static const uint32_t tensor_magic = 0x32444e54; /* "TND2" */
 
 _Static_assert(sizeof(tnd_tensor_head_t) == 64, "values begin on a cache line");
@@ -31,7 +28,6 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
 void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end)
 {
-    size_t size = tnd_dtype_size(posting->dtype);
     tnd_tree_job_t job = {
         .reduce = posting->reduce,
         .dtype = posting->dtype,
@@ -40,13 +36,7 @@ void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t 
         .input_count = replicas,
         .weighted = posting->weighted,
     };
-    for (size_t at = begin; at < end; at += PIECE) {
-        size_t until = end - at < PIECE ? end : at + PIECE;
-        tnd_tree_root(&job, at, until, outs[0]);
-        for (uint32_t r = 1; r < replicas; r++)
-            memcpy((char *)outs[r] + at * size, (const char *)outs[0] + at * size,
-                   (until - at) * size);
-    }
+    tnd_tree_root_over(&job, begin, end, outs);
 }
 
 size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count)

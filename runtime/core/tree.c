@@ -13,8 +13,10 @@
 #include "runtime/core/float_mode.h"
 #include "runtime/core/numeric.h"
 
-/*  Elements at a time; a few blocks of the widest type fit the first level of the cache. */
-enum { BLOCK = 1024 };
+/*  Elements at a time; a few blocks of the widest type fit the first level of the cache.  PIECE: of
+ *  a result before it is copied to the other leaves, still in the nearest cache.
+ */
+enum { BLOCK = 1024, PIECE = 2048 };
 
 typedef struct {
     _Alignas(64) char bytes[BLOCK * sizeof(double)];
@@ -34,6 +36,9 @@ typedef struct {
 
 /*  A mean from four values to the end. */
 typedef void mean4_fn(void *restrict out, const value_t value[4], uint64_t rows, size_t count);
+
+/*  The same over four leaves that have so many rows, in the place of each of them. */
+typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t count);
 
 #define PLUS(a, b) ((a) + (b))
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
@@ -157,12 +162,49 @@ static bool is_power_of_two(uint64_t number)
         name##_mean4(out, value, rows, count);                                                     \
     }
 
+#define OVER4_LOOP(type, divided)                                                                  \
+    for (size_t i = 0; i < count; i++) {                                                           \
+        type mean = ((fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i])) divided;                   \
+        a[i] = b[i] = c[i] = d[i] = ONE_NAN(type, mean);                                           \
+    }
+
+#define OVER4(name, type)                                                                          \
+    static inline __attribute__((always_inline)) void name##_over4(                                \
+        void *const leaves[4], const uint64_t rows[4], size_t count)                               \
+    {                                                                                              \
+        type *restrict a = leaves[0], *restrict b = leaves[1];                                     \
+        type *restrict c = leaves[2], *restrict d = leaves[3];                                     \
+        const type fa = (type)rows[0], fb = (type)rows[1];                                         \
+        const type fc = (type)rows[2], fd = (type)rows[3];                                         \
+        const uint64_t all = rows[0] + rows[1] + rows[2] + rows[3];                                \
+        const type divisor = (type)all, inverse = 1 / divisor;                                     \
+        if (is_power_of_two(all))                                                                  \
+            OVER4_LOOP(type, *inverse)                                                             \
+        else                                                                                       \
+            OVER4_LOOP(type, / divisor)                                                            \
+    }                                                                                              \
+    static void name##_over4_plain(void *const leaves[4], const uint64_t rows[4], size_t count)    \
+    {                                                                                              \
+        name##_over4(leaves, rows, count);                                                         \
+    }
+
+#define OVER4_AVX2(name)                                                                           \
+    __attribute__((target("avx2"))) static void name##_over4_avx2(                                 \
+        void *const leaves[4], const uint64_t rows[4], size_t count)                               \
+    {                                                                                              \
+        name##_over4(leaves, rows, count);                                                         \
+    }
+
 MEAN4(f32, float)
 MEAN4(f64, double)
+OVER4(f32, float)
+OVER4(f64, double)
 
 #if defined(__x86_64__)
 MEAN4_AVX2(f32)
 MEAN4_AVX2(f64)
+OVER4_AVX2(f32)
+OVER4_AVX2(f64)
 
 static mean4_fn *mean4_of(tnd_dtype_t dtype)
 {
@@ -171,10 +213,23 @@ static mean4_fn *mean4_of(tnd_dtype_t dtype)
         return wide ? f32_mean4_avx2 : f32_mean4_plain;
     return wide ? f64_mean4_avx2 : f64_mean4_plain;
 }
+
+static over4_fn *over4_of(tnd_dtype_t dtype)
+{
+    bool wide = __builtin_cpu_supports("avx2");
+    if (dtype == TND_F32)
+        return wide ? f32_over4_avx2 : f32_over4_plain;
+    return wide ? f64_over4_avx2 : f64_over4_plain;
+}
 #else
 static mean4_fn *mean4_of(tnd_dtype_t dtype)
 {
     return dtype == TND_F32 ? f32_mean4_plain : f64_mean4_plain;
+}
+
+static over4_fn *over4_of(tnd_dtype_t dtype)
+{
+    return dtype == TND_F32 ? f32_over4_plain : f64_over4_plain;
 }
 #endif
 
@@ -469,4 +524,44 @@ void tnd_tree_partial(const tnd_tree_job_t *job, size_t begin, size_t end, void 
 void tnd_tree_root(const tnd_tree_job_t *job, size_t begin, size_t end, void *out)
 {
     compute(job, begin, end, out, true);
+}
+
+/*  Four leaves that take part and are to be replaced, of a type that is no other on the way. */
+static bool is_mean_of_four(const tnd_tree_job_t *job, void *const *leaves)
+{
+    bool is = job->reduce == TND_MEAN && !job->weighted && job->input_count == 4 &&
+              (job->dtype == TND_F32 || job->dtype == TND_F64);
+    for (uint32_t i = 0; is && i < 4; i++)
+        is = job->inputs[i].node.count == 1 && !job->inputs[i].partial && job->inputs[i].rows > 0 &&
+             leaves[i] == job->inputs[i].data;
+    return is;
+}
+
+static void mean_of_four(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves)
+{
+    void *at[4];
+    uint64_t rows[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        at[i] = (char *)leaves[i] + begin * tnd_dtype_size(job->dtype);
+        rows[i] = job->inputs[i].rows;
+    }
+    tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
+    over4_of(job->dtype)(at, rows, end - begin);
+    tnd_float_mode_restore(before);
+}
+
+void tnd_tree_root_over(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves)
+{
+    size_t size = tnd_dtype_size(job->dtype);
+    if (is_mean_of_four(job, leaves)) {
+        mean_of_four(job, begin, end, leaves);
+        return;
+    }
+    for (size_t at = begin; at < end; at += PIECE) {
+        size_t until = end - at < PIECE ? end : at + PIECE;
+        tnd_tree_root(job, at, until, leaves[0]);
+        for (uint32_t i = 1; i < job->input_count; i++)
+            memcpy((char *)leaves[i] + at * size, (const char *)leaves[0] + at * size,
+                   (until - at) * size);
+    }
 }

@@ -100,4 +100,9 @@ void tnd_tree_partial(const tnd_tree_job_t *job, size_t begin, size_t end, void 
  */
 void tnd_tree_root(const tnd_tree_job_t *job, size_t begin, size_t end, void *out);
 
+/*  The same to leaves[i][begin] ... for every input i, all of which are leaves; that may be the
+ *  input's own data.
+ */
+void tnd_tree_root_over(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves);
+
 #endif

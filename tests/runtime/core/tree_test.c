@@ -307,6 +307,41 @@ Test(tree, a_result_may_replace_an_input)
     cr_assert_arr_eq(values[2], expected, sizeof expected);
 }
 
+Test(tree, a_result_may_replace_all_inputs)
+{
+    static const struct {
+        tnd_reduce_t reduce;
+        tnd_dtype_t dtype;
+        uint32_t count;
+        uint64_t rows[4]; /* 128 in all, and not */
+    } cases[] = {
+        {TND_MEAN, TND_F32, 4, {32, 32, 32, 32}}, {TND_MEAN, TND_F32, 4, {32, 32, 32, 17}},
+        {TND_MEAN, TND_F64, 4, {32, 32, 32, 32}}, {TND_MEAN, TND_F64, 4, {1, 2, 3, 5}},
+        {TND_MEAN, TND_F32, 4, {32, 0, 32, 5}},   {TND_MEAN, TND_F32, 3, {32, 32, 32}},
+        {TND_SUM, TND_F32, 4, {1, 1, 1, 1}},
+    };
+    static double values[4][MOST_WIDTH], expected[MOST_WIDTH];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        leaves_t tree;
+        void *leaves[4];
+        size_t size = tnd_dtype_size(cases[c].dtype);
+        start(&tree, cases[c].reduce, cases[c].dtype, cases[c].count);
+        for (uint32_t i = 0; i < cases[c].count; i++) {
+            fill(cases[c].dtype, values[i], MOST_WIDTH, i);
+            memset((char *)values[i] + 7 * size, i == 2 ? 0xff : 0, size); /* a NaN in one */
+            tree.inputs[i].data = leaves[i] = values[i];
+            tree.inputs[i].rows = cases[c].rows[i];
+        }
+        tnd_tree_root(&tree.job, 0, MOST_WIDTH, expected);
+
+        tnd_tree_root_over(&tree.job, 0, 501, leaves);
+        tnd_tree_root_over(&tree.job, 501, MOST_WIDTH, leaves);
+
+        for (uint32_t i = 0; i < cases[c].count; i++)
+            cr_assert_arr_eq(values[i], expected, MOST_WIDTH * size, "case %zu, leaf %u", c, i);
+    }
+}
+
 Test(tree, the_nan_of_an_empty_batch_does_not_spread_but_one_with_rows_does)
 {
     const float good = 2, bad = -NAN;
