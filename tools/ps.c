@@ -213,7 +213,8 @@ static void open_process(const tnd_inspected_t *process, bool first)
     tnd_json_text(stdout, process->run);
     fputs(",\"host\":", stdout);
     tnd_json_text(stdout, process->host);
-    printf(",\"pid\":%d,\"state\":\"%s\",\"actors\":[", process->process,
+    printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
+           process->session, process->process,
            process->killed    ? "killed"
            : process->stopped ? "stopped"
                               : "running");
@@ -358,8 +359,9 @@ const tnd_command_t tnd_command_ps = {
         "  CREDIT  blocks or steps that may still be sent; of a feeder its free slots\n"
         "\n"
         "and one each device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
-        "--json prints one object, with the times of each actor in seconds, which add up to its\n"
-        "life: cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
+        "--json prints one object, with the `session` of each run, which tells those of one name\n"
+        "apart, and the times of each actor in seconds, which add up to its life: cpu, wait_in,\n"
+        "wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
         "work without computing), run_queue (no processor is free), other.\n"
         "\n"
         "What killed processes left is told apart and removed.  Runs of other users are not "

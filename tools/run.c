@@ -154,19 +154,6 @@ static void leave(run_t *run)
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
-/*  Another run on this machine may have the same name: it is not of this one then. */
-static void keep_own(const run_t *run, tnd_inspection_t *look)
-{
-    for (uint32_t p = 0; p < look->count; p++) {
-        tnd_inspected_t *process = &look->processes[p];
-        bool own = process->process == getpid();
-        for (uint32_t h = 0; h < run->plan->host_count && !own; h++)
-            own = h != run->host && strcmp(process->host, run->plan->hosts[h].name) == 0;
-        if (!own)
-            process->run[0] = '\0';
-    }
-}
-
 /*  What a drain waits for, once nothing has moved for a while. */
 static void say_drain(run_t *run)
 {
@@ -180,12 +167,11 @@ static void say_drain(run_t *run)
         return;
     run->drain_ns = 0;
     tnd_inspection_t *look = tnd_inspection_new();
-    keep_own(run, look);
     for (uint32_t p = 0; p < look->count; p++) {
         tnd_verdict_t verdict;
         if (look->processes[p].process != getpid() || look->processes[p].killed)
             continue;
-        tnd_waits_judge(look, look, look->processes[p].run, &verdict);
+        tnd_waits_judge(look, look, &look->processes[p], &verdict);
         tnd_progress_clear(&run->progress);
         say_signal(run, verdict.sentence);
         break;

@@ -21,8 +21,8 @@ typedef struct {
 
 typedef struct {
     const tnd_inspection_t *before, *after;
-    const char *run;
-    bool several; /* hosts: they are named */
+    const tnd_inspected_t *of; /* the run of this process */
+    bool several;              /* hosts: they are named */
     tnd_verdict_t *verdict;
     who_t way[WAY_MAX];
     uint32_t length;
@@ -33,7 +33,7 @@ typedef struct {
 
 static bool is_of(const walk_t *walk, const tnd_inspected_t *process)
 {
-    return !process->killed && strcmp(process->run, walk->run) == 0;
+    return !process->killed && tnd_inspected_same(process, walk->of);
 }
 
 /*  Calls for every actor of the run. */
@@ -390,7 +390,7 @@ static void find_limit(walk_t *walk)
             }
         }
     }
-    say(walk, "%s flows, %.0f rows/s", walk->run, walk->verdict->rows_per_second);
+    say(walk, "%s flows, %.0f rows/s", walk->of->run, walk->verdict->rows_per_second);
     if (limit.page == NULL)
         return;
     say(walk, device != NULL ? "; busiest is the step of " : "; busiest is ");
@@ -421,12 +421,12 @@ static who_t begin_at(const walk_t *walk)
     return best;
 }
 
-void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after, const char *run,
-                     tnd_verdict_t *verdict)
+void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                     const tnd_inspected_t *process, tnd_verdict_t *verdict)
 {
-    walk_t walk = {.before = before, .after = after, .run = run, .verdict = verdict};
+    walk_t walk = {.before = before, .after = after, .of = process, .verdict = verdict};
     *verdict = (tnd_verdict_t){.flows = false};
-    snprintf(verdict->run, sizeof verdict->run, "%s", run);
+    snprintf(verdict->run, sizeof verdict->run, "%s", process->run);
     uint32_t processes = 0;
     who_t who, any = {NULL, NULL};
     for (uint32_t p = 0; p < after->count; p++)
@@ -446,7 +446,7 @@ void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *aft
     EACH_ACTOR(&walk, who)
     if (who.process->stopped || state_of(who.page) == TND_STATE_WORKING)
         prefer(&any, &who);
-    say(&walk, "%s begins, or ends: ", run);
+    say(&walk, "%s begins, or ends: ", process->run);
     if (any.page == NULL) {
         say(&walk, "its actors here wait for word from the leader");
         return;

@@ -20,8 +20,8 @@ typedef struct {
     int process;
 } tnd_verdict_t;
 
-/*  Judges the run of that name. */
-void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after, const char *run,
-                     tnd_verdict_t *verdict);
+/*  Judges the run that a process of `after` is of. */
+void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                     const tnd_inspected_t *process, tnd_verdict_t *verdict);
 
 #endif

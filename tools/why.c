@@ -11,6 +11,23 @@
 /*  Between the two looks: short steps are done in it, long ones are seen. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
 
+/*  Whether it is of a run that is asked for and on. */
+static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
+{
+    return !process->killed && tnd_request_names(request, process->run);
+}
+
+/*  Whether other runs are shown too: a sentence alone would not say of which it is. */
+static bool has_others(const tnd_request_t *request, const tnd_inspection_t *made,
+                       const tnd_inspected_t *process)
+{
+    for (uint32_t p = 0; p < made->count; p++)
+        if (is_asked(request, &made->processes[p]) &&
+            !tnd_inspected_same(&made->processes[p], process))
+            return true;
+    return false;
+}
+
 static void print_json(const tnd_verdict_t *verdict, bool first)
 {
     fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
@@ -35,7 +52,7 @@ static int why(const tnd_request_t *request)
     tnd_inspection_t *before = tnd_inspection_new();
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after = tnd_inspection_new();
-    const char *last = NULL;
+    const tnd_inspected_t *last = NULL;
     bool first = true, still = false;
     if (request->json)
         fputs("{\"runs\":[", stdout);
@@ -43,15 +60,16 @@ static int why(const tnd_request_t *request)
         fputs(after->unread, stderr);
     for (uint32_t p = 0; p < after->count; p++) {
         const tnd_inspected_t *process = &after->processes[p];
-        if (process->killed || !tnd_request_names(request, process->run) ||
-            (last != NULL && strcmp(last, process->run) == 0))
+        if (!is_asked(request, process) || (last != NULL && tnd_inspected_same(last, process)))
             continue;
         tnd_verdict_t verdict;
-        last = process->run;
+        last = process;
         tnd_waits_judge(before, after, last, &verdict);
         still = still || !verdict.flows;
         if (request->json)
             print_json(&verdict, first);
+        else if (has_others(request, after, process))
+            printf("%s (process %d): %s\n", process->run, process->process, verdict.sentence);
         else
             printf("%s\n", verdict.sentence);
         first = false;
@@ -85,7 +103,9 @@ const tnd_command_t tnd_command_why = {
         "  feed waits for mean, which waits for replica 3 on host c (cpu:1), whose step 57 has\n"
         "  been running for 12 s\n"
         "\n"
-        "With RUN, the `name:` of a topology, it looks at that one only.\n"
+        "With RUN, the `name:` of a topology, it looks at runs of that name only.  Of several "
+        "runs\n"
+        "each sentence begins with the name and a process of its run.\n"
         "\n"
         "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
         "\"host\",\"device\",\"pid\"}]}.\n",

@@ -444,7 +444,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     tnd_stock_list(&self->stock, self->plan, config->host);
     tnd_status_t status =
         tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
-                      self->plan->instance_count, error);
+                      self->life, self->plan->instance_count, error);
     if (status == TND_OK)
         status = open_control(self, error);
     if (status != TND_OK) {

@@ -131,8 +131,11 @@ static void take_words(tnd_host_t *self, tnd_buffer_t *note)
     tnd_note_read(&reader, note);
     for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
         uint32_t instance, busy;
-        if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
-            instance < self->plan->instance_count)
+        uint64_t session;
+        if (!tnd_host_leads(self) && sscanf(line, "session %" SCNu64, &session) == 1)
+            tnd_pages_join(self->pages, session);
+        else if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
+                 instance < self->plan->instance_count)
             __atomic_store_n(&self->words[instance], (uint8_t)(busy != 0), __ATOMIC_RELAXED);
     }
 }
@@ -176,6 +179,8 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
     self->words_due_ns = now + words_every_ns;
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
+    if (tnd_host_leads(self))
+        fprintf(writer.stream, "session %" PRIu64 "\n", self->life);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (tnd_host_leads(self) || self->plan->instances[i].host == self->config.host)
             fprintf(writer.stream, "%" PRIu32 " %d\n", i, tnd_host_busy(self, i) ? 1 : 0);

@@ -83,6 +83,7 @@ static const char *take_pages(int file, tnd_inspected_t *process)
     plain(header.is.host, sizeof header.is.host);
     memcpy(process->run, header.is.run, sizeof process->run);
     memcpy(process->host, header.is.host, sizeof process->host);
+    process->session = header.is.session;
     process->process = header.is.process;
     process->actors = calloc(header.is.count + 1u, sizeof *process->actors);
     if (process->actors == NULL)
@@ -178,6 +179,7 @@ static int in_order(const void *left, const void *right)
 {
     const tnd_inspected_t *a = left, *b = right;
     int order = strcmp(a->run, b->run);
+    order = order != 0 ? order : (a->session > b->session) - (a->session < b->session);
     order = order != 0 ? order : strcmp(a->host, b->host);
     return order != 0 ? order : (a->process > b->process) - (a->process < b->process);
 }
@@ -223,6 +225,11 @@ bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool kill
         if (self->processes[p].killed == killed && strcmp(self->processes[p].run, run) == 0)
             return true;
     return false;
+}
+
+bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b)
+{
+    return a->session == b->session && strcmp(a->run, b->run) == 0;
 }
 
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,

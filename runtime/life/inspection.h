@@ -19,6 +19,7 @@
 typedef struct {
     char path[512]; /* of its file */
     char run[64], host[64];
+    uint64_t session; /* the same in all processes of a run, once each has met the leader */
     int process;
     bool killed;  /* it ended without a word; what it counted last is here */
     bool stopped; /* by a signal, such as Ctrl-Z gives */
@@ -29,7 +30,7 @@ typedef struct {
 typedef struct {
     uint64_t now_ns; /* monotonic, when it was made */
     uint32_t count;
-    tnd_inspected_t *processes; /* sorted by run, host, process */
+    tnd_inspected_t *processes; /* sorted by run, session, host, process */
     char *unread;               /* what could not be shown and why, a line each; "": nothing */
 } tnd_inspection_t;
 
@@ -39,6 +40,9 @@ void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
 /*  Whether a process of the run called `run` is in it: one that was killed, or one that was not. */
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);
+
+/*  Whether two processes are of the same run. */
+bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b);
 
 /*  The same actor in another inspection of the same process, or NULL. */
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "runtime/core/effect.h"
 
 struct tnd_pages {
-    char path[256];
+    char path[288];
     int file; /* the lock on it is held until the process ends, however it does */
     size_t size_bytes;
     void *memory;
@@ -113,7 +114,7 @@ uint64_t tnd_process_start(int process, bool *stopped_p)
 
 /*  Fills a file that nobody knows yet. */
 static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
-                size_t count)
+                uint64_t session, size_t count)
 {
     if (flock(self->file, LOCK_EX | LOCK_NB) != 0)
         return errno;
@@ -131,16 +132,17 @@ static int fill(tnd_pages_t *self, const char *name, const char *run, const char
     header->count = (uint32_t)count;
     header->process = (int32_t)getpid();
     header->process_start = tnd_process_start(getpid(), &stopped);
+    header->session = session;
     snprintf(header->run, sizeof header->run, "%s", run);
     snprintf(header->host, sizeof header->host, "%s", host);
     /* The numbers of processes come again: a file of this name was left by one that was killed. */
     return rename(name, self->path) == 0 ? 0 : errno;
 }
 
-tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host, size_t count,
-                           tnd_error_t *error)
+tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
+                           uint64_t session, size_t count, tnd_error_t *error)
 {
-    char folder[128], name[288];
+    char folder[128], name[320];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
     sweep(folder);
     tnd_pages_t *self = calloc(1, sizeof *self);
@@ -148,12 +150,12 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
         abort();
     self->memory = MAP_FAILED;
     self->size_bytes = (count + 1) * TND_PAGE_BYTES;
-    snprintf(self->path, sizeof self->path, "%s/tundish-%s-%s-%d.pages", folder, run, host,
-             (int)getpid());
+    snprintf(self->path, sizeof self->path, "%s/tundish-%s-%s-%d-%" PRIx64 ".pages", folder, run,
+             host, (int)getpid(), session);
     snprintf(name, sizeof name, "%s.new", self->path);
     (void)unlink(name);
     self->file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int failure = self->file < 0 ? errno : fill(self, name, run, host, count);
+    int failure = self->file < 0 ? errno : fill(self, name, run, host, session, count);
     if (failure == 0) {
         *self_p = self;
         return TND_OK;
@@ -167,6 +169,11 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     }
     free(self);
     return status;
+}
+
+void tnd_pages_join(tnd_pages_t *self, uint64_t session)
+{
+    ((tnd_pages_header_t *)self->memory)->session = session;
 }
 
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index)

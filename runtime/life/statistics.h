@@ -106,6 +106,7 @@ typedef struct {
     int32_t process;        /* its number, where it runs */
     uint64_t process_start; /* as /proc has it: tells a later process of that number apart */
     char run[64], host[64];
+    _Atomic uint64_t session; /* tells runs of one name apart */
 } tnd_pages_header_t;
 
 /*  Adds to a counter of the calling thread's own actor: a plain load and store. */
@@ -117,9 +118,13 @@ static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
 
 typedef struct tnd_pages tnd_pages_t;
 
-/*  The pages of this process: `count` actors.  The file is removed by destroy. */
-tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host, size_t count,
-                           tnd_error_t *error) TND_CHECKED;
+/*  The pages of this process: `count` actors of a session of its own, until it is told of another.
+ *  The file is removed by destroy.
+ */
+tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
+                           uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
+/*  The session is the leader's: all processes of a run have the same. */
+void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 

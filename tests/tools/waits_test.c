@@ -76,7 +76,7 @@ TestSuite(waits, .init = begin);
 
 static void expect(const char *sentence, const char *actor)
 {
-    tnd_waits_judge(&before, &after, "fashion", &verdict);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(verdict.sentence, sentence);
     cr_assert_str_eq(verdict.actor, actor);
     cr_assert_not(verdict.flows);
@@ -125,6 +125,15 @@ Test(waits, what_is_not_on_this_machine_is_said)
            "");
 }
 
+Test(waits, another_run_of_the_same_name_is_not_looked_at)
+{
+    waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
+    device(FEED_A, TND_DEVICE_REDUCE, 0);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    processes[1].session = 2;
+    expect("feed@a waits for replicas of mean, which are not on this machine: ask there", "");
+}
+
 Test(waits, a_program_that_does_not_pull_is_named)
 {
     processes[1].count = 0;
@@ -141,11 +150,11 @@ Test(waits, who_waits_in_a_ring_is_a_fault_only_when_it_lasts)
         "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host "
         "a, which waits for read.0 on host a, which waits for batch.0 on host a";
     /* The tickets of a reader come from the batcher. */
-    tnd_waits_judge(&before, &after, "fashion", &verdict);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "fault of tundish itself"), "%s", verdict.sentence);
     cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
     pages[PREP].waiting_ns = now_ns - second_ns;
-    tnd_waits_judge(&before, &after, "fashion", &verdict);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "ask again"), "%s", verdict.sentence);
 }
 
@@ -163,7 +172,7 @@ Test(waits, a_run_that_flows_names_who_is_busiest)
     before.processes = olds;
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 3 / 4;
-    tnd_waits_judge(&before, &after, "fashion", &verdict);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
     cr_assert(verdict.flows);
     cr_assert_str_eq(verdict.sentence,
                      "fashion flows, 500 rows/s; busiest is the step of feed@a on "

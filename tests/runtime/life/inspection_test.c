@@ -32,7 +32,7 @@ static tnd_pages_t *pages_of(const char *run, size_t count)
 {
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, run, "a", count, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, run, "a", 1, count, &error), TND_OK, "%s", error.text);
     return pages;
 }
 
@@ -75,6 +75,37 @@ Test(inspection, what_an_actor_counts_is_read_while_it_lives)
     cr_assert_null(tnd_inspection_find(made, process, "read.1"));
     tnd_inspection_destroy(&made);
     tnd_pages_destroy(&pages);
+}
+
+Test(inspection, processes_are_of_one_run_once_they_have_its_name_and_session)
+{
+    const tnd_inspected_t leader = {.run = "fashion", .host = "a", .session = 7};
+    tnd_inspected_t other = {.run = "fashion", .host = "b", .session = 7};
+    cr_assert(tnd_inspected_same(&leader, &other));
+    other.session = 8;
+    cr_assert_not(tnd_inspected_same(&leader, &other), "another run has the same name");
+    other = (tnd_inspected_t){.run = "mnist", .host = "b", .session = 7};
+    cr_assert_not(tnd_inspected_same(&leader, &other));
+}
+
+Test(inspection, who_met_its_leader_is_of_that_session)
+{
+    uint32_t count;
+    tnd_pages_t *first = pages_of("fashion", 1), *second = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&second, "fashion", "a", 2, 1, &error), TND_OK, "%s", error.text);
+    tnd_inspection_t *made = tnd_inspection_new();
+    cr_assert_not_null(only(made, &count));
+    cr_assert_eq(count, 2, "two runs of one name in one process");
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&first);
+
+    tnd_pages_join(second, 9);
+    made = tnd_inspection_new();
+    cr_assert_eq(only(made, &count)->session, 9);
+    cr_assert_eq(count, 1);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&second);
 }
 
 Test(inspection, a_stopped_process_is_seen_and_a_killed_one_told_apart_and_swept)

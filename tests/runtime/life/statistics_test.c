@@ -19,7 +19,7 @@ static tnd_pages_t *pages_in(char *folder)
     setenv("XDG_RUNTIME_DIR", folder, 1);
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
     return pages;
 }
 
@@ -154,7 +154,7 @@ Test(statistics, what_a_killed_process_left_is_swept)
 
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
 
     cr_assert_eq(files_in(folder), 2, "the new file and somebody else's");
     tnd_pages_destroy(&pages);
@@ -167,7 +167,7 @@ Test(statistics, a_folder_that_cannot_be_written_is_named)
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
 
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, &error), TND_FAILED);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_FAILED);
 
     cr_assert_not_null(strstr(error.text, "/proc/no-such-folder"));
     cr_assert_null(pages);
@@ -180,7 +180,7 @@ Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replace
     tnd_error_t error;
     tnd_count(&tnd_pages_at(killed, 0)->rows_in, 5);
 
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
     cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 0);
     tnd_pages_destroy(&pages);
     tnd_pages_destroy(&killed);
