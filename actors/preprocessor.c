@@ -55,6 +55,7 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_tria
     stream->rows_max *= tnd_chain_rows_max(chain);
     stream->numeric ^= tnd_chain_probe(chain);
     stream->caps |= tnd_chain_caps(chain);
+    stream->tables += tnd_chain_loaded(chain);
     tnd_chain_close(&chain);
     return TND_OK;
 }
@@ -84,6 +85,7 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
                           "blocks of lane %" PRIu32 " that wait, or are sent, at all of `%s` here",
                           lane, instance->actor);
     }
+    tnd_needs_add(needs, instance->name, stream->tables, "tables that its operations look up");
     tnd_needs_add(needs, instance->name, one,
                   "one block of %" PRIu64 " rows coming in, one going out", rows);
 }

@@ -45,6 +45,7 @@ typedef struct {
      */
     int8_t passes[TND_COLUMNS_MAX];
     uint64_t content; /* a hash of what was read from files; 0: nothing was */
+    size_t loaded;    /* bytes of tables that stay in memory until the operation is closed */
 } tnd_op_facts_t;
 
 typedef struct {

@@ -42,6 +42,7 @@ struct tnd_chain {
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     uint32_t caps;
     uint64_t content; /* a hash of the files that operations read */
+    size_t loaded;    /* bytes of their tables */
     bool skip_bad;
     tnd_trial_t *trial;
     uint32_t tile_rows;
@@ -119,6 +120,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
+    self->loaded += facts->loaded;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
     if (rows_max > EXPANSION_MAX)
         return tnd_fail_about(error, part->value,
@@ -315,6 +317,11 @@ uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p)
 uint64_t tnd_chain_copied(const tnd_chain_t *self)
 {
     return self->copied;
+}
+
+size_t tnd_chain_loaded(const tnd_chain_t *self)
+{
+    return self->loaded;
 }
 
 /*  Of so many rows that come out, then their origins. */

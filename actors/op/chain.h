@@ -36,6 +36,8 @@ const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
  */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
 uint32_t tnd_chain_caps(const tnd_chain_t *self);
+/*  Bytes of the tables that its operations hold. */
+size_t tnd_chain_loaded(const tnd_chain_t *self);
 /*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 

@@ -293,6 +293,7 @@ static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema
     self->from = column->dtype;
     self->elements = tnd_column_elements(column);
     tnd_status_t status = read_table(self, chosen, &made, &facts->content, error);
+    facts->loaded = self->count * self->entry_bytes;
     if (status == TND_OK)
         status = say_facts(self, in, &made, facts, error);
     if (status != TND_OK)

@@ -44,6 +44,7 @@ typedef struct tnd_stream {
     bool by_file;      /* each lane has files of its own, by `lane` */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
+    size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
     /*  Of the readers of this host; others are not told. */
     uint32_t lists; /* u64 a row that they write beside the one of which rows */

@@ -513,6 +513,8 @@ Test(lookup, a_number_without_an_entry_is_a_bad_row)
     cr_assert_eq(
         open_chain(&run, "{lookup: {column: x, values: [0.5, 7]}}", false, &schema, &error), TND_OK,
         "%s", error.text);
+    cr_assert_eq(tnd_chain_loaded(run.chain),
+                 2 * tnd_schema_row_bytes(tnd_chain_schema(run.chain)));
     tnd_block_t *block = numbers(run.rack, &schema, values, 3), *out = NULL;
     cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
                  TND_FAILED);
