@@ -401,7 +401,7 @@ void tnd_accept_reset(tnd_accept_t *self, tnd_actor_id_t peer)
 tnd_actor_id_t tnd_accept_unconfirmed(tnd_accept_t *self, uint64_t now, uint64_t patience_ns)
 {
     uint64_t since = self->asked_ns > self->ahead_ns ? self->asked_ns : self->ahead_ns;
-    if (now > since && now - since > patience_ns / 8)
+    if (now > since && now - since > patience_ns / 8 && !TND_PLANT(LIAR_WHILE_AWAY))
         self->ahead_ns += now - since - patience_ns / 8;
     self->asked_ns = now;
     return self->ahead != 0 && now - self->ahead_ns >= patience_ns ? self->ahead_peer : TND_NOBODY;

@@ -26,6 +26,7 @@
     X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
     X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
     X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
+    X(LIAR_WHILE_AWAY, "who was away takes a peer for a liar before the leader can speak")         \
     X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
     X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
     X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \

@@ -7,7 +7,7 @@ case $2 in
 new)
     from=$(($(date +%s) % 1000000000 * 1000))
     echo "seeds from $from on"
-    exec "$simulate" --seeds 1500 --from "$from"
+    exec "$simulate" --seeds 1300 --from "$from"
     ;;
 kept)
     sed 's/#.*//' "$(dirname "$0")/seeds.txt" | while read -r seed; do
