@@ -474,8 +474,7 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, effect->msg.slice.rows);
     tnd_count(&statistics->blocks_out, 1);
-    tnd_count(&statistics->bytes_out,
-              effect->msg.slice.rows * tnd_schema_row_bytes(&batcher->stream->fed));
+    tnd_count(&statistics->bytes_out, tnd_slice_bytes(slice));
     atomic_store_explicit(&statistics->step, effect->msg.slice.step, memory_order_relaxed);
     /* A feeder that went away just now is LOST in a moment, and the join says BROKEN. */
     if (tnd_actor_send(self, &effect->msg, TND_CARRY_SLICE) != TND_OK)

@@ -18,7 +18,7 @@ typedef struct {
 
 struct tnd_intake {
     tnd_intake_config_t config;
-    size_t bytes[TND_COLUMNS_MAX]; /* of a row, by column */
+    size_t bytes[TND_COLUMNS_MAX]; /* of a row, by column; of the longest */
     tnd_pool_t *pool;
     size_t pool_bytes;
     /* of a source that is not RANDOM */
@@ -79,11 +79,17 @@ void tnd_intake_destroy(tnd_intake_t **self_p)
     free(self);
 }
 
+/*  Of the list of lengths that stands behind the rows of a ragged column. */
+static size_t lengths_bytes(const tnd_intake_t *self, uint32_t column, uint32_t rows)
+{
+    return self->config.schema->columns[column].ragged ? aligned(rows * sizeof(uint64_t)) : 0;
+}
+
 static tnd_buffer_t *take_buffer(tnd_intake_t *self, uint32_t rows)
 {
     size_t need = 0;
     for (uint32_t i = 0; i < self->config.schema->count; i++)
-        need += aligned(rows * self->bytes[i]);
+        need += aligned(rows * self->bytes[i]) + lengths_bytes(self, i, rows);
     if (need > self->pool_bytes) {
         tnd_pool_destroy(&self->pool);
         self->pool_bytes = need;
@@ -101,6 +107,10 @@ static void lay_out(const tnd_intake_t *self, tnd_buffer_t *buffer, uint32_t roo
         rows->columns[i].base = base + first * self->bytes[i];
         rows->columns[i].stride = self->bytes[i];
         base += aligned(room * self->bytes[i]);
+        rows->columns[i].lengths = NULL;
+        if (self->config.schema->columns[i].ragged)
+            rows->columns[i].lengths = (uint64_t *)(void *)base + first;
+        base += lengths_bytes(self, i, room);
     }
 }
 
@@ -160,6 +170,19 @@ static const kept_t *find_kept(const tnd_intake_t *self, uint64_t first)
     return NULL;
 }
 
+/*  Copies the first `some` rows of a ragged column to row `done` and those behind it. */
+static void copy_ragged(const tnd_intake_t *self, uint32_t column, const tnd_source_rows_t *from,
+                        uint32_t some, const tnd_source_rows_t *to, uint32_t done)
+{
+    size_t unit = tnd_column_unit(&self->config.schema->columns[column]);
+    for (uint32_t i = 0; i < some; i++) {
+        uint64_t length = from->columns[column].lengths[i];
+        memcpy(to->columns[column].base + (done + i) * self->bytes[column],
+               from->columns[column].base + i * self->bytes[column], length * unit);
+        to->columns[column].lengths[done + i] = length;
+    }
+}
+
 /*  Copies what is kept of `count` rows from `first` on to `rows`; returns how many that were. */
 static uint32_t copy_kept(const tnd_intake_t *self, uint64_t first, uint32_t count,
                           const tnd_source_rows_t *rows)
@@ -173,9 +196,13 @@ static uint32_t copy_kept(const tnd_intake_t *self, uint64_t first, uint32_t cou
         uint32_t skip = (uint32_t)(first + done - kept->first), some = kept->rows - skip;
         some = some < count - done ? some : count - done;
         lay_out(self, kept->buffer, kept->room, kept->offset + skip, &from);
-        for (uint32_t i = 0; i < self->config.schema->count; i++)
-            memcpy(rows->columns[i].base + done * self->bytes[i], from.columns[i].base,
-                   some * self->bytes[i]);
+        for (uint32_t i = 0; i < self->config.schema->count; i++) {
+            if (rows->columns[i].lengths != NULL)
+                copy_ragged(self, i, &from, some, rows, done);
+            else
+                memcpy(rows->columns[i].base + done * self->bytes[i], from.columns[i].base,
+                       some * self->bytes[i]);
+        }
         done += some;
     }
     return done;
@@ -269,7 +296,10 @@ tnd_status_t tnd_intake_read(tnd_intake_t *self, uint32_t epoch, const uint64_t 
         for (uint32_t i = 0; i < self->config.schema->count; i++)
             block->columns[i] = (tnd_block_column_t){.base = rows.columns[i].base,
                                                      .stride = self->bytes[i],
-                                                     .buffer = tnd_buffer_hold(buffer)};
+                                                     .buffer = tnd_buffer_hold(buffer),
+                                                     .lengths = rows.columns[i].lengths};
+        if (tnd_schema_ragged(self->config.schema) > 0)
+            block->index = tnd_buffer_hold(buffer);
         *count_p = got;
         *end_p = got < count;
         keep(self, &fresh);

@@ -49,9 +49,9 @@ size_t tnd_npy_head(char head[TND_NPY_HEAD_MAX], const tnd_column_t *column, uin
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",",
                                    descr_of(column->dtype), rows);
-    for (uint32_t d = 0; d < column->rank; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, d > 0 ? ", " : " ",
-                                 column->shape[d]);
+    for (uint32_t d = column->ragged ? 1 : 0, first = d; d < column->rank; d++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64,
+                                 d > first ? ", " : " ", column->shape[d]);
     used += (size_t)snprintf(text + used, sizeof text - used, "), }");
     size_t whole = (MAGIC_BYTES + used + 1 + 63) / 64 * 64;
     whole = whole > least ? whole : least;

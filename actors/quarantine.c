@@ -27,7 +27,9 @@ struct tnd_quarantine {
     uint32_t lane;
     const tnd_schema_t *schema;
     int index, columns[TND_COLUMNS_MAX]; /* files; -1: not open */
+    int splits[TND_COLUMNS_MAX];         /* files of ragged columns; -1: likewise */
     uint64_t rows;                       /* in the columns */
+    uint64_t values[TND_COLUMNS_MAX];    /* in ragged columns, along the first axis */
     uint64_t index_bytes;
     uint8_t *row; /* room for the largest column of a row */
     FILE *lines;  /* not written yet: memory that grows */
@@ -87,7 +89,7 @@ tnd_quarantine_t *tnd_quarantine_new(const char *folder, uint32_t lane, const tn
     self->schema = schema;
     self->index = -1;
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->columns[i] = -1;
+        self->columns[i] = self->splits[i] = -1;
     return self;
 }
 
@@ -115,8 +117,10 @@ void tnd_quarantine_destroy(tnd_quarantine_t **self_p)
     if (self == NULL)
         return;
     close_file(&self->index);
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++) {
         close_file(&self->columns[i]);
+        close_file(&self->splits[i]);
+    }
     forget_lines(self);
     free(self->row);
     free(self);
@@ -125,10 +129,18 @@ void tnd_quarantine_destroy(tnd_quarantine_t **self_p)
 /* --- files -------------------------------------------------------------------------------------
  */
 
+enum { SPLITS_NAME = TND_COLUMN_NAME_MAX + sizeof "-splits" };
+
+static const char *splits_name(const tnd_column_t *column, char name[SPLITS_NAME])
+{
+    snprintf(name, SPLITS_NAME, "%s-splits", column->name);
+    return name;
+}
+
 /*  A name of a column may hold what a file's may not. */
 static void path_of(const tnd_quarantine_t *self, const char *name, const char *ending, char *path)
 {
-    char safe[TND_COLUMN_NAME_MAX];
+    char safe[SPLITS_NAME];
     snprintf(safe, sizeof safe, "%s", name);
     for (char *at = safe; *at != '\0'; at++)
         if (*at == '/')
@@ -151,12 +163,36 @@ static tnd_status_t write_at(const tnd_quarantine_t *self, int file, const void 
     return TND_OK;
 }
 
-static tnd_status_t write_header(const tnd_quarantine_t *self, uint32_t column, tnd_error_t *error)
+static tnd_status_t write_header(const tnd_quarantine_t *self, int file, const tnd_column_t *of,
+                                 uint64_t rows, tnd_error_t *error)
 {
     char head[TND_NPY_HEAD_MAX];
-    size_t bytes = tnd_npy_head(head, &self->schema->columns[column], self->rows, HEADER_BYTES);
+    size_t bytes = tnd_npy_head(head, of, rows, HEADER_BYTES);
     assert(bytes == HEADER_BYTES);
-    return write_at(self, self->columns[column], head, bytes, 0, error);
+    return write_at(self, file, head, bytes, 0, error);
+}
+
+static tnd_status_t write_headers(const tnd_quarantine_t *self, uint32_t column, tnd_error_t *error)
+{
+    static const tnd_column_t split = {.dtype = TND_I64};
+    const tnd_column_t *of = &self->schema->columns[column];
+    if (of->ragged)
+        TND_TRY(write_header(self, self->splits[column], &split, self->rows + 1, error));
+    return write_header(self, self->columns[column], of,
+                        of->ragged ? self->values[column] : self->rows, error);
+}
+
+/*  Where a file of so many rows ends. */
+static uint64_t end_of_rows(const tnd_quarantine_t *self, uint32_t column)
+{
+    const tnd_column_t *of = &self->schema->columns[column];
+    return HEADER_BYTES + (of->ragged ? self->values[column] * tnd_column_unit(of)
+                                      : self->rows * tnd_column_bytes(of));
+}
+
+static uint64_t end_of_splits(uint64_t rows)
+{
+    return HEADER_BYTES + (rows + 1) * sizeof(uint64_t);
 }
 
 static tnd_status_t open_file(const tnd_quarantine_t *self, const char *name, const char *ending,
@@ -173,9 +209,14 @@ static tnd_status_t open_file(const tnd_quarantine_t *self, const char *name, co
 static tnd_status_t open_files(tnd_quarantine_t *self, bool make, tnd_error_t *error)
 {
     TND_TRY(open_file(self, "index", "jsonl", make, &self->index, error));
-    for (uint32_t i = 0; i < self->schema->count; i++)
-        TND_TRY(
-            open_file(self, self->schema->columns[i].name, "npy", make, &self->columns[i], error));
+    for (uint32_t i = 0; i < self->schema->count; i++) {
+        const tnd_column_t *column = &self->schema->columns[i];
+        char name[SPLITS_NAME];
+        TND_TRY(open_file(self, column->name, "npy", make, &self->columns[i], error));
+        if (column->ragged)
+            TND_TRY(
+                open_file(self, splits_name(column, name), "npy", make, &self->splits[i], error));
+    }
     return TND_OK;
 }
 
@@ -239,13 +280,43 @@ static void forget(tnd_quarantine_t *self, const char *name, const char *ending,
 static void clear(tnd_quarantine_t *self)
 {
     forget(self, "index", "jsonl", &self->index);
-    for (uint32_t i = 0; i < self->schema->count; i++)
-        forget(self, self->schema->columns[i].name, "npy", &self->columns[i]);
+    for (uint32_t i = 0; i < self->schema->count; i++) {
+        const tnd_column_t *column = &self->schema->columns[i];
+        char name[SPLITS_NAME];
+        forget(self, column->name, "npy", &self->columns[i]);
+        if (column->ragged)
+            forget(self, splits_name(column, name), "npy", &self->splits[i]);
+    }
+}
+
+/*  Cuts the files of a column behind self->rows rows; false: it has fewer. */
+static tnd_status_t cut_column(tnd_quarantine_t *self, uint32_t column, bool *has_p,
+                               tnd_error_t *error)
+{
+    struct stat now;
+    uint64_t splits_end = end_of_splits(self->rows);
+    if (self->schema->columns[column].ragged) {
+        *has_p =
+            self->splits[column] >= 0 &&
+            pread(self->splits[column], &self->values[column], sizeof self->values[column],
+                  (off_t)(splits_end - sizeof self->values[column])) == sizeof self->values[column];
+        if (!*has_p)
+            return TND_OK;
+        TND_TRY(cut_file(self, self->splits[column], splits_end, error));
+    }
+    uint64_t size = end_of_rows(self, column);
+    *has_p = self->columns[column] >= 0 && fstat(self->columns[column], &now) == 0 &&
+             (uint64_t)now.st_size >= size;
+    if (!*has_p)
+        return TND_OK;
+    TND_TRY(write_headers(self, column, error));
+    return cut_file(self, self->columns[column], size, error);
 }
 
 tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd_error_t *error)
 {
     self->rows = self->index_bytes = 0;
+    memset(self->values, 0, sizeof self->values);
     forget_lines(self);
     TND_TRY(open_files(self, false, error));
     if (self->index >= 0)
@@ -256,16 +327,13 @@ tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd
     }
     TND_TRY(cut_file(self, self->index, self->index_bytes, error));
     for (uint32_t i = 0; i < self->schema->count && self->rows > 0; i++) {
-        uint64_t size = HEADER_BYTES + self->rows * tnd_column_bytes(&self->schema->columns[i]);
-        struct stat now;
-        if (self->columns[i] < 0 || fstat(self->columns[i], &now) != 0 ||
-            (uint64_t)now.st_size < size)
+        bool has = false;
+        TND_TRY(cut_column(self, i, &has, error));
+        if (!has)
             return tnd_fail(error,
                             "quarantine %s: column `%s` has fewer rows than its index of lane %u "
                             "speaks of; put it back, or say another folder with `quarantine:`",
                             self->folder, self->schema->columns[i].name, self->lane);
-        TND_TRY(write_header(self, i, error));
-        TND_TRY(cut_file(self, self->columns[i], size, error));
     }
     return TND_OK;
 }
@@ -315,6 +383,16 @@ static void add_line(tnd_quarantine_t *self, const tnd_quarantine_place_t *place
     fputs("}\n", out);
 }
 
+/*  Where the row of a ragged column ends, and the next begins. */
+static tnd_status_t add_split(tnd_quarantine_t *self, uint32_t column, uint64_t length,
+                              tnd_error_t *error)
+{
+    const uint64_t row[2] = {self->values[column], self->values[column] + length};
+    self->values[column] += length;
+    return write_at(self, self->splits[column], row, sizeof row,
+                    end_of_splits(self->rows) - sizeof row[0], error);
+}
+
 tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_place_t *place,
                                 const tnd_block_t *block, const char *who, const char *what,
                                 tnd_error_t *error)
@@ -322,10 +400,10 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
     TND_TRY(make_folders(self->folder, error));
     TND_TRY(open_files(self, true, error));
     for (uint32_t i = 0; block != NULL && i < self->schema->count; i++) {
-        size_t bytes = tnd_column_bytes(&self->schema->columns[i]);
-        (void)tnd_block_copy(block, i, 0, 1, self->row);
-        TND_TRY(write_at(self, self->columns[i], self->row, bytes,
-                         HEADER_BYTES + self->rows * bytes, error));
+        size_t bytes = tnd_block_copy(block, i, 0, 1, self->row);
+        TND_TRY(write_at(self, self->columns[i], self->row, bytes, end_of_rows(self, i), error));
+        if (self->schema->columns[i].ragged)
+            TND_TRY(add_split(self, i, block->columns[i].lengths[0], error));
     }
     self->rows += block != NULL;
     add_line(self, place, block != NULL, who, what);
@@ -338,8 +416,9 @@ tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
         return TND_OK;
     fflush(self->lines);
     for (uint32_t i = 0; i < self->schema->count && self->rows > 0; i++) {
-        TND_TRY(write_header(self, i, error));
-        if (fdatasync(self->columns[i]) != 0)
+        TND_TRY(write_headers(self, i, error));
+        if (fdatasync(self->columns[i]) != 0 ||
+            (self->splits[i] >= 0 && fdatasync(self->splits[i]) != 0))
             return fail(self, "written", error);
     }
     TND_TRY(

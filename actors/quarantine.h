@@ -6,6 +6,10 @@
  *
  *      source: {npy: {image: "quarantine/image.*.npy", label: "quarantine/label.*.npy"}}
  *
+ *  Of a ragged column these are its values, and `COLUMN-splits.0.npy` says which make a row:
+ *
+ *      text: {values: "quarantine/text.*.npy", splits: "quarantine/text-splits.*.npy"}
+ *
  *  A record that could not be read has a line in the index alone, whose `row` is null.
  *
  *  A run that goes back to a position cuts off what lies behind it, as it takes up everything else

@@ -185,8 +185,11 @@ static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
         tnd_error_t differs;
         if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
                                &differs) != TND_OK)
-            return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s",
-                            opened->parts[0].lane, opened->parts[i].lane, differs.text);
+            return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s%s",
+                            opened->parts[0].lane, opened->parts[i].lane, differs.text,
+                            tnd_schema_ragged(&opened->parts[0].facts.schema) > 0
+                                ? "; of a ragged column say `max:`, which is then that of all files"
+                                : "");
     }
     return TND_OK;
 }
@@ -827,7 +830,8 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
         return status;
     }
     uint32_t rows = count - refused.count;
-    size_t bytes = tnd_schema_row_bytes(&reader->stream->read) * rows;
+    block->note.rows = rows;
+    size_t bytes = tnd_block_bytes(block);
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
                      .generation = ticket->generation,
                      .from = tnd_actor_id(self),

@@ -48,6 +48,9 @@ tnd_status_t tnd_reducer_weight(const tnd_reducer_options_t *options, const tnd_
         return tnd_fail(error, "there is no column `%s` to weigh by; what is fed has: %s",
                         options->weight, tnd_schema_text(fed, text, sizeof text));
     uint64_t elements = tnd_column_elements(&fed->columns[*column_p]);
+    if (fed->columns[*column_p].ragged)
+        return tnd_fail(error, "column `%s` is ragged; a weight is one number a row",
+                        options->weight);
     if (elements != 1)
         return tnd_fail(error, "column `%s` has %" PRIu64 " numbers a row; a weight is one",
                         options->weight, elements);

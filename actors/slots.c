@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/device.h"
 
@@ -20,6 +21,7 @@ typedef struct {
 
 struct tnd_slots {
     tnd_slots_config_t config;
+    bool ragged; /* columns, some */
     filled_t *filled;   /* by slot */
     tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
 };
@@ -30,6 +32,7 @@ tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
     if (self == NULL)
         abort();
     self->config = *config;
+    self->ragged = tnd_schema_ragged(config->schema) > 0;
     self->filled = calloc(config->depth, sizeof *self->filled);
     self->lent = calloc((size_t)config->depth * config->count, sizeof(tnd_slice_t *));
     if (self->filled == NULL || self->lent == NULL)
@@ -61,9 +64,12 @@ void tnd_slots_destroy(tnd_slots_t **self_p)
     free(self);
 }
 
-/*  Copies some rows of a block to where they are wanted, and adds them to the digest. */
-static void gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first, uint32_t rows,
-                   uint32_t slot, uint32_t local, uint64_t at, uint64_t rank, tnd_digest_t *digest)
+/*  Copies some rows of a block to where they are wanted, and adds them to the digest; returns the
+ *  bytes copied.
+ */
+static size_t gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first, uint32_t rows,
+                     uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
+                     tnd_digest_t *digest)
 {
     const tnd_schema_t *schema = self->config.schema;
     size_t row_bytes = tnd_schema_row_bytes(schema);
@@ -82,6 +88,35 @@ static void gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first, 
         if (self->config.digest)
             tnd_digest_rows(digest, rank + done, some, stripes, schema->count);
     }
+    return rows * row_bytes;
+}
+
+/*  The same where columns are ragged: rows are hashed one by one, as they lie in the slot. */
+static size_t gather_ragged(tnd_slots_t *self, const tnd_block_t *block, uint32_t first,
+                            uint32_t rows, uint32_t slot, uint32_t local, uint64_t at,
+                            uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    tnd_digest_column_t columns[TND_COLUMNS_MAX];
+    size_t copied = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t c = 0; c < schema->count; c++) {
+            const void *from = tnd_block_row(block, c, first + i);
+            size_t bytes = tnd_block_row_bytes(block, c, first + i);
+            bool ragged = schema->columns[c].ragged;
+            void *to = tnd_crew_row(self->config.crew, slot, local, c, at + i);
+            if (ragged)
+                tnd_crew_put(self->config.crew, slot, local, c, at + i, from,
+                             block->columns[c].lengths[first + i]);
+            else
+                memcpy(to, from, bytes);
+            columns[c] = (tnd_digest_column_t){.data = to, .bytes = bytes, .ragged = ragged};
+            copied += bytes;
+        }
+        if (self->config.digest)
+            tnd_digest_row(digest, rank + i, columns, schema->count);
+    }
+    return copied;
 }
 
 /*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
@@ -129,7 +164,7 @@ static bool is_lendable(const tnd_slots_t *self, const tnd_slice_t *slice,
 {
     const tnd_schema_t *schema = self->config.schema;
     uint32_t widest = 0;
-    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0)
+    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0 || self->ragged)
         return false;
     for (uint32_t c = 1; c < schema->count; c++)
         if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
@@ -171,22 +206,22 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
     if (!filled->any || filled->step != note->step || filled->generation != place->msg.generation)
         *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
     uint32_t local = note->replica - self->config.first, done = 0;
-    size_t row_bytes = tnd_schema_row_bytes(self->config.schema), copied = 0;
+    size_t copied = 0;
     tnd_crew_share(self->config.crew, place->slot, local, note->total, note->padded);
     tnd_slice_drop(lent_to(self, place->slot, local));
     tnd_count(&self->config.statistics->rows_in, note->rows);
     tnd_count(&self->config.statistics->blocks_in, 1);
-    tnd_count(&self->config.statistics->bytes_in, note->rows * row_bytes);
+    tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
         *lent_to(self, place->slot, local) = slice;
     } else {
         for (uint32_t p = 0; p < slice->piece_count; p++) {
-            gather(self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
-                   place->slot, local, note->offset + done, note->rank + done, &filled->digest);
+            copied += (self->ragged ? gather_ragged : gather)(
+                self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
+                place->slot, local, note->offset + done, note->rank + done, &filled->digest);
             done += slice->pieces[p].rows;
         }
-        copied = done * row_bytes;
         tnd_slice_drop(&slice);
     }
     tnd_count(&self->config.statistics->bytes_copied, copied);

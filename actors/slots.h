@@ -3,7 +3,8 @@
  *  Rows are copied once, from the blocks they came in to the memory that the device reads, and
  *  hashed on the way while they are in the cache.  Where all rows of a replica already lie together
  *  and the device reads the host's memory, not even that: the step reads them in their block, which
- *  stays until the step is done, and its thread hashes them just before.
+ *  stays until the step is done, and its thread hashes them just before.  Ragged rows are always
+ *  copied, each to where the longest would put it.
  *
  *  Which step has which slot the machine decides (runtime/core/feed.h); the memory is the crew's.
  *

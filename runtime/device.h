@@ -23,6 +23,7 @@ typedef struct {
     void *host;   /* rows are gathered here */
     void *device; /* steps read here; equal to `host` where the device reads that */
     size_t bytes;
+    bool mapped; /* the device's own */
 } tnd_stage_t;
 
 #define TND_DEVICES_ANY UINT32_MAX
@@ -35,7 +36,11 @@ typedef struct {
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
     void (*close)(tnd_device_t **self_p);
-    tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, tnd_stage_t *stage, tnd_error_t *error);
+    /*  Memory of zeros.  The pages of its first `warm` bytes are there when the stream starts;
+     * those of the others take no memory before they are written, if the device can do that.
+     */
+    tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
+                          tnd_error_t *error);
     void (*unstage)(tnd_device_t *self, tnd_stage_t *stage);
     /*  Begins to copy `bytes` from the host's side to the device's; the host's must not change
      *  until the device has settled.

@@ -44,7 +44,7 @@ typedef struct {
         identity;   /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
     uint64_t found; /* hash of the names of files that a pattern found; 0: all were written down */
     uint32_t lists; /* lists that `read` writes, each a u64 a row */
-    size_t copied;  /* bytes a row that `read` copies to call->room; 0: none */
+    size_t copied;  /* bytes a row that `read` copies to call->room, at most; 0: none */
     size_t loaded;  /* bytes of data that stay in memory until the source is closed */
 } tnd_source_facts_t;
 
@@ -69,6 +69,7 @@ typedef struct {
     struct {
         uint8_t *base;
         size_t stride;
+        uint64_t *lengths; /* of a ragged column: to be filled too, none above its shape[0] */
     } columns[TND_COLUMNS_MAX];
 } tnd_source_rows_t;
 

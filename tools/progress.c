@@ -289,8 +289,11 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     double seconds = tnd_tally_seconds(first);
     double fed = (double)(first->ledger.fed - first->before_fed);
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
-    /* Where nothing is computed, how fast the data comes is what one wants to know. */
-    if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0)
+    /* Where nothing is computed, how fast the data comes is what one wants to know; of ragged rows
+     * their number does not tell.
+     */
+    if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0 &&
+        tnd_schema_ragged(&first->stream.fed) == 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
                  fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
     if (!drained && first->here == 0 && first->steps > 0) {

@@ -131,9 +131,12 @@ void tnd_report_print(const tnd_tally_t *tally, FILE *out)
     double seconds = tnd_tally_seconds(first);
     double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
-    fprintf(out,
-            ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":%.1f,\"actors\":[",
-            seconds, rate, rate * row_bytes);
+    fprintf(out, ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":", seconds, rate);
+    if (first->stream_known && tnd_schema_ragged(&first->stream.fed) > 0)
+        fputs("null", out); /* the number of rows does not tell */
+    else
+        fprintf(out, "%.1f", rate * row_bytes);
+    fputs(",\"actors\":[", out);
     for (uint32_t a = 0; a < tally->actor_count; a++) {
         fputs(a > 0 ? "," : "", out);
         print_actor(&tally->actors[a], out);

@@ -32,7 +32,7 @@ bool tnd_sheet_shows(const tnd_column_t *column)
 {
     bool channels = column->rank == 3 &&
                     (column->shape[2] == 1 || column->shape[2] == 3 || column->shape[2] == 4);
-    return (column->rank == 2 || channels) && column->shape[0] >= SIDE_LEAST &&
+    return !column->ragged && (column->rank == 2 || channels) && column->shape[0] >= SIDE_LEAST &&
            column->shape[1] >= SIDE_LEAST && column->shape[0] <= SIDE_GREATEST &&
            column->shape[1] <= SIDE_GREATEST;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 extern const tnd_device_ops_t tnd_device_cpu;
 
@@ -31,23 +32,35 @@ static void cpu_close(tnd_device_t **self_p)
     *self_p = NULL;
 }
 
-static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, tnd_stage_t *stage,
+/*  NULL: there is not so much memory. */
+static void *map_zeros(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                               tnd_error_t *error)
 {
     size_t whole = (bytes + TND_STAGE_ALIGN) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
-    void *memory = aligned_alloc(TND_STAGE_ALIGN, whole);
+    bool mapped = warm < bytes;
+    void *memory = mapped ? map_zeros(bytes) : aligned_alloc(TND_STAGE_ALIGN, whole);
     if (memory == NULL)
         return tnd_fail(error, "device cpu:%" PRIu32 ": %zu bytes for a batch are not to be had",
                         self->ordinal, whole);
-    memset(memory, 0, whole); /* so that its pages are there when the stream starts */
-    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes};
+    memset(memory, 0, mapped ? warm : whole);
+    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes, .mapped = mapped};
     return TND_OK;
 }
 
 static void cpu_unstage(tnd_device_t *self, tnd_stage_t *stage)
 {
     (void)self;
-    free(stage->host);
+    if (stage->mapped)
+        munmap(stage->host, stage->bytes);
+    else
+        free(stage->host);
     *stage = (tnd_stage_t){0};
 }
 

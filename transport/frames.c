@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+/*  Ragged rows of more bytes are packed into memory of their own. */
+enum { POOLED_MAX = 1 << 16 };
+
 void tnd_frames_init(tnd_frames_t *self)
 {
     memset(self, 0, sizeof *self);
@@ -52,29 +55,58 @@ static tnd_buffer_t *take_room(tnd_frames_t *self, size_t size)
     return tnd_pool_take(self->classes[class]);
 }
 
+static tnd_buffer_t *take_rows(tnd_frames_t *self, const tnd_column_t *column, size_t size)
+{
+    return column->ragged && size > POOLED_MAX ? tnd_buffer_new(size) : take_room(self, size);
+}
+
 /*  Rows of one block that lie together leave as they are. */
 static bool lend_column(const tnd_block_t *block, uint32_t first, uint32_t rows, uint32_t column,
                         zmq_msg_t *part)
 {
-    size_t row_bytes = tnd_column_bytes(&block->schema->columns[column]);
-    const tnd_block_column_t *from = &block->columns[column];
-    if (from->index != NULL || from->stride != row_bytes)
+    const void *run = tnd_block_run(block, column, first, rows);
+    if (run == NULL)
         return false;
-    make_frame(part, tnd_buffer_hold(from->buffer), from->base + first * row_bytes,
-               rows * row_bytes);
+    make_frame(part, tnd_buffer_hold(block->columns[column].buffer), run,
+               tnd_block_rows_bytes(block, column, first, rows));
     return true;
 }
 
 static void gather_column(tnd_frames_t *self, const tnd_block_t *block, uint32_t rows,
                           uint32_t column, zmq_msg_t *part)
 {
-    size_t size = rows * tnd_column_bytes(&block->schema->columns[column]);
-    tnd_buffer_t *buffer = take_room(self, size);
+    size_t size = tnd_block_rows_bytes(block, column, 0, rows);
+    tnd_buffer_t *buffer = take_rows(self, &block->schema->columns[column], size);
     size_t done = tnd_block_copy(block, column, 0, rows, tnd_buffer_data(buffer));
     assert(done == size);
     self->copied += done;
     tnd_buffer_seal(buffer);
     make_frame(part, buffer, tnd_buffer_data(buffer), done);
+}
+
+/*  Makes room for the lengths of `rows` rows, where columns are ragged; 0 or 1 frames. */
+static int begin_lengths(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *part)
+{
+    uint32_t ragged = tnd_schema_ragged(schema);
+    if (ragged == 0)
+        return 0;
+    make_empty(part, (size_t)ragged * rows * sizeof(uint64_t));
+    return 1;
+}
+
+/*  Writes the lengths of rows [first, first + some) of a block, which are `at` and so on of the
+ *  `rows` of a frame.
+ */
+static void put_lengths(const tnd_block_t *block, uint32_t first, uint32_t some, uint32_t at,
+                        uint32_t rows, zmq_msg_t *part)
+{
+    uint64_t *lengths = zmq_msg_data(part);
+    for (uint32_t column = 0; column < block->schema->count; column++) {
+        if (!block->schema->columns[column].ragged)
+            continue;
+        memcpy(lengths + at, block->columns[column].lengths + first, some * sizeof *lengths);
+        lengths += rows;
+    }
 }
 
 static int pack_block(tnd_frames_t *self, const tnd_msg_t *msg, zmq_msg_t *parts)
@@ -99,6 +131,8 @@ static int pack_block(tnd_frames_t *self, const tnd_msg_t *msg, zmq_msg_t *parts
     if (note->rows == 0)
         return count;
     const tnd_block_t *block = note->payload;
+    if (begin_lengths(block->schema, note->rows, &parts[count]) > 0)
+        put_lengths(block, 0, note->rows, 0, note->rows, &parts[count++]);
     for (uint32_t column = 0; column < block->schema->count; column++, count++)
         if (!lend_column(block, 0, note->rows, column, &parts[count]))
             gather_column(self, block, note->rows, column, &parts[count]);
@@ -112,8 +146,11 @@ static void pack_slice_column(tnd_frames_t *self, const tnd_slice_t *slice, uint
     if (slice->piece_count == 1 &&
         lend_column(slice->pieces[0].block, slice->pieces[0].first, rows, column, part))
         return;
-    size_t size = rows * tnd_column_bytes(&slice->schema->columns[column]), done = 0;
-    tnd_buffer_t *buffer = take_room(self, size);
+    size_t size = 0, done = 0;
+    for (uint32_t i = 0; i < slice->piece_count; i++)
+        size += tnd_block_rows_bytes(slice->pieces[i].block, column, slice->pieces[i].first,
+                                     slice->pieces[i].rows);
+    tnd_buffer_t *buffer = take_rows(self, &slice->schema->columns[column], size);
     uint8_t *at = tnd_buffer_data(buffer);
     for (uint32_t i = 0; i < slice->piece_count; i++)
         done += tnd_block_copy(slice->pieces[i].block, column, slice->pieces[i].first,
@@ -126,11 +163,18 @@ static void pack_slice_column(tnd_frames_t *self, const tnd_slice_t *slice, uint
 
 static int pack_slice(tnd_frames_t *self, const tnd_slice_t *slice, zmq_msg_t *parts)
 {
-    if (slice->note.rows == 0)
+    uint32_t rows = slice->note.rows;
+    if (rows == 0)
         return 0;
+    int lengths = begin_lengths(slice->schema, rows, &parts[0]);
+    for (uint32_t i = 0, at = 0; lengths > 0 && i < slice->piece_count; i++) {
+        put_lengths(slice->pieces[i].block, slice->pieces[i].first, slice->pieces[i].rows, at, rows,
+                    &parts[0]);
+        at += slice->pieces[i].rows;
+    }
     for (uint32_t column = 0; column < slice->schema->count; column++)
-        pack_slice_column(self, slice, column, &parts[column]);
-    return (int)slice->schema->count;
+        pack_slice_column(self, slice, column, &parts[lengths + (int)column]);
+    return lengths + (int)slice->schema->count;
 }
 
 static int pack_cursor(const tnd_cursor_t *cursor, zmq_msg_t *part)
@@ -222,18 +266,55 @@ static bool ascend(const uint32_t *offsets, uint32_t count, uint32_t end, bool s
     return true;
 }
 
+/*  Whether the values of a ragged column are the rows that their lengths say. */
+static tnd_status_t check_ragged(const tnd_column_t *column, uint32_t rows, const uint8_t *lengths,
+                                 size_t bytes, tnd_error_t *error)
+{
+    size_t unit = tnd_column_unit(column), left = bytes / unit;
+    bool fits = bytes % unit == 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t length;
+        memcpy(&length, lengths + i * sizeof length, sizeof length);
+        if (length > column->shape[0])
+            return tnd_fail(
+                error, "row %u of ragged column %s came in with length %llu, above %llu", i,
+                column->name, (unsigned long long)length, (unsigned long long)column->shape[0]);
+        fits = fits && length <= left;
+        left -= fits ? length : 0;
+    }
+    if (fits && left == 0)
+        return TND_OK;
+    return tnd_fail(error, "%zu bytes of ragged column %s came in, which are not its %u rows",
+                    bytes, column->name, rows);
+}
+
 static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *parts,
                                   int count, tnd_error_t *error)
 {
+    const uint8_t *lengths = NULL;
     if (rows == 0)
         return count == 0 ? TND_OK : tnd_fail(error, "columns came with a message of no rows");
     if (schema == NULL)
         return tnd_fail(error, "rows came in where none are expected");
-    if (count != (int)schema->count)
-        return tnd_fail(error, "rows came in with %d columns, the stream has %u", count,
-                        schema->count);
+    uint32_t ragged = tnd_schema_ragged(schema);
+    if (count != (int)schema->count + (ragged > 0))
+        return tnd_fail(error, "rows came in in %d frames, the stream has %u columns%s", count,
+                        schema->count, ragged > 0 ? " and lengths" : "");
+    if (ragged > 0) {
+        if (zmq_msg_size(&parts[0]) != (size_t)ragged * rows * sizeof(uint64_t))
+            return tnd_fail(error, "%u rows came in with %zu bytes of lengths", rows,
+                            zmq_msg_size(&parts[0]));
+        lengths = zmq_msg_data(parts++);
+        count--;
+    }
     for (int i = 0; i < count; i++) {
         size_t bytes = tnd_column_bytes(&schema->columns[i]), size = 0;
+        if (schema->columns[i].ragged) {
+            TND_TRY(
+                check_ragged(&schema->columns[i], rows, lengths, zmq_msg_size(&parts[i]), error));
+            lengths += rows * sizeof(uint64_t);
+            continue;
+        }
         if (__builtin_mul_overflow(bytes, (size_t)rows, &size) || zmq_msg_size(&parts[i]) != size)
             return tnd_fail(error, "%zu bytes came in for %u rows of column %s of %zu bytes each",
                             zmq_msg_size(&parts[i]), rows, schema->columns[i].name, bytes);
@@ -241,17 +322,59 @@ static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq
     return TND_OK;
 }
 
+/*  Writes the lists of the ragged columns: where each row begins, and how long it is. */
+static void make_lists(tnd_frames_t *self, tnd_block_t *block, uint32_t rows, zmq_msg_t *part)
+{
+    const tnd_schema_t *schema = block->schema;
+    size_t size = zmq_msg_size(part);
+    block->index = take_room(self, 2 * size);
+    uint64_t *lengths = tnd_buffer_data(block->index), *offsets = lengths + size / sizeof *lengths;
+    memcpy(lengths, zmq_msg_data(part), size);
+    for (uint32_t i = 0; i < schema->count; i++) {
+        if (!schema->columns[i].ragged)
+            continue;
+        size_t unit = tnd_column_unit(&schema->columns[i]);
+        for (uint64_t row = 0, at = 0; row < rows; at += lengths[row++] * unit)
+            offsets[row] = at;
+        block->columns[i].stride = 1;
+        block->columns[i].index = offsets;
+        block->columns[i].lengths = lengths;
+        lengths += rows;
+        offsets += rows;
+    }
+    tnd_buffer_seal(block->index);
+}
+
 static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, uint32_t rows,
                                zmq_msg_t *parts)
 {
     tnd_block_t *block = tnd_rack_take(self->rack, schema);
-    for (uint32_t i = 0; rows > 0 && i < schema->count; i++) {
+    if (rows == 0)
+        return block;
+    if (tnd_schema_ragged(schema) > 0)
+        make_lists(self, block, rows, parts++);
+    for (uint32_t i = 0; i < schema->count; i++) {
         tnd_block_column_t *column = &block->columns[i];
         column->buffer = receive_part(self, &parts[i], tnd_dtype_size(schema->columns[i].dtype));
         column->base = tnd_buffer_data(column->buffer);
-        column->stride = tnd_column_bytes(&schema->columns[i]);
+        if (!schema->columns[i].ragged)
+            column->stride = tnd_column_bytes(&schema->columns[i]);
     }
     return block;
+}
+
+/*  Whether a block has no more bytes than it says, by which memory is reserved; of fixed columns
+ *  the number of rows tells.
+ */
+static bool keeps_bytes(const tnd_schema_t *schema, const tnd_block_note_t *note, zmq_msg_t *parts,
+                        int count)
+{
+    uint64_t bytes = 0;
+    if (tnd_schema_ragged(schema) == 0)
+        return true;
+    for (int i = 1; i < count; i++)
+        bytes += zmq_msg_size(&parts[i]);
+    return bytes <= note->bytes;
 }
 
 /*  Whether `text` is so many texts, each with its end. */
@@ -278,6 +401,9 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
         return tnd_fail(error, "a block of %u rows came in with marks of another size", note->rows);
     int marks = has_marks ? 1 : 0;
     TND_TRY(check_columns(schema, note->rows, parts + marks, count - marks, error));
+    if (!keeps_bytes(schema, note, parts + marks, count - marks))
+        return tnd_fail(error, "a block came in with more bytes than the %llu that it says",
+                        (unsigned long long)note->bytes);
 
     tnd_buffer_t *buffer = NULL;
     if (has_marks) {

@@ -1,13 +1,18 @@
 /*  transport/frames.h - what a message carries, as the frames of a ZeroMQ message and back.
  *
  *  Frame 0 is the header (wire.h).  Behind it: of a block, its marks (origins, then bad offsets,
- *  each u32 little-endian) if it has any, and a frame a column; of a slice a frame a column; of a
- *  buffer its bytes; of a REWIND the encoded cursor.  No rows, no column frames.
+ *  each u32 little-endian) if it has any, and its rows; of a slice its rows; of a buffer its bytes;
+ *  of a REWIND the encoded cursor.  Rows are a frame a column, one row behind the other; before
+ *  them, if columns are ragged, one with the lengths of their rows, column by column, each u64
+ *  little-endian.  No rows, no such frames.
  *
  *  Packed columns leave without a copy: the frame holds the buffer until the I/O thread has written
  *  it.  Gathered columns and slices over several blocks are packed once.  What comes in stays where
  *  libzmq put it, but for columns that libzmq placed where their elements may not lie (it does so
  *  with small ones only).  What was copied is counted.
+ *
+ *  Rows of one size are packed into buffers of pools.  Large ragged ones have memory of their size
+ *  alone: pools of all sizes that there may be would hold much more than is ever used at once.
  *
  *  Threads: the owner's.
  */
@@ -19,7 +24,7 @@
 #include "runtime/link.h"
 #include "transport/wire.h"
 
-enum { TND_FRAMES_MAX = 2 + TND_COLUMNS_MAX, TND_PACK_CLASSES = 48 };
+enum { TND_FRAMES_MAX = 3 + TND_COLUMNS_MAX, TND_PACK_CLASSES = 48 };
 
 /*  All zero but the counters: see init. */
 typedef struct {

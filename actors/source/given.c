@@ -10,7 +10,7 @@
 typedef struct {
     const tnd_source_ops_t *ops;
     void *state;
-    uint32_t columns;
+    tnd_schema_t schema;
 } given_t;
 
 static tnd_status_t check_data(const tnd_source_ops_t *ops, const tnd_source_data_t *data,
@@ -45,7 +45,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     if (open)
         status = check_data(self->ops, &data, &why);
     if (status == TND_OK) {
-        self->columns = data.schema.count;
+        self->schema = data.schema;
         *facts = (tnd_source_facts_t){
             .schema = data.schema, .count = data.count, .identity = data.identity};
         return TND_OK;
@@ -56,22 +56,56 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     return tnd_fail(error, "source `%s`: %s", spec->table.name, why.text);
 }
 
+/*  That a ragged row has a length at all is the source's to say; it has none before. */
+static void forget_lengths(const given_t *self, const tnd_rows_t *shown)
+{
+    for (uint32_t i = 0; i < self->schema.count; i++)
+        for (size_t row = 0; self->schema.columns[i].ragged && row < shown->count; row++)
+            shown->columns[i].lengths[row] = UINT64_MAX;
+}
+
+static tnd_status_t check_lengths(const given_t *self, const uint64_t *index,
+                                  const tnd_rows_t *shown, size_t count, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->schema.count; i++) {
+        const tnd_column_t *column = &self->schema.columns[i];
+        for (size_t row = 0; column->ragged && row < count; row++) {
+            uint64_t length = shown->columns[i].lengths[row];
+            if (length == UINT64_MAX)
+                return tnd_fail(error,
+                                "source `%s`, row %llu: it did not say how long column `%s` is: "
+                                "write rows->columns[%u].lengths",
+                                self->ops->name, (unsigned long long)index[row], column->name, i);
+            if (length > column->shape[0])
+                return tnd_fail(error,
+                                "source `%s`, row %llu: column `%s` has length %llu, above the "
+                                "%llu that its `open` declared",
+                                self->ops->name, (unsigned long long)index[row], column->name,
+                                (unsigned long long)length, (unsigned long long)column->shape[0]);
+        }
+    }
+    return TND_OK;
+}
+
 static tnd_status_t given_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                                tnd_error_t *error)
 {
     given_t *self = state;
     tnd_error_t why = {.text = "no reason was given"};
     tnd_rows_t shown = {.count = rows->count};
-    for (uint32_t i = 0; i < self->columns; i++) {
+    for (uint32_t i = 0; i < self->schema.count; i++) {
         shown.columns[i].data = rows->columns[i].base;
         shown.columns[i].stride = rows->columns[i].stride;
+        shown.columns[i].lengths = rows->columns[i].lengths;
     }
+    forget_lengths(self, &shown);
     tnd_status_t status = self->ops->read(self->state, index, rows->count, &shown, &why);
     if (status == TND_OK)
-        return TND_OK;
+        return check_lengths(self, index, &shown, rows->count, error);
     if (status == TND_END && shown.count <= rows->count) {
         rows->count = (uint32_t)shown.count;
-        return TND_END;
+        tnd_status_t fits = check_lengths(self, index, &shown, rows->count, error);
+        return fits == TND_OK ? TND_END : fits;
     }
     (void)tnd_fail(error, "source `%s`, row %llu: %s", self->ops->name,
                    (unsigned long long)index[0],

@@ -215,6 +215,71 @@ static void gather(const tnd_block_column_t *from, const uint64_t *index, uint32
     }
 }
 
+size_t tnd_block_row_bytes(const tnd_block_t *self, uint32_t column, uint32_t row)
+{
+    const tnd_column_t *of = &self->schema->columns[column];
+    const uint64_t *lengths = self->columns[column].lengths;
+    return lengths == NULL ? tnd_column_bytes(of) : lengths[row] * tnd_column_unit(of);
+}
+
+size_t tnd_block_rows_bytes(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows)
+{
+    const tnd_column_t *of = &self->schema->columns[column];
+    const uint64_t *lengths = self->columns[column].lengths;
+    uint64_t length = 0;
+    if (lengths == NULL)
+        return rows * tnd_column_bytes(of);
+    for (uint32_t i = 0; i < rows; i++)
+        length += lengths[first + i];
+    return length * tnd_column_unit(of);
+}
+
+size_t tnd_block_bytes(const tnd_block_t *self)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < self->schema->count; i++)
+        bytes += tnd_block_rows_bytes(self, i, 0, self->note.rows);
+    return bytes;
+}
+
+const void *tnd_block_run(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows)
+{
+    const tnd_block_column_t *from = &self->columns[column];
+    const uint8_t *begin = tnd_block_row(self, column, first), *end = begin;
+    if (from->lengths == NULL)
+        return from->index == NULL &&
+                       from->stride == tnd_column_bytes(&self->schema->columns[column])
+                   ? begin
+                   : NULL;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (tnd_block_row(self, column, first + i) != end)
+            return NULL;
+        end += tnd_block_row_bytes(self, column, first + i);
+    }
+    return begin;
+}
+
+/*  Rows that follow one another are copied at once. */
+static size_t copy_ragged(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
+                          uint8_t *target)
+{
+    size_t unit = tnd_column_unit(&self->schema->columns[column]), done = 0;
+    const uint64_t *lengths = self->columns[column].lengths;
+    for (uint32_t i = first, end = first + rows; i < end;) {
+        const uint8_t *begin = tnd_block_row(self, column, i), *next = begin;
+        do {
+            next += lengths[i] * unit;
+            i++;
+        } while (i < end && tnd_block_row(self, column, i) == next);
+        if (i < end)
+            prefetch(tnd_block_row(self, column, i), AHEAD_MIN);
+        if (next != begin)
+            memcpy(target + done, begin, (size_t)(next - begin));
+        done += (size_t)(next - begin);
+    }
+    return done;
+}
+
 size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
                       void *target)
 {
@@ -225,6 +290,8 @@ size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, 
     size_t bytes = rows * row_bytes;
     if (rows == 0)
         return 0;
+    if (from->lengths != NULL)
+        return copy_ragged(self, column, first, rows, target);
     if (from->index != NULL) {
         gather(from, from->index + first, rows, self->note.rows - first, row_bytes, target);
     } else if (from->stride == row_bytes) {
@@ -257,6 +324,18 @@ tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
     }
     atomic_store_explicit(&header_of(slice)->sealed, true, memory_order_release);
     return slice;
+}
+
+size_t tnd_slice_bytes(const tnd_slice_t *self)
+{
+    size_t bytes = 0;
+    if (tnd_schema_ragged(self->schema) == 0)
+        return self->note.rows * tnd_schema_row_bytes(self->schema);
+    for (uint32_t p = 0; p < self->piece_count; p++)
+        for (uint32_t c = 0; c < self->schema->count; c++)
+            bytes += tnd_block_rows_bytes(self->pieces[p].block, c, self->pieces[p].first,
+                                          self->pieces[p].rows);
+    return bytes;
 }
 
 bool tnd_slice_sealed(const tnd_slice_t *self)

@@ -4,6 +4,7 @@
  *  packed, row i of a column at base + i * stride; or gathered, at base + index[i] * stride, an
  *  index list over a mapped file, or with a stride of 1 a list of byte offsets over several, so
  * that a shuffled read copies nothing.  Readers of a block ask for rows and never see the form.
+ *  Rows of a ragged column lie in one of these forms too, each as many bytes as its length says.
  *
  *  A slice is what a join sends a feeder: runs of rows of some blocks, in order.
  *
@@ -22,16 +23,17 @@
 
 typedef struct {
     const uint8_t *base;
-    size_t stride;         /* bytes from row to row, or of one unit of `index` */
-    const uint64_t *index; /* NULL: packed */
-    tnd_buffer_t *buffer;  /* holds base; NULL only in a block of no rows */
+    size_t stride;           /* bytes from row to row, or of one unit of `index` */
+    const uint64_t *index;   /* NULL: packed */
+    tnd_buffer_t *buffer;    /* holds base; NULL only in a block of no rows */
+    const uint64_t *lengths; /* of a ragged column: of each row, along its first axis; else NULL */
 } tnd_block_column_t;
 
 typedef struct tnd_block {
     tnd_block_note_t note;      /* note.origin and note.bad point into `marks` */
     const tnd_schema_t *schema; /* the stream's, or held by `about`; not needed to drop */
     tnd_block_column_t columns[TND_COLUMNS_MAX];
-    tnd_buffer_t *index; /* holds the index list of a gathered block, else NULL */
+    tnd_buffer_t *index; /* holds the lists, of indices and lengths; NULL: there are none */
     tnd_buffer_t *marks; /* holds origin and bad, else NULL */
     tnd_buffer_t
         *about; /* holds the schema of a producer that may go before its blocks, else NULL */
@@ -61,8 +63,19 @@ static inline const void *tnd_block_row(const tnd_block_t *self, uint32_t column
     return from->base + at * from->stride;
 }
 
-/*  Copies rows [first, first + rows) of one column to `target`, packed.  Gathered rows are
- *  prefetched.  Returns the bytes copied.
+/*  Bytes of rows: of one of a column, of some of a column, of all of all columns. */
+size_t tnd_block_row_bytes(const tnd_block_t *self, uint32_t column, uint32_t row);
+size_t tnd_block_rows_bytes(const tnd_block_t *self, uint32_t column, uint32_t first,
+                            uint32_t rows);
+size_t tnd_block_bytes(const tnd_block_t *self);
+
+/*  Where rows [first, first + rows) of one column begin, if they lie one behind the other without a
+ *  gap; else NULL.  rows > 0.
+ */
+const void *tnd_block_run(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows);
+
+/*  Copies rows [first, first + rows) of one column to `target`, one behind the other.  Gathered
+ *  rows are prefetched.  Returns the bytes copied.
  */
 size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
                       void *target);
@@ -81,6 +94,8 @@ typedef struct tnd_slice {
 tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
                             const tnd_slice_note_t *note, const tnd_piece_t *pieces,
                             uint32_t piece_count);
+/*  Bytes of its rows. */
+size_t tnd_slice_bytes(const tnd_slice_t *self);
 bool tnd_slice_sealed(const tnd_slice_t *self);
 tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
 void tnd_slice_drop(tnd_slice_t **self_p);

@@ -25,6 +25,20 @@ size_t tnd_column_bytes(const tnd_column_t *self)
     return tnd_column_elements(self) * tnd_dtype_size(self->dtype);
 }
 
+size_t tnd_column_unit(const tnd_column_t *self)
+{
+    assert(self->ragged);
+    return tnd_column_bytes(self) / self->shape[0];
+}
+
+uint32_t tnd_schema_ragged(const tnd_schema_t *self)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < self->count; i++)
+        count += self->columns[i].ragged;
+    return count;
+}
+
 size_t tnd_schema_row_bytes(const tnd_schema_t *self)
 {
     size_t bytes = 0;
@@ -53,8 +67,8 @@ static bool bytes_fit(tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape)
     return true;
 }
 
-tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
-                            const uint64_t *shape, tnd_error_t *error)
+static tnd_status_t add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
+                        const uint64_t *shape, bool ragged, tnd_error_t *error)
 {
     size_t length = strlen(name);
     if (length == 0)
@@ -70,11 +84,13 @@ tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dt
     if (rank > TND_RANK_MAX)
         return tnd_fail(error, "column `%s` has %u dimensions a row; %d are possible", name, rank,
                         TND_RANK_MAX);
+    if (ragged && rank == 0)
+        return tnd_fail(error, "column `%s` is ragged and has no axis that could vary", name);
     if (!bytes_fit(dtype, rank, shape))
         return tnd_fail(error, "a row of column `%s` is empty or has 2^40 bytes or more", name);
 
     tnd_column_t *column = &self->columns[self->count];
-    *column = (tnd_column_t){.dtype = dtype, .rank = rank};
+    *column = (tnd_column_t){.dtype = dtype, .rank = rank, .ragged = ragged};
     memcpy(column->name, name, length + 1);
     if (rank > 0)
         memcpy(column->shape, shape, rank * sizeof shape[0]);
@@ -84,12 +100,31 @@ tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dt
     return TND_OK;
 }
 
+tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype, uint32_t rank,
+                            const uint64_t *shape, tnd_error_t *error)
+{
+    return add(self, name, dtype, rank, shape, false, error);
+}
+
+tnd_status_t tnd_schema_add_ragged(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
+                                   uint32_t rank, const uint64_t *shape, tnd_error_t *error)
+{
+    return add(self, name, dtype, rank, shape, true, error);
+}
+
+tnd_status_t tnd_schema_add_like(tnd_schema_t *self, const char *name, const tnd_column_t *column,
+                                 tnd_error_t *error)
+{
+    return add(self, name, column->dtype, column->rank, column->shape, column->ragged, error);
+}
+
 uint64_t tnd_schema_hash(const tnd_schema_t *self)
 {
     uint64_t hash = self->count;
     for (uint32_t i = 0; i < self->count; i++) {
         const tnd_column_t *column = &self->columns[i];
-        uint64_t numbers[2 + TND_RANK_MAX] = {(uint64_t)column->dtype, column->rank};
+        uint64_t numbers[2 + TND_RANK_MAX] = {(uint64_t)column->dtype,
+                                              column->rank | (uint64_t)column->ragged << 32};
         memcpy(numbers + 2, column->shape, column->rank * sizeof column->shape[0]);
         hash = XXH3_64bits_withSeed(column->name, strlen(column->name), hash);
         hash = XXH3_64bits_withSeed(numbers, (2 + column->rank) * sizeof numbers[0], hash);
@@ -115,7 +150,10 @@ static size_t append_column(const tnd_column_t *column, char *text, size_t room,
 {
     used = append(text, room, used, "%s %s", column->name, tnd_dtype_name(column->dtype));
     for (uint32_t i = 0; i < column->rank; i++)
-        used = append(text, room, used, "%s%llu", i == 0 ? "[" : ",",
+        used = append(text, room, used, "%s%llu",
+                      i > 0            ? ","
+                      : column->ragged ? "[<="
+                                       : "[",
                       (unsigned long long)column->shape[i]);
     return column->rank > 0 ? append(text, room, used, "]") : used;
 }
@@ -123,7 +161,7 @@ static size_t append_column(const tnd_column_t *column, char *text, size_t room,
 static bool columns_equal(const tnd_column_t *a, const tnd_column_t *b)
 {
     return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+           a->ragged == b->ragged && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
 tnd_status_t tnd_schema_compare(const tnd_schema_t *self, const tnd_schema_t *other,

@@ -1,8 +1,9 @@
 /*  runtime/data/schema.h - the columns of a stream: name, element type and shape of each.
  *
- *  Every row of a stream has the same columns, each a dense array of fixed shape, C order, little
- *  endian.  TensorFlow calls this the element spec.  Two actors that connect compare schemas; what
- *  differs is said by column.
+ *  Every row of a stream has the same columns, each a dense array, C order, little endian: of fixed
+ *  shape, or ragged: then the first axis of a row has any length up to shape[0], 0 too.  TensorFlow
+ *  calls this the element spec.  Two actors that connect compare schemas; what differs is said by
+ *  column.
  *
  *  Threads: a plain value; any.
  */
@@ -21,6 +22,7 @@ typedef struct {
     tnd_dtype_t dtype;
     uint32_t rank; /* of one row; 0: a scalar */
     uint64_t shape[TND_RANK_MAX];
+    bool ragged; /* shape[0] is the most; each row has a length of its own */
 } tnd_column_t;
 
 typedef struct tnd_schema {
@@ -29,10 +31,16 @@ typedef struct tnd_schema {
 } tnd_schema_t;
 #endif
 
-/*  Elements and bytes of one row of a column; of one row of all columns. */
+/*  Elements and bytes of one row of a column, of the longest if it is ragged; of one row of all
+ *  columns.
+ */
 uint64_t tnd_column_elements(const tnd_column_t *self);
 size_t tnd_column_bytes(const tnd_column_t *self);
 size_t tnd_schema_row_bytes(const tnd_schema_t *self);
+/*  Bytes of what the length of a ragged row counts: one step along its first axis. */
+size_t tnd_column_unit(const tnd_column_t *self);
+/*  How many columns are ragged. */
+uint32_t tnd_schema_ragged(const tnd_schema_t *self);
 
 /*  Index of the column called `name`, or -1. */
 TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);
@@ -43,6 +51,13 @@ TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape,
                                     tnd_error_t *error) TND_CHECKED;
+/*  The same of a ragged one, whose longest row has shape[0]; `rank` is at least 1. */
+TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
+                                           uint32_t rank, const uint64_t *shape,
+                                           tnd_error_t *error) TND_CHECKED;
+/*  The same of one like `column`, by another name. */
+tnd_status_t tnd_schema_add_like(tnd_schema_t *self, const char *name, const tnd_column_t *column,
+                                 tnd_error_t *error) TND_CHECKED;
 
 /*  A hash that is equal for equal schemas; never 0. */
 uint64_t tnd_schema_hash(const tnd_schema_t *self);
@@ -51,7 +66,8 @@ uint64_t tnd_schema_hash(const tnd_schema_t *self);
 tnd_status_t tnd_schema_compare(const tnd_schema_t *self, const tnd_schema_t *other,
                                 tnd_error_t *error) TND_CHECKED;
 
-/*  "image u8[28,28], label u8" into `text`, cut at its end if need be; returns text. */
+/*  "image u8[28,28], tokens i32[<=512], label u8" into `text`, cut at its end if need be; returns
+ * text. */
 const char *tnd_schema_text(const tnd_schema_t *self, char *text, size_t room);
 
 #endif

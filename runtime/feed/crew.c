@@ -120,6 +120,12 @@ bool tnd_crew_meet(worker_t *worker, job_t *job)
     return true;
 }
 
+/*  Of the rows of a ragged column; `at` counts slots x local replicas. */
+static uint64_t *lengths_at(const tnd_crew_t *self, size_t at, uint32_t column)
+{
+    return self->lengths + (at * self->ragged + self->lists[column]) * self->config.rows_max;
+}
+
 /*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
  *  from.
  */
@@ -174,6 +180,9 @@ static bool begin(worker_t *worker, job_t *job)
         size_t at = (size_t)job->slot * crew->config.count + i;
         hash(crew, at);
         replica->columns = &crew->columns[at * TND_COLUMNS_MAX];
+        for (uint32_t c = 0; crew->ragged > 0 && c < crew->config.schema->count; c++)
+            replica->lengths[c] =
+                crew->config.schema->columns[c].ragged ? lengths_at(crew, at, c) : NULL;
         find_weighing(crew, replica, at);
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
@@ -332,10 +341,13 @@ static void *worker_main(void *context)
 /* --- birth and death ---------------------------------------------------------------------------
  */
 
-static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets)
+/*  Places columns that are ragged, or not, behind `at`; returns their end. */
+static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool ragged, size_t at,
+                           size_t *offsets)
 {
-    size_t at = 0;
     for (uint32_t c = 0; c < schema->count; c++) {
+        if (schema->columns[c].ragged != ragged)
+            continue;
         offsets[c] = at;
         at += rows_max * tnd_column_bytes(&schema->columns[c]);
         at = (at + TND_STAGE_ALIGN - 1) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
@@ -343,10 +355,32 @@ static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *off
     return at;
 }
 
+/*  Ragged columns stand last, behind *warm_p: of what no row reaches no page is touched. */
+static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets,
+                      size_t *warm_p)
+{
+    *warm_p = lay_out_some(schema, rows_max, false, 0, offsets);
+    return lay_out_some(schema, rows_max, true, *warm_p, offsets);
+}
+
 size_t tnd_crew_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
 {
-    size_t offsets[TND_COLUMNS_MAX];
-    return lay_out(schema, rows_max, offsets);
+    size_t offsets[TND_COLUMNS_MAX], warm;
+    return lay_out(schema, rows_max, offsets, &warm) +
+           tnd_schema_ragged(schema) * rows_max * sizeof(uint64_t);
+}
+
+static void make_lengths(tnd_crew_t *self)
+{
+    const tnd_crew_config_t *config = &self->config;
+    for (uint32_t c = 0; c < config->schema->count; c++)
+        if (config->schema->columns[c].ragged) {
+            self->units[c] = tnd_column_unit(&config->schema->columns[c]);
+            self->lists[c] = self->ragged++;
+        }
+    self->lengths =
+        zeroed((size_t)config->depth * config->count * self->ragged * config->rows_max + 1,
+               sizeof *self->lengths);
 }
 
 static void make_workers(tnd_crew_t *self)
@@ -415,7 +449,7 @@ static tnd_status_t open_devices(tnd_crew_t *self, tnd_error_t *error)
         for (uint32_t s = 0; s < self->config.depth; s++)
             for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
                 TND_TRY(worker->device->ops->stage(
-                    worker->device, self->stage_bytes,
+                    worker->device, self->stage_bytes, self->stage_warm,
                     &self->stages[(size_t)s * self->config.count + i], error));
     }
     return TND_OK;
@@ -457,8 +491,12 @@ tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_slice_t **lent
         lent[i] = NULL;
         *stage = (tnd_stage_t){0};
         if (status == TND_OK)
-            status =
-                hold->devices[i]->ops->stage(hold->devices[i], self->stage_bytes, stage, error);
+            status = hold->devices[i]->ops->stage(hold->devices[i], self->stage_bytes,
+                                                  self->stage_warm, stage, error);
+        if (self->ragged > 0)
+            memset(self->lengths +
+                       ((size_t)slot * count + i) * self->ragged * self->config.rows_max,
+                   0, self->ragged * self->config.rows_max * sizeof *self->lengths);
     }
     self->holds[slot] = new_hold();
     tnd_hold_drop(hold);
@@ -470,7 +508,8 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     assert(config->count > 0 && config->depth > 0);
     tnd_crew_t *self = zeroed(1, sizeof *self);
     self->config = *config;
-    self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets);
+    self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
+    make_lengths(self);
     self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
     self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
     self->holds = zeroed(config->depth, sizeof(tnd_hold_t *));
@@ -541,6 +580,7 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
         tnd_hold_drop(self->holds[s]);
     free(self->holds);
     free(self->columns);
+    free(self->lengths);
     tnd_crew_gather_forget(self);
     free(self);
     *self_p = NULL;
@@ -628,6 +668,20 @@ void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
            row * tnd_column_bytes(&self->config.schema->columns[column]);
 }
 
+void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row,
+                  const void *data, uint64_t length)
+{
+    uint8_t *to = tnd_crew_row(self, slot, local, column, row);
+    uint64_t *last = &lengths_at(self, (size_t)slot * self->config.count + local, column)[row];
+    size_t unit = self->units[column], bytes = length * unit;
+    assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
+    if (length > 0)
+        memcpy(to, data, bytes);
+    if (*last > length)
+        memset(to + bytes, 0, (*last - length) * unit);
+    *last = length;
+}
+
 void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows, uint32_t padded)
 {
     size_t at = (size_t)slot * self->config.count + local;
@@ -637,7 +691,9 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
     for (uint32_t c = 0; c < schema->count; c++) {
         self->columns[at * TND_COLUMNS_MAX + c] =
             (const uint8_t *)self->stages[at].device + self->offsets[c];
-        if (padded > 0)
+        for (uint32_t r = 0; schema->columns[c].ragged && r < padded; r++)
+            tnd_crew_put(self, slot, local, c, rows + r, NULL, 0);
+        if (padded > 0 && !schema->columns[c].ragged)
             memset(tnd_crew_row(self, slot, local, c, rows), 0,
                    padded * tnd_column_bytes(&schema->columns[c]));
     }

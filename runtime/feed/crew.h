@@ -83,8 +83,13 @@ void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task);
 
 /*  Where row `row` of a column of a slot goes; `local` counts the replicas carried here. */
 void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row);
-/*  How many rows a replica has in the step of that slot; makes the padded ones zeros, and takes
- * back what was lent.
+/*  Writes row `row` of a ragged column of a slot, `length` along its first axis, with zeros behind
+ *  it up to what was there before.
+ */
+void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row,
+                  const void *data, uint64_t length);
+/*  How many rows a replica has in the step of that slot; makes the padded ones zeros, of length 0
+ *  if ragged, and takes back what was lent.
  */
 void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows,
                     uint32_t padded);

@@ -89,7 +89,10 @@ typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
 struct tnd_crew {
     tnd_crew_config_t config;
     size_t offsets[TND_COLUMNS_MAX];
-    size_t stage_bytes;
+    size_t stage_bytes, stage_warm;          /* of a stage: all of it, its fixed columns */
+    uint32_t ragged, lists[TND_COLUMNS_MAX]; /* ragged columns: how many, the number of each */
+    size_t units[TND_COLUMNS_MAX];           /* of ragged columns */
+    uint64_t *lengths;    /* by slot x local replica x ragged column x row: what lies there now */
     tnd_stage_t *stages;  /* by slot x local replica */
     share_t *shares;      /* likewise */
     tnd_hold_t **holds;   /* by slot */

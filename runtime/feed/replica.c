@@ -45,6 +45,12 @@ const void *tnd_replica_column(const tnd_replica_t *replica, const char *name)
     return column >= 0 && replica->columns != NULL ? replica->columns[column] : NULL;
 }
 
+const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name)
+{
+    int column = tnd_schema_find(replica->schema, name);
+    return column >= 0 && replica->columns != NULL ? replica->lengths[column] : NULL;
+}
+
 bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                       uint32_t *rank_p, uint64_t *shape)
 {

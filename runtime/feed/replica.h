@@ -76,8 +76,9 @@ struct tnd_replica {
     const tnd_gathers_t *gathers;
     /* of a step; without rows while a model is opened */
     const tnd_slice_note_t *note;
-    const void *const *columns;            /* where the rows of each column are; NULL: nowhere */
-    const void *weighing[TND_COLUMNS_MAX]; /* where the host reads columns that weigh */
+    const void *const *columns;               /* where the rows of each column are; NULL: nowhere */
+    const uint64_t *lengths[TND_COLUMNS_MAX]; /* of the rows of ragged columns; NULL: of others */
+    const void *weighing[TND_COLUMNS_MAX];    /* where the host reads columns that weigh */
     uint32_t rows, padded;
     tnd_report_t *report;
     tnd_hold_t *hold;

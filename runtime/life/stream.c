@@ -127,7 +127,8 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out)
                     self->lane[lane].data);
     for (uint32_t c = 0; c < self->read.count; c++) {
         const tnd_column_t *column = &self->read.columns[c];
-        fprintf(out, "column %s %" PRIu32, tnd_dtype_name(column->dtype), column->rank);
+        fprintf(out, "%s %s %" PRIu32, column->ragged ? "ragged" : "column",
+                tnd_dtype_name(column->dtype), column->rank);
         for (uint32_t d = 0; d < column->rank; d++)
             fprintf(out, " %" PRIu64, column->shape[d]);
         fprintf(out, " %s\n", column->name);
@@ -140,9 +141,12 @@ static tnd_status_t read_column(tnd_stream_t *stream, const char *text, tnd_erro
     uint32_t rank;
     int used;
     tnd_dtype_t dtype;
-    if (sscanf(text, "column %15s %" SCNu32 "%n", type, &rank, &used) != 2 ||
+    bool ragged = strncmp(text, "ragged ", 7) == 0;
+    if ((!ragged && strncmp(text, "column ", 7) != 0) ||
+        sscanf(text + 7, "%15s %" SCNu32 "%n", type, &rank, &used) != 2 ||
         !tnd_dtype_parse(type, &dtype) || rank > TND_RANK_MAX)
         return tnd_fail(error, "facts of a stream: not a column: '%s'", text);
+    used += 7;
     uint64_t shape[TND_RANK_MAX];
     for (uint32_t d = 0; d < rank; d++) {
         int more;
@@ -152,7 +156,8 @@ static tnd_status_t read_column(tnd_stream_t *stream, const char *text, tnd_erro
     }
     if (text[used] != ' ')
         return tnd_fail(error, "facts of a stream: a column without a name: '%s'", text);
-    return tnd_schema_add(&stream->read, text + used + 1, dtype, rank, shape, error);
+    return ragged ? tnd_schema_add_ragged(&stream->read, text + used + 1, dtype, rank, shape, error)
+                  : tnd_schema_add(&stream->read, text + used + 1, dtype, rank, shape, error);
 }
 
 /*  Counts are added up: a sum must not pass the end of a number. */

@@ -82,8 +82,8 @@ bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p);
 
 /*  The facts (chain, count, identity, the schema as read) as lines of a note. */
 void tnd_stream_write(const tnd_stream_t *self, FILE *out);
-/*  Takes one such line: "stream ..." begins, each "column ..." and "lane ..." adds one, "files ..."
- *  says that lanes have files of their own.
+/*  Takes one such line: "stream ..." begins, each "column ...", "ragged ..." and "lane ..." adds
+ * one, "files ..." says that lanes have files of their own.
  */
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
 /*  TND_OK if two hosts see the same data; else the text says how it differs. */

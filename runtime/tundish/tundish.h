@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 #define TND_API __attribute__((visibility("default")))
-#define TND_ABI 2u /* of the tables below; a plugin states the one it was built with */
+#define TND_ABI 3u /* of the tables below; a plugin states the one it was built with */
 
 #ifndef TND_STATUS_DEFINED
 #define TND_STATUS_DEFINED
@@ -96,14 +96,15 @@ typedef struct tnd_replica tnd_replica_t;
 #define TND_SCHEMA_DEFINED
 enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
-/*  Every row of a stream has the same columns, each a dense array of fixed shape, C order, little
- *  endian.
+/*  Every row of a stream has the same columns, each a dense array, C order, little endian: of fixed
+ *  shape, or ragged: then the first axis of a row has any length up to shape[0], 0 too.
  */
 typedef struct {
     char name[TND_COLUMN_NAME_MAX];
     tnd_dtype_t dtype;
     uint32_t rank; /* of one row; 0: a scalar */
     uint64_t shape[TND_RANK_MAX];
+    bool ragged; /* shape[0] is the most; each row has a length of its own */
 } tnd_column_t;
 
 typedef struct tnd_schema {
@@ -127,6 +128,10 @@ typedef struct tnd_error {
  */
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *schema, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape, tnd_error_t *error);
+/*  The same of a ragged one, whose longest row has shape[0]; `rank` is at least 1. */
+TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *schema, const char *name,
+                                           tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
+                                           tnd_error_t *error);
 /*  Index of the column called `name`, or -1. */
 TND_API int tnd_schema_find(const tnd_schema_t *schema, const char *name);
 /*  Writes a text, cut at its end if it is too long, and returns TND_FAILED, so that a function that
@@ -261,14 +266,20 @@ TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zer
  *  step is over.  NULL: there is no such column.
  */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
+/*  The lengths of the rows of a ragged column, along its first axis, in the host's memory; as long
+ *  valid.  Row r begins where all rows of shape[0] would put it, and is zero behind its length:
+ * what TensorFlow's padded_batch gives with these shapes.  NULL: there is no such column, or it is
+ * fixed.
+ */
+TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name);
 /*  The same as a tensor of DLPack, a DLManagedTensor of [rows, shape of the column] on its device:
  *  what PyTorch, JAX, NumPy and others take in a capsule called "dltensor".  Read-only.  The rows
  *  stay, and the step is not committed, until its deleter is called; before the session ends. NULL:
  *  there is no such column.
  */
 TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
-/*  Type and shape of one row of that column; false: no such one.  `shape` has room for
- *  TND_RANK_MAX.
+/*  Type and shape of one row of that column, of the longest if it is ragged; false: no such one.
+ *  `shape` has room for TND_RANK_MAX.
  */
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
@@ -329,13 +340,15 @@ TND_API tnd_status_t tnd_option_only(const char *options, const char *names, tnd
 /* --- sources: where rows come from --- */
 
 /*  Rows to be filled or read: row r of column c begins at columns[c].data + r * columns[c].stride,
- *  aligned to its elements.
+ *  aligned to its elements.  Of a ragged column lengths[r] is its length along the first axis: a
+ *  source writes it, and so much of the row; an operation reads it.
  */
 typedef struct {
     size_t count; /* of rows */
     struct {
         void *data;
-        size_t stride; /* bytes from row to row */
+        size_t stride;     /* bytes from row to row */
+        uint64_t *lengths; /* NULL: the column is fixed */
     } columns[TND_COLUMNS_MAX];
 } tnd_rows_t;
 
@@ -430,7 +443,8 @@ TND_API double tnd_random_f64(tnd_random_t *random);                     /* in [
 TND_API uint64_t tnd_random_below(tnd_random_t *random, uint64_t bound); /* bound > 0 */
 
 /*  An operation is pure: what comes out depends on the row, the options and `random` alone, so that
- *  any worker on any machine gives the same.  Each worker has a state of its own, `state_bytes`
+ *  any worker on any machine gives the same.  Ragged columns it may look at and leave out, never
+ *  make or change.  Each worker has a state of its own, `state_bytes`
  *  zeroed bytes, on one thread at a time.  Every host of a run opens it and applies it to built-in
  *  rows of arbitrary numbers, to know that all compute alike: refuse what makes no sense, never
  *  index by it.

@@ -175,3 +175,50 @@ Test(intake, a_run_that_begins_in_the_midst_skips_what_lies_before)
                                  "only once, from its start: begin the run anew");
     end(&bench);
 }
+
+/*  Rows of n % 7 bytes that say n, of a source that can be read once. */
+static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+                                tnd_error_t *error)
+{
+    (void)state, (void)error;
+    for (uint32_t row = 0; row < rows->count; row++) {
+        uint64_t length = index[row] % 7;
+        rows->columns[0].lengths[row] = length;
+        for (uint64_t i = 0; i < length; i++)
+            rows->columns[0].base[row * rows->columns[0].stride + i] = (uint8_t)index[row];
+    }
+    return TND_OK;
+}
+
+Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
+{
+    static const tnd_source_t source = {.fill = ragged_fill};
+    static const uint64_t firsts[] = {0, 5, 3, 12};
+    tnd_schema_t schema = {0};
+    cr_assert(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){6}, NULL) == TND_OK);
+    tnd_intake_config_t config = {
+        .source = &source, .schema = &schema, .name = "read", .retain_bytes = 1 << 20};
+    tnd_rack_t *rack = tnd_rack_new();
+    tnd_intake_t *intake = tnd_intake_new(&config);
+    for (size_t ask = 0; ask < 4; ask++) {
+        uint64_t index[12];
+        uint32_t count = ask == 2 ? 12 : 5;
+        bool ended;
+        tnd_error_t error;
+        for (uint32_t i = 0; i < count; i++)
+            index[i] = firsts[ask] + i;
+        tnd_block_t *block = tnd_rack_take(rack, &schema);
+        cr_assert(tnd_intake_read(intake, 0, index, &count, block, &ended, &error) == TND_OK, "%s",
+                  error.text);
+        block->note.rows = count;
+        tnd_block_seal(block);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint8_t *row = tnd_block_row(block, 0, i);
+            cr_assert_eq(tnd_block_row_bytes(block, 0, i), index[i] % 7);
+            cr_assert(index[i] % 7 == 0 || row[index[i] % 7 - 1] == index[i]);
+        }
+        tnd_block_drop(&block);
+    }
+    tnd_intake_destroy(&intake);
+    tnd_rack_destroy(&rack);
+}

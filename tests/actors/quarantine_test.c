@@ -191,3 +191,62 @@ Test(rejects, stand_in_order_once_until_they_are_passed)
     cr_assert_eq(rejects.count, 2);
     tnd_rejects_free(&rejects);
 }
+
+/*  One row of u16, `length` of them. */
+static void add_ragged(world_t *world, uint64_t index, uint64_t length)
+{
+    tnd_error_t error;
+    tnd_block_t *block = tnd_rack_take(world->rack, &world->schema);
+    tnd_buffer_t *buffer = tnd_buffer_new(16);
+    for (uint64_t i = 0; i < length; i++)
+        ((uint16_t *)tnd_buffer_data(buffer))[i] = (uint16_t)(10 * index + i);
+    tnd_buffer_seal(buffer);
+    block->columns[0] = (tnd_block_column_t){
+        .base = tnd_buffer_data(buffer), .stride = 16, .lengths = &length, .buffer = buffer};
+    block->note.rows = block->note.count = 1;
+    tnd_block_seal(block);
+    tnd_quarantine_place_t place = {.position = {.index = index}, .sample = index};
+    cr_assert_eq(tnd_quarantine_add(world->quarantine, &place, block, "prep", "bad", &error),
+                 TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_quarantine_sync(world->quarantine, &error), TND_OK, "%s", error.text);
+    tnd_block_drop(&block);
+}
+
+static void file_holds(const world_t *world, const char *name, const char *shape, const void *data,
+                       size_t bytes)
+{
+    char path[128], header[321] = "", got[64];
+    path_of(world, name, path);
+    FILE *in = fopen(path, "r");
+    cr_assert_not_null(in);
+    cr_assert_eq(fread(header, 1, 320, in), 320);
+    cr_assert_not_null(strstr(header + 10, shape), "%s", header + 10);
+    cr_assert_eq(fread(got, 1, sizeof got, in), bytes);
+    cr_assert_eq(memcmp(got, data, bytes), 0);
+    fclose(in);
+    unlink(path);
+}
+
+Test(quarantine, ragged_rows_are_kept_as_values_and_splits_which_npy_reads)
+{
+    world_t world;
+    open_world(&world);
+    tnd_quarantine_destroy(&world.quarantine);
+    world.schema = (tnd_schema_t){0};
+    cr_assert_eq(tnd_schema_add_ragged(&world.schema, "t", TND_U16, 1, (uint64_t[]){8}, NULL),
+                 TND_OK);
+    world.quarantine = tnd_quarantine_new(world.folder, 2, &world.schema);
+    cut(&world, 0, 0);
+    add_ragged(&world, 1, 2);
+    add_ragged(&world, 2, 0);
+    add_ragged(&world, 3, 3);
+    add_ragged(&world, 4, 8);
+    cut(&world, 0, 4);
+    add_ragged(&world, 5, 1);
+
+    file_holds(&world, "t.2.npy", "'<u2', 'fortran_order': False, 'shape': (6,)",
+               (uint16_t[]){10, 11, 30, 31, 32, 50}, 12);
+    file_holds(&world, "t-splits.2.npy", "'<i8', 'fortran_order': False, 'shape': (5,)",
+               (int64_t[]){0, 2, 2, 5, 6}, 40);
+    close_world(&world);
+}

@@ -14,7 +14,7 @@ Test(device, opens_any_number_of_cpus)
         tnd_stage_t stage;
         cr_assert(tnd_device_open(&device, names[i], &error) == TND_OK, "%s", error.text);
         cr_assert(eq(u32, device->ordinal, ordinals[i]));
-        cr_assert(device->ops->stage(device, 1000, &stage, &error) == TND_OK);
+        cr_assert(device->ops->stage(device, 1000, 1000, &stage, &error) == TND_OK);
         cr_assert(eq(ptr, stage.host, stage.device));
         cr_assert(eq(sz, (uintptr_t)stage.host % TND_STAGE_ALIGN, 0));
         device->ops->unstage(device, &stage);

@@ -207,6 +207,141 @@ Test(frames, a_column_that_came_misaligned_is_moved)
     close_bench(&bench);
 }
 
+/*  Ragged rows of up to 5 u16 beside a number, one behind the other or not. */
+static tnd_block_t *make_ragged(bench_t *self, bool packed)
+{
+    static const uint64_t lengths[] = {3, 0, 5, 1}, together[] = {0, 6, 6, 16},
+                          apart[] = {40, 0, 6, 100};
+    self->schema = (tnd_schema_t){0};
+    cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_U8, 0, NULL, NULL), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->schema, "x", TND_U16, 1, (uint64_t[]){5}, NULL),
+                 TND_OK);
+    tnd_block_t *block = make_block(self, 4);
+    block->columns[0].stride = 1;
+    block->columns[1].stride = 1;
+    block->columns[1].index = packed ? together : apart;
+    block->columns[1].lengths = lengths;
+    block->note.bytes = tnd_block_bytes(block);
+    cr_assert_eq(block->note.bytes, 4 + 18);
+    return block;
+}
+
+static void assert_rows(const tnd_block_t *got, const tnd_block_t *sent)
+{
+    for (uint32_t row = 0; row < 4; row++) {
+        size_t bytes = tnd_block_row_bytes(sent, 1, row);
+        cr_assert_eq(tnd_block_row_bytes(got, 1, row), bytes);
+        cr_assert_arr_eq((const uint8_t *)tnd_block_row(got, 1, row),
+                         (const uint8_t *)tnd_block_row(sent, 1, row), bytes);
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(got, 0, row),
+                     *(const uint8_t *)tnd_block_row(sent, 0, row));
+    }
+}
+
+Test(frames, ragged_rows_come_with_their_lengths)
+{
+    for (int packed = 0; packed < 2; packed++) {
+        bench_t bench;
+        open_bench(&bench);
+        tnd_block_t *block = make_ragged(&bench, packed == 1);
+        tnd_msg_t msg = message_of(block), back;
+        tnd_wire_form_t form;
+        zmq_msg_t parts[TND_FRAMES_MAX], copies[TND_FRAMES_MAX];
+
+        int count = tnd_frames_pack(&bench.frames, &msg, TND_CARRY_BLOCK, parts);
+        cr_assert_eq(count, 4);
+        cr_assert_eq(zmq_msg_size(&parts[1]), 4 * sizeof(uint64_t));
+        cr_assert_eq(zmq_msg_size(&parts[3]), 18);
+        cr_assert_eq(bench.frames.copied, packed ? 0 : 18, "rows that lie together are lent");
+        copy_parts(copies, parts, count);
+        cr_assert_eq(
+            tnd_wire_decode(&back, &form, zmq_msg_data(&copies[0]), zmq_msg_size(&copies[0]), NULL),
+            TND_OK);
+        cr_assert_eq(
+            tnd_frames_unpack(&bench.frames, &back, &form, &bench.schema, copies, count, NULL),
+            TND_OK);
+        close_parts(copies, count);
+
+        assert_rows(back.block.payload, block);
+        tnd_msg_drop(&back, TND_CARRY_BLOCK);
+        close_parts(parts, count);
+        tnd_block_drop(&block);
+        close_bench(&bench);
+    }
+}
+
+Test(frames, a_slice_of_ragged_rows_of_several_blocks_is_one_run)
+{
+    bench_t bench;
+    open_bench(&bench);
+    tnd_block_t *block = make_ragged(&bench, false);
+    (void)message_of(block);
+    tnd_piece_t pieces[] = {{block, 2, 2}, {block, 0, 2}};
+    tnd_slice_note_t note = {.rows = 4, .total = 4};
+    tnd_msg_t msg = {.kind = TND_MSG_SLICE, .slice = note}, back;
+    msg.slice.payload = tnd_rack_slice(bench.rack, &bench.schema, &note, pieces, 2);
+    cr_assert_eq(tnd_slice_bytes(msg.slice.payload), 22);
+    tnd_wire_form_t form;
+    zmq_msg_t parts[TND_FRAMES_MAX];
+
+    int count = tnd_frames_pack(&bench.frames, &msg, TND_CARRY_SLICE, parts);
+    cr_assert_eq(
+        tnd_wire_decode(&back, &form, zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]), NULL),
+        TND_OK);
+    cr_assert_eq(tnd_frames_unpack(&bench.frames, &back, &form, &bench.schema, parts, count, NULL),
+                 TND_OK);
+    close_parts(parts, count);
+
+    const tnd_slice_t *slice = back.slice.payload;
+    const tnd_block_t *got = slice->pieces[0].block;
+    cr_assert_arr_eq(got->columns[1].lengths, ((uint64_t[]){5, 1, 3, 0}), 32);
+    cr_assert_arr_eq((const uint8_t *)tnd_block_row(got, 1, 2),
+                     (const uint8_t *)tnd_block_row(block, 1, 0), 6);
+    tnd_msg_drop(&back, TND_CARRY_SLICE);
+    tnd_msg_drop(&msg, TND_CARRY_SLICE);
+    tnd_block_drop(&block);
+    close_bench(&bench);
+}
+
+Test(frames, lengths_that_lie_make_nothing)
+{
+    static const struct {
+        uint64_t lengths[4], bytes;
+        const char *text;
+    } cases[] = {
+        {{3, 0, 5, 2}, 22, "not its 4 rows"},
+        {{3, 0, 5, 0}, 22, "not its 4 rows"},
+        {{3, 1, 6, 1}, 22, "length 6, above 5"},
+        {{UINT64_MAX, 2, 5, 1}, 22, "above 5"},
+        {{UINT64_C(1) << 63, UINT64_C(1) << 63, 5, 4}, 22, "above 5"},
+        {{3, 0, 5, 1}, 21, "more bytes than the 21"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        open_bench(&bench);
+        tnd_block_t *block = make_ragged(&bench, false);
+        block->note.bytes = cases[i].bytes;
+        tnd_msg_t msg = message_of(block), back;
+        tnd_wire_form_t form;
+        tnd_error_t error = {.text = ""};
+        zmq_msg_t parts[TND_FRAMES_MAX];
+        int count = tnd_frames_pack(&bench.frames, &msg, TND_CARRY_BLOCK, parts);
+        memcpy(zmq_msg_data(&parts[1]), cases[i].lengths, sizeof cases[i].lengths);
+        cr_assert_eq(
+            tnd_wire_decode(&back, &form, zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]), NULL),
+            TND_OK);
+
+        cr_assert_eq(
+            tnd_frames_unpack(&bench.frames, &back, &form, &bench.schema, parts, count, &error),
+            TND_FAILED);
+
+        cr_assert_not_null(strstr(error.text, cases[i].text), "%s", error.text);
+        close_parts(parts, count);
+        tnd_block_drop(&block);
+        close_bench(&bench);
+    }
+}
+
 /*  Bits flipped in the header, frames of other sizes, too many and too few of them. */
 Test(frames, damaged_messages_make_a_block_or_nothing)
 {

@@ -156,3 +156,42 @@ Test(slice, holds_its_blocks_until_it_is_dropped)
     tnd_slice_drop(&slice);
     tnd_rack_destroy(&rack);
 }
+
+/*  Rows of 0 to 4 steps of two bytes, as all forms hold them. */
+Test(block, ragged_rows_are_as_long_as_they_say_in_every_form)
+{
+    static const uint64_t packed_lengths[] = {2, 0, 4, 1}, order[] = {4, 0, 12, 4},
+                          order_lengths[] = {1, 2, 0, 4};
+    static const uint64_t shape[] = {4, 2};
+    uint8_t data[32], got[32];
+    for (uint8_t i = 0; i < sizeof data; i++)
+        data[i] = i;
+    tnd_schema_t schema = {0};
+    tnd_error_t error;
+    cr_assert_eq(tnd_schema_add_ragged(&schema, "x", TND_U8, 2, shape, &error), TND_OK);
+    tnd_rack_t *rack = tnd_rack_new();
+    int released = 0;
+
+    tnd_block_t *block = packed(rack, &schema, data, 4, 8, &released);
+    block->columns[0].lengths = packed_lengths;
+    cr_assert_eq(tnd_block_bytes(block), 14);
+    cr_assert_eq(tnd_block_row_bytes(block, 0, 2), 8);
+    cr_assert_eq(tnd_block_rows_bytes(block, 0, 1, 2), 8);
+    cr_assert_null(tnd_block_run(block, 0, 0, 4));
+    cr_assert_eq(tnd_block_run(block, 0, 2, 2), data + 16, "a full row and the one behind it");
+    cr_assert_eq(tnd_block_copy(block, 0, 0, 4, got), 14);
+    cr_assert_arr_eq(got, ((uint8_t[]){0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}), 14);
+    tnd_block_seal(block);
+    tnd_block_drop(&block);
+
+    block = packed(rack, &schema, data, 4, 1, &released);
+    block->columns[0].index = order;
+    block->columns[0].lengths = order_lengths;
+    cr_assert_eq(tnd_block_copy(block, 0, 0, 4, got), 14);
+    cr_assert_arr_eq(got, ((uint8_t[]){4, 5, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), 14);
+    cr_assert_null(tnd_block_run(block, 0, 0, 4));
+    tnd_block_seal(block);
+    tnd_block_drop(&block);
+    cr_assert_eq(released, 2);
+    tnd_rack_destroy(&rack);
+}

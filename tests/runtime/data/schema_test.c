@@ -129,3 +129,26 @@ Test(schema, text_is_cut_where_the_room_ends)
     cr_assert_str_eq(tnd_schema_text(&schema, text, 10), "image u8[");
     cr_assert_str_eq(tnd_schema_text(&schema, text, 1), "");
 }
+
+Test(schema, a_ragged_column_is_as_large_as_its_longest_row_and_another_than_a_fixed_one)
+{
+    static const uint64_t shape[] = {100, 3};
+    tnd_schema_t ragged = {0}, fixed = {0};
+    tnd_error_t error;
+    char text[64];
+    cr_assert_eq(tnd_schema_add_ragged(&ragged, "x", TND_F32, 2, shape, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add(&fixed, "x", TND_F32, 2, shape, &error), TND_OK);
+
+    cr_assert_eq(tnd_schema_row_bytes(&ragged), 1200);
+    cr_assert_eq(tnd_column_unit(&ragged.columns[0]), 12);
+    cr_assert_eq(tnd_schema_ragged(&ragged), 1);
+    cr_assert_eq(tnd_schema_ragged(&fixed), 0);
+    cr_assert_neq(tnd_schema_hash(&ragged), tnd_schema_hash(&fixed));
+    cr_assert_eq(tnd_schema_compare(&ragged, &fixed, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "`x f32[<=100,3]` on one side and `x f32[100,3]`"), "%s",
+                       error.text);
+    cr_assert_eq(tnd_schema_add_like(&fixed, "y", &ragged.columns[0], &error), TND_OK);
+    cr_assert_str_eq(tnd_schema_text(&fixed, text, sizeof text), "x f32[100,3], y f32[<=100,3]");
+    cr_assert_eq(tnd_schema_add_ragged(&ragged, "z", TND_U8, 0, NULL, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "no axis"), "%s", error.text);
+}

@@ -56,6 +56,61 @@ Test(crew, agrees_with_a_mean_computed_by_hand)
     crewed_destroy(self);
 }
 
+/*  The rows of a column that are asked for, with what the slot holds behind each. */
+static tnd_status_t look_at_ragged(void *context, tnd_replica_t *replica)
+{
+    const uint8_t *x = tnd_replica_column(replica, "x");
+    const uint64_t *lengths = tnd_replica_lengths(replica, "x");
+    (void)context;
+    for (uint64_t row = 0; row < tnd_replica_rows(replica) + tnd_replica_padded(replica); row++) {
+        bool padding = row >= tnd_replica_rows(replica);
+        if (lengths[row] != (padding ? 0 : (tnd_replica_step(replica) * 5 + row * 3) % 7))
+            return TND_FAILED;
+        for (uint64_t i = 0; i < 6; i++)
+            if (x[row * 6 + i] != (i < lengths[row] ? 1 + i : 0))
+                return TND_FAILED;
+    }
+    return tnd_replica_lengths(replica, "y") == NULL && tnd_replica_lengths(replica, "z") == NULL
+               ? TND_OK
+               : TND_FAILED;
+}
+
+Test(crew, shows_ragged_rows_with_zeros_behind_them_whatever_the_slot_held_before)
+{
+    static const uint8_t data[] = {1, 2, 3, 4, 5, 6};
+    static const char *const devices[] = {"cpu:0"};
+    tnd_schema_t schema = {0};
+    tnd_error_t error;
+    cr_assert(tnd_schema_add_ragged(&schema, "x", TND_U8, 1, (uint64_t[]){6}, &error) == TND_OK);
+    cr_assert(tnd_schema_add(&schema, "y", TND_F32, 0, NULL, &error) == TND_OK);
+    crewed_t waker = {.count = 1};
+    tnd_crew_config_t config = {.name = "feed",
+                                .schema = &schema,
+                                .replicas = 1,
+                                .count = 1,
+                                .devices = devices,
+                                .depth = 2,
+                                .rows_max = 5,
+                                .wake = crewed_wake,
+                                .context = &waker};
+    const tnd_task_t task = {look_at_ragged, NULL, NULL};
+    tnd_crew_t *crew;
+    tnd_done_t done;
+    cr_assert(tnd_crew_new(&crew, &config, &error) == TND_OK);
+    tnd_crew_run_all(crew, &task);
+    for (uint64_t step = 0; step < 40; step++) {
+        uint32_t slot = (uint32_t)step % 2, rows = (uint32_t)(step * 7 % 5);
+        tnd_crew_share(crew, slot, 0, rows, 5 - rows > 2 ? 2 : 5 - rows);
+        for (uint32_t row = 0; row < rows; row++)
+            tnd_crew_put(crew, slot, 0, 0, row, data, (step * 5 + row * 3) % 7);
+        tnd_crew_ready(crew, slot, &(tnd_slice_note_t){.step = step}, NULL);
+        while (!tnd_crew_done(crew, &done) && tnd_crew_error(crew) == NULL)
+            sched_yield();
+        cr_assert(tnd_crew_error(crew) == NULL, "step %llu", (unsigned long long)step);
+    }
+    tnd_crew_destroy(&crew);
+}
+
 /*  A reducer in the middle of two crews, as the actor of that name is. */
 typedef struct {
     void *memory;

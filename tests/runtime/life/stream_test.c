@@ -16,6 +16,8 @@ static tnd_stream_t images(void)
     cr_assert_eq(tnd_schema_add(&stream.read, "image", TND_U8, 2, (uint64_t[]){28, 28}, &error),
                  TND_OK);
     cr_assert_eq(tnd_schema_add(&stream.read, "a label", TND_I64, 0, NULL, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&stream.read, "t", TND_I32, 1, (uint64_t[]){512}, &error),
+                 TND_OK);
     return stream;
 }
 
@@ -58,6 +60,8 @@ Test(stream, lines_that_are_no_facts_are_refused)
                                         "column u8 9 1 1 a",
                                         "column u8 2 28 a",
                                         "column u8 0",
+                                        "ragged u8 0 a",
+                                        "ragged u8 1 a",
                                         "column u8 0 ",
                                         "lane 256 1 1",
                                         "lane 0 9223372036854775807 1",
