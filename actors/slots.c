@@ -21,7 +21,7 @@ typedef struct {
 
 struct tnd_slots {
     tnd_slots_config_t config;
-    bool ragged; /* columns, some */
+    bool ragged;        /* columns, some */
     filled_t *filled;   /* by slot */
     tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
 };

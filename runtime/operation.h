@@ -14,17 +14,19 @@
 #define TND_RUNTIME_OPERATION_H
 
 #include "runtime/core/random.h"
-#include "runtime/data/schema.h"
+#include "runtime/data/block.h"
 #include "runtime/graph/spec.h"
 
 /*  A tile: rows of some columns, each packed or strided, aligned to their elements; never aliasing
- *  between in and out.
+ *  between in and out.  Rows of ragged columns stay where they came in: row r of the tile is row
+ *  origin[r] there.
  */
 typedef struct {
     uint32_t rows;
     struct {
         uint8_t *base;
         size_t stride;
+        const tnd_block_column_t *ragged; /* NULL: the column is fixed */
     } columns[TND_COLUMNS_MAX];
     /*  Per row: which sample it was made from (for random draws), and which row of the chain's
      *  input (for the block's account).
@@ -41,7 +43,7 @@ typedef struct {
      */
     uint32_t reads;
     /*  For each column that comes out: the column of `in` whose bytes it is, or -1 if `apply` makes
-     *  it.
+     *  it.  A ragged one is always of `in`, of an operation that drops or repeats rows too.
      */
     int8_t passes[TND_COLUMNS_MAX];
     uint64_t content; /* a hash of what was read from files; 0: nothing was */

@@ -80,9 +80,10 @@ static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const ch
                tnd_option_expects(arena, option), option->help);
         print_default(option);
         printf("      role: %s\n", tnd_reference_role(option->role));
-        if (option->type == TND_OPTION_TABLE)
-            print_options(arena, option->parts(0),
-                          tnd_arena_format(arena, "%s%s.", prefix, option->name));
+        if (tnd_option_table(option) != NULL)
+            print_options(arena, tnd_option_table(option),
+                          tnd_arena_format(arena, "%s%s.", prefix,
+                                           tnd_option_is_any(option) ? "NAME" : option->name));
     }
 }
 
@@ -107,8 +108,8 @@ static void print_option(const char *name, const tnd_option_t *option)
     print_default(option);
     printf("  role: %s - %s\n", tnd_reference_role(option->role),
            tnd_reference_role_meaning(option->role));
-    if (option->type == TND_OPTION_TABLE) {
-        print_options(arena, option->parts(0), "");
+    if (tnd_option_table(option) != NULL) {
+        print_options(arena, tnd_option_table(option), "");
     } else if (option->parts != NULL) {
         putchar('\n');
         for (size_t i = 0; option->parts(i) != NULL; i++)
@@ -139,8 +140,8 @@ static void print_option_json(const tnd_option_t *option)
     tnd_json_text(stdout, tnd_option_expects(arena, option));
     printf(",\"help\":");
     tnd_json_text(stdout, option->help);
-    if (option->type == TND_OPTION_TABLE) {
-        const tnd_table_t *table = option->parts(0);
+    const tnd_table_t *table = tnd_option_table(option);
+    if (table != NULL) {
         printf(",\"options\":[");
         for (size_t i = 0; i < table->option_count; i++) {
             fputs(i > 0 ? "," : "", stdout);
@@ -284,8 +285,8 @@ static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_
         if (strlen(name) == size && memcmp(name, path, size) == 0) {
             if (path[size] == '\0')
                 return option;
-            return option->type == TND_OPTION_TABLE
-                       ? walk(option->parts(0), path + size + 1, nearest)
+            return tnd_option_table(option) != NULL
+                       ? walk(tnd_option_table(option), path + size + 1, nearest)
                        : NULL;
         }
         if (path[size] == '\0') {

@@ -85,14 +85,22 @@ static void print_text(const tnd_option_t *option)
         fputs(ANY_SCALAR, stdout);
 }
 
-/*  A list, or one that stands for a list of one. */
+static void print_table(const tnd_table_t *table);
+
+/*  A list, or one that stands for a list of one; or a map instead. */
 static void print_list(const tnd_option_t *option, void (*print_item)(const tnd_option_t *))
 {
     fputs("\"anyOf\":[{", stdout);
     print_item(option);
     fputs("},{\"type\":\"array\",\"items\":{", stdout);
     print_item(option);
-    fputs("}}]", stdout);
+    fputs("}}", stdout);
+    if (tnd_option_table(option) != NULL) {
+        fputs(",{", stdout);
+        print_table(tnd_option_table(option));
+        putchar('}');
+    }
+    putchar(']');
 }
 
 static const char *chapter_of(const tnd_table_t *table)
@@ -132,8 +140,6 @@ static void print_part(const tnd_option_t *option)
     }
     fputs(*glue == ',' && glue[1] == '\0' ? "]}]" : "]", stdout);
 }
-
-static void print_table(const tnd_table_t *table);
 
 /*  What a value must look like. */
 static void print_value(const tnd_option_t *option)

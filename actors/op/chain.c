@@ -50,6 +50,7 @@ struct tnd_chain {
      *  For each that comes in: whether its rows are needed in a tile.
      */
     int passed[TND_COLUMNS_MAX];
+    int ragged[TND_COLUMNS_MAX]; /* of a ragged column that goes out: where it came in */
     bool needed[TND_COLUMNS_MAX];
     uint8_t *gathered[TND_COLUMNS_MAX];
     uint64_t *sample;
@@ -68,7 +69,11 @@ typedef struct {
     tnd_block_t *in;
     const tnd_chain_key_t *key;
     uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
-    uint32_t *origin;                  /* NULL: row i is made from row i */
+    /*  Of ragged columns that are not passed on: where each row lies behind the first byte of the
+     *  column that came in, and how long it is.
+     */
+    uint64_t *offsets[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];
+    uint32_t *origin; /* NULL: row i is made from row i */
     uint32_t rows;
 } made_t;
 
@@ -119,6 +124,13 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     self->caps |= stage->spec->caps;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
+    for (uint32_t i = 0; i < facts->schema.count; i++)
+        if (facts->schema.columns[i].ragged &&
+            (facts->passes[i] < 0 || !in->columns[facts->passes[i]].ragged))
+            return tnd_fail_about(error, part->value,
+                                  "operation %zu, `%s`: makes column `%s`, which is ragged: an "
+                                  "operation can only pass such columns on as they came",
+                                  index + 1, part->table->name, facts->schema.columns[i].name);
     self->content = self->content * 31 + facts->content;
     self->loaded += facts->loaded;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
@@ -135,13 +147,16 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
  */
 static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 {
-    int passed[TND_COLUMNS_MAX];
+    int passed[TND_COLUMNS_MAX], ragged[TND_COLUMNS_MAX];
     memcpy(passed, self->passed, sizeof passed);
+    memcpy(ragged, self->ragged, sizeof ragged);
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
         if ((facts->reads >> i & 1) != 0 && passed[i] >= 0)
             self->needed[passed[i]] = true;
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++) {
         self->passed[i] = facts->passes[i] >= 0 ? passed[facts->passes[i]] : -1;
+        self->ragged[i] = facts->passes[i] >= 0 ? ragged[facts->passes[i]] : -1;
+    }
 }
 
 /*  Finds the columns that pass from the operation that makes them to the end, where no row is left
@@ -176,7 +191,7 @@ static bool may_fail(const tnd_chain_t *self)
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
 {
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->passed[i] = i < self->in.count ? (int)i : -1;
+        self->passed[i] = self->ragged[i] = i < self->in.count ? (int)i : -1;
     for (size_t i = 0; i < ops->count; i++) {
         tnd_op_facts_t facts;
         TND_TRY(open_stage(self, i, &ops->items[i], &facts, error));
@@ -192,6 +207,8 @@ static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, t
                 self->needed[self->passed[i]] = true;
                 self->passed[i] = -1;
             }
+    for (uint32_t i = 0; i < self->in.count; i++)
+        self->needed[i] = self->needed[i] && !self->in.columns[i].ragged;
     return TND_OK;
 }
 
@@ -324,13 +341,15 @@ size_t tnd_chain_loaded(const tnd_chain_t *self)
     return self->loaded;
 }
 
-/*  Of so many rows that come out, then their origins. */
+/*  Of so many rows that come out, or of lists of where ragged ones lie; then their origins. */
 static size_t bytes_of(const tnd_chain_t *self, size_t rows)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
         if (self->passed[i] < 0)
-            bytes += aligned(rows * self->out_bytes[i]);
+            bytes += tnd_chain_schema(self)->columns[i].ragged
+                         ? 2 * aligned(rows * sizeof(uint64_t))
+                         : aligned(rows * self->out_bytes[i]);
     return bytes + aligned(rows * sizeof(uint32_t));
 }
 
@@ -362,9 +381,11 @@ static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uin
         self->origin[i] = first + i;
     }
     for (uint32_t i = 0; i < self->in.count; i++) {
+        const tnd_block_column_t *from = &in->columns[i];
+        if (self->in.columns[i].ragged)
+            tile->columns[i].ragged = from;
         if (!self->needed[i])
             continue;
-        const tnd_block_column_t *from = &in->columns[i];
         size_t size = tnd_dtype_size(self->in.columns[i].dtype);
         const uint8_t *base = from->base + first * from->stride;
         tile->columns[i].stride = from->stride;
@@ -415,6 +436,22 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t 
     return TND_OK;
 }
 
+/*  Notes where the rows of the ragged columns lie. */
+static void list_ragged(const tnd_chain_t *self, const made_t *made, const tnd_tile_t *tile)
+{
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
+        if (made->offsets[i] == NULL)
+            continue;
+        uint32_t column = (uint32_t)self->ragged[i];
+        const tnd_block_column_t *from = &made->in->columns[column];
+        for (uint32_t row = 0; row < tile->rows; row++) {
+            const uint8_t *at = tnd_block_row(made->in, column, tile->origin[row]);
+            made->offsets[i][made->rows + row] = (uint64_t)(at - from->base);
+            made->lengths[i][made->rows + row] = from->lengths[tile->origin[row]];
+        }
+    }
+}
+
 /*  Moves what the last operation only passed on, and books the origins. */
 static void finish_tile(tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
 {
@@ -427,6 +464,7 @@ static void finish_tile(tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
             memcpy(to + row * bytes, tnd_tile_row(tile, i, row), bytes);
         self->copied += tile->rows * bytes;
     }
+    list_ragged(self, made, tile);
     if (made->origin != NULL)
         for (uint32_t row = 0; row < tile->rows; row++)
             made->origin[made->rows + row] = offset_of(&made->in->note, tile->origin[row]);
@@ -539,61 +577,101 @@ static tnd_buffer_t *merge_bad(const tnd_chain_t *self, tnd_block_note_t *note)
 static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t most, bool marked)
 {
     size_t used = 0;
-    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
-        if (self->passed[i] < 0)
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
+        if (self->passed[i] >= 0)
+            continue;
+        if (!tnd_chain_schema(self)->columns[i].ragged) {
             made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
+            continue;
+        }
+        made->offsets[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
+        made->lengths[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
+    }
     uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
     made->origin = marked ? (uint32_t *)(void *)origin : NULL;
 }
 
 /*  Rows that take less than half of the buffer move to one of their own: until there are enough
  *  for a batch any number of such blocks may wait, and each would keep a whole buffer from the
- * pool. Takes the buffer; it is sealed.
+ * pool. Takes the buffer.
  */
 static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffer, bool marked)
 {
     const made_t before = *made;
     size_t bytes = bytes_of(self, made->rows);
-    if (!marked || 2 * bytes > tnd_buffer_size(buffer)) {
-        tnd_buffer_seal(buffer);
+    if (!marked || 2 * bytes > tnd_buffer_size(buffer))
         return buffer;
-    }
     tnd_buffer_t *small = tnd_buffer_new(bytes);
     place(self, made, tnd_buffer_data(small), made->rows, marked);
-    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
-        memcpy(made->columns[i], before.columns[i], made->rows * self->out_bytes[i]);
+    for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
+        if (made->columns[i] != NULL)
+            memcpy(made->columns[i], before.columns[i], made->rows * self->out_bytes[i]);
+        if (made->offsets[i] != NULL) {
+            memcpy(made->offsets[i], before.offsets[i], made->rows * sizeof *made->offsets[i]);
+            memcpy(made->lengths[i], before.lengths[i], made->rows * sizeof *made->lengths[i]);
+        }
+    }
     memcpy(made->origin, before.origin, made->rows * sizeof *made->origin);
     self->copied += bytes;
     tnd_buffer_drop(&buffer);
-    tnd_buffer_seal(small);
     return small;
+}
+
+/*  The rows of a ragged column that was not passed on: where they came in, or moved to memory of
+ *  their own, where rows were left out that would be kept with them.
+ */
+static void fill_ragged(tnd_chain_t *self, const made_t *made, uint32_t column, tnd_block_t *out)
+{
+    const uint32_t from = (uint32_t)self->ragged[column];
+    const tnd_block_column_t *in = &made->in->columns[from];
+    tnd_block_column_t *to = &out->columns[column];
+    if (made->offsets[column] == NULL)
+        return;
+    *to = (tnd_block_column_t){.base = in->base,
+                               .stride = 1,
+                               .index = made->offsets[column],
+                               .lengths = made->lengths[column]};
+    if (made->rows == 0)
+        return;
+    size_t bytes = tnd_block_rows_bytes(out, column, 0, made->rows);
+    if (tnd_buffer_kind(in->buffer) == TND_BUFFER_MAPPED ||
+        bytes >= tnd_block_rows_bytes(made->in, from, 0, made->in->note.rows)) {
+        to->buffer = tnd_buffer_hold(in->buffer);
+        return;
+    }
+    size_t unit = tnd_column_unit(&self->in.columns[from]);
+    to->buffer = tnd_buffer_new(bytes);
+    self->copied += tnd_block_copy(out, column, 0, made->rows, tnd_buffer_data(to->buffer));
+    to->base = tnd_buffer_data(to->buffer);
+    for (uint64_t row = 0, at = 0; row < made->rows; at += to->lengths[row++] * unit)
+        made->offsets[column][row] = at;
+    tnd_buffer_seal(to->buffer);
 }
 
 static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t *buffer,
                        tnd_block_t *out)
 {
-    out->note = made->in->note;
-    out->note.payload = NULL;
-    out->note.rows = made->rows;
-    out->note.origin = made->origin;
-    out->note.bytes = made->rows * tnd_schema_row_bytes(tnd_chain_schema(self));
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
         if (self->passed[i] >= 0) {
             out->columns[i] = made->in->columns[self->passed[i]];
             if (out->columns[i].buffer != NULL)
                 tnd_buffer_hold(out->columns[i].buffer);
-            if (out->columns[i].index != NULL && out->index == NULL)
+            bool listed = out->columns[i].index != NULL || out->columns[i].lengths != NULL;
+            if (listed && out->index == NULL)
                 out->index = tnd_buffer_hold(made->in->index);
-        } else {
+        } else if (made->offsets[i] == NULL) {
             out->columns[i] = (tnd_block_column_t){.base = made->columns[i],
                                                    .stride = self->out_bytes[i],
                                                    .buffer = tnd_buffer_hold(buffer)};
+        } else if (out->index == NULL) {
+            out->index = tnd_buffer_hold(buffer);
         }
     }
     if (self->bad_count + made->in->note.bad_count > 0)
         out->marks = merge_bad(self, &out->note);
     else if (made->origin != NULL)
         out->marks = tnd_buffer_hold(buffer);
+    out->note.bytes = tnd_block_bytes(out);
 }
 
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
@@ -625,6 +703,13 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     buffer = shrink(self, &made, buffer, marked);
     tnd_block_t *out = tnd_rack_take(rack, tnd_buffer_data(self->out));
     out->about = tnd_buffer_hold(self->out);
+    out->note = in->note;
+    out->note.payload = NULL;
+    out->note.rows = made.rows;
+    out->note.origin = made.origin;
+    for (uint32_t i = 0; i < out->schema->count; i++)
+        fill_ragged(self, &made, i, out);
+    tnd_buffer_seal(buffer);
     fill_block(self, &made, buffer, out);
     tnd_buffer_drop(&buffer);
     tnd_block_seal(out);
@@ -684,15 +769,42 @@ static uint64_t probe_bits(uint64_t number, tnd_dtype_t dtype)
     return bits;
 }
 
+/*  The built-in rows of a ragged column have lengths up to this. */
+enum { PROBE_LENGTH_MAX = 4096 };
+
+static uint64_t probe_length(const tnd_column_t *column, uint32_t row)
+{
+    uint64_t most = column->shape[0] < PROBE_LENGTH_MAX ? column->shape[0] : PROBE_LENGTH_MAX;
+    return (row + 1) * UINT64_C(0x9e3779b1) % (most + 1);
+}
+
+/*  About as many as one of the built-in rows takes. */
+static size_t probe_bytes(const tnd_chain_t *self)
+{
+    size_t bytes = 0, made = tnd_schema_row_bytes(tnd_chain_schema(self));
+    for (uint32_t i = 0; i < self->in.count; i++) {
+        const tnd_column_t *column = &self->in.columns[i];
+        bytes += column->ragged ? PROBE_LENGTH_MAX * tnd_column_unit(column) : self->in_bytes[i];
+    }
+    return tnd_schema_ragged(&self->in) > 0 && made > bytes ? made : bytes;
+}
+
 /*  Row `row` of the built-in rows, as a block of its own. */
 static tnd_block_t *probe_block(const tnd_chain_t *self, tnd_rack_t *rack, uint32_t row)
 {
     tnd_block_t *block = tnd_rack_take(rack, &self->in);
     block->note.first = row;
     block->note.count = block->note.asked = block->note.rows = 1;
+    block->index = tnd_buffer_new(TND_COLUMNS_MAX * sizeof(uint64_t));
+    uint64_t *lengths = tnd_buffer_data(block->index);
     for (uint32_t i = 0; i < self->in.count; i++) {
-        tnd_dtype_t dtype = self->in.columns[i].dtype;
+        const tnd_column_t *column = &self->in.columns[i];
+        tnd_dtype_t dtype = column->dtype;
         size_t size = tnd_dtype_size(dtype), bytes = self->in_bytes[i];
+        if (column->ragged) {
+            lengths[i] = probe_length(column, row);
+            bytes = lengths[i] * tnd_column_unit(column);
+        }
         tnd_buffer_t *buffer = tnd_buffer_new(bytes);
         uint8_t *data = tnd_buffer_data(buffer);
         for (size_t at = 0; at < bytes; at += size) {
@@ -700,8 +812,12 @@ static tnd_block_t *probe_block(const tnd_chain_t *self, tnd_rack_t *rack, uint3
             memcpy(data + at, &bits, size);
         }
         tnd_buffer_seal(buffer);
-        block->columns[i] = (tnd_block_column_t){.base = data, .stride = bytes, .buffer = buffer};
+        block->columns[i] = (tnd_block_column_t){.base = data,
+                                                 .stride = bytes,
+                                                 .buffer = buffer,
+                                                 .lengths = column->ragged ? &lengths[i] : NULL};
     }
+    tnd_buffer_seal(block->index);
     tnd_block_seal(block);
     return block;
 }
@@ -711,7 +827,7 @@ static uint64_t hash_block(const tnd_block_t *block, uint64_t hash)
     for (uint32_t row = 0; row < block->note.rows; row++)
         for (uint32_t i = 0; i < block->schema->count; i++)
             hash = XXH3_64bits_withSeed(tnd_block_row(block, i, row),
-                                        tnd_column_bytes(&block->schema->columns[i]), hash);
+                                        tnd_block_row_bytes(block, i, row), hash);
     return hash;
 }
 
@@ -723,7 +839,7 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     tnd_rack_t *rack = tnd_rack_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
     uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ self->content;
-    size_t most = PROBE_BYTES / tnd_schema_row_bytes(&self->in) + 1;
+    size_t most = PROBE_BYTES / probe_bytes(self) + 1;
     for (uint32_t row = 0; row < PROBE_ROWS && row < most; row++) {
         tnd_error_t error;
         tnd_block_t *in = probe_block(self, rack, row), *out = NULL;

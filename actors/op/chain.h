@@ -5,6 +5,9 @@
  *  that goes out, packed.  A column that no operation looks at is passed by reference, as it is, if
  *  no operation drops or repeats rows; a chain of no operations passes the block itself.
  *
+ *  Ragged columns are never in a tile: where rows are dropped or repeated they leave gathered from
+ *  where they came in.  Rows of the heap that were left out are not kept: the others are moved.
+ *
  *  Lifecycle: open; any number of runs; close.  Blocks may outlive the chain that made them.
  *
  *  Threads: one at a time.
@@ -38,7 +41,9 @@ uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
 uint32_t tnd_chain_caps(const tnd_chain_t *self);
 /*  Bytes of the tables that its operations hold. */
 size_t tnd_chain_loaded(const tnd_chain_t *self);
-/*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. */
+/*  Bytes of the buffer that the chain takes from a pool for a block of so many rows; ragged ones
+ *  that are moved have one of their own.
+ */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 
 /*  What random operations draw from, besides the sample. */

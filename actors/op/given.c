@@ -13,11 +13,14 @@ typedef struct {
     uint32_t in_columns, out_columns;
     int from[TND_COLUMNS_MAX]; /* by column that comes out: the same one of `in`, or -1 */
     size_t out_bytes[TND_COLUMNS_MAX];
+    bool out_ragged[TND_COLUMNS_MAX];
+    uint64_t *lengths; /* of the rows of a tile, of each ragged column */
+    size_t lengths_room;
 } given_t;
 
 static bool same(const tnd_column_t *a, const tnd_column_t *b)
 {
-    return a->dtype == b->dtype && a->rank == b->rank &&
+    return a->dtype == b->dtype && a->rank == b->rank && a->ragged == b->ragged &&
            memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
@@ -30,12 +33,14 @@ static tnd_status_t take_schema(given_t *self, const tnd_schema_t *in, const tnd
         return tnd_fail(error, "makes rows of %u columns", made->count);
     for (uint32_t i = 0; i < made->count; i++) {
         const tnd_column_t *column = &made->columns[i];
-        TND_TRY(tnd_schema_add(&facts->schema, column->name, column->dtype, column->rank,
-                               column->shape, error));
+        TND_TRY(tnd_schema_add_like(&facts->schema, column->name, column, error));
         self->out_bytes[i] = tnd_column_bytes(column);
+        self->out_ragged[i] = column->ragged;
         self->from[i] = tnd_schema_find(in, column->name);
         if (self->from[i] >= 0 && !same(&in->columns[self->from[i]], column))
             self->from[i] = -1;
+        if (column->ragged)
+            facts->passes[i] = (int8_t)self->from[i];
     }
     self->in_columns = in->count;
     self->out_columns = made->count;
@@ -86,12 +91,48 @@ static void prepare_rows(const given_t *self, const tnd_tile_t *in, uint32_t row
                          const tnd_rows_t *out)
 {
     for (uint32_t c = 0; c < self->out_columns; c++) {
-        if (self->from[c] < 0)
+        if (self->from[c] < 0 || self->out_ragged[c])
             continue;
         const uint8_t *from =
             in->columns[self->from[c]].base + row * in->columns[self->from[c]].stride;
         for (uint32_t i = 0; i < self->most; i++)
             memcpy(tnd_rows_at(out, c, i), from, self->out_bytes[c]);
+    }
+}
+
+/*  Says how long the rows of the ragged columns are. */
+static void show_lengths(given_t *self, const tnd_tile_t *in, tnd_rows_t *shown)
+{
+    size_t need = 0;
+    for (uint32_t i = 0; i < self->in_columns; i++)
+        need += in->columns[i].ragged != NULL ? in->rows : 0;
+    if (need > self->lengths_room) {
+        free(self->lengths);
+        self->lengths = malloc(need * sizeof *self->lengths);
+        if (self->lengths == NULL)
+            abort();
+        self->lengths_room = need;
+    }
+    uint64_t *at = self->lengths;
+    for (uint32_t i = 0; i < self->in_columns; i++) {
+        if (in->columns[i].ragged == NULL)
+            continue;
+        shown->columns[i].stride = 0;
+        shown->columns[i].lengths = at;
+        for (uint32_t row = 0; row < in->rows; row++)
+            *at++ = in->columns[i].ragged->lengths[in->origin[row]];
+    }
+}
+
+/*  Points the ragged columns at a row: they do not lie one behind the other. */
+static void show_ragged(const given_t *self, const tnd_tile_t *in, uint32_t row, tnd_rows_t *shown)
+{
+    for (uint32_t i = 0; i < self->in_columns; i++) {
+        const tnd_block_column_t *from = in->columns[i].ragged;
+        if (from == NULL)
+            continue;
+        uint64_t at = from->index == NULL ? in->origin[row] : from->index[in->origin[row]];
+        shown->columns[i].data = (void *)(uintptr_t)(from->base + at * from->stride);
     }
 }
 
@@ -106,15 +147,22 @@ static tnd_status_t given_apply(void *state, const tnd_op_key_t *key, const tnd_
         shown.columns[i].data = in->columns[i].base;
         shown.columns[i].stride = in->columns[i].stride;
     }
+    show_lengths(self, in, &shown);
+    for (uint32_t i = 0; i < self->out_columns; i++)
+        if (self->out_ragged[i])
+            out->columns[i] = in->columns[self->from[i]];
     for (uint32_t row = 0; row < in->rows; row++) {
         tnd_random_t random;
         tnd_error_t why = {.text = "no reason was given"};
         if ((caps & TND_OP_RANDOM) != 0)
             tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
         for (uint32_t i = 0; i < self->out_columns; i++) {
+            if (self->out_ragged[i])
+                continue;
             rows.columns[i].data = out->columns[i].base + made * self->out_bytes[i];
             rows.columns[i].stride = self->out_bytes[i];
         }
+        show_ragged(self, in, row, &shown);
         prepare_rows(self, in, row, &rows);
         rows.count = 1;
         if (self->ops->apply(self->state, &shown, row, (caps & TND_OP_RANDOM) != 0 ? &random : NULL,
@@ -139,6 +187,7 @@ static void given_close(void *state)
     if (self->ops->close != NULL)
         self->ops->close(self->state);
     free(self->state);
+    free(self->lengths);
 }
 
 const tnd_op_t tnd_op_given = {

@@ -37,8 +37,8 @@ const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
     return NULL;
 }
 
-tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
-                         tnd_error_t *error)
+tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_t *index_p,
+                             tnd_error_t *error)
 {
     char text[256];
     int index = tnd_schema_find(in, column);
@@ -52,6 +52,20 @@ tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *i
                     tnd_schema_text(in, text, sizeof text),
                     nearest.best != NULL ? "; did you mean `" : "",
                     nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "`?" : "");
+}
+
+tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
+                         tnd_error_t *error)
+{
+    TND_TRY(tnd_op_find_any(in, column, index_p, error));
+    const tnd_column_t *found = &in->columns[*index_p];
+    if (!found->ragged)
+        return TND_OK;
+    return tnd_fail(error,
+                    "column `%s` is ragged, its rows have lengths from 0 to %llu; before this, "
+                    "`pad_ragged: {column: %s, to: %llu}` makes them one length",
+                    column, (unsigned long long)found->shape[0], column,
+                    (unsigned long long)found->shape[0]);
 }
 
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error)
@@ -129,8 +143,7 @@ tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint3
         if (i == index)
             TND_TRY(tnd_schema_add(&facts->schema, column->name, dtype, rank, shape, error));
         else
-            TND_TRY(tnd_schema_add(&facts->schema, column->name, column->dtype, column->rank,
-                                   column->shape, error));
+            TND_TRY(tnd_schema_add_like(&facts->schema, column->name, column, error));
     }
     return TND_OK;
 }

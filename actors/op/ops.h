@@ -18,7 +18,11 @@
  */
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec);
 
-/*  The index of a column that must be there: TND_FAILED names those that are. */
+/*  The index of a column that must be there: TND_FAILED names those that are.  Of one that is to be
+ *  looked at: TND_FAILED too if it is ragged, with what makes it fixed.
+ */
+tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_t *index_p,
+                             tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
                          tnd_error_t *error) TND_CHECKED;
 

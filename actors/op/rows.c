@@ -23,8 +23,9 @@ static void append_row(const tnd_schema_t *schema, const tnd_tile_t *in, uint32_
                        tnd_tile_t *out, uint64_t copy)
 {
     for (uint32_t i = 0; i < schema->count; i++)
-        memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
-               tnd_column_bytes(&schema->columns[i]));
+        if (!schema->columns[i].ragged)
+            memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
+                   tnd_column_bytes(&schema->columns[i]));
     out->sample[out->rows] = sample_of_copy(in->sample[row], copy);
     out->origin[out->rows] = in->origin[row];
     out->rows++;
@@ -42,9 +43,25 @@ static tnd_status_t find_scalar(const tnd_schema_t *in, const char *name, uint32
     return TND_OK;
 }
 
-static uint32_t all_columns(const tnd_schema_t *schema)
+/*  Says that rows are copied, but for the ragged columns, which pass. */
+static void copies_rows(const tnd_schema_t *in, tnd_op_facts_t *facts)
 {
-    return (uint32_t)((UINT64_C(1) << schema->count) - 1);
+    facts->schema = *in;
+    facts->reads = 0;
+    for (uint32_t i = 0; i < in->count; i++) {
+        if (in->columns[i].ragged)
+            facts->passes[i] = (int8_t)i;
+        else
+            facts->reads |= UINT32_C(1) << i;
+    }
+}
+
+static void begin_rows(const tnd_schema_t *schema, const tnd_tile_t *in, tnd_tile_t *out)
+{
+    out->rows = 0;
+    for (uint32_t i = 0; i < schema->count; i++)
+        if (schema->columns[i].ragged)
+            out->columns[i] = in->columns[i];
 }
 
 enum { EQ, NE, LT, LE, GT, GE };
@@ -129,8 +146,7 @@ static tnd_status_t filter_open(void *state, const void *given, const tnd_schema
     self->dtype = in->columns[self->column].dtype;
     self->op = chosen->op;
     TND_TRY(parse_value(self, chosen->value, error));
-    facts->schema = *in;
-    facts->reads = all_columns(in);
+    copies_rows(in, facts);
     return TND_OK;
 }
 
@@ -176,7 +192,7 @@ static tnd_status_t filter_apply(void *state, const tnd_op_key_t *key, const tnd
 {
     (void)key, (void)error;
     const filter_t *self = state;
-    out->rows = 0;
+    begin_rows(&self->schema, in, out);
     for (uint32_t row = 0; row < in->rows; row++)
         if (holds(self->op, compare(self, tnd_tile_row(in, self->column, row))))
             append_row(&self->schema, in, row, out, 0);
@@ -249,9 +265,8 @@ static tnd_status_t repeat_open(void *state, const void *given, const tnd_schema
             return tnd_fail(error, "column `%s` is %s; how often a row comes is an integer",
                             chosen->column, tnd_dtype_name(dtype));
     }
-    facts->schema = *in;
+    copies_rows(in, facts);
     facts->rows_max = (uint32_t)self->max;
-    facts->reads = all_columns(in);
     return TND_OK;
 }
 
@@ -279,7 +294,7 @@ static tnd_status_t repeat_apply(void *state, const tnd_op_key_t *key, const tnd
 {
     (void)key;
     const repeat_t *self = state;
-    out->rows = 0;
+    begin_rows(&self->schema, in, out);
     for (uint32_t row = 0; row < in->rows; row++) {
         uint64_t times = 0;
         TND_TRY(times_of(self, in, row, &times, error));

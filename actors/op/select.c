@@ -33,8 +33,7 @@ static tnd_status_t place(places_t *self, const tnd_schema_t *in, uint32_t from,
                           tnd_op_facts_t *facts, tnd_error_t *error)
 {
     const tnd_column_t *column = &in->columns[from];
-    TND_TRY(
-        tnd_schema_add(&facts->schema, name, column->dtype, column->rank, column->shape, error));
+    TND_TRY(tnd_schema_add_like(&facts->schema, name, column, error));
     facts->passes[self->count] = (int8_t)from;
     self->from[self->count++] = from;
     return TND_OK;
@@ -48,7 +47,7 @@ static tnd_status_t select_open(void *state, const void *given, const tnd_schema
         return tnd_fail(error, "`columns` names none; at least one has to stay");
     for (size_t i = 0; i < chosen->columns.count; i++) {
         uint32_t index;
-        TND_TRY(tnd_op_find(in, chosen->columns.items[i], &index, error));
+        TND_TRY(tnd_op_find_any(in, chosen->columns.items[i], &index, error));
         TND_TRY(place(state, in, index, in->columns[index].name, facts, error));
     }
     return TND_OK;
@@ -85,7 +84,7 @@ static tnd_status_t rename_open(void *state, const void *given, const tnd_schema
         names[i] = in->columns[i].name;
     for (size_t i = 0; i < chosen->names.count; i++) {
         uint32_t index;
-        TND_TRY(tnd_op_find(in, chosen->names.items[i].name, &index, error));
+        TND_TRY(tnd_op_find_any(in, chosen->names.items[i].name, &index, error));
         names[index] = chosen->names.items[i].text;
     }
     for (uint32_t i = 0; i < in->count; i++)

@@ -8,6 +8,8 @@
 
 #include <xxhash.h>
 
+#include "actors/source/splits.h"
+
 enum { LINE_BYTES = 64 };
 
 static void *take_memory(size_t size)
@@ -121,22 +123,26 @@ static tnd_buffer_t *bind(const tnd_strand_t *strand)
                            drop_bundle, bundle);
 }
 
+/*  Rows of one of its files. */
+static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
+{
+    return strand->splits != NULL ? strand->splits[file].rows - 1 : strand->stored[file].rows;
+}
+
 /*  Where the rows of each file lie, once all are open. */
 static void lay_out(tnd_strand_t *strand)
 {
     strand->first = take_memory(2 * strand->count * sizeof *strand->first);
     strand->start = strand->first + strand->count;
-    strand->even = strand->stored[0].rows;
+    strand->even = rows_of(strand, 0);
     strand->list = -1;
     for (size_t i = 0; i < strand->count; i++) {
-        const tnd_stored_t *stored = &strand->stored[i];
+        uint64_t rows = rows_of(strand, i);
         strand->first[i] = strand->rows;
-        strand->rows += stored->rows;
-        bool fits =
-            i + 1 < strand->count ? stored->rows == strand->even : stored->rows <= strand->even;
-        if (!fits)
+        strand->rows += rows;
+        if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
             strand->even = 0;
-        strand->copies = strand->copies || stored->buffer == NULL;
+        strand->copies = strand->copies || strand->stored[i].buffer == NULL;
     }
     if (strand->copies)
         return;
@@ -153,9 +159,40 @@ static void lay_out(tnd_strand_t *strand)
     strand->all = bind(strand);
 }
 
-tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
-                                size_t record, tnd_stored_open_fn *open, const void *context,
-                                const tnd_source_scope_t *scope, tnd_error_t *error)
+/*  The splits of the files of values, one for each. */
+static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *written,
+                                tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
+                                tnd_error_t *error)
+{
+    tnd_files_t *files = &strand->splits_files;
+    TND_TRY(tnd_files_find(files, strand->what, &written->splits, error));
+    if (files->searched)
+        strand->found = tnd_files_hash(files, strand->found);
+    if (scope->lanes > 1)
+        TND_TRY(tnd_files_share(files, strand->what, scope->lane, scope->lanes, error));
+    if (files->count != strand->count)
+        return tnd_fail(error, "%s: %zu files of values, but %zu of splits: each needs its own",
+                        strand->what, strand->count, files->count);
+    strand->splits = take_memory(files->count * sizeof *strand->splits);
+    for (size_t i = 0; i < files->count; i++) {
+        uint64_t longest;
+        TND_TRY(tnd_stored_open(&strand->splits[i], files->paths[i], open, NULL, scope, error));
+        strand->splits_count++;
+        TND_TRY(tnd_splits_check(&strand->splits[i], &strand->stored[i], &longest, error));
+        strand->longest = longest > strand->longest ? longest : strand->longest;
+    }
+    if (written->max != 0)
+        strand->longest = written->max;
+    if (strand->longest > 0)
+        return TND_OK;
+    return tnd_fail(error, "%s: all rows are empty", strand->what);
+}
+
+/*  Adds a strand of the files that `written` stands for, of a ragged column if `ragged`. */
+static tnd_status_t add_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
+                               const tnd_ragged_files_t *ragged, size_t record,
+                               tnd_stored_open_fn *open, const void *context,
+                               const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_schema_t kind;
     if (self->strand_count == TND_COLUMNS_MAX)
@@ -175,8 +212,17 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
         TND_TRY(kind_of(&strand->stored[0], &kind, error));
         strand->record = tnd_schema_row_bytes(&kind);
     }
+    if (ragged != NULL)
+        TND_TRY(open_splits(strand, ragged, open, scope, error));
     lay_out(strand);
     return TND_OK;
+}
+
+tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
+                                size_t record, tnd_stored_open_fn *open, const void *context,
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    return add_strand(self, what, written, NULL, record, open, context, scope, error);
 }
 
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored)
@@ -213,7 +259,7 @@ tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t 
 static size_t first_difference(const tnd_strand_t *one, const tnd_strand_t *other)
 {
     size_t count = one->count < other->count ? one->count : other->count, i = 0;
-    while (i < count && one->stored[i].rows == other->stored[i].rows)
+    while (i < count && rows_of(one, i) == rows_of(other, i))
         i++;
     return i;
 }
@@ -229,8 +275,8 @@ static tnd_status_t check_rows(const tnd_strand_t *one, const tnd_strand_t *othe
         return tnd_fail(error,
                         "%s has %llu rows, but %s has %llu: columns of one source need equal "
                         "counts%s; do these files belong together?",
-                        other->stored[at].path, (unsigned long long)other->stored[at].rows,
-                        one->stored[at].path, (unsigned long long)one->stored[at].rows,
+                        other->stored[at].path, (unsigned long long)rows_of(other, at),
+                        one->stored[at].path, (unsigned long long)rows_of(one, at),
                         lanes > 1 ? ", file by file with `shard: file`" : "");
     return tnd_fail(error,
                     "%s has %zu file%s with %llu rows, but %s has %zu with %llu: columns of one "
@@ -260,16 +306,40 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
                                                    facts->identity);
+        for (size_t i = 0; i < strand->splits_count; i++)
+            facts->identity = XXH3_64bits_withSeed(&strand->splits[i].identity, sizeof(uint64_t),
+                                                   facts->identity);
         for (size_t i = 0; i < strand->count; i++)
             facts->loaded += loaded_of(strand->stored[i].buffer);
-        if (strand->files.searched)
+        if (strand->files.searched || strand->splits_files.searched)
             facts->found = XXH3_64bits_withSeed(&strand->found, sizeof(uint64_t), facts->found);
         if (strand->copies)
-            facts->copied += strand->record;
-        else if (strand->count > 1)
-            strand->list = (int)facts->lists++;
+            facts->copied += strand->record * (strand->splits != NULL ? strand->longest : 1);
+        if (strand->splits != NULL || (!strand->copies && strand->count > 1))
+            strand->list = (int)facts->lists;
+        facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
     }
     return TND_OK;
+}
+
+/*  A ragged column: the shape of a row is its length and that of a value. */
+static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const char *what,
+                                const tnd_ragged_files_t *files, tnd_stored_open_fn *open,
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    uint64_t shape[TND_RANK_MAX + 1];
+    tnd_error_t why;
+    TND_TRY(add_strand(self, what, &files->values, files, 0, open, NULL, scope, error));
+    const tnd_strand_t *strand = &self->strands[self->strand_count - 1];
+    const tnd_stored_t *stored = &strand->stored[0];
+    shape[0] = strand->longest;
+    memcpy(shape + 1, stored->shape, stored->rank * sizeof shape[0]);
+    self->strand_of[self->schema.count] = self->strand_count - 1;
+    self->at[self->schema.count] = 0;
+    if (tnd_schema_add_ragged(&self->schema, name, stored->dtype, stored->rank + 1, shape, &why) ==
+        TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "%s: %s", stored->path, why.text);
 }
 
 static tnd_status_t open_column(tnd_columns_t *self, const tnd_pair_t *pair,
@@ -278,6 +348,8 @@ static tnd_status_t open_column(tnd_columns_t *self, const tnd_pair_t *pair,
 {
     char what[TND_COLUMN_NAME_MAX + 16];
     snprintf(what, sizeof what, "column `%.*s`", TND_COLUMN_NAME_MAX, pair->name);
+    if (pair->options != NULL)
+        return open_ragged(self, pair->name, what, pair->options, open, scope, error);
     TND_TRY(tnd_columns_strand(self, what, &pair->texts, 0, open, NULL, scope, error));
     const tnd_strand_t *strand = &self->strands[self->strand_count - 1];
     const tnd_stored_t *stored = &strand->stored[0];
@@ -353,7 +425,7 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
 
 /*  Waits here for the pages of rows [row, row + count) of a file, so that nobody downstream does.
  */
-static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint32_t count,
+static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
                              tnd_error_t *error)
 {
     const tnd_stored_t *stored = &strand->stored[file];
@@ -401,7 +473,7 @@ static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, 
 typedef struct {
     const uint8_t *base;
     size_t stride;
-    const uint64_t *index;
+    const uint64_t *index, *lengths;
     tnd_buffer_t *buffer; /* not held */
 } shown_t;
 
@@ -422,11 +494,66 @@ static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *in
     return TND_OK;
 }
 
+/*  One row of a ragged column, in `file`: values [begin, end), which are copied to `to`, or where
+ *  they lie faulted in.
+ */
+static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
+                          uint8_t *to, tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[file];
+    size_t offset = stored->offset + begin * strand->record;
+    size_t bytes = (end - begin) * strand->record;
+    if (stored->buffer == NULL)
+        return tnd_content_read(&stored->content, offset, bytes, to, error);
+    TND_TRY(fault_in(strand, file, begin, end - begin, error));
+    if (to != NULL && bytes > 0)
+        memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
+    return TND_OK;
+}
+
+/*  Writes where each row of a ragged column lies and how long it is; copies it or faults it in. */
+static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_call_t *call,
+                                uint8_t **room, shown_t *shown, tnd_error_t *error)
+{
+    uint64_t *index = tnd_buffer_data(call->indices);
+    uint64_t *offsets = index + (size_t)(1 + strand->list) * call->count;
+    uint64_t *lengths = offsets + call->count;
+    size_t checked = SIZE_MAX, used = 0;
+    for (uint32_t i = 0; i < call->count; i++) {
+        size_t file = file_of(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file], begin, end;
+        if (file != checked)
+            TND_TRY(check_file(strand, file, error));
+        checked = file;
+        TND_TRY(
+            tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end, error));
+        lengths[i] = end - begin;
+        if (lengths[i] > strand->longest) {
+            (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
+                           (unsigned long long)lengths[i], (unsigned long long)strand->longest);
+            return TND_REFUSED;
+        }
+        offsets[i] = strand->copies ? used : strand->start[file] + begin * strand->record;
+        TND_TRY(bring(strand, file, begin, end, strand->copies ? *room + used : NULL, error));
+        used += lengths[i] * strand->record;
+    }
+    *shown = (shown_t){.base = strand->copies ? *room : strand->base,
+                       .stride = 1,
+                       .index = offsets,
+                       .lengths = lengths,
+                       .buffer = strand->copies ? call->room : strand->all};
+    if (strand->copies)
+        *room += (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return TND_OK;
+}
+
 static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *call, bool run,
                          uint8_t **room, shown_t *shown, tnd_error_t *error)
 {
     uint64_t *index = tnd_buffer_data(call->indices);
     uint32_t count = call->count;
+    if (strand->splits != NULL)
+        return show_ragged(strand, call, room, shown, error);
     *shown = (shown_t){.base = strand->base, .stride = strand->record, .buffer = strand->all};
     if (strand->copies) {
         shown->base = *room;
@@ -462,9 +589,13 @@ void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_pla
     const tnd_strand_t *strand = &self->strands[0];
     size_t file = file_of(strand, index);
     const tnd_stored_t *stored = &strand->stored[file];
-    uint64_t record = index - strand->first[file];
+    uint64_t record = index - strand->first[file], at = record, end;
+    tnd_error_t ignored;
+    if (strand->splits != NULL &&
+        tnd_splits_row(&strand->splits[file], stored, record, &at, &end, &ignored) != TND_OK)
+        at = 0;
     *place = (tnd_source_place_t){
-        .file = stored->path, .record = record, .offset = stored->offset + record * strand->record};
+        .file = stored->path, .record = record, .offset = stored->offset + at * strand->record};
 }
 
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
@@ -489,6 +620,7 @@ tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call
         block->columns[i] = (tnd_block_column_t){.base = from->base + self->at[i],
                                                  .stride = from->stride,
                                                  .index = from->index,
+                                                 .lengths = from->lengths,
                                                  .buffer = tnd_buffer_hold(from->buffer)};
     }
     if (listed)
@@ -502,8 +634,12 @@ void tnd_columns_close(tnd_columns_t *self)
         tnd_strand_t *strand = &self->strands[s];
         for (size_t i = 0; i < strand->count; i++)
             tnd_stored_close(&strand->stored[i]);
+        for (size_t i = 0; i < strand->splits_count; i++)
+            tnd_stored_close(&strand->splits[i]);
         tnd_buffer_drop(&strand->all);
         free(strand->stored);
+        free(strand->splits);
+        tnd_files_free(&strand->splits_files);
         free(strand->first);
         tnd_files_free(&strand->files);
     }

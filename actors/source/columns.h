@@ -3,7 +3,9 @@
  *
  *  A strand is a list of files with records of one size, as one long array of records; a column is
  *  a place in the records of a strand.  Formats with a file a column have a strand a column,
- * formats with all columns in a record have one strand.
+ *  formats with all columns in a record have one strand.  A ragged column is a strand too, of the
+ *  files of its values, whose records are the steps along the first axis of a row; a file of splits
+ *  (splits.h) beside each says which of them make a row.
  *
  *  The file of a row is found by a division where the files have equal counts, else by a binary
  *  search.  A mapped file takes one mapping, a file that is read one descriptor.
@@ -40,7 +42,10 @@ typedef struct {
     tnd_files_t files; /* those that are opened */
     uint64_t found;    /* hash of the names of all, where a pattern found them */
     tnd_stored_t *stored;
-    size_t count;
+    tnd_stored_t *splits; /* of each file, of a ragged column; else NULL */
+    tnd_files_t splits_files;
+    uint64_t longest; /* of a ragged column: the length of a row, at most */
+    size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
     uint64_t even;       /* rows of every file but the last, which has no more; 0: they differ */
@@ -49,8 +54,15 @@ typedef struct {
     const uint8_t *base; /* the lowest first row */
     tnd_buffer_t *all;   /* holds every file */
     bool copies;         /* at least one file is read */
-    int list;            /* which of the lists that are written has its offsets; -1: none */
+    int list;            /* which of the lists that are written has its offsets; -1: none.  Of a
+                            ragged column the next one has its lengths */
 } tnd_strand_t;
+
+/*  The files of a ragged column, as they are written down. */
+typedef struct {
+    tnd_strings_t values, splits;
+    uint64_t max; /* the length of its longest row; 0: what the splits say */
+} tnd_ragged_files_t;
 
 typedef struct {
     tnd_schema_t schema;
@@ -95,8 +107,8 @@ tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t 
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  All of it for a map from column to files, of which each holds one column.  On failure all is
- *  closed again.
+/*  All of it for a map from column to files, of which each holds one column, or to the
+ *  tnd_ragged_files_t of one.  On failure all is closed again.
  */
 tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
@@ -107,7 +119,8 @@ void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_pla
 
 /*  As `read` of runtime/source.h: nothing is copied of mapped files.  Rows in a run become a packed
  *  block, others one gathered by the index list, or by lists of offsets where there are several
- *  files.
+ *  files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that was written
+ *  down.
  */
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error) TND_CHECKED;

@@ -18,6 +18,39 @@ typedef struct {
     tnd_pairs_t files;
 } npy_options_t;
 
+static const tnd_option_t ragged_options[] = {
+    {.name = "values",
+     .type = TND_OPTION_PATHS,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_ragged_files_t, values),
+     .help = "the .npy files of the rows of a ragged column, one behind the other along the first "
+             "axis: flat_values of a RaggedTensor in TensorFlow"},
+    {.name = "splits",
+     .type = TND_OPTION_PATHS,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_ragged_files_t, splits),
+     .help = "as many .npy files of where each row begins in them, and the last one ends: its "
+             "row_splits"},
+    {.name = "max",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "longest",
+     .choices = "longest=0",
+     .range = "1..1099511627776",
+     .offset = offsetof(tnd_ragged_files_t, max),
+     .help = "the greatest length of a row, for which memory is kept; longer ones are bad"},
+};
+
+static const tnd_table_t ragged_table = {.name = "ragged",
+                                         .help = "the files of a ragged column",
+                                         TND_OPTIONS(ragged_options),
+                                         .size = sizeof(tnd_ragged_files_t)};
+
+static const tnd_table_t *ragged_of(size_t index)
+{
+    return index == 0 ? &ragged_table : NULL;
+}
+
 static const tnd_option_t options[] = {
     {.name = "*",
      .type = TND_OPTION_PATHS,
@@ -26,7 +59,10 @@ static const tnd_option_t options[] = {
      .fallback = "",
      .help =
          "a column, and the .npy files that hold it, first axis rows: a path, a pattern such as "
-         "\"${data}/train-*.npy\", a range `train-[00-15].npy`, or a list of them",
+         "\"${data}/train-*.npy\", a range `train-[00-15].npy`, or a list of them; of a ragged "
+         "column "
+         "{values: PATH, splits: PATH}",
+     .parts = ragged_of,
      .offset = offsetof(npy_options_t, files)},
 };
 

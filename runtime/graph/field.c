@@ -300,7 +300,14 @@ void tnd_field_pair(tnd_field_t *field, const tnd_value_entry_t *entry, tnd_pair
 {
     tnd_pair_t *pair = (tnd_pair_t *)&pairs->items[pairs->count++];
     *pair = (tnd_pair_t){.name = entry->key, .value = entry->value};
-    if (field->option->type == TND_OPTION_PATHS)
+    const tnd_table_t *table = tnd_option_table(field->option);
+    if (table != NULL && entry->value->type == TND_VALUE_MAP) {
+        pair->table = table;
+        pair->options = tnd_options_parse(
+            field->context, table, entry->value,
+            tnd_arena_format(field->context->arena, "`%s`", entry->key), entry->value->mark);
+        field->failed = field->failed || pair->options == NULL;
+    } else if (field->option->type == TND_OPTION_PATHS)
         parse_texts(field, entry->value, &pair->texts);
     else if (field->option->type != TND_OPTION_VALUE)
         pair->text = parse_text(field, entry->value);

@@ -47,7 +47,7 @@ typedef enum {
     TND_OPTION_COLUMN,   /* const char *: the name of a column */
     TND_OPTION_COLUMNS,  /* tnd_strings_t: names of columns, or one */
     TND_OPTION_PATH,     /* const char *: of a host; `${data}` is substituted */
-    TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one */
+    TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one; see tnd_option_table */
     TND_OPTION_TABLE,    /* const void *: a map with a table of its own, parts(0); its struct */
     TND_OPTION_PART,     /* tnd_part_t: {NAME: {options}}, one of `parts` */
     TND_OPTION_PARTS,    /* tnd_part_list_t: a list of such */
@@ -81,7 +81,7 @@ typedef struct {
     const char *example;  /* of a STRING, PATH or PATHS, for people: "${data}/train.npy"; or NULL */
     const char *help;     /* one sentence */
     size_t offset;        /* of the field in the struct */
-    tnd_parts_fn *parts;  /* of TABLE, PART and PARTS */
+    tnd_parts_fn *parts;  /* of TABLE, PART and PARTS; of PATHS see tnd_option_table */
 } tnd_option_t;
 
 /*  Something with options: a kind, a source, an operation. */
@@ -120,13 +120,15 @@ typedef struct {
 } tnd_numbers_t;
 
 /*  Keys that the table does not name, for an option called "*" of type STRING, PATH, PATHS, COLUMN
- *  or VALUE: `text` is the scalar (of a PATH, substituted), `texts` the list of PATHS; the others
- *  are empty.  In the order written.
+ *  or VALUE: `text` is the scalar (of a PATH, substituted), `texts` the list of PATHS, or `options`
+ *  the struct of `table` where a map stands instead; the others are empty.  In the order written.
  */
 typedef struct {
     const char *name;
     const char *text;
     tnd_strings_t texts;
+    const tnd_table_t *table;
+    const void *options;
     const tnd_value_t *value;
 } tnd_pair_t;
 
@@ -152,6 +154,11 @@ const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name)
 
 /*  Whether it is the one called "*", which stands for all keys that its table does not name. */
 bool tnd_option_is_any(const tnd_option_t *option);
+
+/*  The table that reads a map which the option takes: of a TABLE, and of the one called "*" of type
+ *  PATHS, if it has `parts`, which takes paths or a map.  NULL: none.
+ */
+const tnd_table_t *tnd_option_table(const tnd_option_t *option);
 
 /*  That one of a table; NULL if it takes no other keys. */
 const tnd_option_t *tnd_options_any(const tnd_table_t *table);

@@ -68,6 +68,8 @@ static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, 
             tnd_value_print_text(pair->text, out);
         else if (pair->texts.count > 0)
             print_texts(&pair->texts, out);
+        else if (pair->options != NULL)
+            tnd_options_print(pair->table, pair->options, TND_ROLE_ALL, out);
         else
             tnd_value_print(pair->value, out);
     }

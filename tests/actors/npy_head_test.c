@@ -34,6 +34,15 @@ Test(npy_head, is_the_one_that_numpy_writes)
            "{'descr': '|u1', 'fortran_order': False, 'shape': (60000, 28, 28), }", 128);
 }
 
+Test(npy_head, of_ragged_rows_is_that_of_all_of_them_one_behind_the_other)
+{
+    tnd_column_t words = {.dtype = TND_I32, .rank = 1, .shape = {512}, .ragged = true};
+    tnd_column_t sound = {.dtype = TND_F32, .rank = 2, .shape = {900, 2}, .ragged = true};
+
+    expect(&words, 1234, 0, "{'descr': '<i4', 'fortran_order': False, 'shape': (1234,), }", 128);
+    expect(&sound, 70, 0, "{'descr': '<f4', 'fortran_order': False, 'shape': (70, 2), }", 128);
+}
+
 Test(npy_head, leaves_room_for_more_rows_where_that_is_asked)
 {
     tnd_column_t number = {.dtype = TND_BOOL};

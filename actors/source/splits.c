@@ -1,0 +1,112 @@
+/*  actors/source/splits.c - where the rows of a ragged column begin and end among its values.  */
+#include "actors/source/splits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { VIEW_NUMBERS = 1 << 17 };
+
+static bool is_integer(const tnd_stored_t *splits)
+{
+    return splits->rank == 0 && (splits->dtype == TND_I64 || splits->dtype == TND_U64 ||
+                                 splits->dtype == TND_I32 || splits->dtype == TND_U32);
+}
+
+/*  A number of the file; one below 0 becomes a huge one. */
+static uint64_t number_at(const tnd_stored_t *splits, const uint8_t *data, uint64_t index)
+{
+    uint64_t wide;
+    uint32_t half;
+    if (tnd_dtype_size(splits->dtype) == sizeof wide) {
+        memcpy(&wide, data + index * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&half, data + index * sizeof half, sizeof half);
+    return splits->dtype == TND_I32 ? (uint64_t)(int32_t)half : half;
+}
+
+static tnd_status_t fail_at(const tnd_stored_t *splits, uint64_t index, uint64_t number,
+                            uint64_t before, tnd_error_t *error)
+{
+    uint64_t offset = splits->offset + index * tnd_dtype_size(splits->dtype);
+    if (number > INT64_MAX)
+        return tnd_fail(error,
+                        "%s: number %" PRIu64 ", at byte %" PRIu64 ", is %" PRId64
+                        ", below 0: these are no splits of rows",
+                        splits->path, index, offset, (int64_t)number);
+    return tnd_fail(error,
+                    "%s: number %" PRIu64 ", at byte %" PRIu64 ", is %" PRIu64
+                    ", less than the %" PRIu64 " before it: splits of rows ascend",
+                    splits->path, index, offset, number, before);
+}
+
+static tnd_status_t check_ends(const tnd_stored_t *splits, const tnd_stored_t *values,
+                               uint64_t first, uint64_t last, tnd_error_t *error)
+{
+    if (first != 0)
+        return tnd_fail(error,
+                        "%s: begins with %" PRIu64 "; splits of rows begin with 0, as row_splits "
+                        "of a RaggedTensor in TensorFlow",
+                        splits->path, first);
+    if (last != values->rows)
+        return tnd_fail(error,
+                        "%s: its last number is %" PRIu64 ", but %s has %" PRIu64
+                        " values along its first axis: do these files belong together?",
+                        splits->path, last, values->path, values->rows);
+    return TND_OK;
+}
+
+tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, uint64_t *longest_p,
+                              tnd_error_t *error)
+{
+    uint64_t first = 0, before = 0;
+    size_t size = tnd_dtype_size(splits->dtype);
+    if (!is_integer(splits))
+        return tnd_fail(error,
+                        "%s: splits of rows are one list of i64, u64, i32 or u32, one number more "
+                        "than there are rows; this is another array",
+                        splits->path);
+    if (splits->rows < 2)
+        return tnd_fail(error, "%s: one number alone splits no rows", splits->path);
+    *longest_p = 0;
+    for (uint64_t from = 0; from < splits->rows; from += VIEW_NUMBERS) {
+        const uint8_t *data;
+        uint64_t some = splits->rows - from < VIEW_NUMBERS ? splits->rows - from : VIEW_NUMBERS;
+        TND_TRY(tnd_content_view(&splits->content, splits->offset + from * size, some * size, &data,
+                                 error));
+        for (uint64_t i = 0; i < some; i++) {
+            uint64_t number = number_at(splits, data, i);
+            if (from + i == 0)
+                first = before = number;
+            if (number < before || number > INT64_MAX)
+                return fail_at(splits, from + i, number, before, error);
+            *longest_p = number - before > *longest_p ? number - before : *longest_p;
+            before = number;
+        }
+    }
+    tnd_content_forget(&splits->content);
+    return check_ends(splits, values, first, before, error);
+}
+
+tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
+                            uint64_t *begin_p, uint64_t *end_p, tnd_error_t *error)
+{
+    size_t size = tnd_dtype_size(splits->dtype), offset = splits->offset + row * size;
+    uint8_t read[2 * sizeof(uint64_t)];
+    const uint8_t *data = read;
+    tnd_mapping_t *mapping = splits->content.mapping;
+    if (mapping != NULL) {
+        TND_TRY(tnd_mapping_populate(mapping, offset, 2 * size, error));
+        data = tnd_mapping_data(mapping) + offset;
+    } else {
+        TND_TRY(tnd_content_read(&splits->content, offset, 2 * size, read, error));
+    }
+    *begin_p = number_at(splits, data, 0);
+    *end_p = number_at(splits, data, 1);
+    if (*begin_p <= *end_p && *end_p <= values->rows)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: row %" PRIu64 ", at byte %zu, has become values %" PRIu64 " to %" PRIu64
+                    " of %" PRIu64 ": do not write to data during a run",
+                    splits->path, row, offset, *begin_p, *end_p, values->rows);
+}

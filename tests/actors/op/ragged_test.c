@@ -1,0 +1,247 @@
+/*  Covers what a chain does with ragged columns: they pass whole, also where rows are left out or
+ *  repeated, or are made one length by `pad_ragged`; who looks at one is refused by name.
+ */
+#include "actors/op/chain.h"
+#include "tests/actors/source/opened.h"
+
+enum { ROWS = 5 };
+
+static const uint64_t lengths[ROWS] = {3, 0, 5, 1, 2}, offsets[ROWS] = {0, 6, 6, 16, 18};
+
+typedef struct {
+    tnd_schema_t schema; /* y i32, x u16[<=5], z u8[<=4] */
+    tnd_arena_t *arena;
+    tnd_rack_t *rack;
+    tnd_pool_t *pool;
+    tnd_chain_t *chain;
+    tnd_block_t *in, *out;
+} bench_t;
+
+static void nothing(void *owner)
+{
+    (void)owner;
+}
+
+static tnd_status_t open_bench(bench_t *self, const char *ops, bool skip_bad, tnd_error_t *error)
+{
+    char text[512];
+    *self = (bench_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_I32, 0, NULL, NULL), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->schema, "x", TND_U16, 1, (uint64_t[]){5}, NULL),
+                 TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->schema, "z", TND_U8, 1, (uint64_t[]){5}, NULL),
+                 TND_OK);
+    snprintf(text, sizeof text, "ops: [%s]", ops);
+    const parsed_parts_t *parts = parse_parts(self->arena, text);
+    return tnd_chain_open(&self->chain, &parts->ops, skip_bad, &self->schema, NULL, error);
+}
+
+static void close_bench(bench_t *self)
+{
+    tnd_block_drop(&self->in);
+    tnd_block_drop(&self->out);
+    tnd_chain_close(&self->chain);
+    tnd_pool_destroy(&self->pool);
+    tnd_rack_destroy(&self->rack);
+    tnd_arena_destroy(&self->arena);
+}
+
+/*  Rows whose x counts on from 10 * their number, z likewise; y is their number. */
+static tnd_status_t run(bench_t *self, tnd_buffer_kind_t kind, tnd_error_t *error)
+{
+    static int32_t numbers[ROWS];
+    static uint16_t wide[16];
+    static uint8_t narrow[ROWS * 5];
+    const tnd_chain_key_t key = {.seed = 7, .lanes = 1};
+    self->in = tnd_rack_take(self->rack, &self->schema);
+    for (int32_t row = 0; row < ROWS; row++) {
+        numbers[row] = row;
+        for (uint64_t i = 0; i < lengths[row]; i++) {
+            wide[offsets[row] / 2 + i] = (uint16_t)(10 * (uint64_t)row + i);
+            narrow[(uint64_t)row * 5 + i] = (uint8_t)(10 * (uint64_t)row + i);
+        }
+    }
+    self->in->note = (tnd_block_note_t){.count = ROWS, .asked = ROWS, .rows = ROWS};
+    self->in->columns[0] = (tnd_block_column_t){
+        .base = (const uint8_t *)numbers,
+        .stride = 4,
+        .buffer = tnd_buffer_wrap(kind, numbers, sizeof numbers, nothing, NULL)};
+    self->in->columns[1] =
+        (tnd_block_column_t){.base = (const uint8_t *)wide,
+                             .stride = 1,
+                             .index = offsets,
+                             .lengths = lengths,
+                             .buffer = tnd_buffer_wrap(kind, wide, sizeof wide, nothing, NULL)};
+    self->in->columns[2] =
+        (tnd_block_column_t){.base = narrow,
+                             .stride = 5,
+                             .lengths = lengths,
+                             .buffer = tnd_buffer_wrap(kind, narrow, sizeof narrow, nothing, NULL)};
+    self->in->index = tnd_buffer_wrap(kind, (void *)(uintptr_t)offsets, 0, nothing, NULL);
+    tnd_block_seal(self->in);
+    self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, ROWS));
+    return tnd_chain_run(self->chain, &key, self->in, self->rack, self->pool, &self->out, error);
+}
+
+/*  Whether column `name` has in each row that of row `from` of what came in. */
+static void expect_rows(const bench_t *self, const char *name, const uint32_t *from, uint32_t rows)
+{
+    int column = tnd_schema_find(self->out->schema, name);
+    cr_assert(column >= 0);
+    uint32_t in = *name == 'x' ? 1 : 2;
+    cr_assert_eq(self->out->note.rows, rows);
+    for (uint32_t row = 0; row < rows; row++) {
+        size_t bytes = tnd_block_row_bytes(self->in, in, from[row]);
+        cr_assert_eq(tnd_block_row_bytes(self->out, (uint32_t)column, row), bytes);
+        cr_assert_arr_eq((const uint8_t *)tnd_block_row(self->out, (uint32_t)column, row),
+                         (const uint8_t *)tnd_block_row(self->in, in, from[row]), bytes);
+    }
+}
+
+Test(ragged, columns_pass_by_reference_where_all_rows_stay)
+{
+    static const uint32_t all[] = {0, 1, 2, 3, 4};
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench,
+                            "{cast: {column: y, to: f32}}, {rename: {x: xx}}, {select: {columns: "
+                            "[xx, y]}}",
+                            false, &error),
+                 TND_OK, "%s", error.text);
+
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+
+    expect_rows(&bench, "xx", all, ROWS);
+    cr_assert_eq(bench.out->columns[0].buffer, bench.in->columns[1].buffer);
+    cr_assert_eq(bench.out->note.bytes, 22 + 4 * ROWS);
+    close_bench(&bench);
+}
+
+Test(ragged, rows_that_stay_or_come_again_have_their_values)
+{
+    static const uint32_t kept[] = {1, 2, 2, 3, 3, 3, 4, 4, 4, 4};
+    static const tnd_buffer_kind_t kinds[] = {TND_BUFFER_HEAP, TND_BUFFER_MAPPED};
+    for (size_t k = 0; k < 2; k++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, "{repeat_rows: {column: y, max: 4}}", false, &error),
+                     TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, kinds[k], &error), TND_OK, "%s", error.text);
+        expect_rows(&bench, "x", kept, 10);
+        expect_rows(&bench, "z", kept, 10);
+        cr_assert_eq(bench.out->note.bytes, 4 * 10 + 3 * (2 * 5 + 3 * 1 + 4 * 2));
+        close_bench(&bench);
+    }
+}
+
+Test(ragged, rows_that_are_left_out_are_not_kept_in_memory)
+{
+    static const uint32_t kept[] = {3, 4};
+    static const tnd_buffer_kind_t kinds[] = {TND_BUFFER_HEAP, TND_BUFFER_MAPPED};
+    for (size_t k = 0; k < 2; k++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, "{filter: {column: y, op: ge, value: 3}}", false, &error),
+                     TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, kinds[k], &error), TND_OK, "%s", error.text);
+        expect_rows(&bench, "x", kept, 2);
+        expect_rows(&bench, "z", kept, 2);
+        cr_assert_eq(bench.out->columns[1].buffer == bench.in->columns[1].buffer, k == 1,
+                     "what is mapped costs nothing");
+        tnd_block_drop(&bench.in);
+        cr_assert_eq(*(const uint16_t *)tnd_block_row(bench.out, 1, 0), 30);
+        close_bench(&bench);
+    }
+}
+
+Test(ragged, of_no_row_nothing_is_left)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench, "{filter: {column: y, op: gt, value: 9}}", false, &error),
+                 TND_OK);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK);
+    cr_assert_eq(bench.out->note.rows, 0);
+    cr_assert_eq(bench.out->note.bytes, 0);
+    close_bench(&bench);
+}
+
+/*  As tensorflow.RaggedTensor.to_tensor(default_value=7, shape=[None, 4]) and row_lengths. */
+Test(ragged, rows_are_padded_or_cut_to_one_length)
+{
+    static const uint16_t padded[ROWS][4] = {
+        {0, 1, 2, 7}, {7, 7, 7, 7}, {20, 21, 22, 23}, {30, 7, 7, 7}, {40, 41, 7, 7}};
+    static const int64_t said[ROWS] = {3, 0, 4, 1, 2};
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench,
+                            "{pad_ragged: {column: x, to: 4, value: 7, cut: true, lengths: n}}, "
+                            "{cast: {column: x, to: i32}}, {cast: {column: x, to: u16}}",
+                            false, &error),
+                 TND_OK, "%s", error.text);
+
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+
+    const tnd_schema_t *schema = bench.out->schema;
+    cr_assert(!schema->columns[1].ragged && schema->columns[1].shape[0] == 4);
+    cr_assert_str_eq(schema->columns[3].name, "n");
+    for (uint32_t row = 0; row < ROWS; row++) {
+        cr_assert_arr_eq((const uint16_t *)tnd_block_row(bench.out, 1, row), padded[row], 8);
+        cr_assert_eq(*(const int64_t *)tnd_block_row(bench.out, 3, row), said[row]);
+    }
+    expect_rows(&bench, "z", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
+    close_bench(&bench);
+}
+
+Test(ragged, a_row_that_is_too_long_is_bad_unless_it_may_be_cut)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench, "{pad_ragged: {column: x, to: 4}}", false, &error), TND_OK);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "position 2"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "length 5, more than `to` (4); `cut: true`"), "%s",
+                       error.text);
+    close_bench(&bench);
+
+    cr_assert_eq(open_bench(&bench, "{pad_ragged: {column: x, to: 4}}", true, &error), TND_OK);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK);
+    cr_assert_eq(bench.out->note.rows, 4);
+    cr_assert_eq(bench.out->note.bad_count, 1);
+    expect_rows(&bench, "z", (uint32_t[]){0, 1, 3, 4}, 4);
+    close_bench(&bench);
+}
+
+Test(ragged, who_looks_at_a_column_is_refused_by_name_with_the_remedy)
+{
+    static const char *const cases[][2] = {
+        {"{cast: {column: x, to: f32}}", "operation 1, `cast`: column `x` is ragged"},
+        {"{scale: {column: x}}", "`pad_ragged: {column: x, to: 5}` makes them one length"},
+        {"{filter: {column: x, op: eq, value: 1}}", "is ragged"},
+        {"{repeat_rows: {column: z, max: 2}}", "column `z` is ragged"},
+        {"{reshape: {column: x, shape: [5]}}", "is ragged"},
+        {"{one_hot: {column: x, depth: 3}}", "is ragged"},
+        {"{pad_ragged: {column: y}}", "`y` is not ragged"},
+        {"{pad_ragged: {column: x, value: 70000}}", "does not fit"},
+        {"{pad_ragged: {column: x}}, {pad_ragged: {column: x}}", "operation 2, `pad_ragged`"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, cases[i][0], false, &error), TND_FAILED, "%s", cases[i][0]);
+        cr_assert_not_null(strstr(error.text, cases[i][1]), "%s", error.text);
+        close_bench(&bench);
+    }
+}
+
+Test(ragged, the_probe_sees_what_is_made_of_rows_of_many_lengths)
+{
+    bench_t one, other;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&one, "{pad_ragged: {column: x}}", false, &error), TND_OK);
+    cr_assert_eq(open_bench(&other, "{pad_ragged: {column: x, value: 1}}", false, &error), TND_OK);
+    cr_assert_eq(tnd_chain_probe(one.chain), tnd_chain_probe(one.chain));
+    cr_assert_neq(tnd_chain_probe(one.chain), tnd_chain_probe(other.chain));
+    close_bench(&one);
+    close_bench(&other);
+}
