@@ -131,8 +131,10 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
     window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
-    uint64_t made = row_bytes + (marked ? stream->rows_max * sizeof(uint32_t) : 0);
-    window.held = made > read_bytes ? made : read_bytes;
+    uint64_t made = row_bytes + (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
+                    stream->rows_max * tnd_schema_list_bytes(&stream->fed);
+    uint64_t read = read_bytes + tnd_schema_list_bytes(&stream->read);
+    window.held = made > read ? made : read;
     return window;
 }
 

@@ -262,7 +262,9 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
             coming += 2 * tnd_batcher_window(plan, edge->from, stream).block_rows;
     }
-    tnd_needs_add(needs, own->name, coming * tnd_schema_row_bytes(&stream->fed),
+    tnd_needs_add(needs, own->name,
+                  coming *
+                      (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
                   "the same rows while they come, or where steps read them as they lie");
     tnd_needs_add(needs, own->name,
                   (UNBOOKED_MAX + options->depth) * own->replica_count *

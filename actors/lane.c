@@ -47,7 +47,7 @@ bool tnd_lane_goes_out(const tnd_plan_t *plan, uint32_t instance)
 
 uint64_t tnd_lane_packed(const tnd_schema_t *schema, uint64_t rows)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = rows * tnd_schema_list_bytes(schema);
     for (uint32_t c = 0; c < schema->count; c++)
         bytes += tnd_link_room(rows * tnd_column_bytes(&schema->columns[c]));
     return bytes;

@@ -68,7 +68,7 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
 {
     const tnd_instance_t *instance = &plan->instances[index];
     uint64_t one = 0, rows = 0;
-    size_t row_bytes = tnd_schema_row_bytes(&stream->read);
+    size_t row_bytes = tnd_schema_row_bytes(&stream->read) + tnd_schema_list_bytes(&stream->read);
     for (uint32_t lane = instance->lane_first; lane - instance->lane_first < instance->lane_count;
          lane++) {
         uint32_t batcher = tnd_lane_batcher(plan, instance->chain, lane);

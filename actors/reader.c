@@ -340,7 +340,7 @@ static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
                   "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
     if (source->given != NULL)
-        tnd_needs_add(needs, name, row_bytes * rows,
+        tnd_needs_add(needs, name, (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                       "the rows of these blocks, which the source writes");
     if (source->given != NULL && source->caps == 0)
         tnd_needs_add(needs, name, options->retain_bytes,

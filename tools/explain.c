@@ -236,7 +236,7 @@ static void json_schema(const char *name, const tnd_schema_t *schema)
         printf(":{\"dtype\":\"%s\",\"shape\":[", tnd_dtype_name(column->dtype));
         for (uint32_t d = 0; d < column->rank; d++)
             printf("%s%" PRIu64, d > 0 ? "," : "", column->shape[d]);
-        printf("]}");
+        printf("]%s}", column->ragged ? ",\"ragged\":true" : "");
     }
     printf("}");
 }

@@ -214,6 +214,8 @@ const tnd_command_t tnd_command_head = {
         "--json prints one line for each step and replica:\n"
         "  {\"step\":0,\"replica\":0,\"rows\":32,\"last\":false,\"columns\":{\"label\":\n"
         "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"
+        "  of a ragged column "
+        "{\"dtype\":\"u8\",\"shape\":[32,null],\"splits\":[0,...],\"data\":[...]}\n"
         "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
     .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
              "  78  the topology is wrong, or a file cannot be used when it is opened\n"

@@ -46,11 +46,22 @@ static void choose_part(tnd_found_list_t *found)
     found->count = kept;
 }
 
+/*  Whether a file looks like row_splits of a RaggedTensor. */
+static bool is_splits(const tnd_found_t *found)
+{
+    tnd_dtype_t dtype = found->column.dtype;
+    return found->column.rank == 0 && (dtype == TND_I64 || dtype == TND_I32) &&
+           strstr(found->path, "split") != NULL;
+}
+
 /*  Why files may have different numbers of rows. */
 static const char *guess(const tnd_found_t *a, const tnd_found_t *b)
 {
     if (strcmp(a->part, b->part) != 0)
         return "; these look like different sets: name the files of one";
+    if (is_splits(a) || is_splits(b))
+        return "; if one of them holds the splits of ragged rows in the other, write `COLUMN: "
+               "{values: PATH, splits: PATH}` in a topology of your own, see `tundish help npy`";
     return "";
 }
 

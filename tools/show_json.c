@@ -50,8 +50,9 @@ static void print_element(tnd_dtype_t dtype, const void *data, uint64_t index)
     }
 }
 
-static void print_columns(const tnd_capture_t *capture, const tnd_capture_replica_t *replica)
+static void print_columns(const tnd_capture_t *capture, uint32_t number)
 {
+    const tnd_capture_replica_t *replica = &capture->replicas[number];
     fputs("\"columns\":{", stdout);
     for (uint32_t c = 0; c < capture->schema.count; c++) {
         const tnd_column_t *column = &capture->schema.columns[c];
@@ -59,10 +60,16 @@ static void print_columns(const tnd_capture_t *capture, const tnd_capture_replic
         tnd_json_text(stdout, column->name);
         printf(":{\"dtype\":\"%s\",\"shape\":[%" PRIu64, tnd_dtype_name(column->dtype),
                replica->rows);
-        for (uint32_t d = 0; d < column->rank; d++)
+        if (column->ragged)
+            fputs(",null", stdout);
+        for (uint32_t d = column->ragged ? 1 : 0; d < column->rank; d++)
             printf(",%" PRIu64, column->shape[d]);
-        fputs("],\"data\":[", stdout);
-        uint64_t count = replica->rows * tnd_column_elements(column);
+        putchar(']');
+        for (uint64_t row = 0; column->ragged && row <= replica->rows; row++)
+            printf("%s%" PRIu64 "%s", row == 0 ? ",\"splits\":[" : ",", replica->splits[c][row],
+                   row == replica->rows ? "]" : "");
+        fputs(",\"data\":[", stdout);
+        uint64_t count = tnd_capture_elements(capture, number, c);
         for (uint64_t i = 0; i < count; i++) {
             if (i > 0)
                 putchar(',');
@@ -82,12 +89,12 @@ void tnd_show_json(const tnd_capture_t *capture)
         if (replica->padded > 0)
             printf(",\"padded\":%" PRIu64, replica->padded);
         printf(",\"last\":%s,", replica->last ? "true" : "false");
-        print_columns(capture, replica);
+        print_columns(capture, r);
     }
 }
 
 void tnd_show_passing_json(const tnd_capture_t *capture, uint64_t first)
 {
     printf("{\"first\":%" PRIu64 ",\"rows\":%" PRIu64 ",", first, capture->replicas[0].rows);
-    print_columns(capture, &capture->replicas[0]);
+    print_columns(capture, 0);
 }

@@ -18,9 +18,8 @@ typedef struct {
     uint64_t count;
 } range_t;
 
-static void measure(range_t *range, const tnd_column_t *column, const uint8_t *data, uint64_t rows)
+static void measure(range_t *range, const tnd_column_t *column, const uint8_t *data, uint64_t count)
 {
-    uint64_t count = rows * tnd_column_elements(column);
     for (uint64_t i = 0; i < count; i++) {
         double value = tnd_capture_number(column->dtype, data, i);
         if (range->count == 0 || value < range->least)
@@ -46,13 +45,14 @@ static uint64_t view_rows(const view_t *view)
     return rows;
 }
 
-static const uint8_t *view_row(const view_t *view, uint32_t column, uint64_t row)
+/*  *elements_p: of that row. */
+static const uint8_t *view_row(const view_t *view, uint32_t column, uint64_t row,
+                               uint64_t *elements_p)
 {
     uint32_t r = view->first;
     while (row >= view->capture->replicas[r].rows)
         row -= view->capture->replicas[r++].rows;
-    return view->capture->replicas[r].columns[column] +
-           row * tnd_column_bytes(&view->capture->schema.columns[column]);
+    return tnd_capture_row(view->capture, r, column, row, elements_p);
 }
 
 /*  The mean of the part of an image that one character stands for. */
@@ -86,7 +86,8 @@ static void print_pictures(const view_t *view, uint32_t column_index, const rang
     for (uint64_t line = 0; line < tall; line++) {
         fputs("    ", stdout);
         for (uint64_t picture = 0; picture < across; picture++) {
-            const uint8_t *image = view_row(view, column_index, picture);
+            uint64_t elements;
+            const uint8_t *image = view_row(view, column_index, picture, &elements);
             for (uint64_t x = 0; x < wide; x++) {
                 double value =
                     shade(column, image, line * height / tall, (line + 1) * height / tall,
@@ -109,18 +110,37 @@ static void print_values(const tnd_column_t *column, const uint8_t *data, uint64
 static void print_rows(const view_t *view, uint32_t column_index)
 {
     const tnd_column_t *column = &view->capture->schema.columns[column_index];
-    uint64_t rows = view_rows(view);
+    uint64_t rows = view_rows(view), elements;
     if (column->rank > 0) {
         for (uint64_t row = 0; row < rows && row < ROWS; row++) {
+            const uint8_t *values = view_row(view, column_index, row, &elements);
             fputs("   ", stdout);
-            print_values(column, view_row(view, column_index, row), tnd_column_elements(column));
+            print_values(column, values, elements);
         }
         return;
     }
     fputs("   ", stdout);
     for (uint64_t row = 0; row < rows && row < 2 * VALUES; row++)
-        printf(" %.6g", tnd_capture_number(column->dtype, view_row(view, column_index, row), 0));
+        printf(" %.6g",
+               tnd_capture_number(column->dtype, view_row(view, column_index, row, &elements), 0));
     puts(rows > 2 * VALUES ? " ..." : "");
+}
+
+static void print_lengths(const view_t *view, uint32_t index)
+{
+    range_t range = {0};
+    for (uint32_t r = view->first; r < view->first + view->count; r++) {
+        const tnd_capture_replica_t *replica = &view->capture->replicas[r];
+        for (uint64_t row = 0; row < replica->rows; row++) {
+            double length = (double)(replica->splits[index][row + 1] - replica->splits[index][row]);
+            range.least = range.count == 0 || length < range.least ? length : range.least;
+            range.greatest = length > range.greatest ? length : range.greatest;
+            range.sum += length;
+            range.count++;
+        }
+    }
+    printf("  lengths %.0f to %.0f, mean %.6g", range.least, range.greatest,
+           range.sum / (double)range.count);
 }
 
 static void print_column(const view_t *view, uint32_t index)
@@ -131,8 +151,14 @@ static void print_column(const view_t *view, uint32_t index)
     range_t range = {0};
     for (uint32_t r = view->first; r < view->first + view->count; r++)
         measure(&range, column, view->capture->replicas[r].columns[index],
-                view->capture->replicas[r].rows);
+                tnd_capture_elements(view->capture, r, index));
     printf("  %s", tnd_schema_text(&one, text, sizeof text));
+    if (column->ragged && view_rows(view) > 0)
+        print_lengths(view, index);
+    if (range.count == 0 && view_rows(view) > 0) {
+        puts("  all rows are empty");
+        return;
+    }
     if (range.count == 0) {
         puts("  no rows");
         return;

@@ -39,6 +39,11 @@ uint32_t tnd_schema_ragged(const tnd_schema_t *self)
     return count;
 }
 
+size_t tnd_schema_list_bytes(const tnd_schema_t *self)
+{
+    return 2 * sizeof(uint64_t) * tnd_schema_ragged(self);
+}
+
 size_t tnd_schema_row_bytes(const tnd_schema_t *self)
 {
     size_t bytes = 0;

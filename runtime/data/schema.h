@@ -39,8 +39,11 @@ size_t tnd_column_bytes(const tnd_column_t *self);
 size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 /*  Bytes of what the length of a ragged row counts: one step along its first axis. */
 size_t tnd_column_unit(const tnd_column_t *self);
-/*  How many columns are ragged. */
+/*  How many columns are ragged; bytes a row of the lists of where ragged rows lie and how long they
+ *  are.
+ */
 uint32_t tnd_schema_ragged(const tnd_schema_t *self);
+size_t tnd_schema_list_bytes(const tnd_schema_t *self);
 
 /*  Index of the column called `name`, or -1. */
 TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);

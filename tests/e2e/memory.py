@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import re
 import struct
 import subprocess
@@ -30,7 +31,7 @@ seed: 7
 data: {data}
 {settings}
 actors:
-  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: 1000}}
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: {x}}}}}, shuffle: global, epochs: 1000}}
   prep: {{kind: preprocessor, workers: 2{isolate}, ops: [{{filter: {{column: y, op: lt, value: {most}}}}}]}}
   batch: {{kind: batcher, size: {size}, replicas: 2, remainder: keep}}
   feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
@@ -44,14 +45,15 @@ hosts:
   b: {{transport: {transport}, actors: [read, batch]}}
   c: {{transport: {transport}, actors: [prep], workers: {{prep: 2}}}}
 """
-# Bytes of a sample, samples, size of a batch, what the budget of every host is.
+# Bytes of a sample, the longest if they are mixed; samples, size of a batch, what the budget of every
+# host is.
 SAMPLES = {"64 B": (64, 400000, 4096, "256MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
-           "16 MiB": (16 << 20, 40, 2, "3GiB")}
+           "1 B to 16 MiB": (16 << 20, 300, 2, "3GiB")}
 
 
 def write_sparse(path, rows, row_bytes):
-    """Rows of zeros that take no place on disk."""
-    shape = (rows, row_bytes)
+    """Rows of zeros that take no place on disk; as many numbers, if a row has one byte."""
+    shape = (rows, row_bytes) if row_bytes > 1 else (rows,)
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".encode()
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     with open(path, "wb") as out:
@@ -59,11 +61,25 @@ def write_sparse(path, rows, row_bytes):
         out.truncate(out.tell() + rows * row_bytes)
 
 
-def write_names(path, rows):
-    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows},), }}".encode()
+def write_numbers(path, numbers):
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(numbers)},), }}".encode()
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
-                     struct.pack(f"<{rows}q", *range(rows)))
+                     struct.pack(f"<{len(numbers)}q", *numbers))
+
+
+def write_rows(folder, rows, row_bytes, mixed):
+    """The files of column x; returns what a topology says of them."""
+    if not mixed:
+        write_sparse(folder / "x.npy", rows, row_bytes)
+        return '"${data}/x.npy"'
+    draw, splits = random.Random(5), [0]
+    for _ in range(rows):  # as many of every order of magnitude, and a quarter of the longest
+        short = int(2 ** draw.uniform(0, row_bytes.bit_length() - 1))
+        splits.append(splits[-1] + (row_bytes if draw.random() < 0.25 else short))
+    write_sparse(folder / "x.npy", splits[-1], 1)
+    write_numbers(folder / "splits.npy", splits)
+    return '{values: "${data}/x.npy", splits: "${data}/splits.npy"}'
 
 
 def held(pid):
@@ -79,11 +95,11 @@ def held(pid):
 def stands_still(folder, transport, sample, sleep):
     """Measures until a step was done and for two and a half more."""
     row_bytes, rows, size, budget = SAMPLES[sample]
-    write_sparse(folder / "x.npy", rows, row_bytes)
-    write_names(folder / "y.npy", rows)
+    x = write_rows(folder, rows, row_bytes, " to " in sample)
+    write_numbers(folder / "y.npy", range(rows))
     graph, overlay = folder / "graph.yaml", folder / "overlay.yaml"
     isolate = ", isolate: process" if transport == "isolated" else ""
-    graph.write_text(GRAPH.format(data=folder, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
+    graph.write_text(GRAPH.format(data=folder, x=x, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
                                   settings=f"memory: {budget}", isolate=isolate))
     files = [str(graph)]
     if transport in ("ipc", "tcp"):
@@ -126,7 +142,7 @@ def stands_still(folder, transport, sample, sleep):
         run.process.kill()
         run.process.wait()
     text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
-    print(f"  {transport:8} {sample:6}: {text}", flush=True)
+    print(f"  {transport:8} {sample:13}: {text}", flush=True)
     for host, bytes_ in sums.items():
         assert most[host] <= bytes_ + SPARE, f"{transport}, {sample}: {text}"
 

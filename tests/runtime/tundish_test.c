@@ -293,6 +293,132 @@ Test(tundish, a_name_that_is_nearly_given_is_guessed)
     refused(graph, "did you mean `again`?");
 }
 
+/* --- ragged columns --- */
+
+/*  Row n is n % 13 letters, each n. */
+static uint64_t length_of(uint64_t row)
+{
+    return row % 13;
+}
+
+static tnd_status_t read_words(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                               tnd_error_t *error)
+{
+    const uint64_t *longest = user;
+    (void)error;
+    for (size_t i = 0; i < count; i++) {
+        *(uint64_t *)tnd_rows_at(rows, 0, i) = index[i];
+        memset(tnd_rows_at(rows, 1, i), (int)(index[i] & 255), length_of(index[i]));
+        if (length_of(index[i]) < *longest)
+            rows->columns[1].lengths[i] = length_of(index[i]);
+    }
+    return TND_OK;
+}
+
+/*  Rows of an odd length disappear. */
+static tnd_status_t even_apply(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
+                               tnd_rows_t *out, tnd_error_t *error)
+{
+    const uint8_t *word = tnd_rows_at(in, 1, row);
+    uint64_t length = in->columns[1].lengths[row];
+    (void)state, (void)random, (void)error;
+    out->count = length % 2 == 0 && (length == 0 || word[0] == word[length - 1]) ? 1 : 0;
+    return TND_OK;
+}
+
+static tnd_status_t even_open(void *state, void *shared, const char *options,
+                              const tnd_schema_t *in, tnd_schema_t *out, uint32_t *most_p,
+                              tnd_error_t *error)
+{
+    (void)state, (void)options, (void)most_p;
+    if (!in->columns[1].ragged)
+        return tnd_fail(error, "words are ragged");
+    if (*(const bool *)shared)
+        out->columns[1].shape[0] = 99;
+    return TND_OK;
+}
+
+static const tnd_op_ops_t even_ops = {
+    .abi = TND_ABI, .name = "even", .caps = TND_OP_DROPS, .open = even_open, .apply = even_apply};
+
+static tnd_graph_t *compose_words(uint64_t *longest, bool *changes, uint32_t caps, const char *ops)
+{
+    tnd_schema_t schema = {0};
+    char text[64];
+    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
+    cr_assert(tnd_schema_add_ragged(&schema, "word", TND_U8, 1, (uint64_t[]){12}, NULL) == TND_OK);
+    tnd_graph_t *graph = tnd_graph_new("test", 7);
+    tnd_graph_callback(graph, "words", &schema, ROWS, caps, read_words, longest);
+    tnd_graph_op(graph, &even_ops, changes);
+    tnd_graph_add(graph, "read", "reader", "source: words, epochs: 2");
+    snprintf(text, sizeof text, "ops: [%s]", ops);
+    tnd_graph_add(graph, "prep", "preprocessor", text);
+    tnd_graph_add(graph, "batch", "batcher", "size: 64, block: 7 rows");
+    tnd_graph_add(graph, "feed", "feeder", NULL);
+    tnd_graph_link(graph, "read -> prep -> batch -> feed");
+    return graph;
+}
+
+static tnd_status_t check_words(tnd_replica_t *replica, void *user)
+{
+    uint64_t *rows = user;
+    const uint64_t *numbers = tnd_replica_column(replica, "number");
+    const uint64_t *lengths = tnd_replica_lengths(replica, "word");
+    const uint8_t *words = tnd_replica_column(replica, "word");
+    for (size_t i = 0; i < tnd_replica_rows(replica); i++, ++*rows) {
+        cr_assert_eq(lengths[i], length_of(numbers[i]));
+        for (uint64_t k = 0; k < 12; k++)
+            cr_assert_eq(words[i * 12 + k], k < lengths[i] ? (numbers[i] & 255) : 0);
+    }
+    return tnd_replica_lengths(replica, "number") == NULL ? TND_OK : TND_FAILED;
+}
+
+Test(tundish, ragged_rows_reach_a_step_with_their_lengths_and_zeros_behind_them)
+{
+    static const struct {
+        uint32_t caps;
+        const char *ops;
+        uint64_t rows;
+    } cases[] = {{TND_SOURCE_RANDOM, "", 2 * ROWS},
+                 {TND_SOURCE_REWINDS, "{select: {columns: [number, word]}}", 2 * ROWS},
+                 {TND_SOURCE_RANDOM, "even", 2 * 269}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t longest = 99, rows = 0;
+        bool changes = false;
+        tnd_session_t *session = NULL;
+        tnd_graph_t *graph = compose_words(&longest, &changes, cases[i].caps, cases[i].ops);
+        cr_assert(tnd_session_open(&session, graph, NULL) == TND_OK, "%s", tnd_graph_errors(graph));
+        tnd_feed_t *feed = tnd_session_feed(session, "feed");
+        cr_assert(feed != NULL, "%s", tnd_session_error(session));
+        while (tnd_feed_next(feed) == TND_OK)
+            cr_assert(tnd_feed_run(feed, check_words, NULL, &rows) == TND_OK);
+        (void)tnd_session_wait(session);
+        cr_expect_str_eq(tnd_session_error(session), "");
+        cr_expect(tnd_session_destroy(&session) == TND_OK);
+        cr_expect_eq(rows, cases[i].rows, "%llu", (unsigned long long)rows);
+        tnd_graph_destroy(&graph);
+    }
+}
+
+Test(tundish, a_source_that_does_not_say_how_long_a_row_is_ends_the_run)
+{
+    uint64_t longest = 5;
+    bool changes = false;
+    outcome_t outcome = run(compose_words(&longest, &changes, TND_SOURCE_RANDOM, ""));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "source `words`, row 5: it did not say how long column `word`"),
+              "%s", outcome.error);
+}
+
+Test(tundish, an_operation_cannot_change_a_ragged_column)
+{
+    uint64_t longest = 99;
+    bool changes = true;
+    outcome_t outcome = run(compose_words(&longest, &changes, TND_SOURCE_RANDOM, "even"));
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "makes column `word`, which is ragged"), "%s", outcome.error);
+}
+
 /* --- options as text --- */
 
 Test(tundish, options_are_read_by_name_and_type)

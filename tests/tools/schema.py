@@ -255,6 +255,19 @@ def test_what_is_required_and_what_is_unknown_is_the_same_for_both(folder):
                     assert not passes(document) and not parses(folder, document), document
 
 
+def test_a_map_instead_of_paths_is_the_same_for_both(folder):
+    table = next(one for one in TABLES["sources"] if one["name"] == "npy")
+    for column, fits in (({"values": "v.npy", "splits": ["a.npy", "b.npy"], "max": 9}, True),
+                         ({"values": "v.npy", "splits": "s.npy", "max": "longest"}, True),
+                         ({"values": "v.npy"}, False),
+                         ({"values": "v.npy", "splits": "s.npy", "max": 0}, False),
+                         ({"values": "v.npy", "split": "s.npy", "splits": "s.npy"}, False)):
+        document = inside("sources", table, {"x": column, "y": "y.npy"})
+        same((passes(document), parses(folder, document)), (fits, fits), column)
+    holds(run("help", "npy")[1], "NAME.splits: a path such as")
+    holds(run("help", "npy.NAME.max")[1], "the greatest length of a row")
+
+
 def test_the_files_of_the_tree_give_no_false_alarm(_):
     if yaml is None:
         return

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Ragged columns: the digest that the xxhash of Python gives, whatever the placement and the forms
+that rows take on their way; and what a run shows of them and refuses.
+
+Usage: ragged.py [NAME...]; without a name it lists them.  Rows are those of tests/oracle/digest.py.
+"""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+from faults import free_range
+from named import run_named
+from run import ROOT, TUNDISH, tundish
+
+SHAPE = ["8", "40r", "9r"]  # bytes of the columns of a row, as in the oracle; ragged ones at most
+PLACES = """port: {port}
+hosts:
+  a: {{transport: {transport}, actors: [feed]}}
+  b: {{transport: {transport}, actors: [read, batch]}}
+  c: {{transport: {transport}, actors: [prep], workers: {{prep: {workers}}}}}
+"""
+
+
+def oracle():
+    """Rows and digest of the line of the oracle that has such columns, from rank 0 on."""
+    for line in (ROOT / "tests" / "oracle" / "digest.txt").read_text().splitlines():
+        words = line.split()
+        if words[0] == "0" and words[2:-2] == SHAPE:
+            return int(words[1]), words[-1]
+    raise AssertionError(f"tests/oracle/digest.txt has no line of {SHAPE}")
+
+
+def column(number, rows):
+    """The bytes of each row of a column."""
+    size = int(SHAPE[number].rstrip("r"))
+    lengths = [(size + 3 * row) % (size + 1) if SHAPE[number].endswith("r") else size
+               for row in range(rows)]
+    return [bytes((i * i // 7 + 13 * i * number + 101 * row + 7 * number + 3) % 256
+                  for i in range(length)) for row, length in enumerate(lengths)]
+
+
+def save(path, descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+
+def save_ragged(folder, name, rows):
+    splits = [0]
+    for row in rows:
+        splits.append(splits[-1] + len(row))
+    save(folder / f"{name}.npy", "|u1", (splits[-1],), b"".join(rows))
+    save(folder / f"{name}-splits.npy", "<i8", (len(splits),), struct.pack(f"<{len(splits)}q", *splits))
+
+
+def graph(folder, ops="", reader="", batcher=""):
+    """A graph of the rows of the oracle, with y as i64."""
+    rows, _ = oracle()
+    names = column(0, rows)
+    save(folder / "y.npy", "<i8", (rows,), b"".join(names))
+    save_ragged(folder, "x", column(1, rows))
+    save_ragged(folder, "z", column(2, rows))
+    prep = f"  prep: {{kind: preprocessor, ops: [{ops}]}}\n" if ops else ""
+    path = folder / "graph.yaml"
+    path.write_text(f"""tundish: 1
+seed: 5
+data: {folder}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: {{values: "${{data}}/x.npy", splits: "${{data}}/x-splits.npy"}}, z: {{values: "${{data}}/z.npy", splits: "${{data}}/z-splits.npy"}}}}}}{reader}}}
+{prep}  batch: {{kind: batcher, size: 100, replicas: 3{batcher}}}
+  feed: {{kind: feeder}}
+links:
+  - read -> {"prep -> " if ops else ""}batch -> feed
+""")
+    return path
+
+
+def digest(command, *files):
+    return tundish(command, *files).report["stream_digest"]
+
+
+def test_the_stream_is_that_of_the_oracle(folder):
+    _, expected = oracle()
+    for batcher in ("", ", block: 1 rows", ", block: 64 rows, remainder: pad"):
+        got = digest("run", graph(folder, batcher=batcher))
+        assert got == expected, f"{batcher}: {got} is not {expected}"
+    got = digest("run", graph(folder, reader=", access: read", ops="{rename: {y: w}}"))
+    assert got == expected, f"through a chain: {got} is not {expected}"
+
+
+def test_every_placement_feeds_the_same(folder):
+    shuffled = ", shuffle: global, epochs: 2"
+    for ops in ("{filter: {column: y, op: gt, value: 0}}",
+                "{pad_ragged: {column: x, to: 40, lengths: n}}, {repeat_rows: {times: 2}}"):
+        path = graph(folder, ops=ops, reader=shuffled)
+        one = digest("run", path)
+        assert one == digest("run", path, "--set", "read.access=read", "--set", "prep.workers=3",
+                             "--set", "batch.block=3 rows"), "other blocks"
+        for transport, workers in (("ipc", 3), ("tcp", 1)):
+            places = folder / "places.yaml"
+            places.write_text(PLACES.format(port=free_range("127.0.0.1", 1), transport=transport,
+                                            workers=workers))
+            assert one == digest("up", path, places), f"{ops} over {transport}"
+    isolated = digest("run", path, "--set", "prep.isolate=process")
+    assert one == isolated, "workers of their own processes"
+
+
+def head(*words):
+    done = subprocess.run([str(TUNDISH), "head", *map(str, words)], capture_output=True, text=True,
+                          cwd=ROOT, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_head_shows_is_what_was_stored(folder):
+    rows, _ = oracle()
+    path = graph(folder)
+    code, out, err = head(path, "--json")
+    assert code == 0, err
+    at = 0
+    for line in map(json.loads, out.splitlines()):
+        x = line["columns"]["x"]
+        assert x["shape"] == [line["rows"], None], x["shape"]
+        for row in range(line["rows"]):
+            got = bytes(x["data"][x["splits"][row]:x["splits"][row + 1]])
+            assert got == column(1, rows)[at], f"row {at}"
+            at += 1
+    assert at == 100, at
+    code, out, err = head(path)
+    assert code == 0 and "x u8[<=40]  lengths 0 to 40, mean " in out, out + err
+
+
+def test_an_npz_of_ragged_rows_is_a_source_again(folder):
+    """The arrays of the file, unpacked, give the same stream."""
+    _, expected = oracle()
+    steps = (oracle()[0] + 99) // 100
+    code, _, err = head(graph(folder), "--npz", folder / "all.npz", "--steps", steps)
+    assert code == 0, err
+    again = folder / "again"
+    again.mkdir()
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(folder / "all.npz"), str(again)], check=True)
+    text = (folder / "graph.yaml").read_text().replace("-splits", ".splits")
+    (again / "graph.yaml").write_text(text.replace(f"data: {folder}", f"data: {again}"))
+    assert digest("run", again / "graph.yaml") == expected
+
+
+def test_rows_that_are_too_long_are_set_aside(folder):
+    path = graph(folder, ops="{pad_ragged: {column: x, to: 30}}",
+                 reader=f', on_error: quarantine, quarantine: "{folder}/aside"')
+    path.write_text(path.read_text().replace("kind: preprocessor", "kind: preprocessor, on_error: quarantine"))
+    outcome = tundish("run", path)
+    rows, _ = oracle()
+    long = [row for row in column(1, rows) if len(row) > 30]
+    assert outcome.report["rows"]["quarantined"] == len(long), outcome.report["rows"]
+    for name, kept in (("x", long), ("z", [z for x, z in zip(column(1, rows), column(2, rows)) if len(x) > 30])):
+        data = (folder / "aside" / f"{name}.0.npy").read_bytes()
+        assert data.endswith(b"".join(kept)), name
+
+
+def main():
+    def call(test):
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder))
+    return run_named(globals(), sys.argv[1:], call)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
