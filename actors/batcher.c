@@ -51,7 +51,7 @@ typedef struct {
 
 typedef struct {
     const tnd_stream_t *stream;
-    tnd_peers_t readers, carriers;
+    tnd_peers_t readers, workers, carriers;
     tnd_rack_t *rack;
     void *machine_memory;
     tnd_join_t *machine;
@@ -223,6 +223,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     (void)error;
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, "reader", lane);
+    batcher->workers = tnd_peers_of(self, "preprocessor", UINT32_MAX);
     batcher->rack = tnd_rack_new();
     batcher->parts = calloc(PARTS_MAX, sizeof *batcher->parts);
     if (batcher->parts == NULL)
@@ -236,6 +237,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .lane = lane,
                 .readers = batcher->readers.ids,
                 .reader_count = batcher->readers.count,
+                .workers_max = batcher->workers.count,
                 .epochs = batcher->stream->epochs,
                 .count = tnd_stream_lane_count(batcher->stream, lane),
                 .block_rows =
@@ -263,18 +265,10 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
-static bool is_reader(const batcher_t *batcher, tnd_actor_id_t peer)
+static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
 {
-    for (uint32_t i = 0; i < batcher->readers.count; i++)
-        if (batcher->readers.ids[i] == peer)
-            return true;
-    return false;
-}
-
-static bool is_feeder(const batcher_t *batcher, tnd_actor_id_t peer)
-{
-    for (uint32_t i = 0; i < batcher->carriers.count; i++)
-        if (batcher->carriers.ids[i] == peer)
+    for (uint32_t i = 0; i < peers->count; i++)
+        if (peers->ids[i] == peer)
             return true;
     return false;
 }
@@ -384,29 +378,36 @@ static void rewind_rejects(batcher_t *batcher, uint32_t generation, tnd_position
     batcher->part_count = 0;
 }
 
-static void say_go(tnd_actor_t *self, tnd_msg_t msg)
+static void say_go(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *heard)
 {
-    msg.kind = TND_MSG_GO;
-    msg.to = msg.from;
-    msg.from = tnd_actor_id(self);
+    tnd_msg_t go;
     /* A worker that went away just now is LOST in a moment. */
-    (void)tnd_actor_send(self, &msg, TND_CARRY_NOTHING);
+    if (tnd_order_go(tnd_join_order(batcher->machine), heard, &go))
+        (void)tnd_actor_send(self, &go, TND_CARRY_NOTHING);
+}
+
+static tnd_status_t take_block(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg,
+                               tnd_error_t *error)
+{
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_in, msg->block.rows);
+    tnd_count(&statistics->blocks_in, 1);
+    tnd_count(&statistics->bytes_in, msg->block.bytes);
+    if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
+        tnd_rejects_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
+    TND_TRY(tnd_join_block(batcher->machine, msg, error));
+    say_go(batcher, self, msg);
+    return TND_OK;
 }
 
 static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arrival_t *arrival,
                                  tnd_error_t *error)
 {
     tnd_msg_t *msg = &arrival->msg;
-    tnd_statistics_t *statistics = tnd_actor_statistics(self);
     switch (msg->kind) {
     case TND_MSG_BLOCK:
-        tnd_count(&statistics->rows_in, msg->block.rows);
-        tnd_count(&statistics->blocks_in, 1);
-        tnd_count(&statistics->bytes_in, msg->block.bytes);
         arrival->carry = TND_CARRY_NOTHING;
-        if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
-            tnd_rejects_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
-        return tnd_join_block(batcher->machine, msg, error);
+        return take_block(batcher, self, msg, error);
     case TND_MSG_REWIND:
         if (!tnd_join_fits(batcher->machine, arrival->cursor))
             return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
@@ -417,7 +418,7 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         break;
     case TND_MSG_BEGIN:
         tnd_join_begin(batcher->machine, msg);
-        say_go(self, *msg);
+        say_go(batcher, self, msg);
         break;
     case TND_MSG_ASIDE:
         if (msg->generation != batcher->generation)
@@ -446,9 +447,11 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     batcher_t *batcher = state;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
-        if (is_feeder(batcher, arrival->peer)) {
+        if (is_among(&batcher->carriers, arrival->peer)) {
             tnd_join_feeder_up(batcher->machine, arrival->peer);
-        } else if (is_reader(batcher, arrival->peer)) {
+        } else if (is_among(&batcher->workers, arrival->peer)) {
+            tnd_join_worker_up(batcher->machine, arrival->peer, arrival->birth);
+        } else if (is_among(&batcher->readers, arrival->peer)) {
             /* Straight from a reader: a ticket is credit enough. */
             tnd_msg_t msg = {
                 .kind = TND_MSG_CREDIT, .from = tnd_actor_id(self), .to = arrival->peer};
@@ -457,7 +460,7 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
         }
         break;
     case TND_ARRIVAL_LOST:
-        if (is_feeder(batcher, arrival->peer))
+        if (is_among(&batcher->carriers, arrival->peer))
             tnd_join_feeder_lost(batcher->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
@@ -571,6 +574,7 @@ static void batcher_fini(void *state)
     tnd_rejects_free(&batcher->rejects);
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
+    tnd_peers_free(&batcher->workers);
     tnd_rack_destroy(&batcher->rack);
     tnd_peers_free(&batcher->carriers);
 }

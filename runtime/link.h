@@ -29,7 +29,7 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 3,          /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 4,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
@@ -62,7 +62,8 @@ typedef struct {
     tnd_arrival_kind_t kind;
     uint32_t port;
     tnd_actor_id_t peer;
-    tnd_life_t life; /* of the peer, with UP (binding side) */
+    tnd_life_t life;  /* of the peer, with UP (binding side) */
+    tnd_life_t birth; /* the first one of those that go on from one another */
     tnd_carry_t carry;
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */

@@ -12,7 +12,11 @@
 void tnd_peers_init(tnd_peers_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
                     const tnd_hub_config_t *config)
 {
-    *self = (tnd_peers_t){.hub = hub, .carrier = carrier, .config = *config, .deadline = TND_NEVER};
+    *self = (tnd_peers_t){.hub = hub,
+                          .carrier = carrier,
+                          .config = *config,
+                          .birth = config->life,
+                          .deadline = TND_NEVER};
 }
 
 void tnd_peers_fini(tnd_peers_t *self)
@@ -38,6 +42,7 @@ static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
     tnd_end_config_t config = {.self = self->config.self,
                                .peer = id,
                                .terms = *terms,
+                               .birth = self->birth,
                                .link_timeout_ns = self->config.link_timeout_ns,
                                .binder = binder};
     tnd_end_init(&peer->end, &config, self->config.life, now);
@@ -87,6 +92,13 @@ static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tn
     notice->by = id;
     if (why != NULL)
         snprintf(notice->why, sizeof notice->why, "%s", why);
+}
+
+static void up(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
+    uint32_t last = self->notice_first + self->notice_count - 1;
+    self->notices[last % self->notice_room].birth = peer->end.birth;
 }
 
 bool tnd_peers_notice(tnd_peers_t *self, tnd_arrival_t *arrival)
@@ -210,7 +222,7 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
     tnd_peers_flush(self, peer, now);
     hurry(self, peer);
     if (change == TND_END_UP) {
-        notify(self, TND_ARRIVAL_UP, port, peer->id, peer->end.life, NULL);
+        up(self, peer);
         return peer;
     }
     tnd_peers_turned_away(self, port, peer->id, peer->end.why);
@@ -224,7 +236,7 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
     if (msg->kind > TND_MSG_PONG)
         return peer->end.state == TND_END_OPEN;
     if (change == TND_END_UP)
-        notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
+        up(self, peer);
     if (change == TND_END_LOST) { /* it takes a later life */
         shut(self, peer);
         hurry(self, peer);

@@ -35,6 +35,7 @@ typedef struct {
     tnd_hub_t *hub;
     const tnd_carrier_t *carrier;
     tnd_hub_config_t config;
+    tnd_life_t birth; /* the first life */
     tnd_hub_counts_t counts;
     tnd_peer_t **peers;
     uint32_t count, room;

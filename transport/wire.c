@@ -48,10 +48,10 @@ typedef struct {
         offsetof(tnd_msg_t, member), FIELD_U64, POSITION_MAX                                       \
     }
 
-static const field_t hello_fields[] = {U64(hello.life),           U32(hello.connection),
-                                       U64(hello.terms.graph[0]), U64(hello.terms.graph[1]),
-                                       U64(hello.terms.schema),   U64(hello.terms.numeric),
-                                       U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
+static const field_t hello_fields[] = {
+    U64(hello.life),           U64(hello.birth),          U32(hello.connection),
+    U64(hello.terms.graph[0]), U64(hello.terms.graph[1]), U64(hello.terms.schema),
+    U64(hello.terms.numeric),  U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
 static const field_t stale_fields[] = {U64(hello.life)};
 static const field_t refuse_fields[] = {TEXT(refuse.why)};
 static const field_t credit_fields[] = {U64(credit.blocks), U64(credit.bytes)};

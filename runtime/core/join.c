@@ -199,9 +199,14 @@ void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg)
     tnd_order_begin(self->order, msg);
 }
 
-void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg)
+void tnd_join_worker_up(tnd_join_t *self, tnd_actor_id_t worker, tnd_life_t birth)
 {
     self->changed = true; /* a row that is condemned lets those behind it join */
+    tnd_order_worker_up(self->order, worker, birth);
+}
+
+void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg)
+{
     tnd_order_lost(self->order, msg);
 }
 

@@ -58,6 +58,7 @@ tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config);
 bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor);
 void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor);
 tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+void tnd_join_worker_up(tnd_join_t *self, tnd_actor_id_t worker, tnd_life_t birth);
 void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg);

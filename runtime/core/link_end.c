@@ -132,6 +132,7 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
         return lose(self, now);
     self->known = true;
     self->life = msg->hello.life;
+    self->birth = msg->hello.birth;
     self->connection = msg->hello.connection;
     clear_dues(self);
     start_clocks(self, now);
@@ -273,6 +274,7 @@ bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
         self->hello_due = false;
         out.kind = TND_MSG_HELLO;
         out.hello.life = self->life;
+        out.hello.birth = self->config.birth;
         out.hello.connection = self->connection;
         out.hello.terms = self->config.terms;
     } else if (self->welcome_due) {

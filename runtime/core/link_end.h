@@ -61,6 +61,7 @@ typedef enum {
 typedef struct {
     tnd_actor_id_t self, peer;
     tnd_terms_t terms;
+    tnd_life_t birth; /* connector: the actor's first life, the same in all that follow it */
     uint64_t link_timeout_ns;
     bool binder;
 } tnd_end_config_t;
@@ -68,7 +69,8 @@ typedef struct {
 typedef struct {
     tnd_end_config_t config;
     tnd_end_state_t state;
-    tnd_life_t life;     /* the connecting actor's */
+    tnd_life_t life;  /* the connecting actor's */
+    tnd_life_t birth; /* binder: the connecting actor's; another one: another process or thread */
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t pings;      /* since it was heard */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;

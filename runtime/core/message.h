@@ -51,7 +51,7 @@ typedef enum {
     TND_MSG_PASSED, /* feeder -> reducer: what it does not post there */
     /* links: worker <-> join, about a block whose ticket was lost before */
     TND_MSG_BEGIN, /* worker -> join: I am about to work on it */
-    TND_MSG_GO,    /* join -> worker: I know */
+    TND_MSG_GO,    /* join -> worker: I know of it, or have it */
     /* control */
     TND_MSG_REWIND, /* leader -> all: drop older generations, go on from `cursor` */
     TND_MSG_TICKET, /* join -> reader */
@@ -186,6 +186,7 @@ typedef struct tnd_msg {
     union {
         struct {
             tnd_life_t life;
+            tnd_life_t birth;    /* which the lives of an actor that goes on have in common */
             uint32_t connection; /* of that life, from 0 */
             tnd_terms_t terms;
         } hello;

@@ -48,7 +48,7 @@ typedef struct {
     tnd_actor_id_t reader;
     ticket_state_t state;
     bool begun;       /* this attempt is what its worker works on */
-    uint32_t charged; /* attempts that were lost so, here and of what it is a piece of */
+    uint32_t charged; /* workers that ended so, here and with what it is a piece of */
 } ticket_t;
 
 typedef struct {
@@ -61,6 +61,15 @@ typedef struct {
     uint32_t covered, rows, bad_count;
     uint32_t taken, bad_taken;
 } joined_t;
+
+/*  What a worker said last that it begins. */
+typedef struct {
+    tnd_actor_id_t id;
+    tnd_life_t birth;
+    uint64_t first;
+    uint32_t epoch, count;
+    bool works; /* on that, as far as is known */
+} worker_t;
 
 /*  An epoch under way. */
 typedef struct {
@@ -107,6 +116,8 @@ struct tnd_order {
     uint64_t joined_mask, joined_head, joined_tail;
     void **drops;
     uint64_t drop_mask, drop_head, drop_tail;
+    worker_t *workers;
+    uint32_t worker_count, working;
     tnd_position_t condemned[CONDEMNED_ROOM]; /* not said yet */
     uint32_t condemned_count;
 };
@@ -141,7 +152,8 @@ size_t tnd_order_bytes(const tnd_order_config_t *config)
     assert(config->window_blocks > 0 && config->window_blocks <= 1u << 24);
     assert(config->rows_wanted <= 1u << 30);
     return sizeof(tnd_order_t) + ticket_room(config) * sizeof(ticket_t) +
-           joined_room(config) * sizeof(joined_t) + drop_room(config) * sizeof(void *);
+           joined_room(config) * sizeof(joined_t) + drop_room(config) * sizeof(void *) +
+           config->workers_max * sizeof(worker_t);
 }
 
 static uint64_t window_bytes(const tnd_order_config_t *config)
@@ -166,6 +178,7 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     self->joined_mask = joined_room(config) - 1;
     self->drops = (void **)(self->joined + self->joined_mask + 1);
     self->drop_mask = drop_room(config) - 1;
+    self->workers = (worker_t *)(self->drops + self->drop_mask + 1);
     self->window_bytes = window_bytes(config);
     self->plan.epoch = config->epochs;
     self->due_ns = TND_NEVER;
@@ -230,6 +243,20 @@ static void skip_ends(tnd_order_t *self)
         self->plan = (tnd_position_t){.epoch = self->plan.epoch + 1};
 }
 
+static worker_t *find_worker(const tnd_order_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        if (self->workers[i].id == id)
+            return &self->workers[i];
+    return NULL;
+}
+
+static void set_working(tnd_order_t *self, worker_t *worker, bool works)
+{
+    self->working += (uint32_t)works - (uint32_t)worker->works;
+    worker->works = works;
+}
+
 void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t from)
 {
     for (; self->ticket_head < self->ticket_tail; self->ticket_head++)
@@ -241,6 +268,8 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
     self->used_blocks = 0;
     self->lost_count = 0;
     self->condemned_count = 0;
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        set_working(self, &self->workers[i], false);
     self->answered_count = 0;
     self->answered_to = self->passed_to = self->ticket_head;
     self->due_ns = TND_NEVER;
@@ -522,6 +551,9 @@ static tnd_status_t duplicate(tnd_order_t *self, const tnd_block_note_t *block, 
 tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_t *error)
 {
     const tnd_block_note_t *block = &msg->block;
+    worker_t *worker = self->working > 0 ? find_worker(self, msg->from) : NULL;
+    if (worker != NULL)
+        set_working(self, worker, false);
     if (msg->generation != self->generation) {
         drop(self, block->payload);
         self->stale++;
@@ -576,8 +608,35 @@ static uint64_t find_sent(const tnd_order_t *self, const tnd_msg_t *msg)
 void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg)
 {
     uint64_t at = find_sent(self, msg);
-    if (at < self->ticket_tail)
-        ticket_at(self, at)->begun = true;
+    worker_t *worker = find_worker(self, msg->from);
+    assert(worker != NULL);
+    set_working(self, worker, at < self->ticket_tail);
+    if (at == self->ticket_tail)
+        return;
+    ticket_at(self, at)->begun = true;
+    worker->epoch = msg->ticket.epoch;
+    worker->first = msg->ticket.first;
+    worker->count = ticket_at(self, at)->asked;
+}
+
+bool tnd_order_go(const tnd_order_t *self, const tnd_msg_t *heard, tnd_msg_t *go)
+{
+    if (find_worker(self, heard->from) == NULL)
+        return false;
+    *go = (tnd_msg_t){.kind = TND_MSG_GO,
+                      .generation = heard->generation,
+                      .from = self->config.self,
+                      .to = heard->from};
+    if (heard->kind == TND_MSG_BEGIN) {
+        go->ticket = heard->ticket;
+        return true;
+    }
+    go->ticket.first = heard->block.first;
+    go->ticket.lane = heard->block.lane;
+    go->ticket.epoch = heard->block.epoch;
+    go->ticket.count = heard->block.asked;
+    go->ticket.attempt = heard->block.attempt;
+    return heard->block.attempt > 0;
 }
 
 /*  Cuts a lost ticket, as far as there is room for the pieces. */
@@ -625,7 +684,7 @@ static void condemn(tnd_order_t *self, uint64_t at)
         return;
     self->condemned[self->condemned_count++] =
         (tnd_position_t){.epoch = ticket->epoch, .index = ticket->first};
-    self->lost_count--;
+    self->lost_count -= ticket->state == LOST;
     self->used_bytes -= ticket->reserved;
     ticket->reserved = 0;
     ticket->state = RECEIVED;
@@ -651,11 +710,43 @@ void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
     if (!ticket->begun)
         return;
     ticket->begun = false;
-    ticket->charged++;
     if (ticket->asked > 1)
         cut(self, at);
-    else if (ticket->charged >= CONDEMNED_AFTER)
-        condemn(self, at);
+}
+
+/*  A worker has ended with what it worked on.  That may be in pieces by now, and all of them were
+ *  with it; a row is condemned by what it has done alone.
+ */
+static void charge(tnd_order_t *self, const worker_t *worker)
+{
+    for (uint64_t at = find_ticket(self, worker->epoch, worker->first); at < self->ticket_tail;
+         at++) {
+        ticket_t *ticket = ticket_at(self, at);
+        if (ticket->epoch != worker->epoch || ticket->first - worker->first >= worker->count)
+            return;
+        if (ticket->state != SENT && ticket->state != LOST)
+            continue;
+        ticket->charged++;
+        if (worker->count == 1 && ticket->charged >= CONDEMNED_AFTER) {
+            condemn(self, at);
+            return;
+        }
+    }
+}
+
+void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t id, tnd_life_t birth)
+{
+    worker_t *worker = find_worker(self, id);
+    if (worker == NULL) {
+        assert(self->worker_count < self->config.workers_max);
+        worker = &self->workers[self->worker_count++];
+        *worker = (worker_t){.id = id, .birth = birth};
+    }
+    bool has_ended = worker->birth != birth || TND_PLANT(LOSS_BLAMES);
+    if (worker->works && has_ended)
+        charge(self, worker);
+    set_working(self, worker, false);
+    worker->birth = birth;
 }
 
 static tnd_position_t floor_of(const tnd_order_t *self)

@@ -7,9 +7,12 @@
  *  reservation.  It alone owns retries, duplicates and the floor.
  *
  *  What was lost while a worker worked on it (BEGIN) may be what ended the worker.  Such a ticket
- * is cut into pieces, again and again, until a row is alone and has ended four workers, with others
- *  and by itself: it is bad.  So a row that kills costs five workers, the first unseen, and no
- * other row is blamed: a worker says BEGIN of one block at a time.
+ *  is cut into pieces, again and again, until each row is alone.  One that has ended four workers,
+ *  with others and by itself, is bad.  A loss alone blames nobody: connections end, and who is
+ *  silent may be stopped or slow.  Only when another takes the worker's place, which says that it
+ *  was born apart, has the worker ended; what it had begun last is charged then, if nobody has made
+ *  it meanwhile.  So a row that kills costs five workers, the first unseen, and no other row is
+ *  blamed: a worker says BEGIN of one block at a time.
  *
  *  With `overdue_ns` a ticket that is still open after that time and after three times what 99 of a
  *  hundred take is issued once more, as its next attempt, while the first is under way: the reader
@@ -43,6 +46,7 @@ typedef struct {
     uint32_t lane;
     const tnd_actor_id_t *readers; /* of this lane; kept by the caller */
     uint32_t reader_count;
+    uint32_t workers_max;   /* that say BEGIN */
     uint32_t epochs;        /* TND_ENDLESS: for ever */
     uint64_t count;         /* positions of an epoch; TND_UNKNOWN */
     uint32_t block_rows;    /* positions a ticket; adapted downwards by time, see block_ns */
@@ -80,8 +84,13 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
  *  operation is not deterministic), or the block breaks its ticket.
  */
 tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_t *error);
-/*  A worker is about to work on that ticket, which was lost before. */
+/*  A connection of a worker has begun.  Of another birth than the one before: that one has ended.
+ */
+void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t worker, tnd_life_t birth);
+/*  The worker `msg->from`, which is up, is about to work on that ticket, which was lost before. */
 void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg);
+/*  What the worker that said that BEGIN or BLOCK is to hear; false: nothing. */
+bool tnd_order_go(const tnd_order_t *self, const tnd_msg_t *heard, tnd_msg_t *go);
 /*  A reader lost that ticket. */
 void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg);
 

@@ -30,7 +30,8 @@
     X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
     X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
     X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
-    X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")
+    X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")                \
+    X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")
 
 enum tnd_plant {
     TND_PLANT_NONE,

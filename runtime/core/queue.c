@@ -57,6 +57,8 @@ struct tnd_queue {
     uint32_t *lane_join;     /* by lane: peer of its join */
     uint32_t held;           /* a block that was lost before, out of the heap; or NONE */
     bool may_go;             /* its join knows that it is worked on now */
+    bool unheard;            /* its join does not know yet that the work on it is over */
+    entry_t suspect;         /* what was held last */
 };
 
 static size_t aligned(size_t bytes)
@@ -198,6 +200,7 @@ static void drop_all(tnd_queue_t *self)
     if (self->held != NONE)
         self->drops[self->drop_count++] = self->held;
     self->held = NONE;
+    self->unheard = false;
     self->waiting = 0;
 }
 
@@ -279,13 +282,19 @@ void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg)
                          .block = block});
 }
 
+static bool is_about(const tnd_msg_t *msg, const entry_t *entry)
+{
+    return msg->ticket.first == entry->first && msg->ticket.lane == entry->lane &&
+           msg->ticket.epoch == entry->epoch && msg->ticket.attempt == entry->attempt;
+}
+
 void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg)
 {
-    if (self->held == NONE || msg->generation != self->generation)
+    if (msg->generation != self->generation)
         return;
-    const tnd_block_note_t *note = &self->blocks[self->held].note;
-    if (msg->ticket.first == note->first && msg->ticket.lane == note->lane &&
-        msg->ticket.epoch == note->epoch && msg->ticket.attempt == note->attempt)
+    if (self->unheard && is_about(msg, &self->suspect))
+        self->unheard = false;
+    else if (self->held != NONE && is_about(msg, &self->suspect))
         self->may_go = true;
 }
 
@@ -376,18 +385,22 @@ static void say_begin(const tnd_queue_t *self, const block_t *block, tnd_effect_
     effect->msg.ticket.attempt = block->note.attempt;
 }
 
-/*  A block that is not new may be what ended the worker before: its join hears of it first, so that
- *  it knows what to blame.
+/*  A block that is not new may be what ended the worker before: its join hears of it first, and of
+ *  its end before anything else begins, so that it knows what to blame and what not.
  */
 static bool next_apply(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint32_t number = self->held;
+    if (self->unheard)
+        return false;
     if (number == NONE) {
         if (self->waiting == 0)
             return false;
+        entry_t entry = self->heap[0];
         number = pop(self);
-        if (self->blocks[number].note.attempt > 0) {
+        if (entry.attempt > 0) {
             self->held = number;
+            self->suspect = entry;
             self->may_go = false;
             say_begin(self, &self->blocks[number], effect);
             return true;
@@ -395,6 +408,7 @@ static bool next_apply(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
     } else if (!self->may_go) {
         return false;
     }
+    self->unheard = self->held != NONE;
     self->held = NONE;
     const block_t *block = &self->blocks[number];
     self->working = true;
@@ -440,7 +454,7 @@ bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 
 uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)
 {
-    if (self->held != NONE && !self->may_go)
+    if (self->unheard || (self->held != NONE && !self->may_go))
         return TND_WAIT_ORDER;
     if (self->waiting > 0)
         return 0;

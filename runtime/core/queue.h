@@ -15,7 +15,9 @@
  *  that is made again.
  *
  *  A block whose ticket was lost before may be what ends workers.  It is worked on only after its
- *  join has heard that it is its turn (BEGIN, GO), so that the join knows what to blame.
+ *  join has heard that it is its turn (BEGIN, GO), so that the join knows what to blame; and
+ *  nothing else is before the join has its answer (BLOCK, GO), so that it is not blamed for what
+ *  comes next.
  */
 #ifndef TND_RUNTIME_CORE_QUEUE_H
 #define TND_RUNTIME_CORE_QUEUE_H
@@ -45,7 +47,9 @@ void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation);
  * that keeps to its credit; a block of an older generation is dropped, one of a newer is a rewind.
  */
 void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg);
-/*  GO of a join.  Generations differ only while a rewind is under way, which drops the block. */
+/*  GO of a join: it knows of the BEGIN, or has the BLOCK.  Generations differ only while a rewind
+ *  is under way, which drops the block.
+ */
 void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg);
 /*  A reader or a join.  Losing one that was up loses all of them, until they come up again. */
 void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t peer);

@@ -416,6 +416,9 @@ void sim_actor_up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     case TND_ROLE_JOIN:
         if (role == TND_ROLE_FEEDER)
             tnd_join_feeder_up(actor->machine, peer);
+        else if (role == TND_ROLE_WORKER)
+            tnd_join_worker_up(actor->machine, peer,
+                               self->links[self->link_of[id][peer] - 1].end[1].birth);
         else if (role == TND_ROLE_READER)
             tnd_accept_sent(actor->door, &(tnd_msg_t){.kind = TND_MSG_CREDIT,
                                                       .to = peer,
@@ -485,6 +488,13 @@ static void worker_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
     }
 }
 
+static void say_go(sim_t *self, uint32_t id, const sim_actor_t *join, const tnd_msg_t *heard)
+{
+    tnd_msg_t go;
+    if (tnd_order_go(tnd_join_order(join->machine), heard, &go))
+        sim_actor_send(self, id, go.to, &go);
+}
+
 static void join_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
 {
     tnd_error_t error;
@@ -497,17 +507,13 @@ static void join_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t
         self->progress_at = self->now;
         sim_own(self, msg->block.payload, SIM_FLYING, id);
         sim_actor_accept(self, id, tnd_join_block(actor->machine, msg, &error), &error);
+        say_go(self, id, actor, msg);
         sim_faults_block(self);
         break;
-    case TND_MSG_BEGIN: {
-        tnd_msg_t go = *msg;
-        go.kind = TND_MSG_GO;
-        go.from = id;
-        go.to = msg->from;
+    case TND_MSG_BEGIN:
         tnd_join_begin(actor->machine, msg);
-        sim_actor_send(self, id, go.to, &go);
+        say_go(self, id, actor, msg);
         break;
-    }
     case TND_MSG_LOST:
         tnd_join_lost(actor->machine, msg);
         break;
@@ -631,6 +637,7 @@ static void *machine_for(sim_t *self, uint32_t id)
                       .lane = lane,
                       .readers = self->readers[lane],
                       .reader_count = plan->readers,
+                      .workers_max = plan->workers,
                       .epochs = plan->epochs,
                       .count = plan->known ? plan->count[lane] : TND_UNKNOWN,
                       .block_rows = plan->block_rows,

@@ -78,6 +78,7 @@ void sim_link_birth(sim_t *self, uint32_t index, uint32_t side, bool again)
                                                     : self->actors[link->actor[side]].said;
     tnd_end_config_t config = {.self = id_of(link, side),
                                .peer = id_of(link, 1 - side),
+                               .birth = life,
                                .link_timeout_ns = self->plan.link_timeout_ns,
                                .binder = side == 1};
     if (again)

@@ -17,6 +17,7 @@ static tnd_end_t make(bool binder, tnd_terms_t its_terms)
     tnd_end_config_t config = {.self = binder ? JOIN : WORKER,
                                .peer = binder ? WORKER : JOIN,
                                .terms = its_terms,
+                               .birth = binder ? 0 : 100,
                                .link_timeout_ns = 1000 * MS,
                                .binder = binder};
     tnd_end_t self;
@@ -486,6 +487,7 @@ Test(link_end, a_rebirth_starts_at_once_under_the_new_life)
     cr_assert_eq(hello.hello.connection, 0);
     cr_assert_eq(tnd_end_heard(&binder, &hello, 5 * MS), TND_END_LOST);
     cr_assert_eq(tnd_end_heard(&binder, &hello, 5 * MS), TND_END_UP);
+    cr_assert(binder.life == 200 && binder.birth == 100, "it is the same that goes on");
 }
 
 Test(link_end, an_end_without_a_connection_hears_nothing)

@@ -7,7 +7,7 @@
 
 #include <criterion/criterion.h>
 
-enum { OUT_MAX = 4096 };
+enum { OUT_MAX = 4096, WORKER = 20, WORKERS = 5 };
 
 typedef struct {
     lane_t lane;
@@ -19,6 +19,7 @@ typedef struct {
     uint64_t issued;
     tnd_ledger_t ledger;
     tnd_position_t walk; /* of the definition */
+    tnd_life_t births;   /* of workers, so far */
 } world_t;
 
 static const tnd_actor_id_t readers[] = {7, 8, 9};
@@ -30,6 +31,7 @@ static void world_open(world_t *world, const lane_t *lane, const tnd_order_confi
     world->config = *config;
     world->config.readers = readers;
     world->config.lane = lane->lane;
+    world->config.workers_max = WORKERS;
     world->memory = calloc(1, tnd_order_bytes(&world->config));
     world->order = tnd_order_init(world->memory, &world->config);
 }
@@ -583,19 +585,43 @@ Test(order, an_epoch_that_is_abandoned_leaves_its_place_to_the_next)
     world_close(&world);
 }
 
-/*  A worker says that it works on a ticket, and dies of it if the row is in there. */
-static void world_begin(world_t *world, uint32_t at, uint64_t row, uint32_t *deaths)
+/*  A worker says that it works on a ticket. */
+static void world_begin(world_t *world, uint32_t at, tnd_actor_id_t worker)
 {
     tnd_msg_t begin = world->out[at];
     begin.kind = TND_MSG_BEGIN;
+    begin.from = worker;
     tnd_order_begin(world->order, &begin);
-    if (row - begin.ticket.first < begin.ticket.count) {
+}
+
+/*  It dies of it if the row is in there, and another takes its place. */
+static void world_work(world_t *world, uint32_t at, uint64_t row, uint32_t *deaths)
+{
+    world_begin(world, at, WORKER);
+    if (row - world->out[at].ticket.first < world->out[at].ticket.count) {
         ++*deaths;
         world_lose(world, at);
+        tnd_order_worker_up(world->order, WORKER, ++world->births);
     } else {
         tnd_msg_t ticket = world_remove(world, at);
         world_answer(world, &ticket);
     }
+}
+
+/*  Says how many rows were found to be bad. */
+static uint32_t world_condemned(world_t *world)
+{
+    tnd_effect_t effect;
+    uint32_t said = 0;
+    while (tnd_order_next(world->order, 0, &effect)) {
+        if (effect.kind == TND_EFFECT_DROP)
+            lane_drop(effect.payload);
+        else if (effect.msg.kind == TND_MSG_TICKET)
+            world->out[world->out_count++] = effect.msg;
+        else
+            said += effect.msg.kind == TND_MSG_BAD;
+    }
+    return said;
 }
 
 Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
@@ -617,6 +643,7 @@ Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
         world_open(&world, &lane, &config);
         world_rewind(&world, 1, (tnd_position_t){0});
         world_lose(&world, 0);
+        tnd_order_worker_up(world.order, WORKER, ++world.births);
         while (said == 0) {
             tnd_effect_t effect;
             while (tnd_order_next(world.order, 0, &effect)) {
@@ -631,7 +658,7 @@ Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
                 }
             }
             if (said == 0)
-                world_begin(&world, world.out_count - 1, row, &deaths);
+                world_work(&world, world.out_count - 1, row, &deaths);
         }
         cr_assert_eq(deaths, 5, "%u deaths in blocks of %u", deaths, sizes[i]);
         for (; world.out_count > 0;) {
@@ -648,6 +675,100 @@ Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
         cr_assert(tnd_ledger_balances(&world.ledger));
         world_close(&world);
     }
+}
+
+static const tnd_order_config_t alone = {.self = 3,
+                                         .reader_count = 1,
+                                         .epochs = 1,
+                                         .count = 3,
+                                         .block_rows = 1,
+                                         .row_bytes_max = 10,
+                                         .window_bytes = 100,
+                                         .window_blocks = 1,
+                                         .rows_wanted = 1};
+static const lane_t three = {.seed = 1, .count = 3, .kind = LANE_PLAIN};
+
+static void world_alone(world_t *world)
+{
+    world_open(world, &three, &alone);
+    world_rewind(world, 1, (tnd_position_t){0});
+    for (uint32_t i = 0; i < WORKERS; i++)
+        tnd_order_worker_up(world->order, WORKER + i, ++world->births);
+    world_lose(world, 0);
+    cr_assert_eq(world_condemned(world), 0);
+}
+
+Test(order, a_row_whose_worker_goes_on_is_never_bad)
+{
+    static world_t world;
+    world_alone(&world);
+    for (int i = 0; i < 20; i++) {
+        world_begin(&world, 0, WORKER);
+        world_lose(&world, 0);
+        tnd_order_worker_up(world.order, WORKER, 1);
+        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world.out_count, 1);
+        cr_assert_eq(world.out[0].ticket.attempt, 2 + i);
+    }
+    world_close(&world);
+}
+
+Test(order, workers_that_end_together_are_charged_as_others_take_their_places)
+{
+    static world_t world;
+    world_alone(&world);
+    for (uint32_t i = 0; i < WORKERS - 1; i++) {
+        world_begin(&world, 0, WORKER + i);
+        world_lose(&world, 0);
+        cr_assert_eq(world_condemned(&world), 0);
+    }
+    for (uint32_t i = 0; i < WORKERS - 1; i++) {
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+        cr_assert_eq(world_condemned(&world), i == WORKERS - 2);
+    }
+    bool ended;
+    cr_assert_eq(world.out[0].ticket.first, 0, "the reader still has it");
+    world_answer(&world, &world.out[0]);
+    cr_assert_eq(tnd_order_joined(world.order, 0, &ended), 0, "what comes late is dropped");
+    world_close(&world);
+}
+
+Test(order, a_row_that_somebody_made_meanwhile_is_not_charged)
+{
+    static world_t world;
+    world_alone(&world);
+    for (uint32_t i = 0; i < WORKERS - 1; i++) {
+        world_begin(&world, 0, WORKER + i);
+        world_lose(&world, 0);
+        cr_assert_eq(world_condemned(&world), 0);
+    }
+    world_answer(&world, &world.out[0]);
+    for (uint32_t i = 0; i < WORKERS - 1; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    cr_assert_eq(world_condemned(&world), 0);
+    cr_assert_eq(tnd_order_ready(world.order), 1);
+    world_close(&world);
+}
+
+Test(order, a_worker_that_has_answered_is_through_with_what_it_began)
+{
+    static world_t world;
+    tnd_error_t error;
+    world_alone(&world);
+    for (int i = 0; i < 6; i++) {
+        world_begin(&world, 0, WORKER);
+        tnd_msg_t old = lane_answer(&world.lane, &world.out[0]), go;
+        old.from = WORKER;
+        cr_assert(tnd_order_go(world.order, &old, &go));
+        cr_assert(go.to == WORKER && go.ticket.attempt == world.out[0].ticket.attempt);
+        old.generation--; /* so that the row stays open */
+        cr_assert_eq(tnd_order_block(world.order, &old, &error), TND_OK);
+        world_lose(&world, 0);
+        tnd_order_worker_up(world.order, WORKER, ++world.births);
+        cr_assert_eq(world_condemned(&world), 0);
+    }
+    world_close(&world);
 }
 
 Test(order, a_block_that_was_lost_without_having_begun_is_not_cut)

@@ -322,7 +322,7 @@ Test(queue, a_peer_that_never_came_up_cannot_be_lost)
     free(self);
 }
 
-Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows)
+Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_others_once_it_has_it)
 {
     tnd_queue_t *self = make();
     all_up(self);
@@ -347,6 +347,11 @@ Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows)
     is_idle(self);
     tnd_queue_go(self, &begin);
     applies(self, 10);
+    is_idle(self);
+    cr_assert(tnd_queue_blocked_on(self) & TND_WAIT_ORDER);
+    tnd_queue_go(self, &other);
+    is_idle(self);
+    tnd_queue_go(self, &begin);
     applies(self, 20);
     free(self);
 }
@@ -427,6 +432,7 @@ static void run(unsigned seed)
                 payload = effect.msg.block.payload;
                 cr_assert_eq(effect.msg.generation, generation);
                 cr_assert(!begun || begin.generation < generation);
+                begun = effect.msg.block.attempt > 0; /* its join has it in a while */
                 applied++;
             }
             if (payload != NULL) {

@@ -43,6 +43,7 @@ static void world_open(world_t *world, uint32_t workers, uint64_t blocks, bool s
     tnd_order_config_t order = {.self = JOIN,
                                 .readers = &reader,
                                 .reader_count = 1,
+                                .workers_max = WORKERS_MAX,
                                 .epochs = 1,
                                 .count = world->lane.count,
                                 .block_rows = ROWS,
@@ -72,6 +73,7 @@ static void world_open(world_t *world, uint32_t workers, uint64_t blocks, bool s
         world->workers[i].queue = tnd_queue_init(calloc(1, tnd_queue_bytes(&queue)), &queue);
         world->workers[i].cost_ns = block_ns;
         tnd_dispatch_worker_up(world->dispatch, WORKER + i);
+        tnd_order_worker_up(world->order, WORKER + i, 1);
         tnd_queue_peer_up(world->workers[i].queue, READER);
         tnd_queue_peer_up(world->workers[i].queue, JOIN);
         tnd_queue_rewind(world->workers[i].queue, 1);
@@ -133,8 +135,10 @@ static void run_worker(world_t *world, worker_t *worker)
     tnd_effect_t effect;
     while (!worker->busy && tnd_queue_next(worker->queue, world->now, &effect)) {
         if (effect.kind == TND_EFFECT_LINK && effect.msg.kind == TND_MSG_BEGIN) {
+            tnd_msg_t go;
             tnd_order_begin(world->order, &effect.msg);
-            tnd_queue_go(worker->queue, &effect.msg);
+            cr_assert(tnd_order_go(world->order, &effect.msg, &go));
+            tnd_queue_go(worker->queue, &go);
         } else if (effect.kind == TND_EFFECT_LINK) {
             tnd_dispatch_credit(world->dispatch, effect.msg.from, effect.msg.credit.blocks,
                                 effect.msg.credit.bytes);
@@ -158,7 +162,11 @@ static void answer(world_t *world, worker_t *worker)
     ticket.ticket.attempt = worker->work.block.attempt;
     tnd_msg_t block = lane_answer(&world->lane, &ticket);
     worker->busy = false;
+    block.from = worker->work.from;
     cr_assert_eq(tnd_order_block(world->order, &block, &error), TND_OK, "%s", error.text);
+    tnd_msg_t go;
+    if (tnd_order_go(world->order, &block, &go))
+        tnd_queue_go(worker->queue, &go);
 }
 
 static void settle(world_t *world)
