@@ -76,6 +76,7 @@ typedef enum {
     SIM_LONG_STOP,
     SIM_CLOCK_BACK,
     SIM_LAST_DEATH,
+    SIM_FLAP,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -265,6 +266,7 @@ struct sim {
     bool drained;
     uint64_t faults_end;    /* when the last one is over */
     uint64_t starved_until; /* no process has a processor */
+    uint32_t flaps_left;    /* of the worker whose connections do not last */
     uint64_t progress_at;
     /* results */
     bool trace, print_rows;

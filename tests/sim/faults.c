@@ -39,6 +39,7 @@ static const struct {
     [SIM_LONG_STOP] = {"long_stop", 0},
     [SIM_CLOCK_BACK] = {"clock_back", 0},
     [SIM_LAST_DEATH] = {"last_death", 0},
+    [SIM_FLAP] = {"flap", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -85,6 +86,36 @@ static void plan_absences(sim_t *self)
                        SIM_LONG_WORK, 0, 0);
 }
 
+/*  The connections of one worker end again and again while it works, and it takes longer than they
+ *  last: it is lost with most blocks that it begins, and never dies of one.
+ */
+static void plan_flaps(sim_t *self)
+{
+    if (self->plan.flaps == 0)
+        return;
+    sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
+    self->flaps_left = self->plan.flaps;
+    sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
+                   SIM_FLAP, 0, 0);
+}
+
+static bool flap(sim_t *self, uint64_t *lasts)
+{
+    sim_random_t *luck = &self->bad_luck;
+    sim_actor_t *worker = &self->actors[self->plan.flapper];
+    bool strikes = worker->busy && sim_chance(luck, 85), all = sim_chance(luck, 70);
+    uint32_t one = sim_below(luck, worker->link_count);
+    *lasts = sim_between(luck, 1, 3) * ms;
+    for (uint32_t i = 0; i < worker->link_count && strikes; i++)
+        if (all || i == one)
+            sim_link_break(self, worker->links[i], true, true);
+    worker->long_ns = *lasts + 3 * ms;
+    self->flaps_left -= strikes;
+    if (self->flaps_left > 0)
+        sim_agenda_put(&self->agenda, self->now + *lasts, SIM_AT_EARLY, SIM_FLAP, 0, 0);
+    return strikes;
+}
+
 void sim_faults_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -102,6 +133,7 @@ void sim_faults_plan(sim_t *self)
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
     plan_moments(self);
     plan_absences(self);
+    plan_flaps(self);
 }
 
 void sim_drain(sim_t *self)
@@ -359,6 +391,8 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         *lasts = sim_between(luck, 1, 300) * ms;
         sim_process_dies(self, self->actors[id].host, *lasts);
         return true;
+    case SIM_FLAP:
+        return flap(self, lasts);
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;
         return true;

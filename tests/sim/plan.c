@@ -14,7 +14,8 @@ enum {
     USE_KEEP = 6,
     USE_KILLERS = 7,
     USE_AFTER = 8,
-    USE_LATE = 9
+    USE_LATE = 9,
+    USE_FLAPS = 10
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -91,11 +92,16 @@ static void draw_graph(sim_plan_t *self)
         draw_cut(self);
 }
 
-/*  Drawn apart: the graphs of kept seeds stay what they are. */
+/*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
+ *  that kill are common: they are to be told from those that are only lost.
+ */
 static void draw_killers(sim_plan_t *self)
 {
-    sim_random_t random = sim_random(self->seed, USE_KILLERS);
-    if (!self->operations || !sim_chance(&random, 15))
+    sim_random_t random = sim_random(self->seed, USE_FLAPS);
+    if (self->operations && sim_chance(&random, 8))
+        self->flaps = sim_between(&random, 10, 60);
+    random = sim_random(self->seed, USE_KILLERS);
+    if (!self->operations || !sim_chance(&random, self->flaps > 0 ? 50 : 15))
         return;
     self->killers = sim_between(&random, 1, 3);
     self->killer_lane = sim_below(&random, self->lanes);
@@ -263,6 +269,8 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_killers(self);
     draw_placement(self);
     draw_straggler(self);
+    if (self->flaps > 0)
+        self->flapper = self->first_worker + sim_hash(seed, USE_FLAPS) % self->workers;
     draw_rogue(self);
     draw_checkpoints(self);
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;

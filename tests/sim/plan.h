@@ -58,6 +58,7 @@ typedef struct {
     bool after;                         /* a second chain follows: the same once more */
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
+    uint32_t flapper, flaps;            /* the worker whose connections end so often */
     uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
     uint64_t rogue_step;
     uint32_t rogue_reductions;
