@@ -109,6 +109,11 @@ static uint64_t between(tnd_havoc_t *self, uint64_t from, uint64_t to)
     return from + (to > from ? tnd_random_below(&self->random, to - from) : 0);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t draw_length(tnd_havoc_t *self, tnd_havoc_kind_t kind)
 {
     uint64_t dead = self->config.dead_after_ns;
@@ -120,7 +125,7 @@ static uint64_t draw_length(tnd_havoc_t *self, tnd_havoc_kind_t kind)
     case TND_HAVOC_SLOW:
         return between(self, 300 * ms, 2000 * ms);
     case TND_HAVOC_SHUT_OFF:
-        return between(self, 50 * ms, dead / 4);
+        return between(self, 50 * ms, least(dead / 4, self->config.patience_ns / 2));
     case TND_HAVOC_DISK_FULL:
         return between(self, 500 * ms, 2000 * ms);
     default:

@@ -50,7 +50,8 @@ typedef struct {
     uint64_t seed;
     const uint8_t *hosts; /* TND_HAVOC_* of each; kept by the caller */
     uint32_t host_count;
-    uint64_t dead_after_ns;
+    uint64_t dead_after_ns; /* a peer that is silent for so long is lost */
+    uint64_t patience_ns;   /* and one whose connections have ended for so long */
     bool all, disk;
 } tnd_havoc_config_t;
 

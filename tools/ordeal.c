@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/host.h"
 #include "tools/brood.h"
 #include "tools/child.h"
 #include "tools/terminal.h"
@@ -130,6 +131,7 @@ void tnd_ordeal_begin(tnd_ordeal_t *self, tnd_stage_t *stage, uint64_t seed)
                                  .hosts = self->hosts,
                                  .host_count = plan->host_count,
                                  .dead_after_ns = plan->dead_after_ns,
+                                 .patience_ns = tnd_host_patience(plan, "the connection ended"),
                                  .all = self->request->all,
                                  .disk = stage->keeps};
     tnd_havoc_init(&self->havoc, &config);

@@ -7,7 +7,7 @@
 
 enum { DRAWS = 2000, HOSTS = 5 };
 
-static const uint64_t dead_ns = 10000000000;
+static const uint64_t dead_ns = 10000000000, patience_ns = 1500000000;
 
 /*  A leader with the replicas, a reader, two workers, a batcher. */
 static const uint8_t hosts[HOSTS] = {
@@ -24,6 +24,7 @@ static void begin(uint64_t seed, bool all, bool disk)
                                  .hosts = hosts,
                                  .host_count = HOSTS,
                                  .dead_after_ns = dead_ns,
+                                 .patience_ns = patience_ns,
                                  .all = all,
                                  .disk = disk};
     tnd_havoc_init(&havoc, &config);
@@ -73,6 +74,20 @@ Test(havoc, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
     }
 }
 
+Test(havoc, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
+{
+    int shut = 0;
+    begin(1, false, true);
+    for (int i = 0; i < DRAWS; i++) {
+        tnd_fault_t fault = tnd_havoc_next(&havoc);
+        if (fault.kind != TND_HAVOC_SHUT_OFF)
+            continue;
+        shut++;
+        cr_assert_leq(fault.lasts_ns, patience_ns / 2);
+    }
+    cr_assert_gt(shut, 20);
+}
+
 Test(havoc, all_kills_the_others_too, .fini = end)
 {
     int finals = 0, everything = 0;
@@ -117,8 +132,11 @@ Test(havoc, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
 Test(havoc, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = end)
 {
     static const uint8_t alone[] = {0};
-    tnd_havoc_config_t config = {
-        .seed = 1, .hosts = alone, .host_count = 1, .dead_after_ns = dead_ns};
+    tnd_havoc_config_t config = {.seed = 1,
+                                 .hosts = alone,
+                                 .host_count = 1,
+                                 .dead_after_ns = dead_ns,
+                                 .patience_ns = patience_ns};
     tnd_havoc_init(&havoc, &config);
     for (int i = 0; i < 100; i++)
         cr_assert_eq(tnd_havoc_next(&havoc).kind, TND_HAVOC_PAUSE);
