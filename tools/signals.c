@@ -64,6 +64,7 @@ void tnd_signals_end(tnd_signals_t *self)
         close(self->signals);
         close(self->over);
         self->begun = false;
+        return;
     }
     pthread_sigmask(SIG_SETMASK, &self->before, NULL);
 }

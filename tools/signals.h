@@ -1,7 +1,7 @@
 /*  tools/signals.h - SIGINT and SIGTERM as calls, and a clock tick, on a thread of their own.
  *
- *  Between hold and end the signals are blocked in every thread made meanwhile and taken by that
- *  thread alone, so that what they call may lock and print.
+ *  From hold on the signals are blocked in every thread made meanwhile and taken by that thread
+ *  alone, so that what they call may lock and print.
  *
  *  Threads: hold, begin and end on the main one.
  */
@@ -28,7 +28,9 @@ typedef struct {
 void tnd_signals_hold(tnd_signals_t *self);
 /*  The calls are set. */
 void tnd_signals_begin(tnd_signals_t *self);
-/*  Undoes hold too; allowed without begin. */
+/*  No more calls.  Without begin it undoes hold; behind it a signal is for nobody: all is done,
+ * only the last words are still written, and the process ends as it would have.
+ */
 void tnd_signals_end(tnd_signals_t *self);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tundish run` and `tundish up`: what they write, how they end."""
 import atexit
+import contextlib
 import fcntl
 import json
 import os
@@ -352,6 +353,31 @@ def test_one_signal_drains_and_the_report_is_written(folder):
     told = json.loads((folder / "r.json").read_text())
     same(told["rows"]["fed"], told["rows"]["read"])
     same(told["steps"] % 4 == 0, told["rows"]["fed"] % 100 == 0)
+
+
+def test_a_run_that_is_done_is_done_whatever_signal_comes(folder):
+    # It ends, and cannot write its last words before somebody reads.
+    mine, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(theirs, bytes(4096))
+    os.set_blocking(theirs, True)
+    report = folder / "r.json"
+    process = subprocess.Popen([TUNDISH, "run", graph(folder), "--json", "--report", report],
+                               stdout=theirs, env={**os.environ, **PLUGINS})
+    os.close(theirs)
+    try:
+        end = time.monotonic() + 30
+        while not report.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        with os.fdopen(mine, "rb") as words:
+            told = words.read().lstrip(bytes(1))
+        same(process.wait(30), 0)
+        same(json.loads(told)["steps"], 4)
+    finally:
+        process.kill()
 
 
 def test_a_second_signal_leaves(folder):
