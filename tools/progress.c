@@ -222,6 +222,8 @@ static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint
     if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
         printf("/%" PRIu32, chain->stream.epochs);
     say_results(chain->ended, chain->ended_count);
+    if (chain->ended_part && chain->ended_count > 0)
+        printf(" over its last %s rows", grouped((double)chain->ended_rows, rows));
     /* An epoch without steps has no time. */
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
     printf("  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows), (double)spent_ns * 1e-9);
@@ -325,7 +327,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
             continue;
         printf("%s:", chain->plan->feeder);
         say_results(chain->metrics, chain->metric_count);
-        printf("  (%s rows)\n", grouped((double)chain->ledger.fed, rows));
+        printf("  (%s rows)\n", grouped((double)chain->metric_rows, rows));
     }
     tnd_digest_print(&first->digest, digest);
     printf("stream %s\n", digest);

@@ -72,12 +72,18 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
     if (record->epoch != chain->epoch) {
         chain->epoch = record->epoch;
         chain->metric_count = 0;
+        chain->metric_rows = 0;
+        chain->metric_part = false;
     }
+    chain->metric_rows += record->rows;
     for (uint32_t m = 0; m < record->metric_count; m++)
         add_metric(chain, &record->metrics[m]);
     if (chain->steps == 0) {
         chain->before_steps = record->step;
         chain->before_fed = record->cursor->ledger.fed - record->rows;
+        /* Of a last step it is not known whether it was the first too. */
+        chain->metric_part =
+            record->step > 0 && (record->last_of_epoch || record->cursor->step_of_epoch > 1);
     }
     chain->steps = record->step + 1;
     chain->here++;
@@ -93,6 +99,8 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
         chain->ended_count = chain->metric_count;
         chain->ended_ns = chain->last_ns;
         chain->ended_fed = chain->ledger.fed;
+        chain->ended_rows = chain->metric_rows;
+        chain->ended_part = chain->metric_part;
     }
     pthread_mutex_unlock(&self->lock);
 }

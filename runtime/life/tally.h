@@ -27,10 +27,13 @@ typedef struct {
     /*  Weighted sums of the epoch that the last step belongs to. */
     uint32_t epoch, metric_count;
     tnd_metric_t metrics[TND_METRICS_MAX];
+    uint64_t metric_rows; /* that they are over */
+    bool metric_part;     /* the run that this one goes on from has fed others of that epoch */
     /*  The same of the last epoch that has ended, and what had been fed by then. */
     uint32_t ended_count;
     tnd_metric_t ended[TND_METRICS_MAX];
-    uint64_t ended_ns, ended_fed;
+    uint64_t ended_ns, ended_fed, ended_rows;
+    bool ended_part;
     uint64_t begun_ns, last_ns;       /* its stream began; its last step was committed */
     char model[TND_DIGEST_TEXT_SIZE]; /* "": it has none */
     tnd_reason_t *reasons;            /* why records were bad, in this session */

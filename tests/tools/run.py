@@ -301,6 +301,12 @@ def test_what_is_resumed_is_there_and_is_told(folder):
     holds(out, "--steps wants no more than 3")
 
 
+def test_results_say_how_many_rows_of_their_epoch_they_are_over(folder):
+    code, out, err = run("run", graph(folder, read=", epochs: 2"), env=PLUGINS)
+    same(code, 0, err)
+    holds(out, "200 rows, 2 epochs", "feed:  size 25.0000  (100 rows)")
+
+
 def test_a_step_that_ends_the_process_is_named(folder):
     code, _, err = run("run", graph(folder, step=", exit_at: 2"), env=PLUGINS)
     same(code, 1)
