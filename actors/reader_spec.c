@@ -102,7 +102,9 @@ static const tnd_option_t options[] = {
      .offset = offsetof(tnd_reader_options_t, quarantine),
      .help = "the folder that bad records are set aside in, with `on_error: quarantine` of the "
              "reader or the preprocessor: a file COLUMN.LANE.npy a column, as read, which `npy` "
-             "reads back, and index.LANE.jsonl, which says where each came from and why"},
+             "reads back, and index.LANE.jsonl, which says where each came from and why; a record "
+             "that is read in three epochs is there three times, and a run that begins anew begins "
+             "them anew"},
     {.name = "max_bad",
      .type = TND_OPTION_STRING,
      .role = TND_ROLE_TUNE,

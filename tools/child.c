@@ -169,8 +169,10 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, s
     if (limits.max == 0 || !can_be_mended(self->plan->hosts[self->host].restart, status))
         return TND_CHILD_OVER;
     if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
-        snprintf(text, room, "died %" PRIu32 " times in a short time and is not started again: %s",
-                 self->supervise.deaths + 1, how);
+        snprintf(text, room,
+                 "died %" PRIu32 " times in a short time and is not started again: %s; "
+                 "`restarts: {max: %" PRIu32 "}` allows no more",
+                 self->supervise.deaths + 1, how, limits.max);
         return TND_CHILD_LIMIT;
     }
     snprintf(text, room, "%s: it is started again in %" PRIu64 " ms (%" PRIu32 " of %" PRIu32 ")",

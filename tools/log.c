@@ -61,7 +61,9 @@ static void print(const tnd_log_t *self, unsigned count)
             fputs("\r\033[K", stderr);
         fprintf(stderr, "%s %s %s %s", self->last_host, self->last_actor, words[self->last_level],
                 self->last_text);
-        if (count > 0)
+        if (count == 1)
+            fputs(" (once more)", stderr);
+        else if (count > 1)
             fprintf(stderr, " (%u times more)", count);
         fputc('\n', stderr);
     }

@@ -29,7 +29,8 @@ static const tnd_option_t restarts_options[] = {
      .fallback = "5",
      .range = "0..1000000",
      .offset = offsetof(tnd_restarts_t, max),
-     .help = "how often one host or actor is started again without a calm life between"},
+     .help = "how often one host or actor is started again without a calm life between; a row that "
+             "ends its worker takes five of them each time it is read"},
     {.name = "within",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,
@@ -210,7 +211,8 @@ static const tnd_option_t settings_options[] = {
      .fallback = "10s",
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, dead_after_ns),
-     .help = "a peer that is silent for so long is lost"},
+     .help = "a peer that is silent for so long is lost; one whose connection has ended and does "
+             "not come back, after 1.5s at most"},
     {.name = "link_timeout",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

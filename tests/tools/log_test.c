@@ -51,7 +51,7 @@ Test(log, a_line_that_is_repeated_is_shown_once_and_counted)
     expect("a feed warning again\n"
            "a feed warning again (3 times more)\n"
            "b feed warning again\n"
-           "b feed warning again (1 times more)\n");
+           "b feed warning again (once more)\n");
 }
 
 Test(log, a_second_later_the_count_is_said)
@@ -63,7 +63,7 @@ Test(log, a_second_later_the_count_is_said)
     tnd_log_tick(&log);
     tnd_log_tick(&log);
     tnd_log_end(&log);
-    expect("a feed error again\na feed error again (1 times more)\n");
+    expect("a feed error again\na feed error again (once more)\n");
 }
 
 Test(log, texts_that_are_too_long_are_cut_and_still_counted)
