@@ -864,7 +864,10 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     tnd_count(&statistics->rows_out, rows);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, bytes);
-    tnd_count(&statistics->bytes_copied, facts->copied * count);
+    /* Of ragged rows it is the most that they may have. */
+    size_t copied = facts->copied * count;
+    bool most = tnd_schema_ragged(&facts->schema) > 0 && bytes < copied;
+    tnd_count(&statistics->bytes_copied, most ? bytes : copied);
     return TND_OK;
 }
 

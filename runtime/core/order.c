@@ -360,8 +360,7 @@ static tnd_status_t check(const tnd_order_t *self, const ticket_t *ticket,
     if (block->end && count != TND_UNKNOWN && block->first + block->count != count)
         return refuse(self, block, error, "the source is shorter than it was at the start");
     if (block->bytes > ticket->reserved && !TND_PLANT(RESERVATION_MISSING))
-        return refuse(self, block, error,
-                      "the block is larger than its reservation; raise max_row_bytes");
+        return refuse(self, block, error, "the block is larger than its reservation");
     if (block->origin == NULL ? block->rows != block->count || block->bad_count > 0
                               : !ascends(block->origin, block->rows, block->count, false))
         return refuse(self, block, error, "the rows do not fit their positions");
