@@ -91,12 +91,12 @@ static void plan_absences(sim_t *self)
  */
 static void plan_flaps(sim_t *self)
 {
-    if (self->plan.flaps == 0)
-        return;
     sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
+    bool goes_on = self->flaps_left > 0; /* from the chain before */
     self->flaps_left = self->plan.flaps;
-    sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                   SIM_FLAP, 0, 0);
+    if (self->flaps_left > 0 && !goes_on)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_FLAP, 0, 0);
 }
 
 static bool flap(sim_t *self, uint64_t *lasts)
