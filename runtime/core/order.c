@@ -89,6 +89,7 @@ struct tnd_order {
     uint32_t next_reader; /* index */
     uint64_t lost_from;   /* no lost ticket before this one */
     uint32_t lost_count;
+    bool suspects; /* a ticket is charged, maybe */
 
     tnd_position_t position; /* after the last row taken: the cursor */
     tnd_position_t booked;   /* after the last position booked */
@@ -726,6 +727,7 @@ static void charge(tnd_order_t *self, const worker_t *worker)
         if (ticket->state != SENT && ticket->state != LOST)
             continue;
         ticket->charged++;
+        self->suspects = true;
         if (worker->count == 1 && ticket->charged >= CONDEMNED_AFTER) {
             condemn(self, at);
             return;
@@ -1019,20 +1021,44 @@ static void expect(tnd_order_t *self, uint64_t at, uint64_t now)
     be_due(self, ticket->passed_ns != 0 ? &self->passed : &self->issued, now);
 }
 
-/*  The least lost ticket, again: its reservation stands. */
-static void reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
+/*  Whether a ticket that may have ended a worker is under way. */
+static bool is_suspected(tnd_order_t *self)
+{
+    bool any = false, sent = false;
+    for (uint64_t at = self->ticket_head; self->suspects && at < self->ticket_tail; at++) {
+        const ticket_t *ticket = ticket_at(self, at);
+        any = any || (ticket->charged > 0 && ticket->state <= LOST);
+        sent = sent || (ticket->charged > 0 && ticket->state == SENT);
+    }
+    self->suspects = any;
+    return sent;
+}
+
+/*  The least lost ticket, again: its reservation stands.  Of those that may have ended a worker one
+ *  at a time: several that are worked on in one process end with it, and only one is to blame.
+ */
+static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
     if (self->lost_from < self->ticket_head)
         self->lost_from = self->ticket_head;
     while (ticket_at(self, self->lost_from)->state != LOST)
         self->lost_from++;
-    expect(self, self->lost_from, now);
-    ticket_t *ticket = ticket_at(self, self->lost_from++);
+    uint64_t at = self->lost_from;
+    bool suspected = is_suspected(self);
+    while (at < self->ticket_tail &&
+           (ticket_at(self, at)->state != LOST || (suspected && ticket_at(self, at)->charged > 0)))
+        at++;
+    if (at == self->ticket_tail)
+        return false;
+    expect(self, at, now);
+    ticket_t *ticket = ticket_at(self, at);
+    self->lost_from += at == self->lost_from;
     ticket->state = SENT;
     self->lost_count--;
     if (TND_PLANT(CREDIT_NOT_RESTORED))
         reserve(self, ticket);
     say_ticket(self, ticket, effect);
+    return true;
 }
 
 static void issue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
@@ -1127,10 +1153,8 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         say_condemned(self, effect);
         return true;
     }
-    if (self->lost_count > 0) {
-        reissue(self, now, effect);
+    if (self->lost_count > 0 && reissue(self, now, effect))
         return true;
-    }
     if (now >= self->due_ns && double_ticket(self, now, effect))
         return true;
     if (!may_plan(self) || !is_filling(self))

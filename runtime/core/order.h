@@ -12,7 +12,8 @@
  *  silent may be stopped or slow.  Only when another takes the worker's place, which says that it
  *  was born apart, has the worker ended; what it had begun last is charged then, if nobody has made
  *  it meanwhile.  So a row that kills costs five workers, the first unseen, and no other row is
- *  blamed: a worker says BEGIN of one block at a time.
+ *  blamed: a worker says BEGIN of one block at a time, and of tickets that are charged one at a
+ *  time is under way, for workers of one process end together.
  *
  *  With `overdue_ns` a ticket that is still open after that time and after three times what 99 of a
  *  hundred take is issued once more, as its next attempt, while the first is under way: the reader

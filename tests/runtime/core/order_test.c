@@ -664,6 +664,7 @@ Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
         for (; world.out_count > 0;) {
             tnd_msg_t ticket = world_remove(&world, 0);
             world_answer(&world, &ticket);
+            cr_assert_eq(world_condemned(&world), 0);
         }
         tnd_order_head_t head;
         while (tnd_order_head(world.order, &head))
@@ -696,6 +697,49 @@ static void world_alone(world_t *world)
         tnd_order_worker_up(world->order, WORKER + i, ++world->births);
     world_lose(world, 0);
     cr_assert_eq(world_condemned(world), 0);
+}
+
+Test(order, of_rows_that_are_charged_one_is_under_way_at_a_time)
+{
+    static world_t world;
+    tnd_order_config_t config = alone;
+    config.window_blocks = 3;
+    world_open(&world, &three, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    for (uint32_t i = 0; i < 3; i++)
+        world_lose(&world, 0);
+    cr_assert_eq(world_condemned(&world), 0);
+    cr_assert_eq(world.out_count, 3, "nobody is known to have ended");
+
+    /* They end together; the first row is to blame. */
+    for (uint32_t i = 0; i < 3; i++)
+        world_begin(&world, i, WORKER + i);
+    while (world.out_count > 0)
+        world_lose(&world, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    for (uint32_t deaths = 2, said = 0; said == 0; deaths++) {
+        said = world_condemned(&world);
+        cr_assert_eq(world.out_count, 1);
+        cr_assert_eq(world.out[0].ticket.first, said);
+        cr_assert_eq(said, deaths == 5);
+        if (said == 0) {
+            world_begin(&world, 0, WORKER);
+            world_lose(&world, 0);
+            tnd_order_worker_up(world.order, WORKER, ++world.births);
+        }
+    }
+    for (uint64_t row = 1; row < 3; row++) {
+        cr_assert_eq(world.out[0].ticket.first, row);
+        tnd_msg_t ticket = world_remove(&world, 0);
+        world_answer(&world, &ticket);
+        cr_assert_eq(world_condemned(&world), 0);
+    }
+    cr_assert_eq(tnd_order_ready(world.order), 2);
+    world_close(&world);
 }
 
 Test(order, a_row_whose_worker_goes_on_is_never_bad)
