@@ -112,9 +112,14 @@ static void put_place(line_t *line)
         put(line, page->kind);
         put(line, " `");
         put(line, page->actor);
-        put(line, "` at step ");
+        put(line, "`");
         const tnd_device_page_t *device = device_of(page, thread);
-        put_number(line, atomic_load(device != NULL ? &device->step : &page->step));
+        uint64_t step = atomic_load(device != NULL ? &device->step : &page->step);
+        /* Readers and preprocessors know of none. */
+        if (device != NULL || step > 0) {
+            put(line, " at step ");
+            put_number(line, step);
+        }
         if (device != NULL) {
             put(line, ", replica ");
             put_number(line, atomic_load(&device->state) >> 8);

@@ -267,6 +267,15 @@ def test_a_step_that_crashes_is_named(folder):
     holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
 
 
+def test_an_operation_that_crashes_is_named_without_a_step(folder):
+    numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
+    path = topology(folder, columns="n", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 50}]}\n" + FEED % "")
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, -signal.SIGSEGV)
+    holds(err, "SIGSEGV in preprocessor `prep.0` (thread prep.0)")
+
+
 def test_a_step_that_hangs_in_one_process_is_named(folder):
     # Threads around a hook that hangs are left to the exit.
     env = {**PLUGINS,
