@@ -264,7 +264,9 @@ static void take_ended(up_t *up, uint32_t index, int status)
         up->press_ns = tnd_clock_now() + late_ns;
     if (code == TND_EXIT_OK)
         return;
-    bool asked = code == TND_EXIT_DRAINED && (up->signals > 0 || up->done);
+    /* One that was stopped while the run ended finds its leader gone. */
+    bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
+                 (code == TND_EXIT_PEER && up->done);
     bool first = up->code == TND_EXIT_OK;
     if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
         up->told = true;

@@ -72,6 +72,12 @@ class Started:
         return self.process.returncode
 
 
+def children(pid):
+    """The processes that it has started and that have not ended."""
+    return subprocess.run(["pgrep", "-P", str(pid), "-r", "R,S,D,T"], capture_output=True,
+                          text=True).stdout.split()
+
+
 def test_the_report_says_what_was_done(folder):
     # The model is hashed without a file.
     code, out, err = run("run", graph(folder, read=", epochs: 2"), "--report", folder / "r.json",
@@ -561,6 +567,31 @@ def test_up_drains_all_hosts(folder):
     same(started.end(), 130, started.text)
     holds(started.text, "a | drained: ")
     same(started.text.count("draining"), 1, started.text)
+
+
+def test_a_worker_that_is_stopped_while_the_run_ends_does_not_fail_it(folder):
+    arrays(folder)
+    path = topology(folder, read=", epochs: 6000", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor}\n" + FEED % "")
+    overlay = folder / "two.yaml"
+    overlay.write_text(f"port: {free_port()}\ndead_after: 500ms\nhosts:\n"
+                       "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+                       "  c: {actors: [prep]}\n")
+    started = Started("up", path, overlay)
+    started.until("a | epoch")
+    found = subprocess.run(["pgrep", "-P", str(started.process.pid), "-f", "host.c( |$)"],
+                           capture_output=True, text=True).stdout.split()
+    same(len(found), 1)
+    os.kill(int(found[0]), signal.SIGSTOP)
+    try:
+        started.until("done: ")
+        started.until("stream ")
+        end = time.monotonic() + 10
+        while len(children(started.process.pid)) > 1 and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        os.kill(int(found[0]), signal.SIGCONT)
+    same(started.end(), 0, started.text)
 
 
 def test_up_refuses_what_is_elsewhere(folder):
