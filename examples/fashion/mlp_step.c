@@ -4,27 +4,12 @@
  *  stands in its place, it applies that.  The columns are "image" (784 floats, 0 to 1) and "label".
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <tundish/tundish.h>
 
 #include "mlp.h"
 
 extern TND_API const tnd_step_ops_t tnd_step_mlp;
-
-/*  The number behind "seed" in the options' text; false: something else stands there. */
-static bool read_seed(const char *options, uint64_t *seed_p)
-{
-    const char *at = strstr(options, "seed");
-    *seed_p = 7;
-    if (at == NULL)
-        return strspn(options, "{} ") == strlen(options);
-    at += strcspn(at, "0123456789");
-    char *end;
-    *seed_p = strtoull(at, &end, 10);
-    return end != at && strspn(end, "\"'} ") == strlen(end);
-}
 
 static bool has_column(tnd_replica_t *replica, const char *name, tnd_dtype_t wanted,
                        uint64_t elements)
@@ -47,9 +32,11 @@ static tnd_status_t fail(tnd_replica_t *replica, const char *text)
 
 static tnd_status_t mlp_open(void **model_p, const char *options, tnd_replica_t *replica)
 {
-    uint64_t seed;
-    if (!read_seed(options, &seed))
-        return fail(replica, "the only option of the step `mlp` is `seed`, a number");
+    uint64_t seed = 7;
+    tnd_error_t error;
+    if (tnd_option_only(options, "seed", &error) != TND_OK ||
+        tnd_option_u64(options, "seed", &seed, &error) != TND_OK)
+        return fail(replica, error.text);
     if (!has_column(replica, "image", TND_F32, MLP_INPUTS))
         return fail(replica, "the network wants a column `image` of 784 f32 a row; an operation "
                              "`scale: {column: image, to: f32, range: [0, 1]}` makes it");

@@ -72,6 +72,9 @@ def test_the_step_finds_the_slope(folder):
     same(status, 0, err)
     losses = [json.loads(one)["loss"] for one in (folder / "m.json").read_text().splitlines()]
     assert losses[-1] < 1e-6 < 1 < losses[0], (losses[0], losses[-1])
+    status, _, err = run("run", path, "--set", "feed.step.rate=3")
+    same(status, 1)
+    holds(err, "there is no option `rate`")
 
 
 def test_the_topology_is_the_one_that_runs(_):
