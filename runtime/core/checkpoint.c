@@ -147,7 +147,8 @@ static bool is_whole(const tnd_checkpoint_t *self, const draft_t *draft)
 /*  Nothing more will be said of the one that waits. */
 static void give_up(tnd_checkpoint_t *self)
 {
-    self->lacking = self->waiting;
+    if (self->waiting != NULL)
+        self->lacking = self->waiting;
     self->waiting = NULL;
 }
 

@@ -187,3 +187,17 @@ Test(checkpoint, what_is_still_missing_at_the_end_is_said)
     is_idle(self);
     free(self);
 }
+
+Test(checkpoint, why_the_last_one_is_missing_is_said_even_if_that_comes_after_it_is_booked)
+{
+    tnd_checkpoint_t *self = make(0, 0);
+
+    part(self, 5, 1);
+    tnd_checkpoint_booked(self, 5, 0);
+    is_idle(self);
+    tnd_checkpoint_unkept(self, 5, 0, "the disk is full");
+    tnd_checkpoint_end(self, 5);
+    cr_expect_str_eq(does(self, TND_CHECKPOINT_LACKS, 5).why, "the disk is full");
+    is_idle(self);
+    free(self);
+}
