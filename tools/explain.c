@@ -337,7 +337,7 @@ static int explain(const tnd_request_t *request)
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_survey_t survey;
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
-    tnd_survey_make(&survey, plan, diagnostics);
+    tnd_survey_make(&survey, graph, plan, diagnostics);
     for (uint32_t h = 0; h < plan->host_count; h++)
         tnd_memory_check(plan, h, &survey, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;

@@ -15,6 +15,7 @@
 
 typedef struct {
     const tnd_request_t *request;
+    tnd_graph_t *graph;
     tnd_look_t look;
     tnd_stream_t stream; /* known once the session's actors run */
     tnd_session_t *session;
@@ -148,7 +149,8 @@ static int look(head_t *head)
                                .stream = observe_stream,
                                .log = observe_log,
                                .log_level = head->log.level};
-    tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN, .observer = &observer};
+    tnd_session_wishes_t wishes = {
+        .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
     tnd_error_t error;
     tnd_crash_arm(&head->look.plan, NULL);
     if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
@@ -182,7 +184,7 @@ static int head_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_error_t error;
-    tnd_graph_t *graph = tnd_load_graph(request, NULL, true);
+    tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
         if (tnd_look_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) == TND_OK)
@@ -190,8 +192,9 @@ static int head_graph(const tnd_request_t *request)
         else
             code = tnd_usage_error("head", "%s", error.text);
     }
+    if (!tnd_graph_is_kept(graph))
+        tnd_arena_destroy(&arena);
     tnd_graph_destroy(&graph);
-    tnd_arena_destroy(&arena);
     return code;
 }
 

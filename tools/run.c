@@ -302,14 +302,14 @@ static int perform(run_t *run, tnd_graph_t *graph)
 }
 
 /*  Whether this host's part fits into its `memory:`, where there is one. */
-static bool fits(const run_t *run)
+static bool fits(const run_t *run, tnd_graph_t *graph)
 {
     if (run->plan->hosts[run->host].memory == 0)
         return true;
     tnd_survey_t survey;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_diagnostics_t *memory = tnd_diagnostics_new(arena), *data = tnd_diagnostics_new(arena);
-    tnd_survey_make(&survey, run->plan, data);
+    tnd_survey_make(&survey, graph, run->plan, data);
     tnd_memory_check(run->plan, run->host, &survey, memory);
     bool fit = !survey.hung && tnd_diagnostics_count(memory, TND_SEVERITY_ERROR) == 0;
     /* Data that cannot be used is told by the run itself, but what hangs is not tried again. */
@@ -363,7 +363,7 @@ static int find_host(run_t *run)
 }
 
 /*  What can be said about the command line once the hosts are known. */
-static int prepare(run_t *run)
+static int prepare(run_t *run, tnd_graph_t *graph)
 {
     const tnd_request_t *request = run->request;
     tnd_error_t error;
@@ -381,7 +381,7 @@ static int prepare(run_t *run)
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_USAGE;
     }
-    if (!fits(run))
+    if (!fits(run, graph))
         return TND_EXIT_TOPOLOGY;
     int code = check_save(run);
     if (code != TND_EXIT_OK)
@@ -410,7 +410,7 @@ static int run_graph(const tnd_request_t *request)
         if (request->host != NULL)
             run.plan = &run.whole;
         tnd_tally_init(&run.tally, run.plan);
-        code = prepare(&run);
+        code = prepare(&run, graph);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
         tnd_tally_fini(&run.tally);

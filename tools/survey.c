@@ -71,13 +71,13 @@ static void begin(tnd_survey_t *self, const tnd_plan_t *plan)
 /*  A survey under way, which may have to be left to its thread. */
 typedef struct {
     tnd_survey_t survey;
-    const tnd_plan_t *plan;
+    tnd_plan_t plan;
 } making_t;
 
 static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
 {
     tnd_survey_t *self = &((making_t *)context)->survey;
-    const tnd_plan_t *plan = ((making_t *)context)->plan;
+    const tnd_plan_t *plan = &((making_t *)context)->plan;
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_stock_t stock;
         bool here = tnd_machine_has(plan->hosts[h].address);
@@ -104,12 +104,13 @@ static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnosti
         compare_columns(self, plan, c, diagnostics);
 }
 
-void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics)
+void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                     tnd_diagnostics_t *diagnostics)
 {
     making_t *making = calloc(1, sizeof *making);
     if (making == NULL)
         abort();
-    making->plan = plan;
+    making->plan = *plan;
     begin(&making->survey, plan);
     tnd_trial_t *trial = tnd_trial_begin(make, NULL, making);
     if (tnd_trial_wait(&trial, plan->hung_after_ns, diagnostics)) {
@@ -119,6 +120,7 @@ void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics
     }
     begin(self, plan);
     self->hung = true;
+    tnd_graph_keep(graph);
 }
 
 void tnd_survey_destroy(tnd_survey_t *self)

@@ -2,13 +2,14 @@
  *
  *  Opens the sources of the hosts that are this machine, as a run would, looks for their plugins
  *  and devices, and derives the schemas along each chain.  What other hosts have awaits them.  A
- *  source or an operation that hangs meanwhile is an error, and is left behind.
+ *  source or an operation that hangs meanwhile is an error, and is left behind, with the graph.
  *
  *  Ownership: the caller's, to tnd_survey_destroy; the plan must outlive it.  Threads: one.
  */
 #ifndef TUNDISH_TOOLS_SURVEY_H
 #define TUNDISH_TOOLS_SURVEY_H
 
+#include "runtime/graph/graph.h"
 #include "runtime/graph/placement.h"
 #include "runtime/life/stream.h"
 
@@ -29,8 +30,9 @@ typedef struct {
     bool hung; /* nothing is known */
 } tnd_survey_t;
 
-/*  Reports what is missing or does not fit. */
-void tnd_survey_make(tnd_survey_t *self, const tnd_plan_t *plan, tnd_diagnostics_t *diagnostics);
+/*  Reports what is missing or does not fit; the plan is one of `graph`. */
+void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                     tnd_diagnostics_t *diagnostics);
 void tnd_survey_destroy(tnd_survey_t *self);
 
 #endif

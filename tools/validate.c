@@ -60,7 +60,7 @@ static int validate(const tnd_request_t *request)
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
     if (whole)
-        tnd_survey_make(&survey, plan, diagnostics);
+        tnd_survey_make(&survey, graph, plan, diagnostics);
     for (uint32_t h = 0; whole && h < plan->host_count; h++)
         tnd_memory_check(plan, h, &survey, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;

@@ -29,6 +29,7 @@ struct tnd_graph {
     setting_t *last_setting;
     uint32_t origins;
     bool broken; /* a text could not be read to its end */
+    bool kept;
     const char *directory;
     tnd_given_t *given;
     tnd_graph_purpose_t purpose;
@@ -496,12 +497,23 @@ const char *tnd_graph_directory(const tnd_graph_t *self)
     return self->directory;
 }
 
+void tnd_graph_keep(tnd_graph_t *self)
+{
+    self->kept = true;
+}
+
+bool tnd_graph_is_kept(const tnd_graph_t *self)
+{
+    return self->kept;
+}
+
 void tnd_graph_destroy(tnd_graph_t **self_p)
 {
-    if (*self_p == NULL)
-        return;
-    tnd_arena_t *arena = (*self_p)->arena;
-    tnd_given_close((*self_p)->given);
-    tnd_arena_destroy(&arena);
+    tnd_graph_t *self = *self_p;
     *self_p = NULL;
+    if (self == NULL || self->kept)
+        return;
+    tnd_arena_t *arena = self->arena;
+    tnd_given_close(self->given);
+    tnd_arena_destroy(&arena);
 }

@@ -78,6 +78,12 @@ const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
 /*  The directory of the first file, where its plugins are looked for; "." if there is none. */
 const char *tnd_graph_directory(const tnd_graph_t *self);
 
+/*  A thread that was left behind may touch the graph, and run the code of its plugins: from now on
+ *  destroy leaves all of that where it is, until the process ends.
+ */
+void tnd_graph_keep(tnd_graph_t *self);
+bool tnd_graph_is_kept(const tnd_graph_t *self);
+
 /*  Sets *self_p to NULL, which is allowed in it. */
 void tnd_graph_destroy(tnd_graph_t **self_p);
 

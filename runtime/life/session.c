@@ -11,6 +11,7 @@
 
 struct tnd_session {
     void *network;
+    tnd_graph_t *graph;
     tnd_plan_t plan; /* whole */
     tnd_host_t *host;
     /*  What programs can ask for on the leader; unused where somebody else observes. */
@@ -83,6 +84,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     if (session == NULL)
         abort();
     session->plan = whole;
+    session->graph = wishes->graph;
     config.plan = &session->plan;
     if (config.observer == NULL) {
         watch(session, &session->plan);
@@ -106,10 +108,12 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
                                    const tnd_session_wishes_t *wishes)
 {
     tnd_error_t error;
+    tnd_session_wishes_t own = *wishes;
     *session_p = NULL;
+    own.graph = graph;
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    tnd_status_t status = tnd_session_open_plan(session_p, tnd_graph_plan(graph), wishes, &error);
+    tnd_status_t status = tnd_session_open_plan(session_p, tnd_graph_plan(graph), &own, &error);
     if (status != TND_OK)
         tnd_graph_fail(graph, error.text);
     return status;
@@ -258,8 +262,11 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
     *session_p = NULL;
     /* An actor that does not leave its hook keeps all that it may touch. */
-    if (!tnd_host_destroy(&session->host))
+    if (!tnd_host_destroy(&session->host)) {
+        if (session->graph != NULL)
+            tnd_graph_keep(session->graph);
         return status;
+    }
     tnd_network.destroy(&session->network);
     if (session->tallies)
         tnd_tally_fini(&session->tally);

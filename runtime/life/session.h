@@ -18,6 +18,7 @@ typedef struct {
     const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
     bool keeps;                     /* the caller starts the isolated hosts of this one */
+    tnd_graph_t *graph;             /* whose plan it is: kept with whom it leaves behind, or NULL */
 } tnd_session_wishes_t;
 
 /*  Starts a host of a plan, which must outlive the session. */

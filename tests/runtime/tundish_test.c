@@ -4,6 +4,7 @@
  */
 #include <tundish/tundish.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -417,6 +418,60 @@ Test(tundish, an_operation_cannot_change_a_ragged_column)
     outcome_t outcome = run(compose_words(&longest, &changes, TND_SOURCE_RANDOM, "even"));
     cr_expect(outcome.status == TND_FAILED);
     cr_expect(strstr(outcome.error, "makes column `word`, which is ragged"), "%s", outcome.error);
+}
+
+/* --- what hangs --- */
+
+/*  Its open returns once it is let, and then looks at what it was given. */
+typedef struct {
+    _Atomic bool may_go, is_over;
+    bool same;
+} gate_t;
+
+static tnd_status_t gate_open(void *state, void *shared, const char *options,
+                              const tnd_schema_t *in, tnd_schema_t *out, uint32_t *most_p,
+                              tnd_error_t *error)
+{
+    gate_t *gate = shared;
+    uint64_t key = 0;
+    (void)state, (void)in, (void)out, (void)most_p;
+    while (!gate->may_go)
+        sched_yield();
+    gate->same = tnd_option_u64(options, "key", &key, error) == TND_OK && key == 77;
+    gate->is_over = true;
+    return TND_FAILED;
+}
+
+static tnd_status_t gate_apply(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
+                               tnd_rows_t *out, tnd_error_t *error)
+{
+    (void)state, (void)in, (void)row, (void)random, (void)out, (void)error;
+    return TND_FAILED;
+}
+
+static const tnd_op_ops_t gate_ops = {
+    .abi = TND_ABI, .name = "gate", .open = gate_open, .apply = gate_apply};
+
+Test(tundish, what_hangs_keeps_all_it_may_touch)
+{
+    numbers_t numbers = {0};
+    gate_t gate = {0};
+    tnd_graph_t *graph = compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", "{gate: {key: 77}}");
+    tnd_graph_op(graph, &gate_ops, &gate);
+    tnd_graph_set(graph, "hung_after", "50ms");
+    outcome_t outcome = run(graph);
+    cr_expect(outcome.status == TND_FAILED);
+    cr_expect(strstr(outcome.error, "`gate`, hangs") != NULL, "%s", outcome.error);
+    /* What was freed would be this one's now. */
+    bool wanted = true;
+    uint64_t longest = 99;
+    tnd_graph_t *other = compose_words(&longest, &wanted, TND_SOURCE_RANDOM, "even");
+    cr_expect(tnd_graph_check(other) == TND_OK, "%s", tnd_graph_errors(other));
+    gate.may_go = true;
+    while (!gate.is_over)
+        sched_yield();
+    cr_expect(gate.same);
+    tnd_graph_destroy(&other);
 }
 
 /* --- options as text --- */
