@@ -779,6 +779,7 @@ static void close_binder(hub_t *self, binder_t *binder)
     bool inproc = binder->line.watch == NULL;
     if (inproc)
         tnd_context_leave(self->context, binder->endpoint);
+    tnd_line_linger(&binder->line, self->linger_ns / 1000000);
     zmq_unbind(binder->line.data, binder->endpoint);
     if (!inproc)
         tnd_watch_await_closed(binder->line.watch, CLOSE_WAIT_MS);

@@ -74,6 +74,18 @@ void tnd_lines_add(tnd_lines_t *self, tnd_line_t *line)
     self->items[self->count++] = line;
 }
 
+void tnd_line_linger(tnd_line_t *line, uint64_t linger_ms)
+{
+    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed, or its listener
+     * unbound, without any linger in the middle of a message.
+     */
+    if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
+        linger_ms = CLOSE_LINGER_MS;
+    int linger = linger_ms > INT32_MAX ? -1 : (int)linger_ms;
+    int failed = zmq_setsockopt(line->data, ZMQ_LINGER, &linger, sizeof linger);
+    assert(failed == 0);
+}
+
 void tnd_lines_close(tnd_lines_t *self, tnd_line_t *line, uint64_t linger_ms)
 {
     for (uint32_t i = 0; i < self->count; i++)
@@ -81,15 +93,8 @@ void tnd_lines_close(tnd_lines_t *self, tnd_line_t *line, uint64_t linger_ms)
             self->items[i] = self->items[--self->count];
             break;
         }
-    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
-     * linger in the middle of a message.
-     */
-    if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
-        linger_ms = CLOSE_LINGER_MS;
-    int linger = linger_ms > INT32_MAX ? -1 : (int)linger_ms;
+    tnd_line_linger(line, linger_ms);
     tnd_watch_close(&line->watch, line->data);
-    int failed = zmq_setsockopt(line->data, ZMQ_LINGER, &linger, sizeof linger);
-    assert(failed == 0);
     zmq_close(line->data);
     *line = (tnd_line_t){.binder = line->binder, .dial = line->dial};
 }

@@ -50,6 +50,8 @@ void tnd_lines_fini(tnd_lines_t *self);
 
 /*  Reads from this line too, whose sockets are open; it stays where it is until it is closed. */
 void tnd_lines_add(tnd_lines_t *self, tnd_line_t *line);
+/*  What was sent may still leave for so long when the line is closed, or its socket unbound. */
+void tnd_line_linger(tnd_line_t *line, uint64_t linger_ms);
 /*  Closes its sockets; what was sent may still leave for `linger_ms`.  The line can be opened and
  *  added again.
  */

@@ -108,6 +108,29 @@ Test(faults, what_was_said_before_a_connection_ended_is_heard_however_late)
     relay_destroy(&relay);
 }
 
+/*  Kernel and queues are full, so that a message is half written, when the connection is cut. */
+Test(faults, a_binder_that_closes_in_the_middle_of_a_message_ends_well)
+{
+    for (unsigned turn = 0; turn < 20; turn++) {
+        static stage_t stage;
+        static site_t join, worker;
+        relay_t *relay = NULL;
+        pass(&stage, &join, &worker, 3600000000000, &relay);
+        tnd_status_t status = TND_OK;
+        for (uint64_t n = 0; status == TND_OK; n++) {
+            tnd_msg_t msg = block_message(make_block(&stage, n, 200));
+            msg.from = JOIN, msg.to = WORKER;
+            status = tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_BLOCK);
+            if (status != TND_OK)
+                tnd_msg_drop(&msg, TND_CARRY_BLOCK);
+        }
+        cr_assert_eq(status, TND_AGAIN);
+        tnd_hub_close(&join.hub, 0);
+        part(&stage, NULL, &worker);
+        relay_destroy(&relay);
+    }
+}
+
 Test(faults, who_is_refused_is_told_though_the_other_closes_at_once)
 {
     static stage_t stage;
