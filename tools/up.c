@@ -378,6 +378,9 @@ static int perform(up_t *up)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, &up->mask);
+    /* What a child gets before it can drain waits until it can. */
+    sigaddset(&up->mask, SIGINT);
+    sigaddset(&up->mask, SIGTERM);
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         abort();

@@ -594,6 +594,15 @@ def test_a_worker_that_is_stopped_while_the_run_ends_does_not_fail_it(folder):
     same(started.end(), 0, started.text)
 
 
+def test_up_drains_hosts_that_have_only_just_begun(folder):
+    started = Started("up", graph(folder, read=", epochs: forever"), hosts(folder))
+    while not children(started.process.pid):
+        pass
+    started.process.send_signal(signal.SIGTERM)
+    same(started.end(), 130, started.text)
+    assert "killed" not in started.text, started.text
+
+
 def test_up_refuses_what_is_elsewhere(folder):
     over = folder / "far.yaml"
     over.write_text("port: 7100\ninsecure: true\nhosts:\n"
