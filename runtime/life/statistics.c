@@ -49,14 +49,18 @@ bool tnd_pages_named(const char *name)
            strcmp(name + length - 6, ".pages") == 0;
 }
 
-/*  $XDG_RUNTIME_DIR, else a folder of the user's own in /tmp, made when it is not there. */
+/*  $XDG_RUNTIME_DIR, often that of a login that is over, or of another user; else a folder of the
+ *  user's own in /tmp, made when it is not there.
+ */
 static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error)
 {
     tnd_pages_folders_t folders;
     (void)tnd_pages_folders(&folders);
-    snprintf(folder, room, "%s", folders.path[0]);
+    bool given = strncmp(folders.path[0], "/tmp/tundish-", 13) != 0;
+    bool usable = given && access(folders.path[0], W_OK | X_OK) == 0;
+    snprintf(folder, room, "%s", folders.path[given && !usable ? 1 : 0]);
     struct stat facts;
-    if (strncmp(folder, "/tmp/tundish-", 13) != 0 || mkdir(folder, 0700) == 0)
+    if (usable || mkdir(folder, 0700) == 0)
         return TND_OK;
     if (errno != EEXIST || lstat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode) ||
         facts.st_uid != getuid())

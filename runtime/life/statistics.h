@@ -168,8 +168,8 @@ typedef struct {
 /*  The time of an actor's thread from its birth to `now`, or to its end. */
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times);
 
-/*  The folders that statistics of this user may lie in; the first of them takes new ones.  Returns
- *  how many there are, at most 3.
+/*  The folders that statistics of this user may lie in; the first of them that can be written takes
+ *  new ones.  Returns how many there are, at most 3.
  */
 typedef struct {
     char path[3][128];

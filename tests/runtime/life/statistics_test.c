@@ -161,15 +161,29 @@ Test(statistics, what_a_killed_process_left_is_swept)
     cr_assert_eq(files_in(folder), 1);
 }
 
-Test(statistics, a_folder_that_cannot_be_written_is_named)
+Test(statistics, a_runtime_directory_that_is_not_there_is_done_without)
 {
     setenv("XDG_RUNTIME_DIR", "/proc/no-such-folder", 1);
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
 
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
+
+    tnd_pages_destroy(&pages);
+}
+
+Test(statistics, a_folder_that_cannot_be_written_is_named)
+{
+    /* Where even who may write everywhere can make no file. */
+    setenv("XDG_RUNTIME_DIR", "/proc", 1);
+    if (access("/proc", W_OK) != 0)
+        cr_skip_test("only root is told by access() that it may");
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+
     cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_FAILED);
 
-    cr_assert_not_null(strstr(error.text, "/proc/no-such-folder"));
+    cr_assert_not_null(strstr(error.text, "/proc/"));
     cr_assert_null(pages);
 }
 
