@@ -45,6 +45,7 @@ typedef struct tnd_binder {
     char endpoint[TND_ADDRESS_SIZE];
     tnd_routes_t routes;
     tnd_strangers_t strangers;
+    uint32_t cut; /* connections that were cut and are not known to have ended */
 } binder_t;
 
 /*  A connection that this hub keeps. */
@@ -158,10 +159,12 @@ static void drain_watch(hub_t *self, line_t *line)
     line->watch_ready = false;
     while (line->watch != NULL && tnd_watch_next(line->watch, &event, &fd)) {
         if (line->binder != NULL) {
-            if (event == TND_WATCH_CAME)
+            if (event == TND_WATCH_CAME) {
                 tnd_strangers_came(&line->binder->strangers, fd, self->now);
-            else if (event == TND_WATCH_LEFT)
+            } else if (event == TND_WATCH_LEFT) {
+                line->binder->cut -= line->binder->cut > 0;
                 visitor_left(line->binder, fd);
+            }
         } else if (event == TND_WATCH_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
             line->ready = tnd_line_has_input(line) || line->ready;
@@ -252,8 +255,10 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
         say_farewell(route->binder, route, NULL);
     if (route->binder->line.watch != NULL && self->linger_ns == 0) {
         drain_watch(self, &route->binder->line);
-        if (route->fd >= 0)
+        if (route->fd >= 0) {
             tnd_watch_cut(route->fd);
+            route->binder->cut++;
+        }
     }
     tnd_routes_drop(&route->binder->routes, route);
 }
@@ -779,10 +784,15 @@ static void close_binder(hub_t *self, binder_t *binder)
     bool inproc = binder->line.watch == NULL;
     if (inproc)
         tnd_context_leave(self->context, binder->endpoint);
+    /* libzmq 4.3.4 aborts when a connection fails just after its listener was unbound in the middle
+     * of a message: those that were cut must be known to have failed.
+     */
+    if (!inproc)
+        tnd_watch_await(binder->line.watch, TND_WATCH_LEFT, binder->cut, CLOSE_WAIT_MS);
     tnd_line_linger(&binder->line, self->linger_ns / 1000000);
     zmq_unbind(binder->line.data, binder->endpoint);
     if (!inproc)
-        tnd_watch_await_closed(binder->line.watch, CLOSE_WAIT_MS);
+        tnd_watch_await(binder->line.watch, TND_WATCH_CLOSED, 1, CLOSE_WAIT_MS);
     close_line(self, &binder->line);
     assert(binder->routes.count == 0);
     free(binder->routes.items);

@@ -76,8 +76,8 @@ void tnd_lines_add(tnd_lines_t *self, tnd_line_t *line)
 
 void tnd_line_linger(tnd_line_t *line, uint64_t linger_ms)
 {
-    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed, or its listener
-     * unbound, without any linger in the middle of a message.
+    /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
+     * linger in the middle of a message.
      */
     if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
         linger_ms = CLOSE_LINGER_MS;

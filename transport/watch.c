@@ -80,15 +80,14 @@ bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd)
     return is_there;
 }
 
-void tnd_watch_await_closed(void *self, int wait_ms)
+void tnd_watch_await(void *self, tnd_watch_event_t wanted, uint32_t count, int wait_ms)
 {
     zmq_pollitem_t item = {.socket = self, .events = ZMQ_POLLIN};
-    while (zmq_poll(&item, 1, wait_ms) > 0) {
+    while (count > 0 && zmq_poll(&item, 1, wait_ms) > 0) {
         tnd_watch_event_t event;
         int fd;
-        while (tnd_watch_next(self, &event, &fd))
-            if (event == TND_WATCH_CLOSED)
-                return;
+        while (count > 0 && tnd_watch_next(self, &event, &fd))
+            count -= event == wanted;
     }
 }
 

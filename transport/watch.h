@@ -29,8 +29,8 @@ void tnd_watch_close(void **self_p, void *socket);
 /*  The next event without waiting; false: none. */
 bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd);
 
-/*  Waits at most `wait_ms` for TND_WATCH_CLOSED. */
-void tnd_watch_await_closed(void *self, int wait_ms);
+/*  Waits for so many events of a kind, at most `wait_ms` for each. */
+void tnd_watch_await(void *self, tnd_watch_event_t wanted, uint32_t count, int wait_ms);
 
 /*  Ends a connection that no event has said to have ended. */
 void tnd_watch_cut(int fd);
