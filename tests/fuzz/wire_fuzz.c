@@ -1,5 +1,6 @@
-/*  tests/fuzz/wire_fuzz.c - messages: headers alone, and behind a byte FRAMES with the frames that
- *  follow them, each its size as u16 little-endian and its bytes.
+/*  tests/fuzz/wire_fuzz.c - messages: headers alone; behind a byte FRAMES with the frames that
+ *  follow them, each its size as u16 little-endian and its bytes; behind a byte KIND, of the kind
+ *  that the next one says, with other bytes in places: pairs of a place and what is changed there.
  *
  *  The version of a header is made the present one, so that the corpus outlives it; 0xff stays.
  */
@@ -8,9 +9,10 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/messages.h"
 #include "transport/frames.h"
 
-enum { FRAMES = 0xc1, INPUT_MAX = 64 * 1024 };
+enum { FRAMES = 0xc1, KIND = 0xc2, INPUT_MAX = 64 * 1024 };
 
 static void mend_version(uint8_t *header, size_t size)
 {
@@ -81,6 +83,16 @@ static void try_frames(const uint8_t *bytes, size_t size)
         zmq_msg_close(&parts[i]);
 }
 
+static void try_kind(const uint8_t *bytes, size_t size)
+{
+    uint8_t header[TND_WIRE_BYTES_MAX];
+    tnd_msg_t msg = tnd_message_of((tnd_msg_kind_t)(bytes[0] % TND_MSG_KINDS));
+    size_t length = tnd_wire_encode(&msg, TND_CARRY_NOTHING, header);
+    for (size_t i = 1; i + 1 < size; i += 2)
+        header[bytes[i] % length] ^= bytes[i + 1];
+    (void)tnd_wire_fuzz(header, length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static uint8_t mended[INPUT_MAX];
@@ -88,6 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     if (size > 0 && bytes[0] == FRAMES) {
         try_frames(bytes + 1, size - 1);
+        return 0;
+    }
+    if (size > 1 && bytes[0] == KIND) {
+        try_kind(bytes + 1, size - 1);
         return 0;
     }
     memcpy(mended, bytes, size);

@@ -8,103 +8,12 @@
 #include <criterion/criterion.h>
 #include <msgpack.h>
 
-/*  A message of each kind with a different number in every field. */
-static tnd_msg_t message_of(tnd_msg_kind_t kind)
-{
-    tnd_msg_t msg = {.kind = kind, .generation = 3, .from = 0x80000001, .to = TND_LEADER};
-    switch (kind) {
-    case TND_MSG_HELLO:
-        msg.hello.life = UINT64_MAX;
-        msg.hello.birth = 1u << 31;
-        msg.hello.connection = 70000;
-        msg.hello.terms = (tnd_terms_t){{1, UINT64_MAX - 1}, 300, 1u << 31, 6, true};
-        break;
-    case TND_MSG_STALE:
-        msg.hello.life = UINT64_MAX;
-        break;
-    case TND_MSG_REFUSE:
-        msg.refuse.why = "another graph";
-        break;
-    case TND_MSG_CREDIT:
-        msg.credit.blocks = 5;
-        msg.credit.bytes = 1ull << 40;
-        break;
-    case TND_MSG_BLOCK:
-        msg.block = (tnd_block_note_t){.first = 1ull << 41,
-                                       .lane = 255,
-                                       .epoch = 4,
-                                       .count = 128,
-                                       .asked = 129,
-                                       .attempt = 2,
-                                       .rows = 127,
-                                       .end = true,
-                                       .bad_count = 1,
-                                       .bytes = 99999,
-                                       .work_ns = 20000000};
-        break;
-    case TND_MSG_SLICE:
-        msg.slice = (tnd_slice_note_t){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, true, false, NULL};
-        break;
-    case TND_MSG_POST:
-    case TND_MSG_RESULT:
-    case TND_MSG_GOT:
-    case TND_MSG_CLOSED:
-        msg.post = (tnd_post_note_t){1ull << 50, 1, 2, 3, 4, 1ull << 33, NULL};
-        break;
-    case TND_MSG_TICKET:
-    case TND_MSG_LOST:
-        msg.ticket.first = 77;
-        msg.ticket.lane = 1;
-        msg.ticket.epoch = 2;
-        msg.ticket.count = 3;
-        msg.ticket.attempt = 4;
-        msg.ticket.floor = (tnd_position_t){5, 6, 7};
-        break;
-    case TND_MSG_MARK:
-        msg.mark.rows = 1;
-        msg.mark.lane = 2;
-        msg.mark.epoch = 3;
-        msg.mark.ended = true;
-        break;
-    case TND_MSG_PART:
-    case TND_MSG_LAST:
-        msg.part.step = 1;
-        msg.part.lane = 2;
-        msg.part.epoch = 3;
-        msg.part.step_of_epoch = 4;
-        msg.part.rank = 5;
-        msg.part.position = (tnd_position_t){6, 7, 8};
-        msg.part.ledger = (tnd_ledger_t){9, 10, 11, 12, 13, 14, 15};
-        break;
-    case TND_MSG_COMMIT:
-        msg.commit.step = 1;
-        msg.commit.digest[0] = UINT64_MAX;
-        msg.commit.digest[1] = 2;
-        msg.commit.rows = 3;
-        break;
-    case TND_MSG_PASSED:
-        msg.passed = (tnd_passed_note_t){1, 2, 3, TND_PASSED_DONE, 5};
-        break;
-    case TND_MSG_KEEP:
-        msg.keep = (tnd_keep_note_t){500, UINT64_MAX, 3};
-        break;
-    case TND_MSG_WINDOW:
-    case TND_MSG_HELD:
-    case TND_MSG_BOOKED:
-    case TND_MSG_DRAIN:
-        msg.until.step = TND_UNKNOWN;
-        break;
-    default:
-        if (kind >= TND_MSG_FACTS)
-            msg.note.number = 1ull << 63;
-    }
-    return msg;
-}
+#include "tests/support/messages.h"
 
 Test(wire, every_message_comes_back_as_it_was)
 {
     for (int kind = 0; kind < TND_MSG_KINDS; kind++) {
-        tnd_msg_t msg = message_of((tnd_msg_kind_t)kind), back;
+        tnd_msg_t msg = tnd_message_of((tnd_msg_kind_t)kind), back;
         tnd_wire_form_t form;
         uint8_t bytes[TND_WIRE_BYTES_MAX];
         size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
@@ -127,7 +36,7 @@ Test(wire, every_message_comes_back_as_it_was)
 
 Test(wire, the_fields_of_a_block_keep_their_places)
 {
-    tnd_msg_t msg = message_of(TND_MSG_BLOCK), back;
+    tnd_msg_t msg = tnd_message_of(TND_MSG_BLOCK), back;
     tnd_wire_form_t form;
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     static const uint32_t origin = 0;
@@ -154,7 +63,7 @@ Test(wire, the_fields_of_a_block_keep_their_places)
 
 Test(wire, msgpack_reads_what_we_write)
 {
-    tnd_msg_t msg = message_of(TND_MSG_HELLO);
+    tnd_msg_t msg = tnd_message_of(TND_MSG_HELLO);
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
     msgpack_unpacked unpacked;
@@ -178,7 +87,7 @@ Test(wire, msgpack_reads_what_we_write)
 Test(wire, a_header_that_is_cut_short_is_refused)
 {
     for (int kind = 0; kind < TND_MSG_KINDS; kind++) {
-        tnd_msg_t msg = message_of((tnd_msg_kind_t)kind), back;
+        tnd_msg_t msg = tnd_message_of((tnd_msg_kind_t)kind), back;
         tnd_wire_form_t form;
         uint8_t bytes[TND_WIRE_BYTES_MAX + 1] = {0};
         size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
@@ -191,7 +100,7 @@ Test(wire, a_header_that_is_cut_short_is_refused)
 
 Test(wire, another_version_is_named)
 {
-    tnd_msg_t msg = message_of(TND_MSG_PING);
+    tnd_msg_t msg = tnd_message_of(TND_MSG_PING);
     tnd_wire_form_t form;
     tnd_error_t error;
     uint8_t bytes[TND_WIRE_BYTES_MAX];
@@ -205,7 +114,7 @@ Test(wire, another_version_is_named)
 
 Test(wire, numbers_out_of_range_are_refused)
 {
-    tnd_msg_t msg = message_of(TND_MSG_MARK), back;
+    tnd_msg_t msg = tnd_message_of(TND_MSG_MARK), back;
     tnd_wire_form_t form;
     uint8_t bytes[TND_WIRE_BYTES_MAX];
 
@@ -239,7 +148,7 @@ Test(wire, flipped_bits_and_garbage_are_never_more_than_refused)
 {
     uint64_t random = 88172645463325252u;
     for (unsigned round = 0; round < 40000; round++) {
-        tnd_msg_t msg = message_of((tnd_msg_kind_t)(round % TND_MSG_KINDS));
+        tnd_msg_t msg = tnd_message_of((tnd_msg_kind_t)(round % TND_MSG_KINDS));
         uint8_t bytes[TND_WIRE_BYTES_MAX];
         size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
         for (unsigned flips = round % 7; flips > 0; flips--) {
