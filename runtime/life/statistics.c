@@ -16,7 +16,7 @@
 #include "runtime/core/effect.h"
 
 struct tnd_pages {
-    char path[288];
+    char path[304];
     int file; /* the lock on it is held until the process ends, however it does */
     size_t size_bytes;
     void *memory;
@@ -154,8 +154,9 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
         abort();
     self->memory = MAP_FAILED;
     self->size_bytes = (count + 1) * TND_PAGE_BYTES;
-    snprintf(self->path, sizeof self->path, "%s/tundish-%s-%s-%d-%" PRIx64 ".pages", folder, run,
-             host, (int)getpid(), session);
+    /* Long names are cut: that of the file must keep its end, and be one on any file system. */
+    snprintf(self->path, sizeof self->path, "%s/tundish-%.60s-%.60s-%d-%" PRIx64 ".pages", folder,
+             run, host, (int)getpid(), session);
     snprintf(name, sizeof name, "%s.new", self->path);
     (void)unlink(name);
     self->file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

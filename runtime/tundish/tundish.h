@@ -163,7 +163,7 @@ TND_API void tnd_graph_place(tnd_graph_t *graph, const char *overlay_yaml);
 TND_API tnd_status_t tnd_graph_check(tnd_graph_t *graph);
 /*  All errors with their places, one below the other; "" when there are none. */
 TND_API const char *tnd_graph_errors(const tnd_graph_t *graph);
-/*  Frees it; its sessions are gone by then. */
+/*  Frees it; its sessions are gone by then.  Code of others that hangs keeps all it may touch. */
 TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 
 /* --- session: this process's part of a run --- */

@@ -172,6 +172,29 @@ Test(statistics, a_runtime_directory_that_is_not_there_is_done_without)
     tnd_pages_destroy(&pages);
 }
 
+Test(statistics, names_of_any_length_make_a_file_that_is_found)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX", name[400];
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    memset(name, 'n', sizeof name);
+    for (size_t length = 63; length < sizeof name; length += 100) {
+        tnd_pages_t *pages = NULL;
+        tnd_error_t error;
+        name[length] = '\0';
+        cr_assert_eq(tnd_pages_new(&pages, name, name, UINT64_MAX, 1, &error), TND_OK, "%s",
+                     error.text);
+        DIR *open = opendir(folder);
+        for (struct dirent *entry; (entry = readdir(open)) != NULL;)
+            cr_expect(entry->d_name[0] == '.' || tnd_pages_named(entry->d_name), "%s",
+                      entry->d_name);
+        closedir(open);
+        tnd_pages_destroy(&pages);
+        cr_expect_eq(files_in(folder), 0);
+        name[length] = 'n';
+    }
+}
+
 Test(statistics, a_folder_that_cannot_be_written_is_named)
 {
     /* Where even who may write everywhere can make no file. */
