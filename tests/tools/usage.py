@@ -88,7 +88,8 @@ def test_help_knows_what_there_is_not(_):
 
 
 def test_help_finds_keys_and_options_by_a_word(_):
-    for word, places in (("shuffle", ["reader.shuffle"]), ("checkpoint", ["topology.checkpoint"]),
+    for word, places in (("shuffle", ["reader.shuffle"]), ("splits", ["npy.NAME.splits"]),
+                         ("checkpoint", ["topology.checkpoint"]),
                          ("resume", ["topology.checkpoint.resume", "--resume [FROM] of tundish run, up"]),
                          ("plugin", ["feeder.step.plugin"]), ("drop", ["batcher.remainder"]),
                          ("host", ["host (part of", "--host HOST of tundish run"])):
