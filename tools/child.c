@@ -108,14 +108,15 @@ const char *tnd_child_meaning(int code)
     }
 }
 
-static bool can_be_mended(tnd_restart_t restart, int status)
+static bool can_be_mended(const tnd_child_t *self, int status)
 {
     int code = tnd_child_code(status);
-    switch (restart) {
+    switch (self->plan->hosts[self->host].restart) {
     case TND_RESTART_NEVER:
         return false;
     case TND_RESTART_ON_FAILURE:
-        return WIFSIGNALED(status);
+        /* One that missed a leader which is there was stopped, or starved. */
+        return WIFSIGNALED(status) || (self->guided && code == TND_EXIT_PEER);
     case TND_RESTART_ALWAYS:
         return code != TND_EXIT_USAGE && code != TND_EXIT_TOPOLOGY;
     }
@@ -166,7 +167,7 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, s
     if (code == TND_EXIT_OK)
         return TND_CHILD_OVER;
     snprintf(text, room, "%s", how);
-    if (limits.max == 0 || !can_be_mended(self->plan->hosts[self->host].restart, status))
+    if (limits.max == 0 || !can_be_mended(self, status))
         return TND_CHILD_OVER;
     if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
         snprintf(text, room,

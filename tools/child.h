@@ -18,6 +18,7 @@
 typedef struct {
     const tnd_plan_t *plan;
     uint32_t host;
+    bool guided;       /* its parent is of the run: a leader that it misses meanwhile is there */
     pid_t pid;         /* 0: it does not run */
     uint64_t again_ns; /* when it is to be started again; 0: not at all */
     pid_t corpse;      /* the one before, which has ended and is not buried; 0: none */

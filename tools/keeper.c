@@ -84,7 +84,7 @@ static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
         char why[400];
         snprintf(why, sizeof why, "process %s %s", name_of(self, kept), text);
         tnd_session_break(self->session, why);
-    } else if (WIFSIGNALED(status)) {
+    } else if (WIFSIGNALED(status) || verdict == TND_CHILD_AGAIN) {
         tnd_log_complain(self->log, name_of(self, kept), "run", "process %s %s",
                          name_of(self, kept), text);
     }
@@ -177,7 +177,8 @@ tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *p
     self->request.quiet = true;
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
-            self->kept[self->count++] = (kept_t){.process = {.plan = plan, .host = h}, .file = -1};
+            self->kept[self->count++] =
+                (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .file = -1};
     if (pthread_create(&self->thread, NULL, keeper_main, self) != 0)
         abort();
     return self;

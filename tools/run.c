@@ -38,12 +38,16 @@ typedef struct {
     int code;          /* once it is over */
     uint64_t drain_ns; /* when what is waited for is said; 0: it does not drain, or was said */
     uint64_t leave_ns; /* 0: nobody asked to leave at once */
+    uint64_t wait_ns;  /* when it is said that the start is waited for; 0: it is not to be said */
 } run_t;
 
 /*  Who asked to leave gets a clean end if there is one within this time: nobody knows when a step
  * or a source returns.
  */
 static const uint64_t leave_wait_ns = 500000000;
+
+/*  A start that takes longer is spoken of. */
+static const uint64_t start_wait_ns = 2000000000;
 
 /*  Nothing has moved for so long in a drain before it is said why. */
 static const uint64_t drain_wait_ns = 1000000000;
@@ -179,11 +183,27 @@ static void say_drain(run_t *run)
     tnd_inspection_destroy(&look);
 }
 
+/*  The leader shows whom it waits for; another host says whom it hears from, if that takes long. */
+static void say_wait(run_t *run)
+{
+    if (run->wait_ns == 0 || tnd_clock_now() < run->wait_ns)
+        return;
+    run->wait_ns = 0;
+    const tnd_plan_host_t *leader = &run->plan->hosts[0];
+    char text[400];
+    snprintf(text, sizeof text,
+             "host %.100s waits for the start, by host %.100s at tcp://%.100s:%" PRIu32,
+             run->plan->hosts[run->host].name, leader->name, leader->address, leader->port);
+    if (!tnd_session_running(run->session) && !run->over)
+        say_signal(run, text);
+}
+
 static void on_tick(void *context)
 {
     run_t *run = context;
     tnd_progress_tick(&run->progress);
     tnd_log_tick(&run->log);
+    say_wait(run);
     say_drain(run);
     if (run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns)
         leave(run);
@@ -257,6 +277,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
     tnd_progress_init(&run->progress, &run->tally, run->request->steps, quiet);
+    if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
+        run->wait_ns = tnd_clock_now() + start_wait_ns;
     tnd_signals_hold(&signals);
     tnd_crash_arm(run->plan, NULL);
     tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
@@ -354,6 +376,10 @@ static int find_host(run_t *run)
     char *pool = strndup(name, length - 1);
     if (pool == NULL)
         abort();
+    const tnd_plan_host_t *leader = &run->plan->hosts[0];
+    if (!run->request->quiet && !run->log.json)
+        tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
+                     leader->address, leader->port, pool);
     tnd_status_t status = tnd_seat_take(&tnd_network, run->plan, pool, &run->host, &error);
     free(pool);
     if (status == TND_OK)

@@ -365,6 +365,14 @@ def test_a_host_that_never_comes_is_named(folder):
     holds(err, "b did not come")
 
 
+def test_a_host_without_its_leader_says_whom_it_waits_for(folder):
+    over = hosts(folder, start_timeout="2500ms")
+    port = re.search(r"port: (\d+)", over.read_text()).group(1)
+    code, _, err = run("run", graph(folder), over, "--host", "b", env=PLUGINS)
+    same(code, 75)
+    holds(err, f"host b waits for the start, by host a at tcp://127.0.0.1:{port}")
+
+
 def test_one_signal_drains_and_the_report_is_written(folder):
     started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
     started.until("epoch")
