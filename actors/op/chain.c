@@ -622,11 +622,11 @@ static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffe
  */
 static void fill_ragged(tnd_chain_t *self, const made_t *made, uint32_t column, tnd_block_t *out)
 {
+    if (made->offsets[column] == NULL)
+        return;
     const uint32_t from = (uint32_t)self->ragged[column];
     const tnd_block_column_t *in = &made->in->columns[from];
     tnd_block_column_t *to = &out->columns[column];
-    if (made->offsets[column] == NULL)
-        return;
     *to = (tnd_block_column_t){.base = in->base,
                                .stride = 1,
                                .index = made->offsets[column],
