@@ -92,8 +92,12 @@ static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor
     context.data = data;
     const void *options =
         tnd_options_parse(&context, &of->kind->table, of->value, of->name, of->mark);
-    assert(options != NULL); /* it was parsed before, with the paths as written */
-    return options;
+    if (options != NULL)
+        return options;
+    /* It was good as written, and is not with the paths in it: once is enough, for all hosts. */
+    if (tnd_diagnostics_count(diagnostics_of(self), TND_SEVERITY_ERROR) == 0)
+        tnd_diagnostics_add_all(diagnostics_of(self), context.diagnostics);
+    return of->options;
 }
 
 static const char *instance_name(const placer_t *self, const tnd_instance_t *instance,

@@ -224,7 +224,10 @@ void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quanti
 void tnd_refusal_variable(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
+    static const char good[] = "${data}";
     const char *name = value->text + strcspn(value->text, "${~");
+    while (strncmp(name, good, sizeof good - 1) == 0)
+        name += sizeof good - 1 + strcspn(name + sizeof good - 1, "${~");
     size_t size = strspn(name, "${}~");
     size += strcspn(name + size, "}/");
     size += name[size] == '}';
