@@ -150,6 +150,14 @@ static void on_signal(void *context, int number, unsigned count)
     pthread_mutex_unlock(&run->lock);
 }
 
+static bool is_over(run_t *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool over = run->over;
+    pthread_mutex_unlock(&run->lock);
+    return over;
+}
+
 /*  A hook does not return, and nobody waits for it. */
 static void leave(run_t *run)
 {
@@ -162,7 +170,7 @@ static void leave(run_t *run)
 static void say_drain(run_t *run)
 {
     uint64_t now = tnd_clock_now();
-    if (run->drain_ns == 0 || now < run->drain_ns || run->over)
+    if (run->drain_ns == 0 || now < run->drain_ns || is_over(run))
         return;
     pthread_mutex_lock(&run->tally.lock);
     uint64_t last = run->tally.chains[run->tally.chain].last_ns;
@@ -194,8 +202,10 @@ static void say_wait(run_t *run)
     snprintf(text, sizeof text,
              "host %.100s waits for the start, by host %.100s at tcp://%.100s:%" PRIu32,
              run->plan->hosts[run->host].name, leader->name, leader->address, leader->port);
-    if (!tnd_session_running(run->session) && !run->over)
+    pthread_mutex_lock(&run->lock);
+    if (!run->over && !tnd_session_running(run->session))
         say_signal(run, text);
+    pthread_mutex_unlock(&run->lock);
 }
 
 static void on_tick(void *context)
@@ -205,7 +215,10 @@ static void on_tick(void *context)
     tnd_log_tick(&run->log);
     say_wait(run);
     say_drain(run);
-    if (run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns)
+    pthread_mutex_lock(&run->lock);
+    bool late = run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns;
+    pthread_mutex_unlock(&run->lock);
+    if (late)
         leave(run);
 }
 
