@@ -144,7 +144,8 @@ uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now)
     return TND_NEVER;
 }
 
-tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, size_t room)
+tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, char *text,
+                                    size_t room)
 {
     const tnd_restarts_t *restarts = &self->plan->restarts;
     tnd_limits_t limits = {.max = (uint32_t)restarts->max,
@@ -169,6 +170,8 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, s
     snprintf(text, room, "%s", how);
     if (limits.max == 0 || !can_be_mended(self, status))
         return TND_CHILD_OVER;
+    if (!needed)
+        return TND_CHILD_LATE;
     if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
         snprintf(text, room,
                  "died %" PRIu32 " times in a short time and is not started again: %s; "

@@ -43,6 +43,7 @@ bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_term
 typedef enum {
     TND_CHILD_OVER,  /* as asked, or nothing is to be done about it */
     TND_CHILD_AGAIN, /* to be started at `again_ns` */
+    TND_CHILD_LATE,  /* it would be started again, but the run no longer needs it */
     TND_CHILD_LIMIT  /* it died too often */
 } tnd_child_verdict_t;
 
@@ -51,10 +52,12 @@ typedef enum {
  * through its end, which takes half a second where many want to run.
  */
 bool tnd_child_has_ended(const tnd_child_t *self, int *status_p);
-/*  It ended with that status.  `text`: how, and what becomes of it, "was killed by
- * signal 9 (Killed): it is started again in 10 ms (1 of 5)"; "" if it ended well.
+/*  Records that the process ended with that status.  `needed`: the run goes on, so that a process
+ *  which may be restarted is.  `text` receives how it ended and what follows, "was killed by signal
+ *  9 (Killed): it is started again in 10 ms (1 of 5)", or "" if it ended well.
  */
-tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, char *text, size_t room);
+tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, char *text,
+                                    size_t room);
 /*  Waits for the one that has ended, once it is time, or at once for TND_NEVER; returns when it
  * will be, TND_NEVER: there is none.
  */

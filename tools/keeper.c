@@ -77,7 +77,7 @@ static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
         return;
     close(kept->file);
     kept->file = -1;
-    tnd_child_verdict_t verdict = tnd_child_ended(&kept->process, status, text, sizeof text);
+    tnd_child_verdict_t verdict = tnd_child_ended(&kept->process, status, !over, text, sizeof text);
     if (over || text[0] == '\0')
         return;
     if (verdict == TND_CHILD_LIMIT) {

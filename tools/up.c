@@ -56,7 +56,7 @@ typedef struct {
     child_t *children;
     uint32_t count, running;
     bool led;      /* the leader runs, here or elsewhere */
-    bool done;     /* it has ended well */
+    bool done;     /* the run has ended well */
     sigset_t mask; /* of the children */
     bool told;     /* which host failed */
     size_t width;  /* of the longest name */
@@ -245,14 +245,17 @@ static void take_ended(up_t *up, uint32_t index, int status)
     child_t *child = &up->children[index];
     char text[300];
     up->running--;
-    tnd_child_verdict_t verdict = tnd_child_ended(&child->process, status, text, sizeof text);
     /* One that was still there a while after all were told to leave was killed here. */
     bool left = up->signals > 1 && up->pressed > 2;
     int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
-    up->led = up->led && !leader;
-    up->done = up->done || (leader && code == TND_EXIT_OK);
-    if (verdict == TND_CHILD_AGAIN && up->led && up->signals < 2 && up->code == TND_EXIT_OK) {
+    /* A host ends well only after the whole run did, wherever its leader is. */
+    up->done = up->done || code == TND_EXIT_OK;
+    up->led = up->led && !leader && !up->done;
+    bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
+    tnd_child_verdict_t verdict =
+        tnd_child_ended(&child->process, status, needed, text, sizeof text);
+    if (verdict == TND_CHILD_AGAIN) {
         finish_output(up, index, &child->out);
         finish_output(up, index, &child->err);
         tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
@@ -264,6 +267,13 @@ static void take_ended(up_t *up, uint32_t index, int status)
         up->press_ns = tnd_clock_now() + late_ns;
     if (code == TND_EXIT_OK)
         return;
+    if (verdict == TND_CHILD_LATE && up->done && !left) {
+        if (WIFSIGNALED(status))
+            tnd_log_complain(&up->log, child->name, "up", "host %s %s after the run had ended",
+                             child->name, text);
+        conclude(up, child);
+        return;
+    }
     /* One that was stopped while the run ended finds its leader gone. */
     bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
                  (code == TND_EXIT_PEER && up->done);

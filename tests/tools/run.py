@@ -577,7 +577,9 @@ def test_up_drains_all_hosts(folder):
     same(started.text.count("draining"), 1, started.text)
 
 
-def test_a_worker_that_is_stopped_while_the_run_ends_does_not_fail_it(folder):
+@contextlib.contextmanager
+def a_worker_that_sleeps_through_the_end(folder):
+    """A run by `up` that is done while host c, which has only a worker, is stopped; c's process."""
     arrays(folder)
     path = topology(folder, read=", epochs: 6000", links=["read -> prep -> batch -> feed"],
                     actors="  prep: {kind: preprocessor}\n" + FEED % "")
@@ -597,9 +599,26 @@ def test_a_worker_that_is_stopped_while_the_run_ends_does_not_fail_it(folder):
         end = time.monotonic() + 10
         while len(children(started.process.pid)) > 1 and time.monotonic() < end:
             time.sleep(0.01)
+        yield started, int(found[0])
     finally:
-        os.kill(int(found[0]), signal.SIGCONT)
-    same(started.end(), 0, started.text)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(found[0]), signal.SIGCONT)
+
+
+def test_a_worker_that_is_stopped_while_the_run_ends_does_not_fail_it(folder):
+    with a_worker_that_sleeps_through_the_end(folder) as (started, worker):
+        os.kill(worker, signal.SIGCONT)
+        same(started.end(), 0, started.text)
+
+
+def test_a_worker_that_is_killed_after_the_run_ended_does_not_fail_it(folder):
+    with a_worker_that_sleeps_through_the_end(folder) as (started, worker):
+        os.kill(worker, signal.SIGKILL)
+        same(started.end(), 0, started.text)
+    holds(started.text, "host c was killed by signal 9 (Killed) after the run had ended")
+    # Before the end its leader may have missed it; after the end it is not started again.
+    after = started.text[started.text.index("done: "):]
+    assert "started again" not in after, after
 
 
 def test_up_drains_hosts_that_have_only_just_begun(folder):
