@@ -9,13 +9,14 @@
 #include <zlib.h>
 #include <zmq.h>
 
+#include "actors/source/inflate.h"
 #include "runtime/link.h"
 
-enum { LIBRARIES = 6 };
+enum { LIBRARIES = 7 };
 
 typedef struct {
     const char *name;
-    char version[32];
+    char version[32]; /* "": the program was built without it */
 } library_t;
 
 static void look(library_t libraries[LIBRARIES])
@@ -25,8 +26,8 @@ static void look(library_t libraries[LIBRARIES])
     zsys_version(&czmq[0], &czmq[1], &czmq[2]);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
-    static const char *const names[LIBRARIES] = {"zeromq",  "czmq",   "msgpack",
-                                                 "libyaml", "xxhash", "zlib"};
+    static const char *const names[LIBRARIES] = {"zeromq", "czmq", "msgpack",   "libyaml",
+                                                 "xxhash", "zlib", "libdeflate"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -37,6 +38,8 @@ static void look(library_t libraries[LIBRARIES])
     snprintf(libraries[4].version, room, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
              xxhash % 100);
     snprintf(libraries[5].version, room, "%s", zlibVersion());
+    const char *deflate = tnd_inflate_library();
+    snprintf(libraries[6].version, room, "%s", deflate != NULL ? deflate : "");
 }
 
 void tnd_versions_print_libraries(FILE *out)
@@ -44,7 +47,8 @@ void tnd_versions_print_libraries(FILE *out)
     library_t libraries[LIBRARIES];
     look(libraries);
     for (int i = 0; i < LIBRARIES; i++)
-        fprintf(out, "%s%s %s", i > 0 ? ", " : "", libraries[i].name, libraries[i].version);
+        fprintf(out, libraries[i].version[0] != '\0' ? "%s%s %s" : "%sno %s", i > 0 ? ", " : "",
+                libraries[i].name, libraries[i].version);
 }
 
 bool tnd_versions_old(void)
@@ -68,6 +72,7 @@ void tnd_versions_print_json(FILE *out)
     look(libraries);
     fprintf(out, "{\"tundish\":\"%s\",\"abi\":%u,\"wire\":%d", TND_VERSION, TND_ABI, TND_WIRE_ABI);
     for (int i = 0; i < LIBRARIES; i++)
-        fprintf(out, ",\"%s\":\"%s\"", libraries[i].name, libraries[i].version);
+        fprintf(out, libraries[i].version[0] != '\0' ? ",\"%s\":\"%s\"" : ",\"%s\":null",
+                libraries[i].name, libraries[i].version);
     fputc('}', out);
 }

@@ -30,6 +30,9 @@ bool tnd_inflate_fits(const uint8_t *data, size_t size);
  */
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes);
 
+/*  The version of libdeflate that the program was built with; NULL: it was built without. */
+const char *tnd_inflate_library(void);
+
 /*  Borrows path and data until fini. */
 void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data, size_t size);
 

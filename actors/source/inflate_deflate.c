@@ -23,3 +23,8 @@ bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes
     libdeflate_free_decompressor(decompressor);
     return good && given == bytes;
 }
+
+const char *tnd_inflate_library(void)
+{
+    return LIBDEFLATE_VERSION_STRING;
+}

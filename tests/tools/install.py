@@ -52,7 +52,8 @@ def by_pkg_config(place, name, pc, libraries):
 
 
 def by_cmake(place, name, config):
-    done("cmake", "-S", place, "-B", place / name, f"-DTundish_DIR={config}")
+    # The default, make, need not be installed: the project itself is built with ninja.
+    done("cmake", "-G", "Ninja", "-S", place, "-B", place / name, f"-DTundish_DIR={config}")
     done("cmake", "--build", place / name)
     return done(place / name / "outside")
 
