@@ -7,7 +7,7 @@ import sys
 
 import numpy
 
-from command import BUILD, FEED, ROOT, TUNDISH, holds, main, run, same, topology
+from command import BUILD, ROOT, TUNDISH, holds, main, same
 
 README = (ROOT / "README.md").read_text()
 COMPILE = ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT}/runtime"]
@@ -24,6 +24,31 @@ def code(word):
     return found[0]
 
 
+def shown(word):
+    """The one block of commands that has the word."""
+    found = [block for block in blocks("console") if word in block]
+    same(len(found), 1, word)
+    return found[0]
+
+
+def files(block):
+    """The files that the block shows by `cat`."""
+    return re.findall(r"^\$ cat (\S+)\n((?:(?!\$ ).*\n)*)", block, re.M)
+
+
+def arrays(block):
+    """The commands of the block that save arrays."""
+    return re.findall(r"^\$ python3 -c '(import numpy;.*)'$", block, re.M)
+
+
+def prepare(folder, block):
+    """Writes the files that the block shows and saves its arrays."""
+    for name, text in files(block):
+        (folder / name).write_text(text)
+    for command in arrays(block):
+        subprocess.run([sys.executable, "-c", command], cwd=folder, check=True, timeout=60)
+
+
 def build(folder, name, *flags):
     words = [*COMPILE, str(folder / f"{name}.c"), *flags]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
@@ -35,44 +60,58 @@ def plugin(folder, name, table):
     build(folder, name, "-shared", "-fPIC", "-o", str(folder / f"{name}.so"))
 
 
-def line(folder, rows=1000):
-    """x, and y three times as much."""
-    x = numpy.linspace(-1, 1, rows, dtype="f4")
-    numpy.save(folder / "x.npy", x)
-    numpy.save(folder / "y.npy", 3 * x)
-    return x
+def tundish(folder, *words):
+    done = subprocess.run([TUNDISH, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_each_file_is_written_once(_):
+    written = []
+    for block in blocks("console"):
+        written += [name for name, _ in files(block)]
+        for command in arrays(block):
+            written += re.findall(r'numpy\.save\("(.*?)"', command)
+        written += re.findall(r"^\$ cc .* -o (\S+)", block, re.M)
+    holds(" ".join(written), "mine.yaml", "numbers.npy", "halve.so", "slope.yaml")
+    same(sorted(written), sorted(set(written)))
 
 
 def test_the_program_prints_its_sum(folder):
-    numpy.save(folder / "x.npy", numpy.arange(100, dtype="f4"))
+    block = shown("cc sum.c")
+    prepare(folder, block)
     (folder / "sum.c").write_text(code("int main("))
     build(folder, "sum", "-o", str(folder / "sum"), f"-L{BUILD}", "-ltundish", f"-Wl,-rpath,{BUILD}")
     done = subprocess.run([folder / "sum"], cwd=folder, capture_output=True, text=True, timeout=60)
-    same((done.returncode, done.stdout.strip()), (0, "9900"), done.stderr)
+    same((done.returncode, done.stdout.split()), (0, block.split("$ ./sum\n")[1].split()), done.stderr)
+    numpy.save(folder / "numbers.npy", numpy.ones((100, 2), "f4"))
+    done = subprocess.run([folder / "sum"], cwd=folder, capture_output=True, text=True, timeout=60)
+    same(done.returncode, 1)
+    holds(done.stdout, "does not have one f32 per row")
 
 
 def test_the_operation_halves(folder):
-    x = line(folder)
+    prepare(folder, shown("cc sum.c"))
+    prepare(folder, shown("cc -shared -fPIC halve.c"))
     plugin(folder, "halve", "tnd_op_halve")
-    path = topology(folder, links=["read -> prep -> batch -> feed"],
-                    actors="  prep: {kind: preprocessor, ops: [{plugin: halve}]}\n" + FEED % "")
-    status, _, err = run("head", path, "--steps", "50", "--npz", folder / "fed.npz")
+    same(tundish(folder, "head", "halve.yaml")[0], 0)
+    status, _, err = tundish(folder, "head", "halve.yaml", "--steps", "50", "--npz", "fed.npz")
     same(status, 0, err)
     with numpy.load(folder / "fed.npz") as fed:
-        assert (fed["x"] == x / 2).all()
+        assert (fed["x"] == numpy.arange(100, dtype="f4") / 2).all()
+    numpy.save(folder / "numbers.npy", numpy.ones((100, 8), "f4"))
+    status, _, err = tundish(folder, "head", "halve.yaml")
+    same(status, 78)
+    holds(err, "there is no column `x` with one f32 per row")
 
 
 def test_the_step_finds_the_slope(folder):
-    line(folder)
+    prepare(folder, shown("cc -shared -fPIC slope.c"))
     plugin(folder, "slope", "tnd_step_slope")
-    path = topology(folder, read=", shuffle: global, epochs: 20", batch="size: 32, replicas: 4",
-                    actors=FEED % ", step: {plugin: slope}" + "  mean: {kind: reducer}\n",
-                    links=["read -> batch -> feed <-> mean"])
-    status, _, err = run("run", path, "--report", folder / "r.json", "--metrics", folder / "m.json")
+    status, _, err = tundish(folder, "run", "slope.yaml", "--report", "r.json", "--metrics", "m.json")
     same(status, 0, err)
     losses = [json.loads(one)["loss"] for one in (folder / "m.json").read_text().splitlines()]
     assert losses[-1] < 1e-6 < 1 < losses[0], (losses[0], losses[-1])
-    status, _, err = run("run", path, "--set", "feed.step.rate=3")
+    status, _, err = tundish(folder, "run", "slope.yaml", "--set", "feed.step.rate=3")
     same(status, 1)
     holds(err, "there is no option `rate`")
 
@@ -84,18 +123,13 @@ def test_the_topology_is_the_one_that_runs(_):
 
 
 def test_the_data_of_ones_own_gives_what_is_shown(folder):
-    shown = next(block for block in blocks("console") if "$ cat mine.yaml" in block)
-    arrays = re.search(r"^\$ python3 -c '(.*)'$", shown, re.M).group(1)
-    subprocess.run([sys.executable, "-c", arrays], cwd=folder, check=True, timeout=60)
-    mine = re.search(r"^\$ cat mine.yaml\n(.*?)^\$", shown, re.M | re.S).group(1)
-    (folder / "mine.yaml").write_text(mine)
+    block = shown("$ cat mine.yaml")
+    prepare(folder, block)
     for command in ("head", "run"):
-        done = subprocess.run([TUNDISH, command, "mine.yaml"], cwd=folder, capture_output=True,
-                              text=True, timeout=60)
-        same((done.returncode, done.stderr), (0, ""), command)
-        part = shown.split(f"$ tundish {command} mine.yaml\n")[1].split("\n$")[0]
-        holds(done.stdout, *(one for one in part.splitlines()
-                            if "..." not in one and " s (" not in one))
+        status, out, err = tundish(folder, command, "mine.yaml")
+        same((status, err), (0, ""), command)
+        part = block.split(f"$ tundish {command} mine.yaml\n")[1].split("\n$")[0]
+        holds(out, *(one for one in part.splitlines() if "..." not in one and " s (" not in one))
 
 
 main(globals())
