@@ -240,8 +240,9 @@ static uint64_t rows_of_replica(const tnd_plan_t *plan, const tnd_instance_t *ow
                           plan->chains[own->chain].replicas, 0);
 }
 
-/*  Of a step that has a slot all rows may be on their way to it, or be read by the step where they
- *  lie, in blocks that begin before them and end behind.
+/*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
+ * that begin before them and end after them.  The same applies to a step whose tensors a program
+ * holds.
  */
 static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                          tnd_needs_t *needs)
@@ -252,11 +253,13 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     if (batcher == plan->instance_count)
         return;
     uint64_t rows = rows_of_replica(plan, own, plan->instances[batcher].options);
-    uint64_t slots = options->depth * own->replica_count;
-    tnd_needs_add(needs, own->name, slots * tnd_crew_slot_bytes(&stream->fed, rows),
+    uint64_t slot_bytes = own->replica_count * tnd_crew_slot_bytes(&stream->fed, rows);
+    tnd_needs_add(needs, own->name, options->depth * slot_bytes,
                   "slots of %" PRIu64 " batches, %" PRIu64 " rows each", options->depth,
                   rows * own->replica_count);
-    uint64_t coming = slots * rows;
+    tnd_needs_add(needs, own->name, options->spare * slot_bytes,
+                  "%" PRIu64 " spare batches, for tensors of earlier steps", options->spare);
+    uint64_t coming = (options->depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
@@ -294,6 +297,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .count = feeder->own->replica_count,
         .devices = feeder->devices,
         .depth = (uint32_t)feeder->options->depth,
+        .spare = (uint32_t)feeder->options->spare,
         .rows_max = rows_max,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,

@@ -15,6 +15,7 @@ typedef struct {
 
 typedef struct {
     uint64_t depth;
+    uint64_t spare;
     tnd_strings_t devices;          /* as the actor says; those of a host are in the plan */
     const tnd_step_options_t *step; /* NULL: none */
     const char *after;              /* NULL: none */

@@ -21,9 +21,8 @@ typedef struct {
 
 struct tnd_slots {
     tnd_slots_config_t config;
-    bool ragged;        /* columns, some */
-    filled_t *filled;   /* by slot */
-    tnd_slice_t **lent; /* by slot x replica: whose blocks a step reads; NULL: none */
+    bool ragged;      /* columns, some */
+    filled_t *filled; /* by slot */
 };
 
 tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
@@ -34,21 +33,9 @@ tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
     self->config = *config;
     self->ragged = tnd_schema_ragged(config->schema) > 0;
     self->filled = calloc(config->depth, sizeof *self->filled);
-    self->lent = calloc((size_t)config->depth * config->count, sizeof(tnd_slice_t *));
-    if (self->filled == NULL || self->lent == NULL)
+    if (self->filled == NULL)
         abort();
     return self;
-}
-
-static tnd_slice_t **lent_to(tnd_slots_t *self, uint32_t slot, uint32_t local)
-{
-    return &self->lent[(size_t)slot * self->config.count + local];
-}
-
-static void take_back(tnd_slots_t *self, uint32_t slot)
-{
-    for (uint32_t i = 0; i < self->config.count; i++)
-        tnd_slice_drop(lent_to(self, slot, i));
 }
 
 void tnd_slots_destroy(tnd_slots_t **self_p)
@@ -57,10 +44,7 @@ void tnd_slots_destroy(tnd_slots_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
-    for (uint32_t slot = 0; slot < self->config.depth; slot++)
-        take_back(self, slot);
     free(self->filled);
-    free(self->lent);
     free(self);
 }
 
@@ -208,13 +192,12 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
     uint32_t local = note->replica - self->config.first, done = 0;
     size_t copied = 0;
     tnd_crew_share(self->config.crew, place->slot, local, note->total, note->padded);
-    tnd_slice_drop(lent_to(self, place->slot, local));
     tnd_count(&self->config.statistics->rows_in, note->rows);
     tnd_count(&self->config.statistics->blocks_in, 1);
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
-        *lent_to(self, place->slot, local) = slice;
+        tnd_crew_keep(self->config.crew, place->slot, local, slice);
     } else {
         for (uint32_t p = 0; p < slice->piece_count; p++) {
             copied += (self->ragged ? gather_ragged : gather)(
@@ -231,9 +214,7 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
 tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error)
 {
     self->filled[slot].any = false;
-    TND_TRY(tnd_crew_let_go(self->config.crew, slot, lent_to(self, slot, 0), error));
-    take_back(self, slot);
-    return TND_OK;
+    return tnd_crew_let_go(self->config.crew, slot, error);
 }
 
 tnd_digest_t tnd_slots_digest(const tnd_slots_t *self, const tnd_done_t *done)

@@ -32,7 +32,6 @@ typedef struct tnd_slots tnd_slots_t;
 
 /*  What the config points to is kept by the caller. */
 tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config);
-/*  Gives back all blocks that steps read: none is under way. */
 void tnd_slots_destroy(tnd_slots_t **self_p);
 
 /*  Does what PLACE asks; takes the slice in any case.  TND_FAILED: its rows are not as many as its

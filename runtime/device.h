@@ -6,8 +6,8 @@
  *
  *  A device is one file in transport/ and one line in devices.def; the runtime finds it by name.
  *
- *  Threads: open, stage and close on any, one at a time; unstage on any; upload and settle on the
- * device's own thread.
+ *  Threads: open, stage and close on any, one at a time; unstage on any, also while others are
+ *  called; upload and settle on the device's own thread.
  */
 #ifndef TND_RUNTIME_DEVICE_H
 #define TND_RUNTIME_DEVICE_H
@@ -35,6 +35,7 @@ typedef struct {
      */
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
+    /*  After the last unstage, which may be long after the run: a program may still have read. */
     void (*close)(tnd_device_t **self_p);
     /*  Memory of zeros.  The pages of its first `warm` bytes are there when the stream starts;
      * those of the others take no memory before they are written, if the device can do that.

@@ -1,9 +1,74 @@
 /*  tests/stress_feed.c - device threads, the actor and a program at once, for the sanitizers. */
 #include <pthread.h>
 
+#include "runtime/feed/dlpack.h"
 #include "tests/runtime/feed/crewed.h"
 
 enum { STEPS = 600, DEPTH = 3 };
+
+/*  Tensors on their way from the steps that export them to a thread that releases them: at most one
+ *  per replica; the next one replaces it.
+ */
+typedef struct {
+    crewed_t *crewed;
+    _Atomic(dl_managed_tensor_t *) tensors[CREWED_REPLICAS];
+    _Atomic bool over;
+} exports_t;
+
+static void release(dl_managed_tensor_t *tensor)
+{
+    if (tensor != NULL)
+        tensor->deleter(tensor);
+}
+
+static tnd_status_t export_rows(void *context, tnd_replica_t *replica)
+{
+    exports_t *self = context;
+    dl_managed_tensor_t *tensor = tnd_replica_dlpack(replica, "x");
+    release(atomic_exchange(&self->tensors[tnd_replica_id(replica)], tensor));
+    return TND_OK;
+}
+
+static void *release_all(void *context)
+{
+    exports_t *self = context;
+    bool over;
+    do {
+        over = atomic_load(&self->over);
+        for (uint32_t r = 0; r < CREWED_REPLICAS; r++)
+            release(atomic_exchange(&self->tensors[r], NULL));
+        sched_yield();
+    } while (!over);
+    return NULL;
+}
+
+/*  The crew is destroyed while tensors of its last steps are still held. */
+static void run_exports(uint32_t devices)
+{
+    exports_t exports = {.crewed = crewed_new(0, 4, devices, DEPTH)};
+    const tnd_task_t task = {export_rows, NULL, &exports};
+    pthread_t thread;
+    tnd_error_t error;
+    if (pthread_create(&thread, NULL, release_all, &exports) != 0)
+        abort();
+    tnd_crew_run_all(exports.crewed->crew, &task);
+    uint64_t fed = 0, taken = 0;
+    while (taken < STEPS) {
+        tnd_done_t done;
+        while (fed < STEPS && fed - taken < DEPTH)
+            crewed_feed(exports.crewed, fed++, DEPTH);
+        if (!tnd_crew_done(exports.crewed->crew, &done)) {
+            sched_yield();
+            continue;
+        }
+        taken++;
+        tnd_status_t status = tnd_crew_let_go(exports.crewed->crew, done.slot, &error);
+        assert(status == TND_OK);
+    }
+    crewed_destroy(exports.crewed);
+    atomic_store(&exports.over, true);
+    pthread_join(thread, NULL);
+}
 
 typedef struct {
     crewed_t *crewed;
@@ -68,6 +133,7 @@ int main(void)
 
         run_pulled(devices, STEPS / 4, false);
         run_pulled(devices, STEPS / 4, true);
+        run_exports(devices);
     }
     puts("stress_feed: well");
     return 0;

@@ -120,18 +120,23 @@ bool tnd_crew_meet(worker_t *worker, job_t *job)
     return true;
 }
 
-/*  Of the rows of a ragged column; `at` counts slots x local replicas. */
-static uint64_t *lengths_at(const tnd_crew_t *self, size_t at, uint32_t column)
+static tnd_stage_t *stage_at(const tnd_crew_t *self, uint32_t slot, uint32_t local)
 {
-    return self->lengths + (at * self->ragged + self->lists[column]) * self->config.rows_max;
+    return &self->memories[slot]->stages[local];
+}
+
+/*  Of the rows of a ragged column: the lengths of what its memory contains now. */
+static uint64_t *lengths_at(const tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column)
+{
+    return self->memories[slot]->lengths +
+           ((size_t)local * self->ragged + self->lists[column]) * self->config.rows_max;
 }
 
 /*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
  *  from.
  */
-static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, size_t at)
+static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, const tnd_stage_t *stage)
 {
-    const tnd_stage_t *stage = &self->stages[at];
     for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
         int column = self->config.weights[i];
         if (column < 0)
@@ -170,7 +175,7 @@ static bool begin(worker_t *worker, job_t *job)
         replica->note = &job->note;
         replica->report = &job->reports[i];
         replica->report->count = 0;
-        replica->hold = job->slot != NO_SLOT ? crew->holds[job->slot] : NULL;
+        replica->memory = job->slot != NO_SLOT ? crew->memories[job->slot] : NULL;
         replica->post_count = 0;
         replica->error[0] = '\0';
         replica->columns = NULL;
@@ -182,12 +187,12 @@ static bool begin(worker_t *worker, job_t *job)
         replica->columns = &crew->columns[at * TND_COLUMNS_MAX];
         for (uint32_t c = 0; crew->ragged > 0 && c < crew->config.schema->count; c++)
             replica->lengths[c] =
-                crew->config.schema->columns[c].ragged ? lengths_at(crew, at, c) : NULL;
-        find_weighing(crew, replica, at);
+                crew->config.schema->columns[c].ragged ? lengths_at(crew, job->slot, i, c) : NULL;
+        const tnd_stage_t *stage = stage_at(crew, job->slot, i);
+        find_weighing(crew, replica, stage);
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
-        if (worker->device->ops->upload(worker->device, &crew->stages[at], crew->stage_bytes,
-                                        &error) != TND_OK)
+        if (worker->device->ops->upload(worker->device, stage, crew->stage_bytes, &error) != TND_OK)
             return tnd_crew_fail(crew, "%s", error.text);
     }
     if (worker->device->ops->settle(worker->device, &error) != TND_OK)
@@ -370,17 +375,14 @@ size_t tnd_crew_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
            tnd_schema_ragged(schema) * rows_max * sizeof(uint64_t);
 }
 
-static void make_lengths(tnd_crew_t *self)
+static void number_ragged(tnd_crew_t *self)
 {
-    const tnd_crew_config_t *config = &self->config;
-    for (uint32_t c = 0; c < config->schema->count; c++)
-        if (config->schema->columns[c].ragged) {
-            self->units[c] = tnd_column_unit(&config->schema->columns[c]);
+    const tnd_schema_t *schema = self->config.schema;
+    for (uint32_t c = 0; c < schema->count; c++)
+        if (schema->columns[c].ragged) {
+            self->units[c] = tnd_column_unit(&schema->columns[c]);
             self->lists[c] = self->ragged++;
         }
-    self->lengths =
-        zeroed((size_t)config->depth * config->count * self->ragged * config->rows_max + 1,
-               sizeof *self->lengths);
 }
 
 static void make_workers(tnd_crew_t *self)
@@ -441,66 +443,38 @@ static void make_jobs(tnd_crew_t *self)
     }
 }
 
-static tnd_status_t open_devices(tnd_crew_t *self, tnd_error_t *error)
+/*  Opens the devices and takes a memory for every slot. */
+static tnd_status_t make_memories(tnd_crew_t *self, tnd_error_t *error)
 {
-    for (uint32_t w = 0; w < self->worker_count; w++) {
-        worker_t *worker = &self->workers[w];
-        TND_TRY(tnd_device_open(&worker->device, worker->name, error));
-        for (uint32_t s = 0; s < self->config.depth; s++)
-            for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
-                TND_TRY(worker->device->ops->stage(
-                    worker->device, self->stage_bytes, self->stage_warm,
-                    &self->stages[(size_t)s * self->config.count + i], error));
-    }
+    const tnd_crew_config_t *config = &self->config;
+    tnd_slot_pool_config_t memory = {
+        .devices = config->devices,
+        .count = config->count,
+        .bytes = self->stage_bytes,
+        .warm = self->stage_warm,
+        .lengths = self->ragged * config->rows_max,
+        .spare = config->spare,
+    };
+    TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
+    for (uint32_t s = 0; s < config->depth; s++)
+        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], error));
     return TND_OK;
 }
 
-static tnd_hold_t *new_hold(void)
+tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error)
 {
-    tnd_hold_t *hold = zeroed(1, sizeof *hold);
-    atomic_init(&hold->count, 1);
-    return hold;
-}
-
-static tnd_device_t *device_of(const tnd_crew_t *self, uint32_t local)
-{
-    uint32_t w = 0;
-    while (local >= self->workers[w].first + self->workers[w].count)
-        w++;
-    return self->workers[w].device;
-}
-
-tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_slice_t **lent,
-                             tnd_error_t *error)
-{
-    tnd_hold_t *hold = self->holds[slot];
-    uint32_t count = self->config.count;
-    /* Nobody begins to read a step that is over. */
-    if (atomic_load_explicit(&hold->count, memory_order_acquire) == 1)
+    tnd_slot_memory_t *memory = self->memories[slot];
+    /* No reader is added to a step that is over. */
+    if (tnd_slot_memory_shared(memory)) {
+        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], error));
+        tnd_slot_memory_release(&memory);
         return TND_OK;
-    hold->devices = zeroed(count, sizeof *hold->devices);
-    hold->stages = zeroed(count, sizeof *hold->stages);
-    hold->slices = zeroed(count, sizeof *hold->slices);
-    hold->stage_count = count;
-    tnd_status_t status = TND_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        tnd_stage_t *stage = &self->stages[(size_t)slot * count + i];
-        hold->devices[i] = device_of(self, i);
-        hold->stages[i] = *stage;
-        hold->slices[i] = lent[i];
-        lent[i] = NULL;
-        *stage = (tnd_stage_t){0};
-        if (status == TND_OK)
-            status = hold->devices[i]->ops->stage(hold->devices[i], self->stage_bytes,
-                                                  self->stage_warm, stage, error);
-        if (self->ragged > 0)
-            memset(self->lengths +
-                       ((size_t)slot * count + i) * self->ragged * self->config.rows_max,
-                   0, self->ragged * self->config.rows_max * sizeof *self->lengths);
     }
-    self->holds[slot] = new_hold();
-    tnd_hold_drop(hold);
-    return status;
+    for (uint32_t i = 0; i < self->config.count; i++)
+        tnd_slice_drop(&memory->slices[i]);
+    return TND_OK;
 }
 
 tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, tnd_error_t *error)
@@ -509,19 +483,16 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     tnd_crew_t *self = zeroed(1, sizeof *self);
     self->config = *config;
     self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
-    make_lengths(self);
-    self->stages = zeroed((size_t)config->depth * config->count, sizeof *self->stages);
+    number_ragged(self);
+    self->memories = zeroed(config->depth, sizeof(tnd_slot_memory_t *));
     self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
-    self->holds = zeroed(config->depth, sizeof(tnd_hold_t *));
-    for (uint32_t s = 0; s < config->depth; s++)
-        self->holds[s] = new_hold();
     self->columns =
         zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     make_workers(self);
     make_replicas(self);
     make_jobs(self);
-    tnd_status_t status = open_devices(self, error);
+    tnd_status_t status = make_memories(self, error);
     if (status != TND_OK) {
         tnd_crew_destroy(&self);
         return status;
@@ -557,14 +528,8 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
         return;
     tnd_crew_stop(self);
     for (uint32_t w = 0; w < self->worker_count; w++) {
-        worker_t *worker = &self->workers[w];
-        for (uint32_t s = 0; worker->device != NULL && s < self->config.depth; s++)
-            for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
-                worker->device->ops->unstage(worker->device,
-                                             &self->stages[(size_t)s * self->config.count + i]);
-        tnd_device_close(&worker->device);
-        free(worker->inputs);
-        free(worker->outs);
+        free(self->workers[w].inputs);
+        free(self->workers[w].outs);
     }
     for (uint32_t j = 0; j < self->config.depth; j++) {
         free(self->jobs[j].reports);
@@ -574,13 +539,12 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->jobs);
     free(self->replicas);
     free(self->workers);
-    free(self->stages);
-    free(self->shares);
     for (uint32_t s = 0; s < self->config.depth; s++)
-        tnd_hold_drop(self->holds[s]);
-    free(self->holds);
+        tnd_slot_memory_release(&self->memories[s]);
+    tnd_slot_pool_destroy(&self->pool);
+    free(self->memories);
+    free(self->shares);
     free(self->columns);
-    free(self->lengths);
     tnd_crew_gather_forget(self);
     free(self);
     *self_p = NULL;
@@ -662,7 +626,7 @@ void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task)
 
 void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row)
 {
-    const tnd_stage_t *stage = &self->stages[(size_t)slot * self->config.count + local];
+    const tnd_stage_t *stage = stage_at(self, slot, local);
     assert(row <= self->config.rows_max);
     return (uint8_t *)stage->host + self->offsets[column] +
            row * tnd_column_bytes(&self->config.schema->columns[column]);
@@ -672,7 +636,7 @@ void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t colu
                   const void *data, uint64_t length)
 {
     uint8_t *to = tnd_crew_row(self, slot, local, column, row);
-    uint64_t *last = &lengths_at(self, (size_t)slot * self->config.count + local, column)[row];
+    uint64_t *last = &lengths_at(self, slot, local, column)[row];
     size_t unit = self->units[column], bytes = length * unit;
     assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
     if (length > 0)
@@ -688,9 +652,10 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
     const tnd_schema_t *schema = self->config.schema;
     assert((uint64_t)rows + padded <= self->config.rows_max);
     self->shares[at] = (share_t){.rows = rows, .padded = padded};
+    tnd_slice_drop(&self->memories[slot]->slices[local]);
     for (uint32_t c = 0; c < schema->count; c++) {
         self->columns[at * TND_COLUMNS_MAX + c] =
-            (const uint8_t *)self->stages[at].device + self->offsets[c];
+            (const uint8_t *)stage_at(self, slot, local)->device + self->offsets[c];
         for (uint32_t r = 0; schema->columns[c].ragged && r < padded; r++)
             tnd_crew_put(self, slot, local, c, rows + r, NULL, 0);
         if (padded > 0 && !schema->columns[c].ragged)
@@ -703,17 +668,25 @@ bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
                    const void *rows)
 {
     size_t at = (size_t)slot * self->config.count + local;
+    const tnd_stage_t *stage = stage_at(self, slot, local);
     assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
-    if (self->stages[at].host != self->stages[at].device)
+    if (stage->host != stage->device)
         return false;
     self->columns[at * TND_COLUMNS_MAX + column] = rows;
     return true;
 }
 
+void tnd_crew_keep(tnd_crew_t *self, uint32_t slot, uint32_t local, tnd_slice_t *slice)
+{
+    assert(self->memories[slot]->slices[local] == NULL);
+    self->memories[slot]->slices[local] = slice;
+}
+
 bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t rank)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    if (self->stages[at].host != self->stages[at].device)
+    const tnd_stage_t *stage = stage_at(self, slot, local);
+    if (stage->host != stage->device)
         return false;
     self->shares[at].unhashed = true;
     self->shares[at].rank = rank;

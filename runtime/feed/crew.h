@@ -33,6 +33,7 @@ typedef struct {
     uint32_t replicas, first, count; /* of the run; carried here */
     const char *const *devices;      /* by local replica: "cpu:0"; those of one device together */
     uint32_t depth;                  /* slots */
+    uint32_t spare;                  /* memories kept for slots whose rows a program still reads */
     uint64_t rows_max;               /* of one replica in one step, padding included */
     const char *const *reducers;
     uint32_t reducer_count;
@@ -93,11 +94,15 @@ void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t colu
  */
 void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows,
                     uint32_t padded);
-/*  Lets a replica read its rows of a column where they lie and not in the slot: they must stay
- * until the step is done.  False: its device cannot.
+/*  Lets a replica read its rows of a column in place and not in the slot; tnd_crew_keep takes what
+ *  holds them.  False: its device cannot.
  */
 bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
                    const void *rows);
+/*  Takes the slice whose rows a replica reads in place.  It is dropped when the step is over and
+ * the last tensor of it released, at the next tnd_crew_share, or with the crew.
+ */
+void tnd_crew_keep(tnd_crew_t *self, uint32_t slot, uint32_t local, tnd_slice_t *slice);
 /*  The rows of a replica, which lie there whole from global rank `rank` on, are hashed by its
  * thread when it is about to read them: on their way into its cache.  False: the host cannot read
  * them there.
@@ -119,12 +124,10 @@ typedef struct {
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 
-/*  The step of that slot is over: its memory is the slot's again or, where a program still reads
- * it, the program's; then the slot gets other memory, and what was lent (by local replica) is kept
- * with the old one and becomes NULL here.
+/*  The step of that slot is over.  If a program still holds tensors of it, the slot gets other
+ *  memory.  TND_FAILED: there is no spare, and a device cannot allocate one.
  */
-tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_slice_t **lent,
-                             tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error) TND_CHECKED;
 /*  Whether steps are discarded: nothing is computed on them. */
 bool tnd_crew_discards(const tnd_crew_t *self);
 /*  The next one; false: none yet. */

@@ -34,9 +34,9 @@ typedef struct {
 typedef struct {
     _Alignas(64) _Atomic uint64_t word;
     tnd_crew_t *crew;
-    uint32_t number, first, count; /* local replicas */
-    const char *name;              /* of its device */
-    tnd_device_t *device;
+    uint32_t number, first, count;   /* local replicas */
+    const char *name;                /* of its device */
+    tnd_device_t *device;            /* the pool's */
     tnd_device_page_t *page, unseen; /* `unseen`, where nobody looks */
     pthread_t thread;
     bool started;
@@ -92,11 +92,10 @@ struct tnd_crew {
     size_t stage_bytes, stage_warm;          /* of a stage: all of it, its fixed columns */
     uint32_t ragged, lists[TND_COLUMNS_MAX]; /* ragged columns: how many, the number of each */
     size_t units[TND_COLUMNS_MAX];           /* of ragged columns */
-    uint64_t *lengths;    /* by slot x local replica x ragged column x row: what lies there now */
-    tnd_stage_t *stages;  /* by slot x local replica */
-    share_t *shares;      /* likewise */
-    tnd_hold_t **holds;   /* by slot */
-    const void **columns; /* likewise, x TND_COLUMNS_MAX: where steps read them */
+    tnd_slot_pool_t *pool;
+    tnd_slot_memory_t **memories; /* by slot */
+    share_t *shares;              /* by slot x local replica */
+    const void **columns; /* by slot x local replica x TND_COLUMNS_MAX: where steps read them */
     tnd_replica_t *replicas;
     worker_t *workers;
     uint32_t worker_count;

@@ -9,15 +9,12 @@
 #ifndef TND_RUNTIME_FEED_REPLICA_H
 #define TND_RUNTIME_FEED_REPLICA_H
 
-#include <stdatomic.h>
-
 #include <tundish/tundish.h>
 
 #include "runtime/collective.h"
 #include "runtime/core/message.h"
 #include "runtime/data/schema.h"
-#include "runtime/data/block.h"
-#include "runtime/device.h"
+#include "runtime/feed/slot_pool.h"
 #include "runtime/life/observer.h"
 #include "runtime/life/store.h"
 
@@ -52,20 +49,6 @@ typedef struct {
     tnd_gathered_t items[TND_POSTINGS_MAX];
 } tnd_gathers_t;
 
-/*  The memory of a slot, which outlives its step as long as a program reads it: then the slot gets
- *  other memory, and the last reader frees this.
- */
-typedef struct tnd_hold {
-    _Atomic uint32_t count; /* the slot itself, and readers */
-    tnd_device_t **devices; /* by local replica; NULL: still the slot's */
-    tnd_stage_t *stages;
-    tnd_slice_t **slices; /* NULL: none */
-    uint32_t stage_count;
-} tnd_hold_t;
-
-/*  Any thread. */
-void tnd_hold_drop(tnd_hold_t *self);
-
 struct tnd_replica {
     /* for good */
     uint32_t id;
@@ -81,7 +64,7 @@ struct tnd_replica {
     const void *weighing[TND_COLUMNS_MAX];    /* where the host reads columns that weigh */
     uint32_t rows, padded;
     tnd_report_t *report;
-    tnd_hold_t *hold;
+    tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */
     tnd_posting_t posts[TND_POSTINGS_MAX];
     uint32_t post_count;
     char error[256];

@@ -6,7 +6,7 @@
 
 typedef struct {
     dl_managed_tensor_t tensor;
-    tnd_hold_t *hold;
+    tnd_slot_memory_t *memory;
     int64_t shape[1 + TND_RANK_MAX];
 } export_t;
 
@@ -20,24 +20,10 @@ static const struct {
     [TND_BOOL] = {DL_BOOL, 8},
 };
 
-void tnd_hold_drop(tnd_hold_t *self)
-{
-    if (atomic_fetch_sub_explicit(&self->count, 1, memory_order_acq_rel) != 1)
-        return;
-    for (uint32_t i = 0; i < self->stage_count; i++) {
-        self->devices[i]->ops->unstage(self->devices[i], &self->stages[i]);
-        tnd_slice_drop(&self->slices[i]);
-    }
-    free(self->devices);
-    free(self->stages);
-    free(self->slices);
-    free(self);
-}
-
 static void release(dl_managed_tensor_t *tensor)
 {
     export_t *self = tensor->manager_ctx;
-    tnd_hold_drop(self->hold);
+    tnd_slot_memory_release(&self->memory);
     free(self);
 }
 
@@ -51,7 +37,7 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
     export_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();
-    self->hold = replica->hold;
+    self->memory = tnd_slot_memory_hold(replica->memory);
     self->shape[0] = replica->rows;
     for (uint32_t d = 0; d < column->rank; d++)
         self->shape[1 + d] = (int64_t)column->shape[d];
@@ -64,6 +50,5 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
     tensor->dtype.bits = types[column->dtype].bits;
     tensor->dtype.lanes = 1;
     tensor->shape = self->shape;
-    atomic_fetch_add_explicit(&self->hold->count, 1, memory_order_relaxed);
     return &self->tensor;
 }

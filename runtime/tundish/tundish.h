@@ -272,10 +272,17 @@ TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char 
  * fixed.
  */
 TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name);
-/*  The same as a tensor of DLPack, a DLManagedTensor of [rows, shape of the column] on its device:
- *  what PyTorch, JAX, NumPy and others take in a capsule called "dltensor".  Read-only.  The rows
- *  stay, and the step is not committed, until its deleter is called; before the session ends. NULL:
- *  there is no such column.
+/*  The same rows as a DLPack tensor, a DLManagedTensor of [rows, shape of the column] on its
+ * device: PyTorch, JAX, NumPy and others take it in a capsule named "dltensor".  Read-only.
+ *
+ *  Ownership: the caller's, until it calls the tensor's deleter, once.  The rows stay in memory
+ *  until then, also after the next step, the end of the session and the end of the graph.  They do
+ *  not delay the commit of their step.  A step whose tensors are held takes up memory beside the
+ *  `depth` slots of its feeder: up to `spare` such steps (an option of the feeder, 2 by default)
+ *  use memory that is kept for them and counted in the sum of `tundish explain`; memory for more is
+ *  allocated and freed as needed, and not counted.
+ *
+ *  Threads: the deleter may be called on any.  Errors: returns NULL if the column does not exist.
  */
 TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
 /*  Type and shape of one row of that column, of the longest if it is ragged; false: no such one.

@@ -265,6 +265,13 @@ def test_everything_that_keeps_a_source_from_being_opened_is_said_at_once(folder
         holds(err, *words)
 
 
+def test_spare_batches_are_part_of_the_memory_sum(folder):
+    arrays(folder)
+    with_two = run("explain", graph(folder))[1]
+    holds(with_two, "feed: 2 spare batches, for tensors of earlier steps")
+    assert "spare batches" not in run("explain", graph(folder), "--set", "feed.spare=0")[1]
+
+
 def test_explain_shows_what_it_knows_and_fails_where_a_plugin_is_missing(folder):
     arrays(folder)
     path = graph(folder)

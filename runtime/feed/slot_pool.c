@@ -1,0 +1,180 @@
+/*  runtime/feed/slot_pool.c - the devices of one feeder, and the memory of its slots. */
+#include "runtime/feed/slot_pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tnd_slot_pool {
+    tnd_slot_pool_config_t config;
+    tnd_device_t **devices;  /* by replica; one that several replicas share is there as often */
+    _Atomic uint32_t users;  /* the owner, and memories that are referenced */
+    pthread_mutex_t lock;    /* guards the rest */
+    tnd_slot_memory_t *free; /* the spares */
+    uint32_t free_count;
+    bool closed;
+};
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static void close_devices(tnd_slot_pool_t *self)
+{
+    for (uint32_t i = 0; i < self->config.count; i++) {
+        tnd_device_t *device = self->devices[i];
+        if (i + 1 == self->config.count || self->devices[i + 1] != device)
+            tnd_device_close(&device);
+    }
+}
+
+static void drop_pool(tnd_slot_pool_t *self)
+{
+    if (atomic_fetch_sub_explicit(&self->users, 1, memory_order_acq_rel) != 1)
+        return;
+    close_devices(self);
+    pthread_mutex_destroy(&self->lock);
+    free(self->devices);
+    free(self);
+}
+
+static void free_memory(tnd_slot_memory_t *self)
+{
+    const tnd_slot_pool_t *pool = self->pool;
+    for (uint32_t i = 0; i < pool->config.count; i++)
+        if (self->stages[i].host != NULL)
+            pool->devices[i]->ops->unstage(pool->devices[i], &self->stages[i]);
+    free(self->stages);
+    free(self->slices);
+    free(self->lengths);
+    free(self);
+}
+
+tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
+                               tnd_error_t *error)
+{
+    assert(config->count > 0);
+    tnd_slot_pool_t *self = zeroed(1, sizeof *self);
+    self->config = *config;
+    self->config.devices = NULL;
+    self->devices = zeroed(config->count, sizeof(tnd_device_t *));
+    atomic_init(&self->users, 1);
+    pthread_mutex_init(&self->lock, NULL);
+    tnd_status_t status = TND_OK;
+    for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
+        if (i > 0 && strcmp(config->devices[i], config->devices[i - 1]) == 0)
+            self->devices[i] = self->devices[i - 1];
+        else
+            status = tnd_device_open(&self->devices[i], config->devices[i], error);
+    if (status != TND_OK)
+        tnd_slot_pool_destroy(&self);
+    *self_p = self;
+    return status;
+}
+
+void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p)
+{
+    tnd_slot_pool_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->lock);
+    tnd_slot_memory_t *spare = self->free;
+    self->free = NULL;
+    self->closed = true;
+    pthread_mutex_unlock(&self->lock);
+    while (spare != NULL) {
+        tnd_slot_memory_t *next = spare->next;
+        free_memory(spare);
+        spare = next;
+    }
+    drop_pool(self);
+}
+
+tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica)
+{
+    return self->devices[replica];
+}
+
+/*  The spare that was released last, whose pages are the warmest; NULL: there is none. */
+static tnd_slot_memory_t *pop(tnd_slot_pool_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_slot_memory_t *memory = self->free;
+    if (memory != NULL) {
+        self->free = memory->next;
+        self->free_count--;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return memory;
+}
+
+/*  Keeps a memory as a spare; false: there are enough, or none is needed any more. */
+static bool push(tnd_slot_pool_t *self, tnd_slot_memory_t *memory)
+{
+    pthread_mutex_lock(&self->lock);
+    bool kept = !self->closed && self->free_count < self->config.spare;
+    if (kept) {
+        memory->next = self->free;
+        self->free = memory;
+        self->free_count++;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return kept;
+}
+
+tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
+                                tnd_error_t *error)
+{
+    const tnd_slot_pool_config_t *config = &self->config;
+    tnd_status_t status = TND_OK;
+    tnd_slot_memory_t *memory = pop(self);
+    if (memory == NULL) {
+        memory = zeroed(1, sizeof *memory);
+        memory->pool = self;
+        memory->stages = zeroed(config->count, sizeof *memory->stages);
+        memory->slices = zeroed(config->count, sizeof(tnd_slice_t *));
+        memory->lengths = zeroed(config->count * config->lengths, sizeof *memory->lengths);
+        for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
+            status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->warm,
+                                                  &memory->stages[i], error);
+    }
+    if (status != TND_OK) {
+        free_memory(memory);
+        return status;
+    }
+    atomic_init(&memory->references, 1);
+    atomic_fetch_add_explicit(&self->users, 1, memory_order_relaxed);
+    *memory_p = memory;
+    return TND_OK;
+}
+
+tnd_slot_memory_t *tnd_slot_memory_hold(tnd_slot_memory_t *self)
+{
+    atomic_fetch_add_explicit(&self->references, 1, memory_order_relaxed);
+    return self;
+}
+
+void tnd_slot_memory_release(tnd_slot_memory_t **self_p)
+{
+    tnd_slot_memory_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL || atomic_fetch_sub_explicit(&self->references, 1, memory_order_acq_rel) != 1)
+        return;
+    tnd_slot_pool_t *pool = self->pool;
+    for (uint32_t i = 0; i < pool->config.count; i++)
+        tnd_slice_drop(&self->slices[i]);
+    if (!push(pool, self))
+        free_memory(self);
+    drop_pool(pool);
+}
+
+bool tnd_slot_memory_shared(const tnd_slot_memory_t *self)
+{
+    return atomic_load_explicit(&self->references, memory_order_acquire) > 1;
+}

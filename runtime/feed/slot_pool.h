@@ -1,0 +1,62 @@
+/*  runtime/feed/slot_pool.h - the devices of one feeder, and the memory of its slots.
+ *
+ *  The memory of a slot is one stage per replica.  It is reference-counted: the slot holds one
+ *  reference, and so does each tensor that a program was given of its rows.  The last release makes
+ *  it a spare of its pool, which keeps `spare` of them and frees others.
+ *
+ *  The pool is destroyed by its owner.  The devices stay open, and memory that is still referenced
+ *  stays valid, until the last reference is released.
+ *
+ *  Threads: tnd_slot_memory_hold and tnd_slot_memory_release on any; all else on the owner's.
+ */
+#ifndef TND_RUNTIME_FEED_SLOT_POOL_H
+#define TND_RUNTIME_FEED_SLOT_POOL_H
+
+#include <stdatomic.h>
+
+#include "runtime/data/block.h"
+#include "runtime/device.h"
+
+typedef struct tnd_slot_pool tnd_slot_pool_t;
+
+typedef struct {
+    const char *const *devices; /* by replica: "cpu:0"; equal neighbours share a device */
+    uint32_t count;             /* replicas */
+    size_t bytes, warm;         /* of a stage, and how much of it every step writes */
+    size_t lengths;             /* of a replica: how many lengths of ragged rows are stored */
+    uint32_t spare;             /* memories kept beside those that are referenced */
+} tnd_slot_pool_config_t;
+
+typedef struct tnd_slot_memory {
+    tnd_slot_pool_t *pool;
+    struct tnd_slot_memory *next; /* among the spares */
+    _Atomic uint32_t references;
+    tnd_stage_t *stages;  /* by replica */
+    tnd_slice_t **slices; /* by replica: whose rows are read in place, dropped with the last
+                             reference; NULL: none */
+    uint64_t *lengths;    /* by replica x config.lengths */
+} tnd_slot_memory_t;
+
+/*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a
+ *  device cannot be opened; *self_p is NULL.
+ */
+tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
+                               tnd_error_t *error) TND_CHECKED;
+/*  Frees the spares.  Sets *self_p to NULL; NULL is allowed. */
+void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
+/*  The device of a replica. */
+tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
+
+/*  A memory with one reference, the caller's: a spare, which has the rows and lengths that were
+ *  last written to it, or a new one of zeros.  TND_FAILED: a device cannot allocate it.
+ */
+tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
+                                tnd_error_t *error) TND_CHECKED;
+
+tnd_slot_memory_t *tnd_slot_memory_hold(tnd_slot_memory_t *self);
+/*  Sets *self_p to NULL; NULL is allowed. */
+void tnd_slot_memory_release(tnd_slot_memory_t **self_p);
+/*  Whether there are other references than the caller's. */
+bool tnd_slot_memory_shared(const tnd_slot_memory_t *self);
+
+#endif

@@ -1,0 +1,207 @@
+/*  tests/runtime/feed/slot_pool_test.c - how long devices and the memory of slots live.
+ *
+ *  The device is one of the test's: it counts what is open and what is allocated.
+ */
+#include "runtime/feed/slot_pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static _Atomic int open_devices, stages, allocated; /* now; now; ever */
+static int fails_at;                                /* this allocation fails; 0: none */
+
+static uint32_t test_count(char *why, size_t room)
+{
+    (void)why;
+    (void)room;
+    return 4;
+}
+
+static const tnd_device_ops_t test_device;
+
+static tnd_status_t test_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
+{
+    (void)error;
+    tnd_device_t *self = calloc(1, sizeof *self);
+    *self = (tnd_device_t){.ops = &test_device, .ordinal = ordinal};
+    *self_p = self;
+    open_devices++;
+    return TND_OK;
+}
+
+static void test_close(tnd_device_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+    open_devices--;
+}
+
+static tnd_status_t test_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
+                               tnd_error_t *error)
+{
+    (void)self;
+    (void)warm;
+    if (++allocated == fails_at)
+        return tnd_fail(error, "the device is full");
+    *stage = (tnd_stage_t){.host = calloc(1, bytes), .bytes = bytes};
+    stage->device = stage->host;
+    stages++;
+    return TND_OK;
+}
+
+static void test_unstage(tnd_device_t *self, tnd_stage_t *stage)
+{
+    cr_assert(self->ordinal < 4, "the device is still open");
+    free(stage->host);
+    *stage = (tnd_stage_t){0};
+    stages--;
+}
+
+static const tnd_device_ops_t test_device = {
+    .name = "test",
+    .count = test_count,
+    .open = test_open,
+    .close = test_close,
+    .stage = test_stage,
+    .unstage = test_unstage,
+};
+
+const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p)
+{
+    static const tnd_device_ops_t *const all[] = {&test_device};
+    *count_p = 1;
+    return all;
+}
+
+/*  Three replicas on two devices. */
+static tnd_slot_pool_t *new_pool(uint32_t spare)
+{
+    static const char *const names[] = {"test:1", "test:1", "test:2"};
+    tnd_slot_pool_config_t config = {
+        .devices = names, .count = 3, .bytes = 64, .warm = 64, .lengths = 5, .spare = spare};
+    tnd_slot_pool_t *pool;
+    tnd_error_t error;
+    cr_assert(tnd_slot_pool_new(&pool, &config, &error) == TND_OK, "%s", error.text);
+    return pool;
+}
+
+static tnd_slot_memory_t *take(tnd_slot_pool_t *pool)
+{
+    tnd_slot_memory_t *memory;
+    tnd_error_t error;
+    cr_assert(tnd_slot_pool_take(pool, &memory, &error) == TND_OK, "%s", error.text);
+    return memory;
+}
+
+Test(slot_pool, opens_a_device_once_for_replicas_that_share_it)
+{
+    tnd_slot_pool_t *pool = new_pool(0);
+    cr_assert(eq(int, open_devices, 2));
+    cr_assert(eq(ptr, tnd_slot_pool_device(pool, 0), tnd_slot_pool_device(pool, 1)));
+    cr_assert(eq(u32, tnd_slot_pool_device(pool, 2)->ordinal, 2));
+    tnd_slot_pool_destroy(&pool);
+    cr_assert(eq(int, open_devices, 0));
+}
+
+Test(slot_pool, keeps_devices_open_until_the_last_reader_has_released_its_memory)
+{
+    tnd_slot_pool_t *pool = new_pool(2);
+    tnd_slot_memory_t *slot = take(pool), *reader = tnd_slot_memory_hold(slot);
+    tnd_slot_memory_t *other = take(pool), *second = tnd_slot_memory_hold(other);
+    tnd_slot_memory_release(&slot);
+    tnd_slot_memory_release(&other);
+    tnd_slot_pool_destroy(&pool);
+    cr_assert(eq(int, open_devices, 2));
+    cr_assert(eq(int, stages, 6));
+    tnd_slot_memory_release(&second);
+    cr_assert(eq(int, open_devices, 2));
+    cr_assert(eq(int, stages, 3), "nothing is kept of a pool that is gone");
+    tnd_slot_memory_release(&reader);
+    cr_assert(eq(int, open_devices, 0));
+    cr_assert(eq(int, stages, 0));
+}
+
+Test(slot_pool, allocates_nothing_while_as_many_steps_are_held_as_it_keeps_spares)
+{
+    enum { STEPS = 50, SPARE = 2 };
+    tnd_slot_pool_t *pool = new_pool(SPARE);
+    tnd_slot_memory_t *slot = take(pool), *held[SPARE] = {NULL};
+    for (int step = 0; step < STEPS; step++) {
+        tnd_slot_memory_release(&held[step % SPARE]);
+        held[step % SPARE] = tnd_slot_memory_hold(slot);
+        cr_assert(tnd_slot_memory_shared(slot));
+        tnd_slot_memory_release(&slot);
+        slot = take(pool);
+    }
+    cr_assert(eq(int, allocated, 3 * (SPARE + 1)), "one for the slot, one for each held step");
+    for (int i = 0; i < SPARE; i++)
+        tnd_slot_memory_release(&held[i]);
+    tnd_slot_memory_release(&slot);
+    cr_assert(eq(int, stages, 3 * SPARE), "what exceeds the spares is freed");
+    tnd_slot_pool_destroy(&pool);
+    cr_assert(eq(int, stages, 0));
+    cr_assert(eq(int, open_devices, 0));
+}
+
+Test(slot_pool, a_spare_still_has_the_lengths_of_its_rows)
+{
+    tnd_slot_pool_t *pool = new_pool(1);
+    tnd_slot_memory_t *memory = take(pool);
+    for (uint32_t i = 0; i < 3 * 5; i++)
+        cr_assert(eq(u64, memory->lengths[i], 0));
+    memory->lengths[14] = 7;
+    ((char *)memory->stages[2].host)[63] = 8;
+    tnd_slot_memory_release(&memory);
+    memory = take(pool);
+    cr_assert(eq(u64, memory->lengths[14], 7));
+    cr_assert(eq(chr, ((char *)memory->stages[2].host)[63], 8));
+    tnd_slot_memory_release(&memory);
+    tnd_slot_pool_destroy(&pool);
+}
+
+Test(slot_pool, reports_what_a_device_cannot_do)
+{
+    static const char *const names[] = {"test:1", "test:4"};
+    tnd_slot_pool_config_t config = {.devices = names, .count = 2, .bytes = 64};
+    tnd_slot_pool_t *pool;
+    tnd_slot_memory_t *memory;
+    tnd_error_t error;
+    cr_assert(tnd_slot_pool_new(&pool, &config, &error) == TND_FAILED);
+    cr_assert(pool == NULL);
+    cr_assert(strstr(error.text, "test:4") != NULL, "%s", error.text);
+    cr_assert(eq(int, open_devices, 0));
+    pool = new_pool(0);
+    fails_at = 2;
+    cr_assert(tnd_slot_pool_take(pool, &memory, &error) == TND_FAILED);
+    cr_assert(strcmp(error.text, "the device is full") == 0);
+    cr_assert(eq(int, stages, 0));
+    tnd_slot_pool_destroy(&pool);
+    cr_assert(eq(int, open_devices, 0));
+}
+
+static void *release(void *context)
+{
+    tnd_slot_memory_t *memory = context;
+    tnd_slot_memory_release(&memory);
+    return NULL;
+}
+
+Test(slot_pool, the_last_reader_may_be_on_any_thread)
+{
+    enum { READERS = 8 };
+    pthread_t threads[READERS];
+    tnd_slot_pool_t *pool = new_pool(1);
+    tnd_slot_memory_t *memory = take(pool);
+    for (int i = 0; i < READERS; i++)
+        cr_assert(pthread_create(&threads[i], NULL, release, tnd_slot_memory_hold(memory)) == 0);
+    tnd_slot_memory_release(&memory);
+    tnd_slot_pool_destroy(&pool);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert(eq(int, stages, 0));
+    cr_assert(eq(int, open_devices, 0));
+}
