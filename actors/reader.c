@@ -17,6 +17,7 @@
 #include "actors/lane.h"
 #include "actors/peers.h"
 #include "actors/quarantine.h"
+#include "actors/source/content.h"
 #include "actors/source/sources.h"
 #include "runtime/core/dispatch.h"
 #include "runtime/core/index_shuffle.h"
@@ -239,6 +240,49 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     }
     say_facts(opened, stream);
     *shared_p = opened;
+    return TND_OK;
+}
+
+/*  The files of one part; of a source without files, what its rows are. */
+static tnd_status_t list_part(const part_t *part, const tnd_reader_options_t *options,
+                              const char *data, tnd_data_table_t *table, tnd_error_t *error)
+{
+    const tnd_source_facts_t *facts = &part->facts;
+    uint32_t lane = part->lane == ALL_LANES ? 0 : part->lane;
+    for (size_t i = 0; i < facts->file_count; i++) {
+        const tnd_source_file_t *from = &facts->files[i];
+        tnd_data_file_t file = {.lane = lane,
+                                .place = (uint32_t)i,
+                                .size = from->size,
+                                .modified_ns = from->modified_ns,
+                                .ends = from->ends,
+                                .file = true,
+                                .hashed = options->verify == TND_VERIFY_FULL,
+                                .name = from->path};
+        if (file.hashed)
+            TND_TRY(
+                tnd_content_whole(from->path, from->size, options->retry_ns, file.whole, error));
+        tnd_data_table_add(table, &file, data);
+    }
+    if (facts->file_count > 0)
+        return TND_OK;
+    char name[128];
+    snprintf(name, sizeof name, "source `%.100s`", options->source.table->name);
+    tnd_data_table_add(
+        table,
+        &(tnd_data_file_t){
+            .lane = lane, .size = facts->count, .ends = facts->identity, .name = name},
+        NULL);
+    return TND_OK;
+}
+
+static tnd_status_t reader_list(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                const void *shared, tnd_data_table_t *table, tnd_error_t *error)
+{
+    const opened_t *opened = shared;
+    for (uint32_t i = 0; i < opened->count; i++)
+        TND_TRY(list_part(&opened->parts[i], instance->options, plan->hosts[instance->host].data,
+                          table, error));
     return TND_OK;
 }
 
@@ -923,6 +967,7 @@ const tnd_kind_t tnd_kind_reader = {
     .spec = &tnd_kind_reader_spec,
     .state_bytes = sizeof(reader_t),
     .facts = reader_facts,
+    .list = reader_list,
     .unshare = reader_unshare,
     .derive = reader_derive,
     .needs = reader_needs,

@@ -9,6 +9,9 @@
 
 typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tnd_shuffle_t;
 
+/*  What a checkpoint stores of the bytes of a file. */
+typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
+
 typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE } tnd_shard_t;
 
 typedef struct {
@@ -21,6 +24,7 @@ typedef struct {
     uint64_t epochs; /* or TND_ENDLESS */
     uint64_t workers;
     int access; /* tnd_access_t */
+    int verify; /* tnd_verify_t */
     uint64_t retry_ns;
     int on_error; /* tnd_bad_way_t */
     const char *quarantine;

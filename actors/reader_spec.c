@@ -78,6 +78,15 @@ static const tnd_option_t options[] = {
      .help = "how files are read: mapped, which copies nothing, or by read calls, where a server "
              "that goes away is an error and no signal; auto maps what is not on nfs, smb, lustre, "
              "fuse and the like"},
+    {.name = "verify",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_TUNE,
+     .fallback = "quick",
+     .choices = "quick|full",
+     .offset = offsetof(tnd_reader_options_t, verify),
+     .help = "what a checkpoint stores to recognize the data on resume: of each file the size, the "
+             "modification time and a hash of the first and last 64 KiB, or with full also a hash "
+             "of all its bytes, for which every file is read once before the start"},
     {.name = "retry",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

@@ -11,6 +11,7 @@
 #include "runtime/graph/spec.h"
 #include "runtime/graph/placement.h"
 #include "runtime/link.h"
+#include "runtime/life/data_table.h"
 #include "runtime/life/needs.h"
 #include "runtime/life/stream.h"
 
@@ -30,6 +31,12 @@ typedef struct tnd_kind {
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                           tnd_trial_t *trial, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
+    /*  Adds the files that `facts` opened on the host of `instance` to `table`, for a checkpoint,
+     *  with hashes of whole files if the options ask for them; on the same thread as `facts`.  NULL
+     *  without `facts` only.
+     */
+    tnd_status_t (*list)(const tnd_plan_t *plan, const tnd_instance_t *instance, const void *shared,
+                         tnd_data_table_t *table, tnd_error_t *error);
     /*  Closes what `facts` opened, once all instances are gone. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
     /*  Whether this machine has what the instance needs beside data: plugins, devices.  Before the

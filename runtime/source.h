@@ -36,12 +36,22 @@ typedef struct {
     void *teller;
 } tnd_source_scope_t;
 
+/*  One of the files of a source. */
+typedef struct {
+    const char *path;
+    uint64_t size;
+    int64_t modified_ns; /* since 1970 */
+    uint64_t ends;       /* hash of the first and last 64 KiB */
+} tnd_source_file_t;
+
 /*  What a source says of its data once it is open. */
 typedef struct {
     tnd_schema_t schema;
     uint64_t count; /* rows; TND_UNKNOWN */
     uint64_t
-        identity;   /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
+        identity; /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
+    const tnd_source_file_t *files; /* in the order written, until it is closed; NULL: none */
+    size_t file_count;
     uint64_t found; /* hash of the names of files that a pattern found; 0: all were written down */
     uint32_t lists; /* lists that `read` writes, each a u64 a row */
     size_t copied;  /* bytes a row that `read` copies to call->room, at most; 0: none */

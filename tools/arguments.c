@@ -36,6 +36,10 @@ static const tnd_argument_t arguments[] = {
      "goes on from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
      "or a folder of several, where it goes on keeping if the topology has no folder",
      TND_ARGUMENT_PLACE, offsetof(tnd_request_t, resume)},
+    {"--trust-data", NULL,
+     "resumes though modification times of data files differ and their bytes cannot be compared: "
+     "for copies of the data",
+     TND_ARGUMENT_FLAG, offsetof(tnd_request_t, trust_data)},
     {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
     {"--log-level", "LEVEL", "shows records from error, warn (default), info or debug on",

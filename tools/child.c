@@ -43,6 +43,8 @@ char **tnd_child_words(const tnd_request_t *request, const char *host, bool lead
         abort();
     if (request->log_json)
         words[used++] = strdup("--log-json");
+    if (request->trust_data)
+        words[used++] = strdup("--trust-data");
     if (request->quiet)
         words[used++] = strdup("--quiet");
     words[used++] = strdup("--");

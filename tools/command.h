@@ -41,7 +41,7 @@ typedef struct {
     uint64_t steps;                  /* UINT64_MAX: not given */
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
-    bool dot, graph, man, all;
+    bool dot, graph, man, all, trust_data;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands, or there are none: then all are meant. */

@@ -2,9 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/graph/quantity.h"
+#include "runtime/life/data_table.h"
 #include "runtime/life/store.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -50,7 +53,47 @@ static uint64_t model_bytes(const tnd_manifest_t *manifest)
     return bytes;
 }
 
-static void print_text(const tnd_manifest_t *manifest)
+/*  Files that are printed; --json has them all. */
+enum { FILES_SHOWN = 8 };
+
+/*  What a manifest says of the data.  False: it is damaged. */
+static bool read_data(const tnd_manifest_t *manifest, tnd_data_table_t *table, tnd_error_t *error)
+{
+    bool good = true;
+    char *rest = manifest->data;
+    *table = (tnd_data_table_t){0};
+    for (char *line; good && (line = strsep(&rest, "\n")) != NULL;)
+        good = *line == '\0' || tnd_data_table_read(table, line, error) == TND_OK;
+    return good;
+}
+
+static void print_file(const tnd_data_file_t *file)
+{
+    char size[TND_QUANTITY_SIZE], time[TND_DATA_TIME], whole[TND_DIGEST_TEXT_SIZE];
+    if (!file->file) {
+        printf("           %s, %" PRIu64 " rows\n", file->name, file->size);
+        return;
+    }
+    tnd_data_table_time(file->modified_ns, time);
+    printf("           %s, %s, modified at %s", file->name, tnd_quantity_size(file->size, size),
+           time);
+    if (file->hashed) {
+        digest_text(file->whole, whole);
+        printf(", hash %s", whole);
+    }
+    putchar('\n');
+}
+
+static void print_data(const tnd_manifest_t *manifest, const tnd_data_table_t *table)
+{
+    printf("data       %016" PRIx64 "\n", manifest->cursor.data);
+    for (size_t i = 0; i < table->count && i < FILES_SHOWN; i++)
+        print_file(&table->files[i]);
+    if (table->count > FILES_SHOWN)
+        printf("           and %zu more, which --json lists\n", table->count - FILES_SHOWN);
+}
+
+static void print_text(const tnd_manifest_t *manifest, const tnd_data_table_t *table)
 {
     const tnd_cursor_t *cursor = &manifest->cursor;
     const tnd_ledger_t *ledger = &cursor->ledger;
@@ -65,7 +108,7 @@ static void print_text(const tnd_manifest_t *manifest)
            ledger->dropped);
     printf("stream     %s\n", digest);
     printf("graph      %s, seed %" PRIu64 "\n", graph, cursor->seed);
-    printf("data       %016" PRIx64 "\n", cursor->data);
+    print_data(manifest, table);
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64 "\n", lane,
                cursor->part[lane].epoch, cursor->part[lane].index);
@@ -73,7 +116,26 @@ static void print_text(const tnd_manifest_t *manifest)
            manifest->replicas == 1 ? "" : "s", model_bytes(manifest));
 }
 
-static void print_json(const tnd_manifest_t *manifest)
+static void print_json_file(const tnd_data_file_t *file)
+{
+    char whole[TND_DIGEST_TEXT_SIZE];
+    fputs("{\"name\":", stdout);
+    tnd_json_text(stdout, file->name);
+    printf(",\"lane\":%" PRIu32 ",\"place\":%" PRIu32, file->lane, file->place);
+    if (!file->file) {
+        printf(",\"rows\":%" PRIu64 ",\"identity\":\"%016" PRIx64 "\"}", file->size, file->ends);
+        return;
+    }
+    printf(",\"bytes\":%" PRIu64 ",\"modified_ns\":%" PRId64 ",\"ends\":\"%016" PRIx64 "\"",
+           file->size, file->modified_ns, file->ends);
+    if (file->hashed) {
+        digest_text(file->whole, whole);
+        printf(",\"hash\":\"%s\"", whole);
+    }
+    putchar('}');
+}
+
+static void print_json(const tnd_manifest_t *manifest, const tnd_data_table_t *table)
 {
     const tnd_cursor_t *cursor = &manifest->cursor;
     const tnd_ledger_t *ledger = &cursor->ledger;
@@ -89,7 +151,12 @@ static void print_json(const tnd_manifest_t *manifest)
     digest_text(cursor->digest, text);
     printf(",\"stream_digest\":\"%s\"", text);
     digest_text(cursor->graph, text);
-    printf(",\"fingerprint\":\"%s\",\"data\":\"%016" PRIx64 "\",\"lanes\":[", text, cursor->data);
+    printf(",\"fingerprint\":\"%s\",\"data\":\"%016" PRIx64 "\",\"files\":[", text, cursor->data);
+    for (size_t i = 0; i < table->count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_json_file(&table->files[i]);
+    }
+    fputs("],\"lanes\":[", stdout);
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         printf("%s{\"epoch\":%" PRIu32 ",\"index\":%" PRIu64 ",\"used\":%" PRIu32 "}",
                lane > 0 ? "," : "", cursor->part[lane].epoch, cursor->part[lane].index,
@@ -111,16 +178,19 @@ static int cursor(const tnd_request_t *request)
         tnd_error_t error;
         if (!find_newest(request->files[i], file))
             find_manifest(request->files[i], file);
-        if (tnd_manifest_read(file, &manifest, &error) != TND_OK) {
-            tnd_complain("cursor", "%s", error.text);
+        tnd_data_table_t table = {0};
+        bool good = tnd_manifest_read(file, &manifest, &error) == TND_OK;
+        if (!good || !read_data(&manifest, &table, &error)) {
+            tnd_complain("cursor", "%s%s%s", good ? file : "", good ? ": " : "", error.text);
             return TND_EXIT_TOPOLOGY;
         }
         if (request->file_count > 1 && !request->json)
             printf("%s%s:\n", i > 0 ? "\n" : "", file);
         if (request->json)
-            print_json(&manifest);
+            print_json(&manifest, &table);
         else
-            print_text(&manifest);
+            print_text(&manifest, &table);
+        tnd_data_table_free(&table);
         tnd_manifest_free(&manifest);
     }
     return TND_EXIT_OK;

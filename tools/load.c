@@ -74,6 +74,8 @@ static tnd_graph_t *load(const tnd_request_t *request, const char *const *files,
         free(folder);
     }
     set_path(graph, "checkpoint.resume", request->resume);
+    if (request->trust_data)
+        tnd_graph_set(graph, "checkpoint.trust_data", "true");
     return graph;
 }
 
@@ -96,6 +98,9 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 
 bool tnd_load_resumes(const tnd_request_t *request, const char *command)
 {
+    if (request->trust_data && request->resume == NULL)
+        return tnd_usage_error(command, "--trust-data is for a run that resumes: give --resume "
+                                        "too") == TND_EXIT_OK;
     if (request->resume == NULL || strcmp(request->resume, "latest") != 0)
         return true;
     tnd_request_t bare = *request;

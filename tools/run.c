@@ -464,8 +464,8 @@ const tnd_command_t tnd_command_run = {
     .operands = "FILE...",
     .summary = "runs a graph, or one host's part of it",
     .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
-                                       "--metrics", "--resume", "--save", "--quiet", "--json",
-                                       "--log-level", "--log-json", NULL},
+                                       "--metrics", "--resume", "--trust-data", "--save", "--quiet",
+                                       "--json", "--log-level", "--log-json", NULL},
     .details =
         "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
         "each of them is a process of its own, given by --host; the first one leads, shows the\n"

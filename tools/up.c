@@ -491,9 +491,9 @@ const tnd_command_t tnd_command_up = {
     .name = "up",
     .operands = "FILE...",
     .summary = "starts every host of the overlays whose address is this machine",
-    .arguments =
-        (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics", "--resume",
-                              "--save", "--quiet", "--log-level", "--log-json", NULL},
+    .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
+                                       "--resume", "--trust-data", "--save", "--quiet",
+                                       "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES... --host NAME`; what it prints is shown with\n"
         "its name before it.  Ctrl-C drains all of them, once more leaves.  A host without "

@@ -42,6 +42,8 @@ tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_op
         tnd_stored_close(self);
         return status;
     }
+    self->size = self->content.size;
+    self->modified_ns = self->content.modified_ns;
     tnd_content_forget(&self->content);
     if (self->buffer != NULL)
         tnd_content_close(&self->content);
@@ -294,6 +296,29 @@ static size_t loaded_of(const tnd_buffer_t *buffer)
     return ours ? tnd_buffer_size(buffer) : 0;
 }
 
+static void list_files(tnd_columns_t *self, const tnd_stored_t *stored, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (stored[i].size > 0)
+            self->files[self->file_count++] =
+                (tnd_source_file_t){.path = stored[i].path,
+                                    .size = stored[i].size,
+                                    .modified_ns = stored[i].modified_ns,
+                                    .ends = stored[i].identity};
+}
+
+static void list_all_files(tnd_columns_t *self)
+{
+    size_t most = 0;
+    for (uint32_t s = 0; s < self->strand_count; s++)
+        most += self->strands[s].count + self->strands[s].splits_count;
+    self->files = take_memory(most * sizeof *self->files);
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        list_files(self, self->strands[s].stored, self->strands[s].count);
+        list_files(self, self->strands[s].splits, self->strands[s].splits_count);
+    }
+}
+
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
@@ -319,6 +344,9 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
     }
+    list_all_files(self);
+    facts->files = self->files;
+    facts->file_count = self->file_count;
     return TND_OK;
 }
 
@@ -643,5 +671,6 @@ void tnd_columns_close(tnd_columns_t *self)
         free(strand->first);
         tnd_files_free(&strand->files);
     }
+    free(self->files);
     *self = (tnd_columns_t){0};
 }

@@ -34,7 +34,9 @@ typedef struct {
     size_t offset;
     tnd_buffer_t *buffer;  /* sealed; held; NULL: the file is read */
     tnd_content_t content; /* closed where the rows lie in memory */
-    uint64_t identity;     /* of the file as it lies on the disk */
+    uint64_t identity;     /* of the file as it is on the disk */
+    uint64_t size;         /* of that file, in bytes; 0: there is none */
+    int64_t modified_ns;
 } tnd_stored_t;
 
 typedef struct {
@@ -71,6 +73,8 @@ typedef struct {
     tnd_strand_t strands[TND_COLUMNS_MAX];
     uint32_t strand_count;
     char whats[TND_COLUMNS_MAX][TND_COLUMN_NAME_MAX + 16];
+    tnd_source_file_t *files; /* of all strands, once sealed */
+    size_t file_count;
 } tnd_columns_t;
 
 /*  Says what is in the file that stored->content shows: type, shape, rows, offset.  Rows that do

@@ -13,7 +13,7 @@
 
 #include <xxhash.h>
 
-enum { IDENTITY_BYTES = 64 * 1024 };
+enum { IDENTITY_BYTES = 64 * 1024, HASH_BYTES = 1024 * 1024 };
 
 static const uint64_t pause_first_ns = 10000000, pause_most_ns = 1000000000;
 
@@ -61,6 +61,7 @@ static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
     tnd_mapping_t *mapping = NULL;
     TND_TRY(tnd_mapping_open(&mapping, self->path, error));
     self->size = tnd_mapping_size(mapping);
+    self->modified_ns = tnd_mapping_modified(mapping);
     tnd_mapping_destroy(&mapping);
     self->file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (self->file >= 0)
@@ -76,6 +77,7 @@ tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
         return open_to_read(self, error);
     TND_TRY(tnd_mapping_open(&self->mapping, path, error));
     self->size = tnd_mapping_size(self->mapping);
+    self->modified_ns = tnd_mapping_modified(self->mapping);
     return TND_OK;
 }
 
@@ -196,4 +198,42 @@ tnd_status_t tnd_content_identity(tnd_content_t *self, uint64_t *identity_p, tnd
     TND_TRY(tnd_content_view(self, self->size - most, most, &data, error));
     *identity_p = hash_ends(first, data, most, self->size);
     return TND_OK;
+}
+
+static tnd_status_t hash_all(const tnd_content_t *self, uint64_t hash[2], tnd_error_t *error)
+{
+    tnd_status_t status = TND_OK;
+    XXH3_state_t *state = XXH3_createState();
+    uint8_t *bytes = malloc(HASH_BYTES);
+    if (state == NULL || bytes == NULL)
+        abort();
+    XXH3_128bits_reset(state);
+    for (size_t at = 0, some; at < self->size && status == TND_OK; at += some) {
+        some = self->size - at < HASH_BYTES ? self->size - at : HASH_BYTES;
+        status = tnd_content_read(self, at, some, bytes, error);
+        if (status == TND_OK)
+            XXH3_128bits_update(state, bytes, some);
+    }
+    XXH128_hash_t all = XXH3_128bits_digest(state);
+    hash[0] = all.low64;
+    hash[1] = all.high64;
+    free(bytes);
+    XXH3_freeState(state);
+    return status;
+}
+
+tnd_status_t tnd_content_whole(const char *path, size_t size, uint64_t retry_ns, uint64_t hash[2],
+                               tnd_error_t *error)
+{
+    static const tnd_source_scope_t scope = {.access = TND_ACCESS_READ};
+    tnd_content_t content;
+    TND_TRY(tnd_content_open(&content, path, &scope, error));
+    content.retry_ns = retry_ns;
+    tnd_status_t status =
+        content.size == size
+            ? hash_all(&content, hash, error)
+            : tnd_fail(error, "%s: had %zu bytes when it was opened, and now has %zu", path, size,
+                       content.size);
+    tnd_content_close(&content);
+    return status;
 }

@@ -18,6 +18,7 @@
 typedef struct {
     const char *path; /* borrowed */
     size_t size;
+    int64_t modified_ns;    /* since 1970, when it was opened */
     tnd_mapping_t *mapping; /* NULL: it is read */
     int file;               /* -1: it is mapped */
     uint64_t retry_ns;
@@ -41,6 +42,12 @@ void tnd_content_forget(tnd_content_t *self);
 /*  Copies bytes [offset, offset + size) of a file that is read. */
 tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t size, void *out,
                               tnd_error_t *error) TND_CHECKED;
+
+/*  A hash of all bytes of the file at `path`, which is read once, from begin to end.  TND_FAILED:
+ * it cannot be read, or has other than `size` bytes.
+ */
+tnd_status_t tnd_content_whole(const char *path, size_t size, uint64_t retry_ns, uint64_t hash[2],
+                               tnd_error_t *error) TND_CHECKED;
 
 /*  A hash of size and first and last 64 KiB: of bytes in memory, of the file. */
 uint64_t tnd_content_hash(const void *data, size_t size);

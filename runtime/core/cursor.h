@@ -25,7 +25,7 @@ typedef struct tnd_cursor {
     uint64_t rank;          /* of the next row in the stream of the run */
     uint64_t seed;
     uint64_t graph[2];  /* fingerprint */
-    uint64_t data;      /* identity of the data set */
+    uint64_t data;      /* hash of the table of data files in its checkpoint */
     uint64_t digest[2]; /* of the stream so far: low, high */
     tnd_ledger_t ledger;
     uint32_t epoch;

@@ -49,6 +49,7 @@ struct tnd_mapping {
     char *path; /* the descriptor is closed: there may be more files than a process can have open */
     dev_t device;
     ino_t inode;
+    int64_t modified_ns;
     _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
 };
 
@@ -188,15 +189,16 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     pages_t *pages = take_memory(sizeof *pages);
     *pages = (pages_t){.data = data, .size = size, .entry = entry_write(path, data, size)};
     tnd_mapping_t *self = take_memory(sizeof *self);
-    *self = (tnd_mapping_t){.buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
-                            .entry = pages->entry,
-                            .data = data,
-                            .size = size,
-                            .path = take_memory(strlen(path) + 1),
-                            .device = status.st_dev,
-                            .inode = status.st_ino,
-                            .populated =
-                                take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t))};
+    *self = (tnd_mapping_t){
+        .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
+        .entry = pages->entry,
+        .data = data,
+        .size = size,
+        .path = take_memory(strlen(path) + 1),
+        .device = status.st_dev,
+        .inode = status.st_ino,
+        .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
+        .populated = take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t))};
     strcpy(self->path, path);
     *self_p = self;
     return TND_OK;
@@ -227,6 +229,11 @@ size_t tnd_mapping_size(const tnd_mapping_t *self)
 const char *tnd_mapping_path(const tnd_mapping_t *self)
 {
     return self->entry->path;
+}
+
+int64_t tnd_mapping_modified(const tnd_mapping_t *self)
+{
+    return self->modified_ns;
 }
 
 tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self)

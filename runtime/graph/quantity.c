@@ -202,3 +202,20 @@ void tnd_quantity_print_duration(uint64_t value, FILE *out)
 {
     print_in(value, duration_units, sizeof duration_units / sizeof duration_units[0], out);
 }
+
+const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE])
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    if (bytes < 1024) {
+        snprintf(text, TND_QUANTITY_SIZE, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
+        return text;
+    }
+    /* 1023.95 would be shown as 1024.0. */
+    for (; value >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        value /= 1024;
+    bool whole = value == (double)(uint64_t)value;
+    snprintf(text, TND_QUANTITY_SIZE, "%.*f %s", whole ? 0 : 1, value, units[unit]);
+    return text;
+}

@@ -40,6 +40,12 @@ tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
 /*  "500 steps": likewise. */
 tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
 
+/*  A number of bytes for people, rounded, in the unit that leaves one to four digits: "1.5 GiB",
+ *  "640 KiB", "12 bytes".  Returns `text`.
+ */
+enum { TND_QUANTITY_SIZE = 24 };
+const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE]);
+
 /*  Write a quantity as it is read, exactly and in the largest unit: 64MiB, 10s. */
 void tnd_quantity_print_bytes(uint64_t value, FILE *out);
 void tnd_quantity_print_duration(uint64_t value, FILE *out);

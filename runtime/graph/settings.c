@@ -93,6 +93,13 @@ static const tnd_option_t checkpoint_options[] = {
      .fallback = "none",
      .offset = offsetof(tnd_checkpoint_options_t, resume),
      .help = "what the run goes on from: `none`, `latest`, or the path of a checkpoint"},
+    {.name = "trust_data",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "false",
+     .offset = offsetof(tnd_checkpoint_options_t, trust_data),
+     .help = "on resume, whether a file whose modification time differs and whose bytes cannot be "
+             "compared counts as unchanged; for copies of the data"},
 };
 
 static const tnd_table_t checkpoint_table = {

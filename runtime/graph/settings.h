@@ -34,6 +34,7 @@ typedef struct {
     tnd_interval_t every; /* both 0: at the end and where a program asks for it */
     uint64_t keep;
     const char *resume; /* "none", "latest", or the path of a checkpoint or of a folder of them */
+    bool trust_data;    /* on resume a file whose modification time alone differs is the same */
 } tnd_checkpoint_options_t;
 
 /*  The top level of a file. */

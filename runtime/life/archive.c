@@ -32,6 +32,8 @@ struct tnd_archive {
     const tnd_checkpoint_options_t *options;
     uint32_t replicas;
     char *graph;
+    char *data;           /* what the run reads; NULL: not known yet */
+    tnd_data_table_t was; /* what was read before the run resumed */
     tnd_store_t *store;
     tnd_resume_t resume;
     tnd_cursor_t cursor;
@@ -196,8 +198,8 @@ static void give(tnd_archive_t *self, job_t *job)
 static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, const tnd_saved_t *parts)
 {
     job_t *job = zeroed(1, sizeof *job);
-    job->manifest =
-        (tnd_manifest_t){.cursor = *cursor, .graph = self->graph, .replicas = self->replicas};
+    job->manifest = (tnd_manifest_t){
+        .cursor = *cursor, .graph = self->graph, .data = self->data, .replicas = self->replicas};
     job->manifest.parts = zeroed(self->replicas, sizeof *parts);
     memcpy(job->manifest.parts, parts, self->replicas * sizeof *parts);
     give(self, job);
@@ -408,6 +410,21 @@ static tnd_status_t check_fits(const tnd_archive_t *self, const char *place,
     return TND_OK;
 }
 
+static tnd_status_t read_data(const tnd_manifest_t *manifest, const char *place,
+                              tnd_data_table_t *table, tnd_error_t *error)
+{
+    tnd_error_t why;
+    tnd_status_t status = TND_OK;
+    char *rest = manifest->data;
+    for (char *line; status == TND_OK && (line = strsep(&rest, "\n")) != NULL;)
+        if (*line != '\0')
+            status = tnd_data_table_read(table, line, &why);
+    tnd_data_table_settle(table);
+    if (status == TND_OK && tnd_data_table_hash(table) != manifest->cursor.data)
+        status = tnd_fail(&why, "its data files are not those of its cursor");
+    return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", place, why.text);
+}
+
 static void take(tnd_archive_t *self, const char *dir, tnd_manifest_t *manifest)
 {
     snprintf(self->resume.dir, sizeof self->resume.dir, "%s", dir);
@@ -444,6 +461,8 @@ static tnd_status_t find_latest(tnd_archive_t *self, const char *dir, bool wante
         bool good = whole && check_parts(self, dir, &manifest, &why) == TND_OK;
         if (good)
             status = check_fits(self, place, &manifest, error);
+        if (good && status == TND_OK)
+            status = read_data(&manifest, place, &self->was, error);
         if (good && status == TND_OK)
             take(self, dir, &manifest);
         if (!good) {
@@ -497,6 +516,8 @@ static tnd_status_t find_named(tnd_archive_t *self, const char *path, tnd_error_
     tnd_status_t status = check_parts(self, dir, &manifest, error);
     if (status == TND_OK)
         status = check_fits(self, file, &manifest, error);
+    if (status == TND_OK)
+        status = read_data(&manifest, file, &self->was, error);
     if (status == TND_OK)
         take(self, dir, &manifest);
     tnd_manifest_free(&manifest);
@@ -652,6 +673,8 @@ void tnd_archive_destroy(tnd_archive_t **self_p)
     tnd_store_close(&self->store);
     free(self->resume.parts);
     free(self->graph);
+    free(self->data);
+    tnd_data_table_free(&self->was);
     free(self->machine_memory);
     free(self);
     *self_p = NULL;
@@ -665,4 +688,20 @@ const tnd_resume_t *tnd_archive_resume(const tnd_archive_t *self)
 const tnd_cursor_t *tnd_archive_cursor(const tnd_archive_t *self)
 {
     return self->resumes ? &self->cursor : NULL;
+}
+
+tnd_status_t tnd_archive_data(tnd_archive_t *self, const tnd_data_table_t *table,
+                              tnd_error_t *error)
+{
+    size_t size = 0;
+    assert(self->data == NULL);
+    if (self->resumes)
+        TND_TRY(tnd_data_table_compare(&self->was, table, self->options->trust_data, error));
+    FILE *out = open_memstream(&self->data, &size);
+    if (out == NULL)
+        abort();
+    for (size_t i = 0; i < table->count; i++)
+        tnd_data_table_write(table, i, out);
+    fclose(out);
+    return TND_OK;
 }

@@ -16,6 +16,7 @@
 
 #include "runtime/core/effect.h"
 #include "runtime/graph/placement.h"
+#include "runtime/life/data_table.h"
 #include "runtime/life/observer.h"
 #include "runtime/life/store.h"
 
@@ -41,6 +42,12 @@ void tnd_archive_destroy(tnd_archive_t **self_p);
 /*  What the run goes on from; NULL: it begins at the start. */
 const tnd_resume_t *tnd_archive_resume(const tnd_archive_t *self);
 const tnd_cursor_t *tnd_archive_cursor(const tnd_archive_t *self);
+
+/*  The data that the run reads; before the first step is booked.  TND_FAILED: it is not the data of
+ *  the checkpoint that the run resumes from; the text names the file, and says what to do.
+ */
+tnd_status_t tnd_archive_data(tnd_archive_t *self, const tnd_data_table_t *table,
+                              tnd_error_t *error) TND_CHECKED;
 
 /*  A line "part ..." or "unkept ..." of a feeder; false: it is another one.  `step` counts the
  * steps behind it.

@@ -603,6 +603,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
     tnd_stock_close(&self->stock);
+    tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);
     tnd_pages_destroy(&self->pages);

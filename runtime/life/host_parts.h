@@ -39,8 +39,9 @@ struct tnd_host {
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
     tnd_stock_t stock;
-    tnd_trial_t *trial; /* of what is other people's code, before the start; NULL: none is on */
-    bool stocked, fits; /* all that this host needs is there; what the streams become fits */
+    tnd_data_table_t data; /* of the first chain, where it keeps checkpoints */
+    tnd_trial_t *trial;    /* of what is other people's code, before the start; NULL: none is on */
+    bool stocked, fits;    /* all that this host needs is there; what the streams become fits */
     bool facts_known, derived; /* once that has ended */
     bool trial_hangs;
     tnd_arena_t *arena;

@@ -23,6 +23,8 @@ static void try_data(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found
         if (self->stock.data[s].open)
             stocked = tnd_stock_derive(self->plan, trial, &stream, found) && stocked;
     }
+    if (stocked && self->plan->checkpoint != NULL)
+        stocked = tnd_stock_table(&self->stock, 0, trial, &self->data, found);
     self->stocked = stocked;
 }
 
@@ -64,6 +66,22 @@ static void watch_trial(tnd_host_t *self)
     }
 }
 
+/*  A message between hosts is bounded. */
+enum { FILES_BYTES = 32 << 10 };
+
+static void say_files(tnd_host_t *self)
+{
+    for (size_t i = 0; i < self->data.count;) {
+        tnd_note_writer_t writer;
+        tnd_note_begin(&writer);
+        for (long used = 0; i < self->data.count && used < FILES_BYTES; i++) {
+            tnd_data_table_write(&self->data, i, writer.stream);
+            used = ftell(writer.stream);
+        }
+        tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+    }
+}
+
 static void say_facts(tnd_host_t *self)
 {
     if (!self->facts_known || !self->stocked)
@@ -71,6 +89,7 @@ static void say_facts(tnd_host_t *self)
     if (self->stock.count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
         return;
     self->facts_said = true;
+    say_files(self);
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
     for (uint32_t s = 0; s < self->stock.count; s++)

@@ -134,6 +134,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_buffer_drop(&self->hosts[h].endpoints);
     tnd_archive_destroy(&self->archive);
+    tnd_data_table_free(&self->data);
     free(self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);

@@ -79,6 +79,7 @@ struct tnd_leader {
     const char **host_names;
     uint8_t *host_flags;
     void **memories;
+    tnd_data_table_t data;  /* of the first chain, as hosts list it */
     tnd_archive_t *archive; /* of the first chain; NULL: its state is not kept */
     tnd_error_t unusable;   /* its checkpoints are; "": they are not */
     bool *model_said;       /* by instance: the first chain's feeders */

@@ -43,19 +43,35 @@ static void write_resume(const tnd_leader_t *self, FILE *out)
                 resume->parts[r].bytes, resume->parts[r].hash[0], resume->parts[r].hash[1]);
 }
 
-/*  The data of the first chain are known: a cursor belongs to them. */
+/*  The data of the first chain is known: cursors name it. */
 static bool data_fit(tnd_leader_t *self)
 {
-    tnd_session_core_t *session = self->chains[0].session;
-    uint64_t data = self->chains[0].facts.data, was = tnd_session_cursor(session)->data;
-    if (was != 0 && was != data) {
-        tnd_leader_end(
-            self, TND_OUTCOME_UNUSABLE,
-            "the checkpoint is of other data: files of the source were changed, added or left out");
-        return false;
+    tnd_error_t error;
+    char text[sizeof error.text + 32];
+    uint64_t data = self->chains[0].facts.data;
+    if (self->archive != NULL) {
+        tnd_data_table_settle(&self->data);
+        data = tnd_data_table_hash(&self->data);
     }
-    tnd_session_data(session, data);
-    return true;
+    tnd_session_data(self->chains[0].session, data);
+    if (self->archive == NULL || tnd_archive_data(self->archive, &self->data, &error) == TND_OK)
+        return true;
+    snprintf(text, sizeof text, "cannot resume: %s", error.text);
+    tnd_leader_end(self, TND_OUTCOME_UNUSABLE, text);
+    return false;
+}
+
+/*  Lines of the data table, which come in notes of their own, before the facts of their host. */
+static void take_files(tnd_leader_t *self, tnd_buffer_t *note)
+{
+    tnd_error_t error;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+        if (tnd_data_table_read(&self->data, line, &error) != TND_OK) {
+            tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
+            return;
+        }
 }
 
 static void publish_stream(tnd_leader_t *self)
@@ -110,6 +126,12 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
     tnd_note_reader_t reader;
     tnd_note_read(&reader, note);
     const char *line = tnd_note_line(&reader);
+    if (line != NULL && tnd_data_table_is_line(line)) {
+        /* A host that comes late has no say in what checkpoints store. */
+        if (self->stream_note == NULL)
+            take_files(self, note);
+        return;
+    }
     while (line != NULL) {
         tnd_status_t status = tnd_stream_read(&said, line, &error);
         line = tnd_note_line(&reader);

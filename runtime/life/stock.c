@@ -147,6 +147,29 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *di
     return good;
 }
 
+bool tnd_stock_table(const tnd_stock_t *self, uint32_t chain, tnd_trial_t *trial,
+                     tnd_data_table_t *table, tnd_diagnostics_t *diagnostics)
+{
+    bool good = true;
+    for (uint32_t s = 0; s < self->count; s++) {
+        const tnd_stock_data_t *data = &self->data[s];
+        const tnd_instance_t *instance = data->instance;
+        tnd_error_t error;
+        if (!data->open || instance->chain != chain)
+            continue;
+        tnd_trial_enter(trial, instance, TND_T061_SOURCE);
+        bool listed =
+            tnd_kind_of(instance->kind)->list(self->plan, instance, data->opened, table, &error) ==
+            TND_OK;
+        tnd_trial_leave(trial);
+        if (!listed)
+            tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
+        good = good && listed;
+    }
+    tnd_data_table_settle(table);
+    return good;
+}
+
 void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)
 {
     for (uint32_t s = 0; s < self->count; s++)

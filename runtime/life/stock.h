@@ -12,6 +12,7 @@
 
 #include "runtime/graph/diagnostic.h"
 #include "runtime/graph/placement.h"
+#include "runtime/life/data_table.h"
 #include "runtime/life/stream.h"
 #include "runtime/life/trial.h"
 
@@ -40,6 +41,12 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics);
  *  or cannot be used; what could be opened is.
  */
 bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics);
+
+/*  Lists the files of a chain, once they are open, as a checkpoint stores them.  Waits for the disk
+ *  where whole files are hashed.  False: one could not be read, and is reported.
+ */
+bool tnd_stock_table(const tnd_stock_t *self, uint32_t chain, tnd_trial_t *trial,
+                     tnd_data_table_t *table, tnd_diagnostics_t *diagnostics);
 
 /*  What an actor's instances share; NULL: it has no data. */
 void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance);

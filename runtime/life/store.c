@@ -18,7 +18,8 @@
 #include "runtime/core/digest.h"
 
 enum { CLAIM_TRIES = 50, CLAIM_NAP_NS = 20000000 }; /* 1 s in all */
-enum { VERSION = 1, CHUNK = 1 << 16, MANIFEST_MAX = 16 << 20, CURSOR_MAX = 8192 };
+/*  A process can map 65,530 files, each with a line of at most 1 KiB. */
+enum { VERSION = 2, CHUNK = 1 << 16, MANIFEST_MAX = 128 << 20, CURSOR_MAX = 8192 };
 
 static const char manifest_name[] = "manifest";
 
@@ -252,11 +253,12 @@ static void hash_text(const char *text, size_t size, char hex[TND_DIGEST_TEXT_SI
     tnd_digest_print(&(tnd_digest_t){.low = hash.low64, .high = hash.high64}, hex);
 }
 
-static void write_graph(FILE *out, const char *graph)
+/*  The lines of a text, each after a word that says what it is. */
+static void write_lines(FILE *out, const char *word, const char *text)
 {
-    for (const char *line = graph; line != NULL && *line != '\0';) {
+    for (const char *line = text; line != NULL && *line != '\0';) {
         size_t length = strcspn(line, "\n");
-        fprintf(out, "graph %.*s\n", (int)length, line);
+        fprintf(out, "%s %.*s\n", word, (int)length, line);
         line += length + (line[length] == '\n');
     }
 }
@@ -278,7 +280,8 @@ static char *write_text(const tnd_manifest_t *manifest, size_t *size_p)
         tnd_digest_print(&(tnd_digest_t){.low = part->hash[0], .high = part->hash[1]}, hex);
         fprintf(out, "part %" PRIu32 " %" PRIu64 " %s\n", r, part->bytes, hex);
     }
-    write_graph(out, manifest->graph);
+    write_lines(out, "graph", manifest->graph);
+    write_lines(out, "data", manifest->data);
     fflush(out);
     hash_text(text, *size_p, hex);
     fprintf(out, "hash %s\n", hex);
@@ -387,9 +390,9 @@ static tnd_status_t read_part(const char *words, tnd_manifest_t *manifest, uint3
     return TND_OK;
 }
 
-/*  One line; `graph` gathers those of the graph. */
+/*  One line; `graph` and `data` collect those of the graph and of the data table. */
 static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32_t *parts,
-                              FILE *graph, tnd_error_t *error)
+                              FILE *graph, FILE *data, tnd_error_t *error)
 {
     uint32_t replicas;
     if (strncmp(line, "cursor ", 7) == 0)
@@ -406,6 +409,10 @@ static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32
         return read_part(line + 5, manifest, parts, error);
     if (strncmp(line, "graph ", 6) == 0) {
         fprintf(graph, "%s\n", line + 6);
+        return TND_OK;
+    }
+    if (strncmp(line, "data ", 5) == 0) {
+        fprintf(data, "%s\n", line + 5);
         return TND_OK;
     }
     return tnd_fail(error, "a line is not understood: %.60s", line);
@@ -429,7 +436,7 @@ static tnd_status_t check_hash(char *text, size_t *size, tnd_error_t *error)
     return TND_OK;
 }
 
-static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph,
+static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph, FILE *data,
                                tnd_error_t *error)
 {
     int version;
@@ -442,7 +449,7 @@ static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph
         return tnd_fail(error, "it has version %d; this program reads version %d", version,
                         VERSION);
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
-        TND_TRY(read_line(line, manifest, &parts, graph, error));
+        TND_TRY(read_line(line, manifest, &parts, graph, data, error));
     if (manifest->cursor.lanes == 0 || parts == 0 || parts != manifest->replicas)
         return tnd_fail(error, "its cursor or some part is missing");
     return TND_OK;
@@ -451,6 +458,7 @@ static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph
 void tnd_manifest_free(tnd_manifest_t *self)
 {
     free(self->graph);
+    free(self->data);
     free(self->parts);
     *self = (tnd_manifest_t){.replicas = 0};
 }
@@ -463,14 +471,16 @@ tnd_status_t tnd_manifest_read(const char *path, tnd_manifest_t *manifest, tnd_e
     if (text == NULL)
         return TND_FAILED;
     tnd_error_t why;
-    size_t graph_size = 0;
+    size_t graph_size = 0, data_size = 0;
     FILE *graph = open_memstream(&manifest->graph, &graph_size);
-    if (graph == NULL)
+    FILE *data = open_memstream(&manifest->data, &data_size);
+    if (graph == NULL || data == NULL)
         abort();
     tnd_status_t status = check_hash(text, &size, &why);
     if (status == TND_OK)
-        status = read_lines(text, manifest, graph, &why);
+        status = read_lines(text, manifest, graph, data, &why);
     fclose(graph);
+    fclose(data);
     free(text);
     if (status == TND_OK)
         return TND_OK;

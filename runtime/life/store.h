@@ -4,7 +4,8 @@
  *  unit over all hosts:
  *
  *      DIR/step-00000500/model-0       what the step's `save` wrote for replica 0, and so on
- *      DIR/step-00000500/manifest      cursor, fingerprint, size and hash of every part; text
+ *      DIR/step-00000500/manifest      cursor, fingerprint, data files (data_table.h), size and
+ *                                      hash of every part; text
  *
  *  Every file is written beside its place, made durable and renamed; the manifest comes last.  So
  *  a folder without a manifest is no checkpoint, whatever else is in it, and one whose parts do
@@ -27,6 +28,7 @@ enum { TND_STORE_PATH = 1024 };
 typedef struct {
     tnd_cursor_t cursor;
     char *graph; /* the keys of the graph, a line each; owned; NULL: none */
+    char *data;  /* the lines of a data table, whose hash is cursor.data; owned; NULL: none */
     uint32_t replicas;
     tnd_saved_t *parts; /* by replica; owned */
 } tnd_manifest_t;

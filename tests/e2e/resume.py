@@ -204,7 +204,7 @@ def test_another_graph_or_data_is_refused(job, folder):
                     if "TUNDISH_DATA" in os.environ else source, data / name)
         shutil.copy(source, data / source.name)
     text = job.run(resume=True, expect=78, extra=["--data", str(data)])
-    one_sentence(text, "of other data")
+    one_sentence(text, "cannot resume", "${data}/train-images-idx3-ubyte.gz has changed")
 
 
 def test_by_time(job):

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""A run resumes with the data of its checkpoint, wherever that is, and with no other.
+
+Usage: data.py NAME...; without a name it lists them.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from faults import one_sentence, write_npy
+from named import run_named
+from run import ROOT, TUNDISH, free_port
+
+ROWS, WIDTH = 6000, 64
+GRAPH = """tundish: 1
+seed: 7
+data: {data}
+actors:
+  read:  {{kind: reader, source: {{npy: {{x: "${{data}}/x.npy", y: "${{data}}/y.npy"}}}}, shuffle: global, epochs: 2{read}}}
+  batch: {{kind: batcher, size: 64}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> batch -> feed
+checkpoint: {{dir: {dir}, every: 50 steps}}
+"""
+MIDDLE = 200000  # a byte of x.npy that is in neither of its ends
+
+
+class Job:
+    def __init__(self, folder, read=""):
+        self.folder, self.data = folder, folder / "data"
+        self.graph = folder / "graph.yaml"
+        self.data.mkdir()
+        self.write(ROWS)
+        self.graph.write_text(GRAPH.format(data=self.data, dir=folder / "kept", read=read))
+
+    def write(self, rows):
+        write_npy(self.data / "x.npy", "|u1", (rows, WIDTH),
+                  bytes(i * 7 % 251 for i in range(rows * WIDTH)))
+        write_npy(self.data / "y.npy", "|u1", (rows,), bytes(i % 10 for i in range(rows)))
+
+    def run(self, *words, expect=0):
+        report = self.folder / "report.json"
+        done = subprocess.run([str(TUNDISH), "run", str(self.graph), "--report", str(report),
+                               *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=60, cwd=ROOT)
+        assert done.returncode == expect, f"exit code {done.returncode}\n{done.stdout}"
+        return json.loads(report.read_text()) if expect == 0 else done.stdout
+
+    def refused(self, *words, about):
+        one_sentence(self.run("--resume", *words, expect=78), "cannot resume", *about)
+
+    def cursor(self):
+        done = subprocess.run([str(TUNDISH), "cursor", "--json", str(self.folder / "kept")],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def digest(job):
+    """Of the whole run, undisturbed."""
+    return job.run("--set", f"checkpoint.dir={job.folder / 'other'}")["stream_digest"]
+
+
+def change(path, at=MIDDLE, restore_time=False):
+    """Changes one byte; the time of the file is later then, whatever the clock of its disk does."""
+    was = os.stat(path)
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+    touch(path, was.st_mtime_ns + (0 if restore_time else 10**7))
+
+
+def touch(path, ns):
+    os.utime(path, ns=(ns, ns))
+
+
+def touched(path):
+    touch(path, os.stat(path).st_mtime_ns + 10**7)
+
+
+def test_a_changed_byte_in_the_middle_is_refused(folder):
+    job = Job(folder)
+    job.run("--steps", 60)
+    change(job.data / "x.npy")
+    job.refused(about=("${data}/x.npy", "modification time", "--trust-data", "verify: full"))
+    # Not even the user can say that other bytes are the same, where they can be compared.
+    change(job.data / "x.npy", at=200)
+    job.refused("--trust-data", about=("${data}/x.npy", "first or last 64 KiB"))
+
+
+def test_another_size_is_refused(folder):
+    job = Job(folder)
+    job.run("--steps", 60)
+    job.write(ROWS + 1)
+    job.refused("--trust-data", about=("${data}/x.npy", f"{128 + (ROWS + 1) * WIDTH} bytes and had "
+                                       f"{128 + ROWS * WIDTH}"))
+
+
+def test_the_same_bytes_with_another_time(folder):
+    job = Job(folder)
+    stream = digest(job)
+    job.run("--steps", 60)
+    touched(job.data / "y.npy")
+    job.refused(about=("${data}/y.npy", "modification time"))
+    assert job.run("--resume", "--trust-data")["stream_digest"] == stream
+
+
+def test_hashes_of_whole_files_decide(folder):
+    job = Job(folder, read=", verify: full")
+    stream = digest(job)
+    job.run("--steps", 60)
+    touched(job.data / "x.npy")
+    job.run("--resume", "--steps", 70)
+    change(job.data / "x.npy")
+    job.refused("--trust-data", about=("${data}/x.npy", "hash of its bytes"))
+    job.refused("--set", "read.verify=quick", about=("${data}/x.npy", "did not hash"))
+    change(job.data / "x.npy")
+    assert job.run("--resume")["stream_digest"] == stream
+    # A byte that was changed behind the back of its time is found too.
+    job.run("--set", f"checkpoint.dir={folder / 'third'}", "--steps", 60)
+    change(job.data / "x.npy", restore_time=True)
+    job.refused(f"--resume={folder / 'third'}", about=("${data}/x.npy", "hash of its bytes"))
+
+
+def test_another_folder(folder):
+    """Moved, it is the same data; copied with its times, too; copied without them it must be said."""
+    job = Job(folder)
+    stream = digest(job)
+    job.run("--steps", 60)
+    job.data.rename(folder / "moved")
+    job.run("--resume", "--data", folder / "moved", "--steps", 70)
+    shutil.copytree(folder / "moved", folder / "copied")
+    job.run("--resume", "--data", folder / "copied", "--steps", 80)
+    for path in (folder / "copied").iterdir():
+        touched(path)
+    job.refused("--data", folder / "copied", about=("${data}/x.npy",))
+    told = job.run("--resume", "--data", folder / "copied", "--trust-data")
+    assert told["stream_digest"] == stream, told
+
+
+def test_cursor_prints_the_files(folder):
+    job = Job(folder, read=", verify: full")
+    job.run("--steps", 60)
+    files = {file["name"]: file for file in job.cursor()["files"]}
+    assert set(files) == {"${data}/x.npy", "${data}/y.npy"}, files
+    for name, told in files.items():
+        stat = os.stat(job.data / name[8:])
+        assert (told["bytes"], told["modified_ns"]) == (stat.st_size, stat.st_mtime_ns), told
+        assert len(told["hash"]) == 32 and len(told["ends"]) == 16, told
+    done = subprocess.run([str(TUNDISH), "cursor", str(folder / "kept")], capture_output=True,
+                          text=True, timeout=60)
+    for word in ("${data}/x.npy, 375.1 KiB, modified at ", files["${data}/x.npy"]["hash"]):
+        assert word in done.stdout, done.stdout
+
+
+LANES = """port: {port}
+hosts:
+  a: {{address: 127.0.0.1, lanes: 1, data: {folder}/a, actors: [read, batch, feed]}}
+  b: {{address: 127.0.0.1, lanes: 1, data: {folder}/b, actors: [read, batch, feed]}}
+"""
+
+
+def test_each_host_has_its_own_files(folder):
+    """More of them than one message between hosts can list."""
+    count = 900
+    for name in "ab":
+        (folder / name).mkdir()
+    for i in range(count):
+        write_npy(folder / "ab"[i % 2] / f"{'part' * 20}-{i:03}.npy", "|u1", (4,), bytes(range(4)))
+    graph = folder / "graph.yaml"
+    graph.write_text("tundish: 1\nseed: 7\nlanes: 2\nactors:\n  read: {kind: reader, shard: file, source: "
+                     f"{{npy: {{x: \"${{data}}/{'part' * 20}-[000-{count - 1}].npy\"}}}}}}\n"
+                     "  batch: {kind: batcher, size: 32, replicas: 2}\n  feed: {kind: feeder}\nlinks:\n"
+                     f"  - read -> batch -> feed\ncheckpoint: {{dir: {folder}/kept}}\n")
+
+    def run(*words, expect):
+        overlay = folder / "two.yaml"
+        overlay.write_text(LANES.format(port=free_port(), folder=folder))
+        done = subprocess.run([str(TUNDISH), "up", str(graph), str(overlay), *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+                              cwd=ROOT)
+        assert done.returncode == expect, f"exit code {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    run("--steps", "20", expect=0)
+    assert len(json.loads(subprocess.run([str(TUNDISH), "cursor", "--json", str(folder / "kept")],
+                                         capture_output=True, text=True).stdout)["files"]) == count
+    run("--resume", "--steps", "30", expect=0)
+    last = f"{'part' * 20}-{count - 1}.npy"
+    touched(folder / "b" / last)
+    text = run("--resume", expect=78)
+    assert "cannot resume" in text and last in text, text
+    run("--resume", "--trust-data", expect=0)
+
+
+def main():
+    def call(test):
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder))
+    return run_named(globals(), sys.argv[1:], call)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
