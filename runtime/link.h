@@ -29,7 +29,7 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 4,          /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 5,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
@@ -68,8 +68,6 @@ typedef struct {
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
     char why[256];              /* of REFUSED and LOST */
-    tnd_actor_id_t by;          /* of REFUSED: who refuses; another than `peer`: that one listens
-                                   where `peer` did, which may have moved */
 } tnd_arrival_t;
 
 typedef struct {
@@ -77,6 +75,7 @@ typedef struct {
     const char *name; /* "read.0", for identities and texts */
     tnd_life_t life;
     uint64_t link_timeout_ns;
+    uint64_t search_ns; /* how long a peer that is not found at its endpoint is looked for there */
     /*  Whether a peer is inside a work hook now, so that its silence does not count; NULL: never.
      */
     bool (*busy)(void *context, tnd_actor_id_t peer);

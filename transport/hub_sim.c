@@ -355,13 +355,9 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
 static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
-    char why[160];
-    if (!tnd_peers_expects(&self->peers, binder->port, msg, why, sizeof why)) {
-        tnd_msg_t refuse = {.kind = TND_MSG_REFUSE,
-                            .from = self->peers.config.self,
-                            .to = msg->from,
-                            .refuse.why = why};
-        transmit(wire, 1, &refuse, TND_CARRY_NOTHING);
+    tnd_peers_refusal_t refusal;
+    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
+        transmit(wire, 1, &refusal.msg, TND_CARRY_NOTHING);
         leave(self->net, wire, 1);
         return;
     }

@@ -378,13 +378,11 @@ static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *i
     tnd_strangers_cut(&binder->strangers, fd);
 }
 
-static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *hello, const char *why)
+static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *refuse)
 {
-    tnd_peer_t nobody = {.port = route->binder->port, .id = hello->from, .wire = route};
+    tnd_peer_t nobody = {.port = route->binder->port, .id = refuse->to, .wire = route};
     nobody.end.config.binder = true;
-    tnd_msg_t refuse = {
-        .kind = TND_MSG_REFUSE, .from = self->config.self, .to = hello->from, .refuse.why = why};
-    (void)carry_over(self, &nobody, &refuse, TND_CARRY_NOTHING);
+    (void)carry_over(self, &nobody, refuse, TND_CARRY_NOTHING);
 }
 
 /*  Every version begins its headers with the version: the peer can read that much of a refusal. */
@@ -392,8 +390,9 @@ static void answer_other_version(hub_t *self, binder_t *binder, uint64_t hash, z
                                  const char *why)
 {
     route_t *route = new_route(binder, hash, id, -1);
-    tnd_msg_t unread = {.from = TND_NOBODY};
-    say_refuse(self, route, &unread, why);
+    tnd_msg_t refuse = {
+        .kind = TND_MSG_REFUSE, .from = self->config.self, .to = TND_NOBODY, .refuse.why = why};
+    say_refuse(self, route, &refuse);
     free(route);
 }
 
@@ -402,9 +401,9 @@ static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, i
                   const tnd_msg_t *msg)
 {
     route_t *route = new_route(binder, hash, id, fd);
-    char why[160];
-    if (!tnd_peers_expects(&self->peers, binder->port, msg, why, sizeof why)) {
-        say_refuse(self, route, msg, why);
+    tnd_peers_refusal_t refusal;
+    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
+        say_refuse(self, route, &refusal.msg);
         free(route);
         return;
     }

@@ -44,6 +44,7 @@ static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
                                .terms = *terms,
                                .birth = self->birth,
                                .link_timeout_ns = self->config.link_timeout_ns,
+                               .search_ns = self->config.search_ns,
                                .binder = binder};
     tnd_end_init(&peer->end, &config, self->config.life, now);
     self->peers[self->count++] = peer;
@@ -89,7 +90,6 @@ static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tn
     notice->port = port;
     notice->peer = id;
     notice->life = life;
-    notice->by = id;
     if (why != NULL)
         snprintf(notice->why, sizeof notice->why, "%s", why);
 }
@@ -237,7 +237,7 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
         return peer->end.state == TND_END_OPEN;
     if (change == TND_END_UP)
         up(self, peer);
-    if (change == TND_END_LOST) { /* it takes a later life */
+    if (change == TND_END_LOST) { /* it takes a later life, or looks for the peer again */
         shut(self, peer);
         hurry(self, peer);
         return false;
@@ -245,8 +245,6 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
     if (change == TND_END_REFUSAL) {
         shut(self, peer);
         tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
-        uint32_t last = self->notice_first + self->notice_count - 1;
-        self->notices[last % self->notice_room].by = msg->from;
         return false;
     }
     tnd_peers_flush(self, peer, now);
@@ -306,10 +304,21 @@ void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
     tnd_peers_gone(self, peer, "the peer does not read what it asks for", now);
 }
 
-bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_msg_t *hello, char *why,
-                       size_t room)
+bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms,
+                       const tnd_msg_t *hello, tnd_peers_refusal_t *refusal)
 {
     const tnd_hub_config_t *config = &self->config;
+    size_t room = sizeof refusal->why;
+    char *why = refusal->why;
+    refusal->msg = (tnd_msg_t){
+        .kind = TND_MSG_REFUSE, .from = config->self, .to = hello->from, .refuse.why = why};
+    if (!tnd_end_is_meant(terms, hello)) {
+        snprintf(why, room, "%s listens here, in another life or by another port than was meant",
+                 config->name);
+        refusal->msg.refuse.elsewhere = true;
+        self->counts.refused++;
+        return false;
+    }
     if (config->expects != NULL && !config->expects(config->context, port, hello->from))
         snprintf(why, room,
                  "%s does not expect actor %u here: compare the topology files of both hosts",

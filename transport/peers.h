@@ -80,11 +80,16 @@ void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const 
 void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now);
 /*  It does not read what it asks for. */
 void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now);
-/*  Whether this HELLO may come to a bound port at all; else the user is told, and `why` (at least
- *  160 bytes) is for the one who said it.
+/*  The answer to a HELLO that is not accepted; the message points to `why`. */
+typedef struct {
+    tnd_msg_t msg;
+    char why[160];
+} tnd_peers_refusal_t;
+/*  Whether this HELLO may come to a port that was bound with `terms`; if not, `refusal` is the
+ *  answer.  The user is told, unless the connector only came to the wrong listener.
  */
-bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_msg_t *hello, char *why,
-                       size_t room);
+bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms,
+                       const tnd_msg_t *hello, tnd_peers_refusal_t *refusal);
 /*  Messages that one end of a connection of that port may leave unread. */
 uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port);
 /*  Somebody without a name was turned away. */

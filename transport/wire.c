@@ -48,12 +48,13 @@ typedef struct {
         offsetof(tnd_msg_t, member), FIELD_U64, POSITION_MAX                                       \
     }
 
-static const field_t hello_fields[] = {
-    U64(hello.life),           U64(hello.birth),          U32(hello.connection),
-    U64(hello.terms.graph[0]), U64(hello.terms.graph[1]), U64(hello.terms.schema),
-    U64(hello.terms.numeric),  U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
+static const field_t hello_fields[] = {U64(hello.life),           U64(hello.birth),
+                                       U32(hello.connection),     U64(hello.terms.graph[0]),
+                                       U64(hello.terms.graph[1]), U64(hello.terms.schema),
+                                       U64(hello.terms.numeric),  U64(hello.terms.listener),
+                                       U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
 static const field_t stale_fields[] = {U64(hello.life)};
-static const field_t refuse_fields[] = {TEXT(refuse.why)};
+static const field_t refuse_fields[] = {TEXT(refuse.why), BOOL(refuse.elsewhere)};
 static const field_t credit_fields[] = {U64(credit.blocks), U64(credit.bytes)};
 static const field_t block_fields[] = {
     PLACE(block.first), LANE(block.lane),     U32(block.epoch),     U32(block.count),

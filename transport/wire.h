@@ -13,7 +13,7 @@
 
 #include "runtime/link.h"
 
-enum { TND_WIRE_VERSION = 4, TND_WIRE_BYTES_MAX = 512, TND_WIRE_TEXT_MAX = 255 };
+enum { TND_WIRE_VERSION = 5, TND_WIRE_BYTES_MAX = 512, TND_WIRE_TEXT_MAX = 255 };
 
 /*  What a header says apart from the message. */
 typedef struct {

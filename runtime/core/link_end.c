@@ -146,6 +146,19 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
     return TND_END_UP;
 }
 
+/*  Another listener answered at the peer's last known endpoint. */
+static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64_t now)
+{
+    if (self->elsewhere_ns == 0)
+        self->elsewhere_ns = now;
+    if (now - self->elsewhere_ns < self->config.search_ns)
+        return lose(self, now);
+    self->state = TND_END_REFUSED;
+    clear_dues(self);
+    keep_why(self, why);
+    return TND_END_REFUSAL;
+}
+
 /*  A later life of this actor has been heard of.  Who was never welcomed is young, and only its
  *  clock stands behind: it takes a life that is later still, and that no other makes of this one.
  *  Who was welcomed is that other's predecessor.
@@ -224,8 +237,11 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (msg->kind == TND_MSG_WELCOME) {
         self->state = TND_END_OPEN;
         self->welcomed = true;
+        self->elsewhere_ns = 0;
         return TND_END_UP;
     }
+    if (msg->kind == TND_MSG_REFUSE && msg->refuse.elsewhere)
+        return heard_elsewhere(self, msg->refuse.why, now);
     if (msg->kind == TND_MSG_REFUSE) {
         self->state = TND_END_REFUSED;
         clear_dues(self);
@@ -233,6 +249,11 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
         return TND_END_REFUSAL;
     }
     return TND_END_NOTHING;
+}
+
+bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello)
+{
+    return ours->listener == 0 || hello->hello.terms.listener == ours->listener;
 }
 
 /*  How much of the time since the last tick is no silence of the peer's: all of it while that is

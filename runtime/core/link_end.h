@@ -30,6 +30,12 @@
  *  was never welcomed takes a later life then and comes again.  One that was welcomed has been
  *  replaced, however late it finds out, and is refused; so of two that run under one name the one
  *  that came later stays.
+ *
+ *  Endpoints are reused: a restarted actor may bind a port of its own, or of another actor, where a
+ *  stale announcement still sends peers.  So HELLO names the listener that it means, and the driver
+ *  of a binding end asks tnd_end_is_meant first.  A connector that reached another listener was not
+ *  refused by its peer: it closes and dials again, with back-off, until the driver learns the new
+ *  endpoint and makes a new end.  Only after `search_ns` without an answer of the peer is it final.
  */
 #ifndef TND_RUNTIME_CORE_LINK_END_H
 #define TND_RUNTIME_CORE_LINK_END_H
@@ -63,6 +69,7 @@ typedef struct {
     tnd_terms_t terms;
     tnd_life_t birth; /* connector: the actor's first life, the same in all that follow it */
     uint64_t link_timeout_ns;
+    uint64_t search_ns; /* connector: how long others may answer in place of the peer */
     bool binder;
 } tnd_end_config_t;
 
@@ -74,9 +81,10 @@ typedef struct {
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t pings;      /* since it was heard */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
-    uint64_t away_ns; /* connector: since when it has not been up */
-    bool known;       /* binder: (life, connection) is the latest identity heard of */
-    bool welcomed;    /* connector: once at least, so that somebody knows it by name */
+    uint64_t away_ns;      /* connector: since when it has not been up */
+    uint64_t elsewhere_ns; /* connector: since when others answer in place of the peer; 0: no */
+    bool known;            /* binder: (life, connection) is the latest identity heard of */
+    bool welcomed;         /* connector: once at least, so that somebody knows it by name */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
     char why[256];
 } tnd_end_t;
@@ -105,9 +113,14 @@ tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
  *  the fact that they came counts, and they are the actor's if the end is open.
  *  LOST comes from a binding end for a HELLO of a later identity while it had a connection: call
  *  again with the same message, which then brings UP or REFUSAL.  From a connecting end it comes if
- *  that has to take a later life.
+ *  that has to take a later life, or another listener answered.
  */
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
+
+/*  Whether a HELLO means the listener that was bound with `ours`.  If not, the driver answers with
+ * a REFUSE that says `elsewhere`, and does not pass the HELLO on.
+ */
+bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello);
 
 /*  Time has passed.  `busy`: the peer is inside a work hook; the time since the last tick does not
  *  count as silence then.  Of the time since a tick that was due a quarter of link_timeout after

@@ -33,7 +33,7 @@ typedef enum {
     /* links: any */
     TND_MSG_HELLO,   /* connector -> binder: who I am, what I expect */
     TND_MSG_WELCOME, /* binder -> connector: it fits */
-    TND_MSG_REFUSE,  /* binder -> connector: it does not, and why */
+    TND_MSG_REFUSE,  /* binder -> connector: it does not, and why; or another one was meant */
     TND_MSG_STALE,   /* binder -> connector: there was a later life of yours, `hello.life` */
     TND_MSG_PING,
     TND_MSG_PONG,
@@ -96,8 +96,12 @@ typedef struct {
     uint64_t graph[2]; /* fingerprint of the graph */
     uint64_t schema;   /* of the rows that pass here */
     uint64_t numeric;  /* hash of the worker's own operations over built-in rows */
-    uint32_t abi;      /* of the wire format and of this program */
-    bool tolerant;     /* `numeric: tolerant`: another `numeric` is let in */
+    /*  The bound port that is meant, one number per port and life of its actor, which announces it
+     *  with its endpoint.  At a binding end, 0: the endpoint is known in advance.
+     */
+    uint64_t listener;
+    uint32_t abi;  /* of the wire format and of this program */
+    bool tolerant; /* `numeric: tolerant`: another `numeric` is let in */
 } tnd_terms_t;
 
 /*  What is done about a bad record. */
@@ -192,6 +196,7 @@ typedef struct tnd_msg {
         } hello;
         struct {
             const char *why;
+            bool elsewhere; /* another listener was meant, which has moved: not final */
         } refuse;
         struct {
             uint64_t blocks, bytes;

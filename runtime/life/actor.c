@@ -35,17 +35,10 @@ static const uint64_t count_every_ns = 100000000;
 /*  The longest sleep: statistics stay fresh, a missed wake costs no more than this. */
 static const uint64_t nap_ns = 200000000;
 
-/*  A peer that did not listen where it was called is called again so soon: its host may have been
- *  started anew, and somebody else listens there.
- */
-static const uint64_t call_again_ns = 100000000;
-
 /*  A peer that this actor connects to. */
 typedef struct {
     const tnd_edge_t *edge;
-    char endpoint[TND_ENDPOINT_SIZE]; /* ""; not connected: it is not known where, or not there */
-    uint64_t again_ns;                /* when to call it again; 0: once it is known where */
-    uint64_t elsewhere_ns;            /* since when others answer for it; 0: it does itself */
+    uint64_t listener; /* that it was dialled at, see tnd_terms_t; 0: it is not known where */
 } dial_t;
 
 struct tnd_actor {
@@ -60,8 +53,7 @@ struct tnd_actor {
     bool *up;       /* by instance: connected */
     dial_t *calls;  /* whom it connects to */
     uint32_t call_count;
-    uint64_t calls_due_ns; /* when one is to be called again; TND_NEVER */
-    uint32_t *violations;  /* by instance */
+    uint32_t *violations; /* by instance */
     void *accept_memory;
     tnd_accept_t *accept;
     pthread_t thread;
@@ -286,8 +278,12 @@ static tnd_status_t bind_one(tnd_actor_t *self, uint32_t port, const tnd_edge_t 
     assert(self->endpoint_count < TND_ACTOR_ENDPOINTS_MAX);
     tnd_terms_t terms;
     edge_terms(self, edge, &terms);
+    terms.listener = self->life << 4 | port;
     tnd_endpoint_t *made = &self->endpoints[self->endpoint_count];
-    *made = (tnd_endpoint_t){.instance = self->id, .port = port, .transport = edge->transport};
+    *made = (tnd_endpoint_t){.instance = self->id,
+                             .port = port,
+                             .transport = edge->transport,
+                             .listener = terms.listener};
     const tnd_plan_host_t *host = &self->plan->hosts[self->config.instance->host];
     char wish[128];
     tnd_status_t status = TND_FAILED;
@@ -347,7 +343,6 @@ static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
 
 static void list_calls(tnd_actor_t *self)
 {
-    self->calls_due_ns = TND_NEVER;
     self->calls = calloc(self->plan->edge_count + 1u, sizeof *self->calls);
     if (self->calls == NULL)
         abort();
@@ -373,10 +368,10 @@ static tnd_actor_id_t called(const tnd_actor_t *self, const dial_t *call)
 static tnd_status_t hang_up(tnd_actor_t *self, dial_t *call, tnd_error_t *error)
 {
     tnd_actor_id_t peer = called(self, call);
-    tnd_arrival_t arrival = {.kind = TND_ARRIVAL_LOST, .peer = peer, .by = peer};
-    if (call->endpoint[0] == '\0')
+    tnd_arrival_t arrival = {.kind = TND_ARRIVAL_LOST, .peer = peer};
+    if (call->listener == 0)
         return TND_OK;
-    call->endpoint[0] = '\0';
+    call->listener = 0;
     arrival.port = edge_port(call->edge, goes_out(self, call));
     tnd_hub_disconnect(self->hub, arrival.port, peer);
     if (!self->up[peer])
@@ -386,35 +381,30 @@ static tnd_status_t hang_up(tnd_actor_t *self, dial_t *call, tnd_error_t *error)
     return self->config.kind->arrive(self->state, self, &arrival, error);
 }
 
-/*  Connects to every peer where it listens now; one that listens where it did may have been away.
+/*  Connects to every peer at its last announced endpoint.  A connection to an earlier listener is
+ *  void; a listener that is announced again may have been away.
  */
 static tnd_status_t connect_peers(tnd_actor_t *self, tnd_error_t *error)
 {
-    uint64_t now = tnd_clock_now();
-    self->calls_due_ns = TND_NEVER;
     for (uint32_t i = 0; i < self->call_count; i++) {
         dial_t *call = &self->calls[i];
         const tnd_edge_t *edge = call->edge;
         bool out = goes_out(self, call);
         tnd_actor_id_t peer = called(self, call);
-        char endpoint[TND_ENDPOINT_SIZE];
-        if (!tnd_host_endpoint(self->config.host, peer, edge_port(edge, !out), edge->transport,
-                               endpoint))
+        tnd_endpoint_t at = {
+            .instance = peer, .port = edge_port(edge, !out), .transport = edge->transport};
+        if (!tnd_host_endpoint(self->config.host, &at))
             continue; /* it comes with a later table */
-        if (strcmp(endpoint, call->endpoint) == 0) {
+        if (at.listener == call->listener) {
             tnd_hub_hurry(self->hub, edge_port(edge, out), peer);
-            continue;
-        }
-        if (now < call->again_ns) {
-            if (call->again_ns < self->calls_due_ns)
-                self->calls_due_ns = call->again_ns;
             continue;
         }
         TND_TRY(hang_up(self, call, error));
         tnd_terms_t terms;
         edge_terms(self, edge, &terms);
-        TND_TRY(tnd_hub_connect(self->hub, edge_port(edge, out), peer, endpoint, &terms, error));
-        memcpy(call->endpoint, endpoint, sizeof endpoint);
+        terms.listener = at.listener;
+        TND_TRY(tnd_hub_connect(self->hub, edge_port(edge, out), peer, at.endpoint, &terms, error));
+        call->listener = at.listener;
     }
     return TND_OK;
 }
@@ -463,6 +453,8 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
         .name = tnd_actor_name(self),
         .life = self->life,
         .link_timeout_ns = self->plan->link_timeout_ns,
+        /* A lost host is back and announced by then, or the run has ended. */
+        .search_ns = self->plan->dead_after_ns + self->plan->restart_timeout_ns,
         .busy = peer_busy,
         .context = self,
         .schema = incoming_schema,
@@ -476,8 +468,11 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
     pthread_mutex_lock(&self->lock);
     self->hub = hub;
     pthread_mutex_unlock(&self->lock);
-    TND_TRY(bind_ports(self, error));
+    /* What arrives by a bound port is for the kind, and waits until that runs: so the host is
+     * reached before anybody else can come.
+     */
     TND_TRY(reach_host(self, error));
+    TND_TRY(bind_ports(self, error));
     /* It opens what is other people's, and may not come back. */
     tnd_statistics_t *statistics = self->config.statistics;
     tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
@@ -590,35 +585,10 @@ static tnd_status_t hand_over(tnd_actor_t *self, tnd_arrival_t *arrival, tnd_err
     return status;
 }
 
-/*  Who was called is not there; it is called again, for some time. */
-static tnd_status_t take_wrong_number(tnd_actor_t *self, const tnd_arrival_t *arrival, uint64_t now,
-                                      tnd_error_t *error)
-{
-    for (uint32_t i = 0; i < self->call_count; i++) {
-        dial_t *call = &self->calls[i];
-        if (called(self, call) != arrival->peer)
-            continue;
-        if (call->elsewhere_ns == 0)
-            call->elsewhere_ns = now;
-        if (now - call->elsewhere_ns >= self->plan->dead_after_ns)
-            return tnd_fail(error, "%s did not find %s: %s", tnd_actor_name(self),
-                            self->plan->instances[arrival->peer].name, arrival->why);
-        TND_TRY(hang_up(self, call, error));
-        call->again_ns = now + call_again_ns;
-        if (call->again_ns < self->calls_due_ns)
-            self->calls_due_ns = call->again_ns;
-    }
-    return TND_OK;
-}
-
 static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
-    if (arrival->peer >= self->plan->instance_count)
-        return;
-    self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
-    for (uint32_t i = 0; i < self->call_count; i++)
-        if (called(self, &self->calls[i]) == arrival->peer)
-            self->calls[i].again_ns = self->calls[i].elsewhere_ns = 0;
+    if (arrival->peer < self->plan->instance_count)
+        self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
 }
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
@@ -632,10 +602,6 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
                        (arrival.peer < self->plan->instance_count && self->dials[arrival.peer]);
         if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
             note_up(self, &arrival);
-        if (arrival.kind == TND_ARRIVAL_REFUSED && dialled && arrival.by != arrival.peer) {
-            TND_TRY(take_wrong_number(self, &arrival, now, error));
-            continue;
-        }
         if (arrival.kind == TND_ARRIVAL_REFUSED && dialled) {
             bool known = arrival.peer < self->plan->instance_count;
             (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
@@ -707,8 +673,6 @@ static uint64_t next_wake(const tnd_actor_t *self, uint64_t now)
     uint64_t due = kind->deadline != NULL ? kind->deadline(self->state) : TND_NEVER;
     if (tnd_words_due(&self->words) < wake)
         wake = tnd_words_due(&self->words);
-    if (self->calls_due_ns < wake)
-        wake = self->calls_due_ns;
     return due < wake ? due : wake;
 }
 
@@ -719,7 +683,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         bool more = false;
         tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
         TND_TRY(take_arrivals(self, error));
-        if (atomic_exchange(&self->moved, false) || tnd_clock_now() >= self->calls_due_ns)
+        if (atomic_exchange(&self->moved, false))
             TND_TRY(connect_peers(self, error));
         TND_TRY(check_confirmed(self, error));
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());

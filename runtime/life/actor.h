@@ -77,6 +77,7 @@ enum { TND_ACTOR_ENDPOINTS_MAX = 6, TND_ENDPOINT_SIZE = 128 };
 typedef struct {
     uint32_t instance, port;
     tnd_transport_t transport;
+    uint64_t listener; /* see tnd_terms_t */
     char endpoint[TND_ENDPOINT_SIZE];
 } tnd_endpoint_t;
 

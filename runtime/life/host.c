@@ -45,16 +45,16 @@ const char *tnd_host_nonce(const tnd_host_t *self)
     return self->nonce;
 }
 
-bool tnd_host_endpoint(tnd_host_t *self, uint32_t instance, uint32_t port,
-                       tnd_transport_t transport, char endpoint[TND_ENDPOINT_SIZE])
+bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint)
 {
     bool found = false;
     pthread_mutex_lock(&self->lock);
     for (uint32_t i = 0; i < self->table_count && !found; i++) {
         const tnd_endpoint_t *entry = &self->table[i];
-        found = entry->instance == instance && entry->port == port && entry->transport == transport;
+        found = entry->instance == endpoint->instance && entry->port == endpoint->port &&
+                entry->transport == endpoint->transport;
         if (found)
-            memcpy(endpoint, entry->endpoint, sizeof entry->endpoint);
+            *endpoint = *entry;
     }
     pthread_mutex_unlock(&self->lock);
     return found;

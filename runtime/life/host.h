@@ -84,9 +84,10 @@ static inline tnd_actor_id_t tnd_host_id(uint32_t host)
 {
     return 0x80000000u + host;
 }
-/*  Where a peer's port listens now: copied into `endpoint`; false: not known, it may come. */
-bool tnd_host_endpoint(tnd_host_t *self, uint32_t instance, uint32_t port,
-                       tnd_transport_t transport, char endpoint[TND_ENDPOINT_SIZE]);
+/*  Where a peer's port listens now: fills in the rest of an endpoint of which instance, port and
+ *  transport are given.  False: it is not known yet.
+ */
+bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint);
 /*  The generation of a chain when the actors of this host were let go. */
 uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain);
 /*  Whether an actor of the run is inside a work hook. */

@@ -235,13 +235,14 @@ static void say_endpoints(tnd_host_t *self)
         uint32_t count =
             self->actors[i] != NULL ? tnd_actor_endpoints(self->actors[i], endpoints) : 0;
         for (uint32_t e = 0; e < count; e++)
-            fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %d %s\n", endpoints[e].instance,
-                    endpoints[e].port, (int)endpoints[e].transport, endpoints[e].endpoint);
+            fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %d %" PRIu64 " %s\n",
+                    endpoints[e].instance, endpoints[e].port, (int)endpoints[e].transport,
+                    endpoints[e].listener, endpoints[e].endpoint);
     }
     tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
 }
 
-/*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT ENDPOINT". */
+/*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT LISTENER ENDPOINT". */
 static void read_table(tnd_host_t *self, tnd_buffer_t *note)
 {
     tnd_endpoint_t *table = NULL;
@@ -266,8 +267,8 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
         }
         tnd_endpoint_t *entry = &table[count];
         int transport;
-        if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %127s", &entry->instance, &entry->port,
-                   &transport, entry->endpoint) != 4)
+        if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %" SCNu64 " %127s", &entry->instance,
+                   &entry->port, &transport, &entry->listener, entry->endpoint) != 5)
             continue;
         entry->transport = (tnd_transport_t)transport;
         count++;

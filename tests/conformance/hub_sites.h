@@ -40,7 +40,8 @@ typedef struct {
     tnd_rack_t *rack;
     tnd_pool_t *pool; /* of all payloads that are sent */
     tnd_terms_t terms;
-    uint32_t unread; /* messages of each port; 0: as usual */
+    uint32_t unread;    /* messages of each port; 0: as usual */
+    uint64_t search_ns; /* of sites that are opened from now on */
     char actual[256];
 } stage_t;
 
@@ -98,6 +99,7 @@ static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, t
                                .name = id == JOIN ? "join" : "worker",
                                .life = life,
                                .link_timeout_ns = link_timeout_ns,
+                               .search_ns = stage->search_ns,
                                .context = stage,
                                .schema = stage_schema,
                                .frame_max = 1 << 20,

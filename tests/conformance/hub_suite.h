@@ -159,6 +159,67 @@ Test(hub, who_looks_for_another_actor_is_told_who_listens_here)
     part(&stage, &join, &worker);
 }
 
+/*  Lets both sites run until the binder has sent a connector to look elsewhere so many times. */
+static void run_until_turned_away(site_t *join, site_t *worker, uint64_t times)
+{
+    uint64_t deadline = stage_now(join->stage) + DEADLINE_NS;
+    tnd_hub_counts_t counts = {0};
+    while (counts.refused < times) {
+        if (!site_step(join) && !site_step(worker)) {
+            cr_assert(stage_now(join->stage) < deadline);
+            tnd_hub_wait(worker->hub, stage_now(join->stage) + 1000000);
+            tnd_hub_wait(join->hub, stage_now(join->stage));
+        }
+        tnd_hub_counts(join->hub, &counts);
+    }
+}
+
+Test(hub, who_reaches_another_listener_than_it_means_dials_until_it_is_told_where)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.search_ns = 3600000000000;
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    tnd_terms_t now = stage.terms, stale = stage.terms;
+    now.listener = 5;
+    stale.listener = 4;
+    site_bind(&join, &now);
+    site_connect(&worker, &stale);
+    run_until_turned_away(&join, &worker, 3);
+    cr_assert_str_eq(join.trace, "");
+    cr_assert_str_eq(worker.trace, "");
+
+    tnd_hub_disconnect(worker.hub, PORT_OUT, JOIN);
+    site_connect(&worker, &now);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "up 2 life 1\n");
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_reaches_another_listener_all_the_time_is_refused_in_the_end)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.search_ns = 100000000;
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    tnd_terms_t now = stage.terms, unnamed = stage.terms;
+    now.listener = 5;
+    site_bind(&join, &now);
+    site_connect(&worker, &unnamed);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_not_null(strstr(worker.trace, "refused 1: join listens here"), "%s", worker.trace);
+    cr_assert_str_eq(join.trace, "");
+    part(&stage, &join, &worker);
+}
+
 /* --- messages ---------------------------------------------------------------------------------
  */
 

@@ -9,7 +9,7 @@ tnd_msg_t tnd_message_of(tnd_msg_kind_t kind)
         msg.hello.life = UINT64_MAX;
         msg.hello.birth = 1u << 31;
         msg.hello.connection = 70000;
-        msg.hello.terms = (tnd_terms_t){{1, UINT64_MAX - 1}, 300, 1u << 31, 6, true};
+        msg.hello.terms = (tnd_terms_t){{1, UINT64_MAX - 1}, 300, 1u << 31, UINT64_MAX, 6, true};
         break;
     case TND_MSG_STALE:
         msg.hello.life = UINT64_MAX;

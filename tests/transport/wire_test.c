@@ -74,13 +74,14 @@ Test(wire, msgpack_reads_what_we_write)
 
     cr_assert_eq(unpacked.data.type, MSGPACK_OBJECT_ARRAY);
     const msgpack_object *fields = unpacked.data.via.array.ptr;
-    cr_assert_eq(unpacked.data.via.array.size, 15);
+    cr_assert_eq(unpacked.data.via.array.size, 16);
     cr_assert_eq(fields[0].via.u64, TND_WIRE_VERSION);
     cr_assert_eq(fields[4].via.u64, 0x80000001);
     cr_assert_eq(fields[6].via.u64, UINT64_MAX);
     cr_assert_eq(fields[7].via.u64, 1u << 31);
     cr_assert_eq(fields[8].via.u64, 70000);
-    cr_assert_eq(fields[14].via.boolean, true);
+    cr_assert_eq(fields[13].via.u64, UINT64_MAX);
+    cr_assert_eq(fields[15].via.boolean, true);
     msgpack_unpacked_destroy(&unpacked);
 }
 

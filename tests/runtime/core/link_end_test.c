@@ -164,6 +164,52 @@ Test(link_end, a_refused_peer_is_let_in_once_it_fits)
     bring_up(&right, &binder, 2);
 }
 
+Test(link_end, only_the_listener_that_was_bound_is_meant)
+{
+    tnd_terms_t bound = terms, before = terms;
+    bound.listener = 5;
+    before.listener = 4;
+    tnd_end_t now = make(false, bound), stale = make(false, before), unnamed = make(false, terms);
+    tnd_msg_t meant = hello_of(&now, 0), other = hello_of(&stale, 0), any = hello_of(&unnamed, 0);
+
+    cr_assert(tnd_end_is_meant(&bound, &meant));
+    cr_assert_not(tnd_end_is_meant(&bound, &other));
+    cr_assert_not(tnd_end_is_meant(&bound, &any));
+    cr_assert(tnd_end_is_meant(&terms, &other));
+}
+
+Test(link_end, another_listener_is_asked_again_until_search_ns_are_over)
+{
+    tnd_end_t connector = make(false, terms);
+    connector.config.search_ns = 100 * MS;
+    const tnd_msg_t refuse = {
+        .kind = TND_MSG_REFUSE, .refuse.why = "moved", .refuse.elsewhere = true};
+    uint64_t now = 0;
+    for (; now < 100 * MS; now = tnd_end_deadline(&connector)) {
+        hello_of(&connector, now);
+        cr_assert_eq(tnd_end_heard(&connector, &refuse, now), TND_END_LOST);
+        cr_assert_geq(tnd_end_deadline(&connector), now + 10 * MS);
+    }
+    hello_of(&connector, now);
+
+    cr_assert_eq(tnd_end_heard(&connector, &refuse, now), TND_END_REFUSAL);
+    cr_assert_str_eq(connector.why, "moved");
+}
+
+Test(link_end, a_welcome_ends_the_search_for_the_listener)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    connector.config.search_ns = 100 * MS;
+    const tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .refuse.why = "", .refuse.elsewhere = true};
+    hello_of(&connector, 0);
+    cr_assert_eq(tnd_end_heard(&connector, &refuse, 0), TND_END_LOST);
+    bring_up(&connector, &binder, 50 * MS);
+    cr_assert_eq(tnd_end_disconnected(&connector, 150 * MS), TND_END_LOST);
+
+    hello_of(&connector, 200 * MS);
+    cr_assert_eq(tnd_end_heard(&connector, &refuse, 200 * MS), TND_END_LOST);
+}
+
 Test(link_end, an_unanswered_hello_is_given_up_after_link_timeout)
 {
     tnd_end_t connector = make(false, terms);
