@@ -12,11 +12,18 @@
 
 enum { MAX_SOCKETS = 16384 };
 
+/*  A bound inproc endpoint. */
+typedef struct {
+    char *name;
+    tnd_mailbox_t *mailbox; /* of the hub that bound it, which leaves before it closes it */
+    void *port;
+} entry_t;
+
 struct tnd_context {
     void *zmq;
     atomic_uint_fast64_t number;
-    pthread_mutex_t lock; /* of the names */
-    char **names;
+    pthread_mutex_t lock; /* of the entries */
+    entry_t *entries;
     size_t count;
 };
 
@@ -49,7 +56,7 @@ void tnd_context_destroy(tnd_context_t **self_p)
         assert(zmq_errno() == EINTR);
     assert(self->count == 0);
     pthread_mutex_destroy(&self->lock);
-    free(self->names);
+    free(self->entries);
     free(self);
 }
 
@@ -66,18 +73,19 @@ uint64_t tnd_context_number(tnd_context_t *self)
 static size_t find(const tnd_context_t *self, const char *endpoint)
 {
     size_t i = 0;
-    while (i < self->count && strcmp(self->names[i], endpoint) != 0)
+    while (i < self->count && strcmp(self->entries[i].name, endpoint) != 0)
         i++;
     return i;
 }
 
-bool tnd_context_enter(tnd_context_t *self, const char *endpoint)
+bool tnd_context_enter(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
+                       void *port)
 {
     pthread_mutex_lock(&self->lock);
     bool is_free = find(self, endpoint) == self->count;
     if (is_free) {
-        self->names = must(realloc(self->names, (self->count + 1) * sizeof *self->names));
-        self->names[self->count++] = must(strdup(endpoint));
+        self->entries = must(realloc(self->entries, (self->count + 1) * sizeof *self->entries));
+        self->entries[self->count++] = (entry_t){must(strdup(endpoint)), mailbox, port};
     }
     pthread_mutex_unlock(&self->lock);
     return is_free;
@@ -88,15 +96,19 @@ void tnd_context_leave(tnd_context_t *self, const char *endpoint)
     pthread_mutex_lock(&self->lock);
     size_t i = find(self, endpoint);
     assert(i < self->count);
-    free(self->names[i]);
-    self->names[i] = self->names[--self->count];
+    free(self->entries[i].name);
+    self->entries[i] = self->entries[--self->count];
     pthread_mutex_unlock(&self->lock);
 }
 
-bool tnd_context_bound(tnd_context_t *self, const char *endpoint)
+tnd_pipe_t *tnd_context_connect(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
+                                void *dial)
 {
+    tnd_pipe_t *pipe = NULL;
     pthread_mutex_lock(&self->lock);
-    bool is_bound = find(self, endpoint) < self->count;
+    size_t i = find(self, endpoint);
+    if (i < self->count)
+        pipe = tnd_pipe_new(mailbox, dial, self->entries[i].mailbox, self->entries[i].port);
     pthread_mutex_unlock(&self->lock);
-    return is_bound;
+    return pipe;
 }

@@ -3,8 +3,7 @@
  *  More than one context a process crashes libzmq 4.3.4 when keys are used, and inproc endpoints
  *  of different contexts do not see each other.  All hubs of a process are opened on this.
  *
- *  An inproc endpoint that nobody has bound accepts connections all the same in libzmq, and keeps
- *  them for ever; so the context knows which are bound.
+ *  Inproc endpoints are the context's own: inside a process messages do not pass through libzmq.
  *
  *  Lifecycle: hubs are closed before the context is destroyed; destroying waits until what lingers
  *  has left.  Installs no signal handler.
@@ -15,6 +14,7 @@
 #define TND_TRANSPORT_CONTEXT_H
 
 #include "runtime/status.h"
+#include "transport/mailbox.h"
 
 typedef struct tnd_context tnd_context_t;
 
@@ -28,9 +28,12 @@ void *tnd_context_zmq(tnd_context_t *self);
 /*  A number that this context has not given before. */
 uint64_t tnd_context_number(tnd_context_t *self);
 
-/*  Inproc endpoints: enters one (false: it is taken), removes one, says whether one is bound. */
-bool tnd_context_enter(tnd_context_t *self, const char *endpoint);
+/*  Enters an inproc endpoint, whose messages go to `mailbox` for `port`; false: it is taken. */
+bool tnd_context_enter(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
+                       void *port);
 void tnd_context_leave(tnd_context_t *self, const char *endpoint);
-bool tnd_context_bound(tnd_context_t *self, const char *endpoint);
+/*  A new pipe from `mailbox` to an inproc endpoint; NULL: none of that name is bound. */
+tnd_pipe_t *tnd_context_connect(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
+                                void *dial);
 
 #endif

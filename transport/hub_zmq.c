@@ -1,4 +1,4 @@
-/*  transport/hub_zmq.c - a hub over ZeroMQ: inproc, ipc, tcp.
+/*  transport/hub_zmq.c - a hub: ipc and tcp over ZeroMQ, inproc by mailboxes.
  *
  *  A bound port is a ROUTER an endpoint, a connection a DEALER of its own under an identity that is
  *  never used again.  libzmq never reconnects for us: its reconnect comes back under the same
@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,8 @@
 #include "transport/frames.h"
 #include "transport/hubs.h"
 #include "transport/lines.h"
+#include "transport/mailbox.h"
 #include "transport/memory.h"
-#include "transport/parcel.h"
 #include "transport/peers.h"
 #include "transport/routes.h"
 #include "transport/strangers.h"
@@ -32,7 +33,8 @@ enum {
     CLOSE_WAIT_MS = 200,       /* for an endpoint to be free again */
     RECONNECT_MS = 1000000000, /* never: days after the line was closed */
     IDENTITY_MAX = 128,
-    LOOK_AGAIN_NS = 50 * 1000 /* between two looks of one who has other work */
+    LOOK_AGAIN_NS = 50 * 1000, /* between two looks of one who has other work */
+    MAIL_BUDGET = 32           /* messages of this process before other lines have their turn */
 };
 
 typedef tnd_line_t line_t;
@@ -51,6 +53,7 @@ typedef struct tnd_binder {
 /*  A connection that this hub keeps. */
 typedef struct tnd_dial {
     line_t line;
+    tnd_pipe_t *pipe; /* in place of the line: inside the process, while it is open */
     tnd_peer_t *peer;
     bool greets; /* messages can be sent */
     char endpoint[TND_ADDRESS_SIZE];
@@ -66,6 +69,8 @@ typedef struct {
     char name[32];
     char host[9];
     tnd_lines_t lines;
+    tnd_mailbox_t *mailbox;
+    uint32_t mail_budget;
     uint64_t now, linger_ns, visitors_ns;
     binder_t **binders;
     uint32_t binder_count;
@@ -94,10 +99,10 @@ static void set_int(void *socket, int option, int value)
 /*  What lies unread is bounded between processes, at both ends: behind it tcp holds the sender
  * back, and then its sends fail.  libzmq hears of what was read only after half of the bound.
  */
-static int high_water(const hub_t *self, const char *endpoint, uint32_t port)
+static int high_water(const hub_t *self, uint32_t port)
 {
     uint64_t most = 2 * (uint64_t)tnd_peers_unread(&self->peers, port);
-    return tnd_address_is_inproc(endpoint) ? 0 : most < INT32_MAX ? (int)most : INT32_MAX;
+    return most < INT32_MAX ? (int)most : INT32_MAX;
 }
 
 static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t port)
@@ -106,8 +111,8 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
     if (socket == NULL)
         return NULL;
     set_int(socket, ZMQ_LINGER, 0);
-    set_int(socket, ZMQ_SNDHWM, high_water(self, endpoint, port));
-    set_int(socket, ZMQ_RCVHWM, high_water(self, endpoint, port));
+    set_int(socket, ZMQ_SNDHWM, high_water(self, port));
+    set_int(socket, ZMQ_RCVHWM, high_water(self, port));
     /* Asked not to reconnect at all, or to send to complete connections alone (ZMQ_IMMEDIATE),
      * libzmq 4.3.4 throws away what came by a connection that ends before it was read.
      */
@@ -205,9 +210,11 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
 {
     hub_t *self = hub_of(hub);
     dial_t *dial = peer->wire;
-    bool inproc = tnd_address_is_inproc(dial->endpoint);
-    if (inproc && !tnd_context_bound(self->context, dial->endpoint))
-        return false;
+    if (tnd_address_is_inproc(dial->endpoint)) {
+        dial->pipe = tnd_context_connect(self->context, dial->endpoint, self->mailbox, dial);
+        dial->greets = dial->pipe != NULL;
+        return dial->greets;
+    }
     void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint, peer->port);
     if (socket == NULL)
         return false;
@@ -216,9 +223,8 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
              self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
     dial->line = (line_t){.dial = dial, .data = socket};
-    if (!inproc)
-        dial->line.watch = tnd_watch_open(self->context, socket);
-    dial->greets = inproc;
+    dial->line.watch = tnd_watch_open(self->context, socket);
+    dial->greets = false;
     tnd_lines_add(&self->lines, &dial->line);
     if (zmq_connect(socket, dial->endpoint) == 0)
         return true;
@@ -226,34 +232,27 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     return false;
 }
 
-/*  An empty frame inside a process says what a closed descriptor says between processes. */
-static void say_farewell(binder_t *binder, route_t *route, dial_t *dial)
+static void shut_dial(hub_t *self, dial_t *dial)
 {
-    if (route != NULL) {
-        binder->line.touched = true;
-        if (zmq_send(binder->line.data, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
-            zmq_send(binder->line.data, "", 0, ZMQ_DONTWAIT);
-    } else {
-        zmq_send(dial->line.data, "", 0, ZMQ_DONTWAIT);
-    }
+    if (dial->pipe != NULL)
+        tnd_pipe_shut(dial->pipe, TND_SIDE_DIALER, self->parcels);
+    else if (dial->line.data != NULL)
+        close_line(self, &dial->line);
+    dial->pipe = NULL;
 }
 
 static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
 {
     hub_t *self = hub_of(hub);
     if (!peer->end.config.binder) {
-        dial_t *dial = peer->wire;
-        if (dial->line.data == NULL)
-            return;
-        if (dial->line.watch == NULL)
-            say_farewell(NULL, NULL, dial);
-        close_line(self, &dial->line);
+        shut_dial(self, peer->wire);
         return;
     }
     route_t *route = peer->wire;
-    if (route->binder->line.watch == NULL && !route->gone)
-        say_farewell(route->binder, route, NULL);
-    if (route->binder->line.watch != NULL && self->linger_ns == 0) {
+    if (route->pipe != NULL) {
+        route->pipe->route = NULL;
+        tnd_pipe_shut(route->pipe, TND_SIDE_BINDER, self->parcels);
+    } else if (self->linger_ns == 0) {
         drain_watch(self, &route->binder->line);
         if (route->fd >= 0) {
             tnd_watch_cut(route->fd);
@@ -286,10 +285,11 @@ static bool send_parts(tnd_peer_t *peer, zmq_msg_t *parts, int count)
     return true;
 }
 
-static bool peer_is_inproc(const tnd_peer_t *peer)
+/*  The pipe to a peer inside the process; NULL: it is elsewhere, or away. */
+static tnd_pipe_t *pipe_of(const tnd_peer_t *peer)
 {
-    return peer->end.config.binder ? ((const route_t *)peer->wire)->binder->line.watch == NULL
-                                   : ((const dial_t *)peer->wire)->line.watch == NULL;
+    return peer->end.config.binder ? ((const route_t *)peer->wire)->pipe
+                                   : ((const dial_t *)peer->wire)->pipe;
 }
 
 static void close_parts(zmq_msg_t *parts, int count)
@@ -301,13 +301,10 @@ static void close_parts(zmq_msg_t *parts, int count)
 static bool carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     zmq_msg_t parts[TND_FRAMES_MAX];
-    if (peer_is_inproc(peer)) {
-        tnd_parcel_pack(self->parcels, msg, carry, &parts[0]);
-        if (send_parts(peer, parts, 1))
-            return true;
-        tnd_parcel_unpack(&parts[0]);
-        return false;
-    }
+    tnd_pipe_t *pipe = pipe_of(peer);
+    if (pipe != NULL)
+        return tnd_pipe_send(pipe, peer->end.config.binder ? TND_SIDE_BINDER : TND_SIDE_DIALER,
+                             self->parcels, msg, carry);
     int count = tnd_frames_pack(&self->frames, msg, carry, parts);
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
@@ -396,49 +393,83 @@ static void answer_other_version(hub_t *self, binder_t *binder, uint64_t hash, z
     free(route);
 }
 
+/*  Whether a HELLO that came by `route` may come in: then the route is kept, and has a peer. */
+static bool admit(hub_t *self, route_t *route, const tnd_msg_t *hello)
+{
+    binder_t *binder = route->binder;
+    tnd_peers_refusal_t refusal;
+    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, hello, &refusal)) {
+        say_refuse(self, route, &refusal.msg);
+        return false;
+    }
+    route->peer =
+        tnd_peers_hello(&self->peers, binder->port, &binder->terms, route, hello, self->now);
+    tnd_strangers_set_known(&binder->strangers, route->fd, route->peer != NULL, self->now);
+    if (route->peer != NULL)
+        tnd_routes_keep(&binder->routes, route);
+    return route->peer != NULL;
+}
+
 /*  The first message of a connection to a bound port. */
 static void greet(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, int fd,
                   const tnd_msg_t *msg)
 {
     route_t *route = new_route(binder, hash, id, fd);
-    tnd_peers_refusal_t refusal;
-    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
-        say_refuse(self, route, &refusal.msg);
+    if (!admit(self, route, msg))
         free(route);
-        return;
-    }
-    tnd_routes_keep(&binder->routes, route);
-    route->peer =
-        tnd_peers_hello(&self->peers, binder->port, &binder->terms, route, msg, self->now);
-    tnd_strangers_set_known(&binder->strangers, fd, route->peer != NULL, self->now);
-    if (route->peer == NULL)
-        tnd_routes_drop(&route->binder->routes, route);
 }
 
-static bool take_parcel(hub_t *self, const line_t *line, tnd_peer_t *peer, uint64_t hash,
-                        zmq_msg_t *id, zmq_msg_t *frame, tnd_arrival_t *arrival)
+/*  The first message of a pipe to a bound port.  One that is not let in stays without a route until
+ *  its other side is shut.
+ */
+static void greet_pipe(hub_t *self, tnd_pipe_t *pipe, const tnd_msg_t *msg)
 {
-    if (zmq_msg_size(frame) == 0) {
-        if (peer != NULL) {
-            if (line->binder != NULL)
-                ((route_t *)peer->wire)->gone = true;
-            tnd_peers_gone(&self->peers, peer, "the peer has closed", self->now);
-        }
-        return false;
+    binder_t *binder = pipe->owners[TND_SIDE_BINDER];
+    route_t *route = tnd_route_new(binder, 0, "", 0, -1);
+    route->pipe = pipe;
+    tnd_pipe_hold(pipe);
+    pipe->route = route;
+    if (!admit(self, route, msg)) {
+        pipe->route = NULL;
+        tnd_pipe_drop(pipe);
+        free(route);
     }
-    tnd_msg_t msg;
-    tnd_carry_t carry = tnd_parcel_open(frame, &msg);
+}
+
+/*  The peer that a pipe belongs to; NULL: nobody has said HELLO, or was not let in. */
+static tnd_peer_t *peer_of(const tnd_pipe_t *pipe, tnd_side_t side)
+{
+    if (side == TND_SIDE_DIALER)
+        return ((const dial_t *)pipe->owners[side])->peer;
+    return pipe->route != NULL ? ((const route_t *)pipe->route)->peer : NULL;
+}
+
+/*  Takes one message of this process. */
+static bool take_parcel(hub_t *self, tnd_parcel_t *parcel, tnd_arrival_t *arrival)
+{
+    tnd_pipe_t *pipe = parcel->pipe;
     bool is_mine = false;
-    if (line->binder != NULL && msg.kind == TND_MSG_HELLO)
-        greet(self, line->binder, hash, id, -1, &msg);
-    else if (peer != NULL)
-        is_mine = tnd_peers_deliver(&self->peers, peer, &msg, carry, self->now, arrival);
-    if (!is_mine) {
-        tnd_parcel_decline(frame);
-    } else if (carry == TND_CARRY_CURSOR) {
-        self->frames.cursor = *msg.rewind.cursor;
-        arrival->cursor = arrival->msg.rewind.cursor = &self->frames.cursor;
+    /* What comes after this side was shut is not for anybody. */
+    if (!atomic_load_explicit(&pipe->shut[parcel->side], memory_order_relaxed)) {
+        tnd_peer_t *peer = peer_of(pipe, parcel->side);
+        if (parcel->is_end) {
+            if (peer != NULL)
+                tnd_peers_gone(&self->peers, peer, "the peer has closed", self->now);
+        } else if (parcel->side == TND_SIDE_BINDER && parcel->msg.kind == TND_MSG_HELLO) {
+            greet_pipe(self, pipe, &parcel->msg);
+        } else if (peer != NULL) {
+            is_mine = tnd_peers_deliver(&self->peers, peer, &parcel->msg, parcel->carry, self->now,
+                                        arrival);
+        }
     }
+    if (is_mine) {
+        parcel->owns_payload = false;
+        if (parcel->carry == TND_CARRY_CURSOR) {
+            self->frames.cursor = *parcel->msg.rewind.cursor;
+            arrival->cursor = arrival->msg.rewind.cursor = &self->frames.cursor;
+        }
+    }
+    tnd_parcel_drop(parcel);
     return is_mine;
 }
 
@@ -531,10 +562,8 @@ static taken_t take(hub_t *self, line_t *line, tnd_arrival_t *arrival)
         } else {
             peer = line->dial->peer;
         }
-        bool is_mine = line->watch == NULL
-                           ? take_parcel(self, line, peer, hash, &id, &parts[0], arrival)
-                           : take_parts(self, line, peer, hash, &id, parts, count, arrival);
-        self->peers.counts.bytes_in += line->watch == NULL ? 0 : bytes;
+        bool is_mine = take_parts(self, line, peer, hash, &id, parts, count, arrival);
+        self->peers.counts.bytes_in += bytes;
         taken = is_mine ? TAKEN_MESSAGE : TAKEN_INSIDE;
     }
     close_parts(parts, kept);
@@ -559,13 +588,13 @@ static void mind_the_time(hub_t *self)
 static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
                              tnd_error_t *error)
 {
-    tnd_lines_t lines;
-    TND_TRY(tnd_lines_init(&lines, config->name, error));
+    tnd_mailbox_t *mailbox;
+    TND_TRY(tnd_mailbox_new(&mailbox, config->name, error));
     hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_zmq},
                     .context = context,
                     .config = *config,
-                    .lines = lines,
+                    .mailbox = mailbox,
                     .now = clock_now(),
                     .visitors_ns = TND_NEVER};
     snprintf(self->name, sizeof self->name, "%s", config->name);
@@ -573,10 +602,43 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
         strcpy(self->host, "host");
     self->host[sizeof self->host - 1] = '\0';
     tnd_peers_init(&self->peers, &self->base, &carrier, config);
+    tnd_lines_init(&self->lines, tnd_mailbox_descriptor(mailbox));
     tnd_frames_init(&self->frames);
-    self->parcels = tnd_pool_new(tnd_parcel_bytes());
+    self->parcels = tnd_pool_new(sizeof(tnd_parcel_t));
     *self_p = &self->base;
     return TND_OK;
+}
+
+static tnd_status_t bind_line(hub_t *self, binder_t *binder, const char *endpoint,
+                              tnd_error_t *error)
+{
+    void *socket = open_socket(self, ZMQ_ROUTER, endpoint, binder->port);
+    if (socket == NULL)
+        return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
+                        self->name, endpoint, zmq_strerror(zmq_errno()));
+    set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
+    set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
+    binder->line =
+        (line_t){.binder = binder, .data = socket, .watch = tnd_watch_open(self->context, socket)};
+    if (zmq_bind(socket, endpoint) != 0) {
+        int number = zmq_errno();
+        tnd_watch_close(&binder->line.watch, socket);
+        zmq_close(socket);
+        return tnd_address_unbound(endpoint, self->name, number, error);
+    }
+    size_t length = sizeof binder->endpoint;
+    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, binder->endpoint, &length);
+    tnd_lines_add(&self->lines, &binder->line);
+    return TND_OK;
+}
+
+static tnd_status_t bind_inside(hub_t *self, binder_t *binder, const char *endpoint,
+                                tnd_error_t *error)
+{
+    snprintf(binder->endpoint, sizeof binder->endpoint, "%s", endpoint);
+    if (tnd_context_enter(self->context, binder->endpoint, self->mailbox, binder))
+        return TND_OK;
+    return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
 }
 
 static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint,
@@ -584,37 +646,22 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
                              tnd_error_t *error)
 {
     hub_t *self = hub_of(hub);
-    bool inproc = tnd_address_is_inproc(endpoint);
     TND_TRY(tnd_address_check(endpoint, self->name, error));
     if (tnd_address_is_served(endpoint))
         return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
-    void *socket = open_socket(self, ZMQ_ROUTER, endpoint, port);
-    if (socket == NULL)
-        return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
-                        self->name, endpoint, zmq_strerror(zmq_errno()));
-    set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
-    set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
-
     binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
-    *binder = (binder_t){.port = port, .terms = *terms, .line = {.binder = binder, .data = socket}};
-    if (!inproc)
-        binder->line.watch = tnd_watch_open(self->context, socket);
-    if (zmq_bind(socket, endpoint) != 0) {
-        int number = zmq_errno();
-        tnd_watch_close(&binder->line.watch, socket);
-        zmq_close(socket);
+    *binder = (binder_t){.port = port, .terms = *terms};
+    tnd_status_t status = tnd_address_is_inproc(endpoint)
+                              ? bind_inside(self, binder, endpoint, error)
+                              : bind_line(self, binder, endpoint, error);
+    if (status != TND_OK) {
         free(binder);
-        return tnd_address_unbound(endpoint, self->name, number, error);
+        return status;
     }
-    size_t length = sizeof binder->endpoint;
-    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, binder->endpoint, &length);
-    if (inproc && !tnd_context_enter(self->context, binder->endpoint))
-        assert(!"libzmq let two bind the same name");
     if (actual != NULL)
         snprintf(actual, room, "%s", binder->endpoint);
     self->binders = tnd_memory_grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
     self->binders[self->binder_count++] = binder;
-    tnd_lines_add(&self->lines, &binder->line);
     return TND_OK;
 }
 
@@ -666,7 +713,7 @@ static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
  */
 static bool is_full(hub_t *self, const tnd_peer_t *peer)
 {
-    if (zmq_errno() != EAGAIN || peer_is_inproc(peer))
+    if (zmq_errno() != EAGAIN)
         return false;
     self->now = clock_now();
     if (peer->end.config.binder)
@@ -685,7 +732,9 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
         return TND_AGAIN;
     if (!carry_over(self, peer, msg, carry)) {
         /* Its end is on the way; what it brought before may still wait to be read. */
-        if (is_full(self, peer)) {
+        if (pipe_of(peer) != NULL) {
+            return TND_AGAIN;
+        } else if (is_full(self, peer)) {
             tnd_peers_does_not_read(&self->peers, peer, self->now);
         } else if (peer->end.config.binder) {
             route_t *route = peer->wire;
@@ -702,6 +751,29 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     return TND_OK;
 }
 
+/*  The next message of this process, while it has its turn. */
+static tnd_parcel_t *next_parcel(hub_t *self)
+{
+    if (self->mail_budget == 0)
+        return NULL;
+    tnd_parcel_t *parcel = tnd_mailbox_next(self->mailbox);
+    if (parcel != NULL)
+        self->mail_budget--;
+    return parcel;
+}
+
+/*  Nothing is known to be there: whether a look has found something. */
+static bool look_again(hub_t *self)
+{
+    bool is_end = self->looked;
+    self->looked = false;
+    if (self->lines.count == 0 || is_end || self->now < self->looked_ns + LOOK_AGAIN_NS)
+        return false;
+    self->looked_ns = self->now;
+    self->looked = tnd_lines_look(&self->lines);
+    return self->looked;
+}
+
 static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
 {
     hub_t *self = hub_of(hub);
@@ -709,18 +781,23 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
     for (;;) {
         if (tnd_peers_notice(&self->peers, arrival))
             return TND_OK;
-        line_t *line = tnd_lines_next(&self->lines);
-        if (line == NULL) {
-            bool is_end = self->looked;
-            self->looked = false;
-            if (is_end || self->now < self->looked_ns + LOOK_AGAIN_NS)
-                return TND_AGAIN;
-            self->looked_ns = self->now;
-            if (!tnd_lines_look(&self->lines))
-                return TND_AGAIN;
-            self->looked = true;
+        tnd_parcel_t *parcel = next_parcel(self);
+        if (parcel != NULL) {
+            if (take_parcel(self, parcel, arrival))
+                return TND_OK;
             continue;
         }
+        line_t *line = tnd_lines_next(&self->lines);
+        if (line == NULL && self->mail_budget == 0) {
+            self->mail_budget = MAIL_BUDGET;
+            continue;
+        }
+        if (line == NULL) {
+            if (!look_again(self))
+                return TND_AGAIN;
+            continue;
+        }
+        self->mail_budget = MAIL_BUDGET;
         self->looked = true;
         if (line->watch_ready) {
             drain_watch(self, line);
@@ -750,7 +827,8 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
     mind_the_time(self);
-    if (self->peers.notice_count > 0 || tnd_lines_are_ready(&self->lines))
+    if (self->peers.notice_count > 0 || tnd_lines_are_ready(&self->lines) ||
+        !tnd_mailbox_doze(self->mailbox))
         return TND_OK;
     uint64_t until = until_ns;
     if (self->peers.deadline < until)
@@ -761,13 +839,14 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     if (until != TND_NEVER)
         wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
     (void)tnd_lines_wait(&self->lines, wait_ms);
+    tnd_mailbox_rise(self->mailbox);
     self->looked = true;
     return TND_OK;
 }
 
 static void hub_wake(tnd_hub_t *hub)
 {
-    tnd_lines_wake(&hub_of(hub)->lines);
+    tnd_mailbox_wake(hub_of(hub)->mailbox);
 }
 
 static void hub_counts(const tnd_hub_t *hub, tnd_hub_counts_t *counts)
@@ -780,20 +859,19 @@ static void hub_counts(const tnd_hub_t *hub, tnd_hub_counts_t *counts)
 /*  When it returns the endpoint can be bound again. */
 static void close_binder(hub_t *self, binder_t *binder)
 {
-    bool inproc = binder->line.watch == NULL;
-    if (inproc)
-        tnd_context_leave(self->context, binder->endpoint);
-    /* libzmq 4.3.4 aborts when a connection fails just after its listener was unbound in the middle
-     * of a message: those that were cut must be known to have failed.
-     */
-    if (!inproc)
-        tnd_watch_await(binder->line.watch, TND_WATCH_LEFT, binder->cut, CLOSE_WAIT_MS);
-    tnd_line_linger(&binder->line, self->linger_ns / 1000000);
-    zmq_unbind(binder->line.data, binder->endpoint);
-    if (!inproc)
-        tnd_watch_await(binder->line.watch, TND_WATCH_CLOSED, 1, CLOSE_WAIT_MS);
-    close_line(self, &binder->line);
     assert(binder->routes.count == 0);
+    if (binder->line.data == NULL) {
+        tnd_context_leave(self->context, binder->endpoint);
+    } else {
+        /* libzmq 4.3.4 aborts when a connection fails just after its listener was unbound in the
+         * middle of a message: those that were cut must be known to have failed.
+         */
+        tnd_watch_await(binder->line.watch, TND_WATCH_LEFT, binder->cut, CLOSE_WAIT_MS);
+        tnd_line_linger(&binder->line, self->linger_ns / 1000000);
+        zmq_unbind(binder->line.data, binder->endpoint);
+        tnd_watch_await(binder->line.watch, TND_WATCH_CLOSED, 1, CLOSE_WAIT_MS);
+        close_line(self, &binder->line);
+    }
     free(binder->routes.items);
     tnd_strangers_free(&binder->strangers);
     free(binder);
@@ -817,6 +895,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
         close_binder(self, self->binders[i]);
     free(self->binders);
     tnd_lines_fini(&self->lines);
+    tnd_mailbox_close(&self->mailbox);
     tnd_pool_destroy(&self->parcels);
     tnd_frames_fini(&self->frames);
     free(self);

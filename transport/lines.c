@@ -2,10 +2,7 @@
 #include "transport/lines.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <zmq.h>
@@ -19,17 +16,10 @@ enum {
     CLOSE_LINGER_MS = 100
 };
 
-tnd_status_t tnd_lines_init(tnd_lines_t *self, const char *name, tnd_error_t *error)
+void tnd_lines_init(tnd_lines_t *self, int wake_fd)
 {
-    int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (wake_fd < 0)
-        return tnd_fail(error,
-                        "%s: no file descriptor for its connections (%s): raise the limit of open "
-                        "files (ulimit -n)",
-                        name, strerror(errno));
     *self =
         (tnd_lines_t){.wake_fd = wake_fd, .polled = tnd_memory_grow(NULL, 1, sizeof *self->polled)};
-    return TND_OK;
 }
 
 void tnd_lines_fini(tnd_lines_t *self)
@@ -37,7 +27,6 @@ void tnd_lines_fini(tnd_lines_t *self)
     assert(self->count == 0);
     free(self->items);
     free(self->polled);
-    close(self->wake_fd);
 }
 
 static int descriptor_of(void *socket)
@@ -144,15 +133,9 @@ bool tnd_lines_wait(tnd_lines_t *self, int wait_ms)
     return any;
 }
 
-void tnd_lines_wake(tnd_lines_t *self)
-{
-    uint64_t one = 1;
-    (void)!write(self->wake_fd, &one, sizeof one);
-}
-
 tnd_line_t *tnd_lines_next(tnd_lines_t *self)
 {
-    if (self->since_look++ >= LOOK_EVERY)
+    if (self->count > 0 && self->since_look++ >= LOOK_EVERY)
         look(self, 0);
     for (uint32_t i = 0; i < self->count; i++) {
         uint32_t at = (self->turn + i) % self->count;

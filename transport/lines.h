@@ -8,7 +8,7 @@
  *  Who does anything on `data` but receive says that the line is `touched`; who finds it empty, or
  *  has seen all its events, says that it is not `ready`, not `watch_ready`.
  *
- *  Threads: the hub's, but for wake: any.
+ *  Threads: the hub's.
  */
 #ifndef TND_TRANSPORT_LINES_H
 #define TND_TRANSPORT_LINES_H
@@ -27,7 +27,7 @@ typedef struct {
     struct tnd_binder *binder; /* exactly one of these two */
     struct tnd_dial *dial;
     void *data;  /* NULL: closed */
-    void *watch; /* of watch.h; NULL: inproc */
+    void *watch; /* of watch.h; NULL: none */
     int data_fd, watch_fd;
     bool ready, watch_ready, touched;
     bool gone; /* some connection of it has ended: once all it brought is read, its peer is lost */
@@ -42,9 +42,8 @@ typedef struct {
     int wake_fd;
 } tnd_lines_t;
 
-/*  On failure (TND_FAILED: no descriptor is left; `name` is for the text) nothing is to be freed.
- */
-tnd_status_t tnd_lines_init(tnd_lines_t *self, const char *name, tnd_error_t *error) TND_CHECKED;
+/*  `wake_fd`: an eventfd, the caller's, that ends a wait when it is written to. */
+void tnd_lines_init(tnd_lines_t *self, int wake_fd);
 /*  All lines are closed. */
 void tnd_lines_fini(tnd_lines_t *self);
 
@@ -61,8 +60,6 @@ void tnd_lines_close(tnd_lines_t *self, tnd_line_t *line, uint64_t linger_ms);
 bool tnd_lines_look(tnd_lines_t *self);
 /*  The same, and waits for one, or for a wake, at most `wait_ms` (-1: as long as it takes). */
 bool tnd_lines_wait(tnd_lines_t *self, int wait_ms);
-/*  Ends the wait that is under way, or the next one. */
-void tnd_lines_wake(tnd_lines_t *self);
 /*  The next line that is ready in any way, in turn: each for some messages.  Looks by itself from
  *  time to time, so that lines that were not ready have theirs.  NULL: none is known to be ready.
  */

@@ -1,10 +1,12 @@
-/*  transport/routes.h - where the peers of a bound port are found: a connection's identity each.
+/*  transport/routes.h - where the peers of a bound port are found: by the identity of a connection,
+ *  or by a pipe.
  *
  *  Threads: the hub's.
  */
 #ifndef TND_TRANSPORT_ROUTES_H
 #define TND_TRANSPORT_ROUTES_H
 
+#include "transport/mailbox.h"
 #include "transport/peers.h"
 
 struct tnd_binder;
@@ -12,9 +14,10 @@ struct tnd_binder;
 typedef struct {
     struct tnd_binder *binder;
     tnd_peer_t *peer;
-    uint64_t hash; /* of the identity */
-    int fd;        /* -1: none, or gone */
-    bool gone;     /* the connection has ended, what it brought is not read yet */
+    tnd_pipe_t *pipe; /* held; NULL: it has an identity */
+    uint64_t hash;    /* of the identity */
+    int fd;           /* -1: none, or gone */
+    bool gone;        /* the connection has ended, what it brought is not read yet */
     uint32_t size;
     uint8_t id[256];
 } tnd_route_t;
