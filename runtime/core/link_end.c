@@ -149,9 +149,10 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
 /*  Another listener answered at the peer's last known endpoint. */
 static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64_t now)
 {
-    if (self->elsewhere_ns == 0)
-        self->elsewhere_ns = now;
-    if (now - self->elsewhere_ns < self->config.search_ns)
+    uint64_t passed = self->elsewhere_ns != 0 ? now - self->elsewhere_ns : 0;
+    self->elsewhere_ns = now;
+    self->searched_ns += passed < BACK_OFF_MOST_NS ? passed : BACK_OFF_MOST_NS;
+    if (!TND_PLANT(STALE_ENDPOINT_FINAL) && self->searched_ns < self->config.search_ns)
         return lose(self, now);
     self->state = TND_END_REFUSED;
     clear_dues(self);
@@ -237,7 +238,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (msg->kind == TND_MSG_WELCOME) {
         self->state = TND_END_OPEN;
         self->welcomed = true;
-        self->elsewhere_ns = 0;
+        self->elsewhere_ns = self->searched_ns = 0;
         return TND_END_UP;
     }
     if (msg->kind == TND_MSG_REFUSE && msg->refuse.elsewhere)
@@ -253,7 +254,8 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
 
 bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello)
 {
-    return ours->listener == 0 || hello->hello.terms.listener == ours->listener;
+    return TND_PLANT(LISTENER_UNCHECKED) || ours->listener == 0 ||
+           hello->hello.terms.listener == ours->listener;
 }
 
 /*  How much of the time since the last tick is no silence of the peer's: all of it while that is

@@ -81,10 +81,13 @@ typedef struct {
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t pings;      /* since it was heard */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
-    uint64_t away_ns;      /* connector: since when it has not been up */
-    uint64_t elsewhere_ns; /* connector: since when others answer in place of the peer; 0: no */
-    bool known;            /* binder: (life, connection) is the latest identity heard of */
-    bool welcomed;         /* connector: once at least, so that somebody knows it by name */
+    uint64_t away_ns; /* connector: since when it has not been up */
+    /*  Connector: when another listener answered last in place of the peer (0: none did), and for
+     *  how long such answers have come, the time that this end was away left out.
+     */
+    uint64_t elsewhere_ns, searched_ns;
+    bool known;    /* binder: (life, connection) is the latest identity heard of */
+    bool welcomed; /* connector: once at least, so that somebody knows it by name */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
     char why[256];
 } tnd_end_t;

@@ -31,7 +31,10 @@
     X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
     X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
     X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")                \
-    X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")
+    X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")                        \
+    X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
+    X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
+    X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")
 
 enum tnd_plant {
     TND_PLANT_NONE,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/plant.h"
 #include "tests/sim/cluster.h"
 
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns)
@@ -318,6 +319,8 @@ void sim_actor_due(sim_t *self, uint32_t id)
 void sim_actor_run(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
+    if (!actor->started)
+        return;
     /*  Who works long looks at all that has come before it begins. */
     if (actor->inbox != SIM_NONE &&
         (actor->role == TND_ROLE_WORKER || actor->role == TND_ROLE_READER))
@@ -348,7 +351,7 @@ void sim_actor_run(sim_t *self, uint32_t id)
 static void drain_inbox(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
-    while (!actor->busy && actor->alive && actor->inbox != SIM_NONE) {
+    while (!sim_actor_away(actor) && actor->alive && actor->inbox != SIM_NONE) {
         uint32_t parcel = actor->inbox;
         actor->inbox = self->parcels[parcel].next;
         if (self->parcels[parcel].link != SIM_NONE) {
@@ -364,12 +367,23 @@ static void drain_inbox(sim_t *self, uint32_t id)
         sim_actor_run(self, id);
 }
 
+void sim_actor_started(sim_t *self, uint32_t id)
+{
+    sim_tell_actor(self, id);
+    drain_inbox(self, id);
+}
+
 void sim_actor_receive(sim_t *self, uint32_t id, uint32_t parcel)
 {
     sim_actor_t *actor = &self->actors[id];
     if (!actor->alive) {
         sim_free_msg(self, &self->parcels[parcel].msg);
         sim_parcel_done(self, parcel);
+        return;
+    }
+    if (TND_PLANT(EARLY_PEER_UNHEARD) && !actor->started &&
+        self->parcels[parcel].link != SIM_NONE) {
+        sim_link_arrive(self, parcel);
         return;
     }
     self->parcels[parcel].next = SIM_NONE;
@@ -689,6 +703,9 @@ void sim_actor_born(sim_t *self, uint32_t id)
         return;
     actor->alive = true;
     actor->busy = false;
+    actor->started = !self->plan.ports;
+    actor->moved = false;
+    memset(actor->places, 0, sizeof actor->places);
     actor->life = ++self->lives;
     actor->said = sim_life(self, actor->host);
     actor->due_ns = 0;
@@ -699,6 +716,8 @@ void sim_actor_born(sim_t *self, uint32_t id)
         sim_feeder_born(self, id);
     for (uint32_t i = 0; i < actor->link_count; i++) {
         uint32_t link = actor->links[i];
+        if (self->links[link].actor[0] == id)
+            self->links[link].dialled = (sim_place_t){0};
         sim_link_birth(self, link, self->links[link].actor[0] == id ? 0 : 1, false);
     }
     sim_say(self, "%s is born", sim_name(self, id));

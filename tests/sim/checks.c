@@ -69,7 +69,7 @@ void sim_check_actor(sim_t *self, uint32_t id)
     if ((actor->inbox == SIM_NONE || actor->busy) && actor->payloads > payloads_most(self, actor))
         sim_violate(self, "%s holds %u payloads, %u more than it can know of", sim_name(self, id),
                     actor->payloads, actor->payloads - payloads_most(self, actor));
-    if (!actor->busy && sim_actor_blocked_on(self, id) == 0)
+    if (!sim_actor_away(actor) && sim_actor_blocked_on(self, id) == 0)
         sim_violate(self, "%s waits for nothing and does nothing", sim_name(self, id));
 }
 
@@ -303,9 +303,10 @@ void sim_explain(sim_t *self)
             continue;
         uint32_t set = sim_actor_blocked_on(self, id);
         printf("  %-9s on host %s%s waits for", sim_name(self, id), self->host_names[actor->host],
-               !actor->alive ? " (dead)"
-               : actor->busy ? " (busy)"
-                             : "");
+               !actor->alive     ? " (dead)"
+               : actor->busy     ? " (busy)"
+               : !actor->started ? " (not started)"
+                                 : "");
         for (uint32_t i = 0; i < sizeof waits / sizeof *waits; i++)
             if (set & 1u << i)
                 printf(" %s", waits[i]);

@@ -216,7 +216,8 @@ static void hear_of_actor(sim_t *self, const tnd_msg_t *msg)
         tnd_session_actor_down(self->session, id, "it was killed", now);
     if (life != 0) {
         tnd_session_actor_up(self->session, id, now);
-        sim_link_hurry(self, id);
+        if (!self->plan.ports)
+            sim_link_hurry(self, id);
     }
     self->known_actor[id] = life;
 }
@@ -229,6 +230,8 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             sim_fault_moment(self);
         if ((int)msg->kind == SIM_MSG_ACTOR) {
             hear_of_actor(self, msg);
+        } else if ((int)msg->kind == SIM_MSG_ENDPOINTS) {
+            sim_endpoints_heard(self, origin, msg->note.payload);
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_said[msg->from] = true;
             if (self->checkpoint != NULL && msg->note.payload != NULL)
@@ -258,7 +261,7 @@ void sim_route(sim_t *self, const tnd_msg_t *msg)
     route(self, 0, msg);
 }
 
-static void tell_actor(sim_t *self, uint32_t id)
+void sim_tell_actor(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];
     tnd_msg_t msg = {.from = id, .to = TND_LEADER};
@@ -273,9 +276,15 @@ static void tell_generation(sim_t *self, uint32_t link)
     tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + self->links[link].host[0]};
     msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
     msg.generation = tnd_session_generation(self->session);
+    msg.note.payload = self->plan.ports ? sim_endpoints_told(self) : NULL;
     sim_random_t chance = self->chance; /* the runs of kept seeds stay what they are */
     sim_link_send(self, link, 1, &msg);
     self->chance = chance;
+}
+
+void sim_tell_table(sim_t *self, uint32_t host)
+{
+    tell_generation(self, self->hosts[host].control);
 }
 
 /*  They are gone with their host, or as good as gone, until they are heard of again. */
@@ -294,16 +303,20 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     if (side == 0) {
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
-                tell_actor(self, id);
+                if (self->actors[id].started)
+                    sim_tell_actor(self, id);
                 if (self->actors[id].over)
                     sim_feeder_model(self, id);
             }
+        if (self->plan.ports)
+            sim_endpoints_say(self, h);
         return;
     }
     tnd_life_t life = self->links[link].end[1].life;
     if (host->known_life != 0 && host->known_life != life) {
         tnd_session_host_again(self->session, h, "its process died", now);
         forget_actors(self, h);
+        sim_endpoints_forget(self, h);
     }
     host->known_life = life;
     host->lost = false;
@@ -321,16 +334,22 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side)
     host->lost_at = sim_clock(self, 0);
 }
 
+static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    if (msg->generation > self->hosts[h].generation)
+        self->hosts[h].generation = msg->generation;
+    if (msg->note.payload != NULL)
+        sim_endpoints_take(self, h, msg->note.payload);
+}
+
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
 {
     uint32_t h = self->links[link].host[0];
     sim_door_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
     if (side == 1)
         route(self, h, msg);
-    else if ((int)msg->kind == SIM_MSG_TABLE && msg->generation > self->hosts[h].generation)
-        self->hosts[h].generation = msg->generation;
     else if ((int)msg->kind == SIM_MSG_TABLE)
-        return;
+        take_table(self, h, msg);
     else if ((int)msg->kind == SIM_MSG_RESTART)
         sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
                        self->hosts[h].boot, 0);
@@ -417,7 +436,7 @@ static void tick(sim_t *self, uint32_t h)
         sim_actor_t *actor = &self->actors[id];
         if (actor->host != h || !actor->alive)
             continue;
-        if (!actor->busy)
+        if (!sim_actor_away(actor))
             sim_door_confirm(self, id);
         sim_links_tick(self, id);
     }
@@ -457,9 +476,14 @@ static void boot(sim_t *self, uint32_t h)
     for (uint32_t id = 0; id < self->plan.member_count; id++)
         if (self->actors[id].host == h) {
             sim_actor_born(self, id);
-            if (h == 0)
-                tell_actor(self, id);
+            if (h == 0 && !self->plan.ports)
+                sim_tell_actor(self, id);
         }
+    host->table = NULL;
+    if (self->plan.ports)
+        sim_endpoints_bind(self, h);
+    if (self->plan.ports && h == 0)
+        sim_endpoints_say(self, h);
     sim_agenda_put(&self->agenda, self->now + sim_below(&self->chance, 1000000), SIM_AT_TICK, h,
                    host->boot, 0);
 }
@@ -542,10 +566,11 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
         return;
     const char *kind = (size_t)msg->kind < sizeof kind_names / sizeof *kind_names
                            ? kind_names[msg->kind]
-                       : msg->kind == TND_MSG_MODEL      ? "MODEL"
-                       : (int)msg->kind == SIM_MSG_ACTOR ? "ACTOR"
-                       : (int)msg->kind == SIM_MSG_TABLE ? "TABLE"
-                                                         : "RESTART";
+                       : msg->kind == TND_MSG_MODEL          ? "MODEL"
+                       : (int)msg->kind == SIM_MSG_ACTOR     ? "ACTOR"
+                       : (int)msg->kind == SIM_MSG_TABLE     ? "TABLE"
+                       : (int)msg->kind == SIM_MSG_ENDPOINTS ? "ENDPOINTS"
+                                                             : "RESTART";
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
@@ -626,6 +651,8 @@ static void arrive(sim_t *self, const sim_event_t *event)
     say_msg(self, &parcel->msg);
     if (link->actor[0] == SIM_NONE)
         sim_link_arrive(self, event->a);
+    else if (parcel->side == 1 && parcel->net == link->net && link->stray)
+        sim_link_stray(self, event->a);
     else
         sim_actor_receive(self, link->actor[parcel->side], event->a);
 }
@@ -679,7 +706,7 @@ static void happen(sim_t *self, const sim_event_t *event)
         break;
     case SIM_AT_NOTICE:
         if (self->links[event->a].actor[event->b] == SIM_NONE ||
-            !self->actors[self->links[event->a].actor[event->b]].busy)
+            !sim_actor_away(&self->actors[self->links[event->a].actor[event->b]]))
             sim_link_notice(self, event->a, event->b, event->c);
         else /* it looks at it when its hook has returned */
             sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
@@ -704,7 +731,12 @@ static void happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_BORN:
         if (!actor->alive && self->hosts[actor->host].boot == event->b) {
             sim_actor_born(self, event->a);
-            tell_actor(self, event->a);
+            if (self->plan.ports) {
+                sim_endpoints_bind(self, actor->host);
+                sim_endpoints_say(self, actor->host);
+            } else {
+                sim_tell_actor(self, event->a);
+            }
         }
         break;
     case SIM_AT_BOOT:
@@ -838,6 +870,7 @@ static void begin(sim_t *self)
     self->counts.faults[SIM_STRAGGLER] += plan->straggler != UINT32_MAX;
     sim_door_plan(self);
     sim_links_plan(self);
+    sim_endpoints_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);
 
@@ -882,6 +915,8 @@ static void begin_next(sim_t *self)
     start_session(self);
     for (uint32_t id = 0; id < plan->member_count; id++)
         sim_actor_born(self, id);
+    if (self->plan.ports)
+        sim_endpoints_begin_next(self);
     for (uint32_t h = 0; h < plan->hosts; h++) {
         bool up = h == 0 || self->links[self->hosts[h].control].end[1].state == TND_END_OPEN;
         if (!up && !tnd_session_needs(self->session, h))

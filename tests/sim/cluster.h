@@ -23,7 +23,8 @@
 enum {
     SIM_MSG_ACTOR = TND_MSG_KINDS,
     SIM_MSG_RESTART,
-    SIM_MSG_TABLE /* leader -> host that is back: the generation of the run */
+    SIM_MSG_TABLE, /* leader -> hosts: the generation of the run, and where all listen (or NULL) */
+    SIM_MSG_ENDPOINTS /* host -> leader: where its actors listen */
 };
 
 enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
@@ -80,6 +81,18 @@ typedef enum {
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
+/*  Where one bound port listens; all zero: it is not known. */
+typedef struct {
+    uint32_t endpoint;
+    uint64_t listener; /* see tnd_terms_t */
+} sim_place_t;
+
+enum { SIM_PORTS = 2 }; /* of one actor */
+
+typedef struct {
+    sim_place_t places[SIM_ACTORS][SIM_PORTS];
+} sim_table_t;
+
 /*  A message on its way. */
 typedef struct {
     tnd_msg_t msg;
@@ -107,6 +120,9 @@ typedef struct {
     bool ghost;
     tnd_life_t ghost_life;
     uint32_t ghost_connection;
+    uint32_t port;       /* of the binder */
+    sim_place_t dialled; /* by the connector, which another listener may have taken since */
+    bool stray;          /* the connector's socket has reached another listener */
     uint64_t last[2], heard_at[2], slow_until;
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
 } sim_link_t;
@@ -130,9 +146,12 @@ typedef struct {
 
 typedef struct {
     uint32_t role, host;
-    bool alive, busy, waiting; /* waiting: to be started */
-    tnd_life_t life;           /* among all that are simulated */
-    tnd_life_t said;           /* that peers are told: by the time of day */
+    bool alive, busy, waiting; /* waiting: to be started again */
+    bool started;              /* its host knows where its peers listen */
+    bool moved;                /* peers may listen elsewhere now */
+    sim_place_t places[SIM_PORTS];
+    tnd_life_t life; /* among all that are simulated */
+    tnd_life_t said; /* that peers are told: by the time of day */
     void *machine;
     tnd_accept_t *door;
     uint32_t inbox, inbox_last;
@@ -173,6 +192,7 @@ typedef struct {
     int64_t day;         /* what that is ahead by */
     uint32_t control;    /* link to the leader */
     uint32_t generation; /* the last that it heard of */
+    const sim_table_t *table;
     sim_event_t *frozen;
     uint32_t frozen_next, frozen_count, frozen_room;
     uint64_t paused_at, resume_at, resumed_at;
@@ -203,6 +223,7 @@ typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
     uint64_t ends, again; /* checkpoints behind the last step; runs that go on from one */
     uint64_t silences;    /* connections given up because nothing came */
+    uint64_t strays;      /* connections that reached another listener than was meant */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -239,6 +260,9 @@ struct sim {
     /* the leader */
     tnd_session_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
+    sim_place_t table[SIM_ACTORS][SIM_PORTS];
+    bool announced[SIM_HOSTS], tabled; /* hosts that have said where they listen; all have once */
+    sim_random_t order_luck;           /* in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
     bool model_said[SIM_ACTORS]; /* the last word of each feeder */
     bool closed;                 /* the archive knows the end of the chain */
@@ -313,7 +337,35 @@ void sim_links_check(sim_t *self);
 /*  Both ends take the time since they were looked at last for their own. */
 void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
+/*  Gives up what the connector has and connects to that place. */
+void sim_link_dial(sim_t *self, uint32_t link, sim_place_t at);
+/*  Something arrives at a listener that was not meant. */
+void sim_link_stray(sim_t *self, uint32_t parcel);
+/*  Of endpoints, where the plan has fixed ports: whose it is (SIM_NONE: nobody's); the actors of a
+ *  host that are new bind; it says where; the leader hears that, tells it (NULL: not yet), and
+ *  forgets it with a process; a host is told; an actor that was away looks; a second chain begins.
+ */
+void sim_endpoints_plan(sim_t *self);
+uint32_t sim_endpoint_owner(const sim_t *self, uint32_t endpoint, uint32_t *port);
+void sim_endpoints_bind(sim_t *self, uint32_t host);
+void sim_endpoints_say(sim_t *self, uint32_t host);
+void sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said);
+void *sim_endpoints_told(sim_t *self);
+void sim_endpoints_forget(sim_t *self, uint32_t host);
+void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table);
+void sim_endpoints_look(sim_t *self, uint32_t actor);
+void sim_endpoints_begin_next(sim_t *self);
+void sim_tell_table(sim_t *self, uint32_t host);
+/*  Its host says to the leader whether it runs. */
+void sim_tell_actor(sim_t *self, uint32_t actor);
 /*  Of the actors. */
+/*  Whether it looks at nothing that comes now: it is inside a hook, or does not run yet. */
+static inline bool sim_actor_away(const sim_actor_t *actor)
+{
+    return actor->busy || !actor->started;
+}
+/*  It runs: it looks at what has come, and its host says so. */
+void sim_actor_started(sim_t *self, uint32_t actor);
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
 /*  It dies, and its host sees that. */

@@ -168,7 +168,7 @@ static uint32_t any_actor(sim_t *self, tnd_role_t role)
 {
     uint32_t found = SIM_NONE, seen = 0;
     for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].role == role && self->actors[id].alive)
+        if (self->actors[id].role == role && self->actors[id].alive && self->actors[id].started)
             if (sim_below(&self->bad_luck, ++seen) == 0)
                 found = id;
     return found;

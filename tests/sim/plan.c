@@ -15,7 +15,8 @@ enum {
     USE_KILLERS = 7,
     USE_AFTER = 8,
     USE_LATE = 9,
-    USE_FLAPS = 10
+    USE_FLAPS = 10,
+    USE_PORTS = 11
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -274,4 +275,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_rogue(self);
     draw_checkpoints(self);
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
+    self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
 }

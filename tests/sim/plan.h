@@ -56,6 +56,7 @@ typedef struct {
     uint32_t faults;
     bool drain, death;
     bool after;                         /* a second chain follows: the same once more */
+    bool ports;                         /* hosts listen at fixed ports, which change hands */
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
     uint32_t flapper, flaps;            /* the worker whose connections end so often */

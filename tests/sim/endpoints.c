@@ -1,0 +1,185 @@
+/*  tests/sim/endpoints.c - where actors listen: fixed ports, what is announced, who is reached.
+ *
+ *  A host has a few ports.  A binding actor takes the lowest that is free, and the actors of a
+ *  process bind in any order, so that after a restart an endpoint may belong to another actor, or
+ * to another port of the same one.  Hosts say to the leader where their actors listen, and the
+ * leader tells all hosts.  An actor runs once its host knows that; what came before waits to be
+ * read.
+ */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+enum { PORTS_OF_A_HOST = 64, USE_ORDER = 800 };
+
+/*  A reader and a reducer have one bound port; a join has one for workers and one for feeders. */
+static uint32_t bound_ports(const sim_actor_t *actor)
+{
+    return actor->role == TND_ROLE_JOIN                                        ? 2
+           : actor->role == TND_ROLE_READER || actor->role == TND_ROLE_REDUCER ? 1
+                                                                               : 0;
+}
+
+void sim_endpoints_plan(sim_t *self)
+{
+    memset(self->table, 0, sizeof self->table);
+    memset(self->announced, 0, sizeof self->announced);
+    self->tabled = false;
+    self->order_luck = sim_random(self->plan.seed, USE_ORDER + self->plan.session);
+    for (uint32_t i = 0; i < self->link_count; i++) {
+        sim_link_t *link = &self->links[i];
+        if (link->actor[0] != SIM_NONE && self->actors[link->actor[1]].role == TND_ROLE_JOIN)
+            link->port = self->actors[link->actor[0]].role == TND_ROLE_FEEDER;
+    }
+}
+
+uint32_t sim_endpoint_owner(const sim_t *self, uint32_t endpoint, uint32_t *port)
+{
+    for (uint32_t id = 0; id < self->plan.member_count && endpoint != 0; id++)
+        for (*port = 0; self->actors[id].alive && *port < bound_ports(&self->actors[id]); ++*port)
+            if (self->actors[id].places[*port].endpoint == endpoint)
+                return id;
+    return SIM_NONE;
+}
+
+static void bind(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    for (uint32_t port = 0; port < bound_ports(actor); port++) {
+        uint32_t endpoint = 1 + actor->host * PORTS_OF_A_HOST, unused;
+        actor->places[port].endpoint = 0;
+        while (sim_endpoint_owner(self, endpoint, &unused) != SIM_NONE)
+            endpoint++;
+        actor->places[port] = (sim_place_t){endpoint, actor->life << 4 | port};
+    }
+    for (uint32_t i = 0; i < actor->link_count; i++) {
+        sim_link_t *link = &self->links[actor->links[i]];
+        if (link->actor[1] == id)
+            link->end[1].config.terms.listener = actor->places[link->port].listener;
+    }
+}
+
+void sim_endpoints_bind(sim_t *self, uint32_t host)
+{
+    uint32_t some[SIM_ACTORS], count = 0;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host && self->actors[id].alive &&
+            self->actors[id].places[0].endpoint == 0)
+            some[count++] = id;
+    for (uint32_t left = count; left > 0; left--) {
+        uint32_t at = sim_below(&self->order_luck, left);
+        bind(self, some[at]);
+        some[at] = some[left - 1];
+    }
+}
+
+/*  Connects to every peer at its last announced endpoint, as runtime/life/actor.c does. */
+static void dial(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    const sim_table_t *table = self->hosts[actor->host].table;
+    for (uint32_t i = 0; i < actor->link_count && self->actors[id].alive; i++) {
+        sim_link_t *link = &self->links[actor->links[i]];
+        if (link->actor[0] != id)
+            continue;
+        sim_place_t at = table->places[link->actor[1]][link->port];
+        if (at.listener == 0)
+            continue;
+        if (at.listener == link->dialled.listener)
+            tnd_end_hurry(&link->end[0], sim_clock(self, link->host[0]));
+        else
+            sim_link_dial(self, actor->links[i], at);
+    }
+}
+
+void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table)
+{
+    self->hosts[host].table = table;
+    for (uint32_t id = 0; id < self->plan.member_count; id++) {
+        sim_actor_t *actor = &self->actors[id];
+        if (actor->host != host || !actor->alive)
+            continue;
+        bool first = !actor->started;
+        actor->started = true;
+        if (!sim_actor_away(actor))
+            dial(self, id);
+        else
+            actor->moved = true;
+        if (first)
+            sim_actor_started(self, id);
+    }
+}
+
+void sim_endpoints_look(sim_t *self, uint32_t id)
+{
+    if (self->actors[id].moved)
+        dial(self, id);
+    self->actors[id].moved = false;
+}
+
+static sim_table_t *copy(sim_t *self, uint32_t host)
+{
+    sim_table_t *table = sim_store_take(&self->store, sizeof *table);
+    memset(table, 0, sizeof *table);
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (host == SIM_NONE)
+            memcpy(table->places[id], self->table[id], sizeof self->table[id]);
+        else if (self->actors[id].host == host && self->actors[id].alive)
+            memcpy(table->places[id], self->actors[id].places, sizeof self->table[id]);
+    return table;
+}
+
+void sim_endpoints_say(sim_t *self, uint32_t host)
+{
+    tnd_msg_t msg = {.from = SIM_HOST_ID + host, .to = TND_LEADER};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_ENDPOINTS;
+    msg.note.payload = copy(self, host);
+    sim_control(self, host, &msg);
+}
+
+void *sim_endpoints_told(sim_t *self)
+{
+    return self->tabled ? copy(self, SIM_NONE) : NULL;
+}
+
+void sim_endpoints_forget(sim_t *self, uint32_t host)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host)
+            memset(self->table[id], 0, sizeof self->table[id]);
+    self->announced[host] = false;
+}
+
+void sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host)
+            memcpy(self->table[id], said->places[id], sizeof self->table[id]);
+    self->announced[host] = true;
+    bool all = true;
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        all = all && self->announced[h];
+    self->tabled = self->tabled || all;
+    for (uint32_t h = 1; h < self->plan.hosts && self->tabled; h++)
+        sim_tell_table(self, h);
+    if (self->tabled)
+        sim_endpoints_take(self, 0, copy(self, SIM_NONE));
+}
+
+void sim_endpoints_begin_next(sim_t *self)
+{
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        if (self->hosts[h].alive)
+            sim_endpoints_bind(self, h);
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        memcpy(self->table[id], self->actors[id].places, sizeof self->table[id]);
+    self->tabled = true;
+    const sim_table_t *table = copy(self, SIM_NONE);
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        self->actors[id].started = self->actors[id].moved = true;
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        self->hosts[h].table = table;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].alive)
+            sim_endpoints_look(self, id);
+}
