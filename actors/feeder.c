@@ -63,6 +63,7 @@ typedef struct {
     uint64_t kept;        /* steps behind the last checkpoint */
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
+    const tnd_actor_t *actor;
 } feeder_t;
 
 /* --- making it ready ---------------------------------------------------------------------------
@@ -340,6 +341,7 @@ static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *inst
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     feeder_t *feeder = state;
+    feeder->actor = self;
     feeder->options = tnd_actor_options(self);
     feeder->stream = tnd_actor_stream(self);
     feeder->own = tnd_actor_instance(self);
@@ -781,6 +783,8 @@ static void feeder_fini(void *state)
     feeder_t *feeder = state;
     if (feeder->crew != NULL) {
         count_devices(feeder);
+        if (!feeder->over && tnd_actor_was_asked_to_end(feeder->actor))
+            tnd_crew_over(feeder->crew, TND_STOPPED);
         tnd_crew_stop(feeder->crew);
     }
     if (feeder->machine != NULL)

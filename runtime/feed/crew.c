@@ -764,6 +764,13 @@ void tnd_crew_discard(tnd_crew_t *self)
         tnd_crew_wake(self);
 }
 
+/*  What a program gets of a crew that runs nothing any more. */
+static tnd_status_t ended(const tnd_crew_t *self)
+{
+    int over = atomic_load_explicit(&self->over, memory_order_acquire);
+    return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
+}
+
 static bool has_step(const void *context)
 {
     const awaited_t *awaited = context;
@@ -778,18 +785,18 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self)
     int mode = MODE_KEEP;
     if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
         return TND_FAILED;
-    if (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)
-        return TND_FAILED;
+    if (tnd_crew_dead(self) || (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)) {
+        self->ran = self->taken; /* it is not committed, and nothing can run on it any more */
+        return ended(self);
+    }
     if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
         atomic_store_explicit(&self->retired, self->taken, memory_order_release);
         tnd_crew_wake(self);
     }
     awaited_t awaited = {self, self->taken};
     tnd_gate_wait(&self->program, has_step, &awaited, 0);
-    if (tnd_crew_dead(self)) {
-        int over = atomic_load_explicit(&self->over, memory_order_acquire);
-        return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
-    }
+    if (tnd_crew_dead(self))
+        return ended(self);
     if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
         self->taken++;
         return TND_OK;
@@ -799,14 +806,16 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self)
 
 tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
 {
-    if (self->taken == self->ran || tnd_crew_dead(self))
+    if (self->taken == self->ran)
         return TND_FAILED;
+    if (tnd_crew_dead(self))
+        return ended(self);
     self->jobs[(self->taken - 1) % self->config.depth].task = task;
     self->ran = self->taken;
     publish(self, self->taken);
     awaited_t awaited = {self, self->taken};
     tnd_gate_wait(&self->program, has_finished, &awaited, 0);
-    return tnd_crew_dead(self) ? TND_FAILED : TND_OK;
+    return tnd_crew_dead(self) ? ended(self) : TND_OK;
 }
 
 tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p)

@@ -152,7 +152,9 @@ bool tnd_crew_awaits(const tnd_crew_t *self, uint64_t round, uint32_t reducer_sl
 bool tnd_crew_waits(const tnd_crew_t *self);
 /*  Whether all steps that were made ready have been taken as done. */
 bool tnd_crew_idle(const tnd_crew_t *self);
-/*  The stream has ended: a program that waits for a step gets `how` (TND_END, TND_STOPPED). */
+/*  No step will follow: a program that waits for one gets `how` (TND_END, TND_STOPPED).  So does
+ * one whose step is interrupted by tnd_crew_stop.
+ */
 void tnd_crew_over(tnd_crew_t *self, tnd_status_t how);
 
 /* --- program -----------------------------------------------------------------------------------
@@ -161,14 +163,16 @@ void tnd_crew_over(tnd_crew_t *self, tnd_status_t how);
 /*  Nobody will ask for steps: they are discarded.  Any thread; ignored once somebody has. */
 void tnd_crew_discard(tnd_crew_t *self);
 /*  The next step is there; the one before is done with.  TND_FAILED: the crew runs by itself, has
- *  failed, or was stopped.
+ *  failed, or was stopped without tnd_crew_over.
  */
 tnd_status_t tnd_crew_next(tnd_crew_t *self);
 /*  What the replicas report of the step that was run last and is not done with; NULL: there is
  * none.
  */
 tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p);
-/*  Runs a task on that step and waits.  Once a step. */
+/*  Runs a task on that step and waits.  TND_FAILED: there is no step, a task has run on it already,
+ *  or as tnd_crew_next; TND_END and TND_STOPPED: the crew was stopped meanwhile.
+ */
 tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task);
 
 #endif

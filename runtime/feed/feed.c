@@ -42,6 +42,11 @@ tnd_models_t *tnd_feed_models(tnd_feed_t *self)
     return self->facts.models;
 }
 
+bool tnd_feed_failed(const tnd_feed_t *self)
+{
+    return tnd_crew_error(self->crew) != NULL;
+}
+
 void tnd_feed_discard(tnd_feed_t *self)
 {
     tnd_crew_discard(self->crew);

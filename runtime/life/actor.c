@@ -146,6 +146,12 @@ bool tnd_actor_stopping(const tnd_actor_t *self)
     return atomic_load_explicit(&self->stopping, memory_order_relaxed);
 }
 
+bool tnd_actor_was_asked_to_end(const tnd_actor_t *self)
+{
+    tnd_outcome_t outcome = tnd_host_wait(self->config.host, 0);
+    return outcome == TND_OUTCOME_DRAINED || outcome == TND_OUTCOME_STOPPED;
+}
+
 void tnd_actor_over(tnd_actor_t *self)
 {
     atomic_store(&self->over, true);

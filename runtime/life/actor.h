@@ -41,6 +41,8 @@ void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carr
 void tnd_actor_rebirth(tnd_actor_t *self);
 /*  Whether the actor was asked to stop: long work looks at it between rows. */
 bool tnd_actor_stopping(const tnd_actor_t *self);
+/*  Whether the run ends because that was asked for (a drain, a stop), once its outcome is known. */
+bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
 /*  This feeder has done its last step: programs may destroy the session without breaking it off. */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Ends the wait of the actor's thread; any thread. */

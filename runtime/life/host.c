@@ -530,9 +530,20 @@ uint32_t tnd_host_port(const tnd_host_t *self)
     return self->port;
 }
 
-const char *tnd_host_why(const tnd_host_t *self)
+/*  The feed of an instance of this host; NULL: it has none. */
+static tnd_feed_t *feed_of(const tnd_host_t *self, uint32_t instance)
 {
-    return self->why;
+    bool feeds = self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST;
+    return feeds && self->actors[instance] != NULL ? tnd_actor_handle(self->actors[instance])
+                                                   : NULL;
+}
+
+const char *tnd_host_why(tnd_host_t *self)
+{
+    bool failed = false;
+    for (uint32_t i = 0; i < self->plan->instance_count && tnd_host_running(self); i++)
+        failed = failed || (feed_of(self, i) != NULL && tnd_feed_failed(feed_of(self, i)));
+    return tnd_host_wait(self, failed ? TND_NEVER : 0) != TND_OUTCOME_NONE ? self->why : "";
 }
 
 const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
@@ -563,9 +574,7 @@ void *tnd_host_handle(tnd_host_t *self, const char *actor)
 void tnd_host_discard(tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        bool feeds = self->plan->instances[i].kind->instances == TND_INSTANCE_HOST;
-        tnd_feed_t *feed =
-            feeds && self->actors[i] != NULL ? tnd_actor_handle(self->actors[i]) : NULL;
+        tnd_feed_t *feed = feed_of(self, i);
         if (feed != NULL)
             tnd_feed_discard(feed);
     }

@@ -56,8 +56,10 @@ void tnd_host_stop(tnd_host_t *self);
 void tnd_host_break(tnd_host_t *self, const char *why);
 /*  The port that other hosts connect to; 0: there are none, or it is not the leader. */
 uint32_t tnd_host_port(const tnd_host_t *self);
-/*  The sentence that says why; "" if there is nothing to say. */
-const char *tnd_host_why(const tnd_host_t *self);
+/*  The sentence that says why the run failed or was stopped; "" if it was not.  Waits for it if a
+ *  step here has failed.
+ */
+const char *tnd_host_why(tnd_host_t *self);
 /*  Once the run has ended: what was wrong with data, plugins, devices and operations here. */
 const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self);
 /*  Whether all feeders of this host have done their last step. */

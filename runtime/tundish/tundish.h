@@ -52,7 +52,7 @@ typedef enum {
     TND_OK = 0,
     TND_END,     /* nothing more will come: the stream has ended */
     TND_STOPPED, /* asked to stop before the end */
-    TND_FAILED,  /* the world misbehaved; the text says what, where and what to do */
+    TND_FAILED,  /* a runtime error; the text says what, where and what to do */
     TND_AGAIN,   /* not now */
     TND_REFUSED  /* the other side does not fit */
 } tnd_status_t;
@@ -174,21 +174,24 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
  */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);
-/*  Until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED with
- *  tnd_session_error.  Feeders without a step that nobody pulls from are fed and discarded, so call
- *  it after the last tnd_feed_next of all feeds.  May be called again.
+/*  Waits until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED
+ * with tnd_session_error.  May be called again.  Feeders without a step whose feed the program has
+ * never pulled discard their batches from now on, so call it after the last tnd_feed_next of all
+ * feeds.
  */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Asks the whole run for an orderly end: every replica finishes the same last step.  Any thread,
  *  signal-safe.
  */
 TND_API void tnd_session_drain(tnd_session_t *session);
-/*  Leaves at once.  Any thread, signal-safe. */
+/*  Ends the run at once, also in the middle of a step.  Any thread, signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);
-/*  Why it failed, in a sentence; "" otherwise. */
+/*  Why the run failed or was stopped, in a sentence; "" while it runs, and after an end or a
+ *  drain.  Once a step has failed, waits until the reason is known.
+ */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host.  Waits until the actors of this host run.
- *  NULL: the run failed before that (tnd_session_error), or no such feeder is here.
+ *  NULL: the run failed before that (tnd_session_error) or was stopped, or no such feeder is here.
  */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  On the leader, which is the first host of the graph, the only one if there is one; after
@@ -216,9 +219,13 @@ TND_API const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed);
 TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p);
 /*  Steps of one epoch; TND_UNKNOWN when that is not known before its end. */
 TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
-/*  The next global step; commits the one before.  TND_END after the last one, TND_STOPPED after a
- *  drain or stop, TND_FAILED with tnd_session_error.  Of a feeder `after:` another, the first step
- *  comes when the other one has had its TND_END.
+/*  Waits for the next global step; commits the one before.  If `after:` of this feeder names
+ * another one, the first step comes when that one has had its TND_END.
+ *
+ *  TND_END: the stream has ended.  TND_STOPPED: the run was drained, and its last step was handed
+ *  out before, or it was stopped.  TND_FAILED: the run failed (tnd_session_error), or the feed
+ * cannot be pulled: its feeder has a `step`, or tnd_session_wait came first.  Further calls return
+ * the same.
  */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 
@@ -228,9 +235,13 @@ TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
 /*  Runs `step` for each replica of this host, on its device's thread, then, when what they posted
- * is reduced over all hosts, `apply` (may be NULL) for each; returns when all have.  Replicas of
+ *  is reduced over all hosts, `apply` (may be NULL) for each; returns when all have.  Replicas of
  *  different devices run at the same time: what they share through `user` is the caller's to guard.
- *  Once a step; a step without it is committed unused.  TND_FAILED with tnd_session_error.
+ *  At most once per step; a step without it is committed unused.
+ *
+ *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
+ *  (tnd_session_error); or there is no step to run, because tnd_feed_next did not return TND_OK or
+ *  this function was called for it before.
  */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);

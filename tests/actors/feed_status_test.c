@@ -1,0 +1,218 @@
+/*  tests/actors/feed_status_test.c - what each call of a feed and its session returns at each way a
+ *  run can end: at the end of the stream, by a drain, by a stop, by a failure.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <tundish/tundish.h>
+
+enum { ROWS = 4096, SIZE = 4, ENDLESS = 1000000 };
+
+/*  A source of numbers that does something to the run when it is asked for row `at`. */
+typedef struct {
+    _Atomic(tnd_session_t *) session;
+    uint64_t at;
+    void (*act)(tnd_session_t *session); /* NULL: the read fails */
+} source_t;
+
+static tnd_status_t read_rows(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                              tnd_error_t *error)
+{
+    source_t *self = user;
+    for (size_t i = 0; i < count; i++) {
+        if (index[i] == self->at && self->act == NULL)
+            return tnd_fail(error, "row %zu cannot be read", (size_t)self->at);
+        if (index[i] == self->at)
+            self->act(self->session);
+        *(uint64_t *)tnd_rows_at(rows, 0, i) = index[i];
+    }
+    return TND_OK;
+}
+
+typedef struct {
+    source_t source;
+    tnd_graph_t *graph;
+    tnd_session_t *session;
+    tnd_feed_t *feed;
+} run_t;
+
+/*  Some rows for two replicas on two devices. */
+static void begin(run_t *self, const char *reader, const char *feeder)
+{
+    char text[128];
+    tnd_schema_t schema = {0};
+    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
+    self->graph = tnd_graph_new("status", 7);
+    tnd_graph_callback(self->graph, "numbers", &schema, ROWS, TND_SOURCE_RANDOM, read_rows,
+                       &self->source);
+    snprintf(text, sizeof text, "source: numbers, %s", reader);
+    tnd_graph_add(self->graph, "read", "reader", text);
+    snprintf(text, sizeof text, "size: %d, replicas: 2", SIZE);
+    tnd_graph_add(self->graph, "batch", "batcher", text);
+    snprintf(text, sizeof text, "devices: [\"cpu:0\", \"cpu:1\"], %s", feeder);
+    tnd_graph_add(self->graph, "feed", "feeder", text);
+    tnd_graph_link(self->graph, "read -> batch -> feed");
+    tnd_session_t *session = NULL;
+    cr_assert(tnd_session_open(&session, self->graph, NULL) == TND_OK, "%s",
+              tnd_graph_errors(self->graph));
+    self->session = session;
+    atomic_store(&self->source.session, session);
+    self->feed = tnd_session_feed(session, "feed");
+}
+
+static tnd_status_t nothing(tnd_replica_t *replica, void *user)
+{
+    (void)replica;
+    (void)user;
+    return TND_OK;
+}
+
+/*  Pulls and runs steps; returns what ended that, in next or in run. */
+static tnd_status_t pull(run_t *self, uint64_t most, uint64_t *steps_p)
+{
+    tnd_status_t status = TND_OK;
+    for (*steps_p = 0; *steps_p < most; ++*steps_p) {
+        status = tnd_feed_next(self->feed);
+        if (status == TND_OK)
+            status = tnd_feed_run(self->feed, nothing, NULL, NULL);
+        if (status != TND_OK)
+            break;
+    }
+    return status;
+}
+
+/*  All calls agree on how the run ended, as often as they are asked. */
+static void ends(run_t *self, tnd_status_t next, tnd_status_t session, const char *why)
+{
+    tnd_error_t error;
+    for (int i = 0; i < 2; i++) {
+        cr_assert(eq(int, tnd_feed_next(self->feed), next));
+        cr_assert(eq(int, tnd_feed_run(self->feed, nothing, NULL, NULL), TND_FAILED), "no step");
+        cr_assert(tnd_feed_save(self->feed, NULL, NULL, &error) == TND_FAILED, "no folder");
+        const char *said = tnd_session_error(self->session);
+        bool fits = why[0] != '\0' ? strstr(said, why) != NULL : said[0] == '\0';
+        cr_assert(fits, "%s", said);
+    }
+    for (int i = 0; i < 2; i++)
+        cr_assert(eq(int, tnd_session_wait(self->session), session));
+    cr_assert(eq(int, tnd_feed_next(self->feed), next), "also after it was waited for");
+    cr_assert(eq(int, tnd_session_destroy(&self->session), session));
+    tnd_graph_destroy(&self->graph);
+}
+
+Test(feed_status, the_end_of_the_stream)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1", "");
+    cr_assert(eq(int, tnd_feed_run(run.feed, nothing, NULL, NULL), TND_FAILED), "no step yet");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_END));
+    cr_assert(eq(u64, steps, ROWS / SIZE));
+    ends(&run, TND_END, TND_OK, "");
+}
+
+Test(feed_status, a_drain_after_the_end)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1", "");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_END));
+    cr_assert(eq(int, tnd_session_wait(run.session), TND_OK));
+    tnd_session_drain(run.session);
+    tnd_session_stop(run.session);
+    ends(&run, TND_END, TND_OK, "");
+}
+
+Test(feed_status, a_drain_between_two_steps)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t before, after;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, 3, &before), TND_OK));
+    tnd_session_drain(run.session);
+    cr_assert(eq(int, pull(&run, ENDLESS, &after), TND_STOPPED));
+    cr_assert(lt(u64, after, ENDLESS));
+    ends(&run, TND_STOPPED, TND_STOPPED, "");
+}
+
+Test(feed_status, a_drain_before_the_first_step)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    tnd_session_drain(run.session);
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_STOPPED));
+    ends(&run, TND_STOPPED, TND_STOPPED, "");
+}
+
+Test(feed_status, a_drain_while_the_program_waits_for_a_step)
+{
+    run_t run = {.source = {.at = ROWS / 2, .act = tnd_session_drain}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "depth: 1");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_STOPPED));
+    ends(&run, TND_STOPPED, TND_STOPPED, "");
+}
+
+Test(feed_status, a_stop_between_two_steps)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, 3, &steps), TND_OK));
+    tnd_session_stop(run.session);
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_STOPPED));
+    ends(&run, TND_STOPPED, TND_STOPPED, "stopped as asked");
+}
+
+Test(feed_status, a_stop_while_the_program_waits_for_a_step)
+{
+    run_t run = {.source = {.at = ROWS / 2, .act = tnd_session_stop}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "depth: 1");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_STOPPED));
+    ends(&run, TND_STOPPED, TND_STOPPED, "stopped as asked");
+}
+
+Test(feed_status, a_source_that_fails)
+{
+    run_t run = {.source = {.at = ROWS / 2}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_FAILED));
+    cr_assert(lt(u64, steps, ENDLESS));
+    ends(&run, TND_FAILED, TND_FAILED, "row 2048 cannot be read");
+}
+
+static tnd_status_t fail_at_two(tnd_replica_t *replica, void *user)
+{
+    (void)user;
+    if (tnd_replica_step(replica) != 2 || tnd_replica_id(replica) != 1)
+        return TND_OK;
+    tnd_replica_error(replica, "the mould has cracked");
+    return TND_FAILED;
+}
+
+Test(feed_status, a_step_that_fails)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    begin(&run, "epochs: 1000", "");
+    for (int step = 0; step < 3; step++) {
+        cr_assert(eq(int, tnd_feed_next(run.feed), TND_OK));
+        cr_assert(eq(int, tnd_feed_run(run.feed, fail_at_two, NULL, NULL),
+                     step < 2 ? TND_OK : TND_FAILED));
+    }
+    ends(&run, TND_FAILED, TND_FAILED, "step 2: the mould has cracked");
+}
+
+Test(feed_status, a_feed_that_was_waited_for_can_no_longer_be_pulled)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    begin(&run, "epochs: 1", "");
+    cr_assert(eq(int, tnd_session_wait(run.session), TND_OK));
+    ends(&run, TND_FAILED, TND_OK, "");
+}
