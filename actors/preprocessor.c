@@ -233,6 +233,13 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     fit_pool(worker, in->note.rows);
     tnd_status_t status =
         tnd_chain_run(worker->chain, &key, in, worker->rack, worker->pool, &out, error);
+    /* An operation that refused zeros in place of lost rows has found no bad row. */
+    tnd_error_t lost;
+    if (tnd_block_intact(in, 0, in->note.rows, &lost) != TND_OK) {
+        tnd_block_drop(&out);
+        tnd_block_drop(&in);
+        return tnd_fail(error, "%s: %s", tnd_actor_name(self), lost.text);
+    }
     if (status != TND_OK)
         give_up(worker, self, &in->note);
     tnd_block_drop(&in);

@@ -401,6 +401,7 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
     TND_TRY(open_files(self, true, error));
     for (uint32_t i = 0; block != NULL && i < self->schema->count; i++) {
         size_t bytes = tnd_block_copy(block, i, 0, 1, self->row);
+        TND_TRY(tnd_block_intact(block, 0, 1, error));
         TND_TRY(write_at(self, self->columns[i], self->row, bytes, end_of_rows(self, i), error));
         if (self->schema->columns[i].ragged)
             TND_TRY(add_split(self, i, block->columns[i].lengths[0], error));

@@ -176,6 +176,16 @@ static tnd_status_t check_slice(const tnd_slots_t *self, const tnd_slice_t *slic
     return TND_OK;
 }
 
+/*  After the rows of a slice were read. */
+static tnd_status_t check_read(const tnd_slots_t *self, const tnd_slice_t *slice,
+                               tnd_error_t *error)
+{
+    tnd_error_t lost;
+    if (tnd_slice_intact(slice, &lost) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "%s: %s", self->config.name, lost.text);
+}
+
 tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_error_t *error)
 {
     const tnd_slice_note_t *note = &place->msg.slice;
@@ -197,6 +207,7 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
+        status = check_read(self, slice, error);
         tnd_crew_keep(self->config.crew, place->slot, local, slice);
     } else {
         for (uint32_t p = 0; p < slice->piece_count; p++) {
@@ -205,10 +216,11 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
                 place->slot, local, note->offset + done, note->rank + done, &filled->digest);
             done += slice->pieces[p].rows;
         }
+        status = check_read(self, slice, error);
         tnd_slice_drop(&slice);
     }
     tnd_count(&self->config.statistics->bytes_copied, copied);
-    return TND_OK;
+    return status;
 }
 
 tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error)

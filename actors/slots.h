@@ -35,7 +35,7 @@ tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config);
 void tnd_slots_destroy(tnd_slots_t **self_p);
 
 /*  Does what PLACE asks; takes the slice in any case.  TND_FAILED: its rows are not as many as its
- *  note says, or more than the replica has room for.
+ *  note says, or more than the replica has room for, or were lost (runtime/data/mapped.h).
  */
 tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place,
                              tnd_error_t *error) TND_CHECKED;

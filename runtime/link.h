@@ -50,6 +50,10 @@ void **tnd_msg_payload(tnd_msg_t *msg);
 
 /*  Drops the payload that travels with a message, if it is still there. */
 void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
+/*  Whether the rows that it carries could all be read, after they were: see runtime/data/mapped.h.
+ */
+tnd_status_t tnd_msg_intact(const tnd_msg_t *msg, tnd_carry_t carry,
+                            tnd_error_t *error) TND_CHECKED;
 
 typedef enum {
     TND_ARRIVAL_UP,
@@ -202,7 +206,8 @@ static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
 }
 
 /*  Sends to a peer; msg->to may name somebody behind it (control is routed by hosts).  TND_OK takes
- *  the payload; TND_AGAIN: that peer is not up, nothing was taken.
+ *  the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows in a mapped
+ * file were lost while they were packed (tnd_msg_intact says which), and nothing was sent or taken.
  */
 static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                         const tnd_msg_t *msg, tnd_carry_t carry)

@@ -12,10 +12,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "runtime/data/mapping.h"
+#include "runtime/data/mapped.h"
 #include "tools/command.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+enum { FATAL_COUNT = sizeof fatal / sizeof fatal[0] };
+
+static struct sigaction before[FATAL_COUNT]; /* what handled them before this was armed */
 
 /*  Read by the handler: the one place where a signal can find anything. */
 static const tnd_plan_t *_Atomic armed_plan;
@@ -155,18 +159,15 @@ static void put_committed(line_t *line)
 static void last_words(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    if (number == SIGBUS && tnd_mapped_rescue(info))
+        return;
+    /* The default action takes the process when the signal comes again. */
+    signal(number, SIG_DFL);
     line_t line = {.used = 0};
     put(&line, "\ntundish: ");
     put(&line, signal_name(number));
     put_place(&line);
-    const char *file = number == SIGBUS ? tnd_mapping_at(info->si_addr) : NULL;
-    if (file != NULL) {
-        put(&line, ": ");
-        put(&line, file);
-        put(&line, " shrank while it was mapped");
-    }
     put_committed(&line);
-    /* SA_RESETHAND: the default action now takes the process. */
     raise(number);
 }
 
@@ -191,10 +192,15 @@ void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session)
     if (atomic_exchange(&armed_plan, plan) == NULL && on_exit(at_exit, NULL) != 0)
         abort();
     atomic_store(&armed_session, session);
-    struct sigaction action = {.sa_sigaction = last_words, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    tnd_mapped_guard();
+    struct sigaction action = {.sa_sigaction = last_words, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
-        sigaction(fatal[i], &action, NULL);
+    for (size_t i = 0; i < FATAL_COUNT; i++) {
+        struct sigaction was;
+        sigaction(fatal[i], &action, &was);
+        if (was.sa_sigaction != last_words)
+            before[i] = was;
+    }
 }
 
 void tnd_crash_committed(uint64_t step)
@@ -204,8 +210,8 @@ void tnd_crash_committed(uint64_t step)
 
 void tnd_crash_disarm(void)
 {
-    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
-        signal(fatal[i], SIG_DFL);
+    for (size_t i = 0; i < FATAL_COUNT; i++)
+        sigaction(fatal[i], &before[i], NULL);
     atomic_store(&armed_session, NULL);
     atomic_store(&armed_plan, NULL);
 }

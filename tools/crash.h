@@ -1,9 +1,10 @@
 /*  tools/crash.h - last words of a process that crashes or exits, most often in somebody's step.
  *
  *  On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT one line on stderr names the actor by its thread,
- *  the step it was at and the last committed one; of a SIGBUS on a mapped file it says that the
- *  file shrank.  Then the signal does what it does without us.  Somebody's exit() in the middle of
- *  a run is told likewise, and the status is that of a failed run.
+ *  the step it was at and the last committed one.  Then the signal does what it does without us.  A
+ *  SIGBUS on a page of a mapped file is not among them: it becomes an error of the run (mapped.h).
+ * Somebody's exit() in the middle of a run is told likewise, and the status is that of a failed
+ * run.
  *
  *  There is one such state a process, because signals belong to the process.
  *

@@ -60,12 +60,14 @@ static tnd_buffer_t *take_rows(tnd_frames_t *self, const tnd_column_t *column, s
     return column->ragged && size > POOLED_MAX ? tnd_buffer_new(size) : take_room(self, size);
 }
 
-/*  Rows of one block that lie together leave as they are. */
+/*  Rows of one block that lie together leave as they are, but for pages of files, which may be lost
+ *  before libzmq reads them.
+ */
 static bool lend_column(const tnd_block_t *block, uint32_t first, uint32_t rows, uint32_t column,
                         zmq_msg_t *part)
 {
     const void *run = tnd_block_run(block, column, first, rows);
-    if (run == NULL)
+    if (run == NULL || tnd_buffer_kind(block->columns[column].buffer) == TND_BUFFER_MAPPED)
         return false;
     make_frame(part, tnd_buffer_hold(block->columns[column].buffer), run,
                tnd_block_rows_bytes(block, column, first, rows));

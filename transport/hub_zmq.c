@@ -298,14 +298,22 @@ static void close_parts(zmq_msg_t *parts, int count)
         zmq_msg_close(&parts[i]);
 }
 
-static bool carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry)
+/*  TND_AGAIN: libzmq does not take it, and errno says why. */
+static tnd_status_t carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg,
+                               tnd_carry_t carry)
 {
     zmq_msg_t parts[TND_FRAMES_MAX];
     tnd_pipe_t *pipe = pipe_of(peer);
     if (pipe != NULL)
         return tnd_pipe_send(pipe, peer->end.config.binder ? TND_SIDE_BINDER : TND_SIDE_DIALER,
-                             self->parcels, msg, carry);
+                             self->parcels, msg, carry)
+                   ? TND_OK
+                   : TND_AGAIN;
     int count = tnd_frames_pack(&self->frames, msg, carry, parts);
+    if (tnd_msg_intact(msg, carry, NULL) != TND_OK) {
+        close_parts(parts, count);
+        return TND_FAILED;
+    }
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
         bytes += zmq_msg_size(&parts[i]);
@@ -313,12 +321,12 @@ static bool carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_
         int number = zmq_errno();
         close_parts(parts, count);
         errno = number;
-        return false;
+        return TND_AGAIN;
     }
     self->peers.counts.bytes_out += bytes;
     tnd_msg_t sent = *msg;
     tnd_msg_drop(&sent, carry);
-    return true;
+    return TND_OK;
 }
 
 static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
@@ -328,7 +336,7 @@ static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
         return false;
     if (peer->end.config.binder && peer->wire == NULL)
         return false;
-    return carry_over(self, peer, msg, TND_CARRY_NOTHING);
+    return carry_over(self, peer, msg, TND_CARRY_NOTHING) == TND_OK;
 }
 
 static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
@@ -730,7 +738,10 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return TND_AGAIN;
-    if (!carry_over(self, peer, msg, carry)) {
+    tnd_status_t status = carry_over(self, peer, msg, carry);
+    if (status == TND_FAILED)
+        return status;
+    if (status != TND_OK) {
         /* Its end is on the way; what it brought before may still wait to be read. */
         if (pipe_of(peer) != NULL) {
             return TND_AGAIN;

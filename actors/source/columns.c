@@ -38,6 +38,10 @@ tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_op
     tnd_status_t status = open(self, context, error);
     if (status == TND_OK)
         status = tnd_content_identity(&self->content, &self->identity, error);
+    /* What was read of lost pages, and is complained of, was not in the file. */
+    tnd_error_t lost;
+    if (tnd_content_intact(&self->content, &lost) != TND_OK)
+        status = tnd_fail(error, "%s", lost.text);
     if (status != TND_OK) {
         tnd_stored_close(self);
         return status;
@@ -118,11 +122,14 @@ static tnd_buffer_t *bind(const tnd_strand_t *strand)
     if (strand->count == 1)
         return tnd_buffer_hold(strand->stored[0].buffer);
     bundle_t *bundle = take_memory(sizeof *bundle + strand->count * sizeof bundle->buffers[0]);
+    tnd_buffer_kind_t kind = tnd_buffer_kind(strand->stored[0].buffer);
     bundle->count = strand->count;
-    for (size_t i = 0; i < strand->count; i++)
+    for (size_t i = 0; i < strand->count; i++) {
         bundle->buffers[i] = tnd_buffer_hold(strand->stored[i].buffer);
-    return tnd_buffer_wrap(tnd_buffer_kind(bundle->buffers[0]), (void *)(uintptr_t)strand->base, 0,
-                           drop_bundle, bundle);
+        if (tnd_buffer_kind(bundle->buffers[i]) == TND_BUFFER_MAPPED)
+            kind = TND_BUFFER_MAPPED;
+    }
+    return tnd_buffer_wrap(kind, (void *)(uintptr_t)strand->base, 0, drop_bundle, bundle);
 }
 
 /*  Rows of one of its files. */
@@ -180,7 +187,12 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
         uint64_t longest;
         TND_TRY(tnd_stored_open(&strand->splits[i], files->paths[i], open, NULL, scope, error));
         strand->splits_count++;
-        TND_TRY(tnd_splits_check(&strand->splits[i], &strand->stored[i], &longest, error));
+        tnd_error_t why;
+        tnd_status_t status =
+            tnd_splits_check(&strand->splits[i], &strand->stored[i], &longest, &why);
+        TND_TRY(tnd_content_intact(&strand->splits[i].content, error));
+        if (status != TND_OK)
+            return tnd_fail(error, "%s", why.text);
         strand->longest = longest > strand->longest ? longest : strand->longest;
     }
     if (written->max != 0)
@@ -480,7 +492,8 @@ static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t 
     TND_TRY(check_file(strand, file, error));
     TND_TRY(fault_in(strand, file, row, count, error));
     memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
-    return TND_OK;
+    return tnd_mapped_check((const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes,
+                            error);
 }
 
 /*  Copies the rows to `to`, those that follow each other in a file at once. */
@@ -534,9 +547,11 @@ static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begi
     if (stored->buffer == NULL)
         return tnd_content_read(&stored->content, offset, bytes, to, error);
     TND_TRY(fault_in(strand, file, begin, end - begin, error));
-    if (to != NULL && bytes > 0)
-        memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
-    return TND_OK;
+    if (to == NULL || bytes == 0)
+        return TND_OK;
+    const uint8_t *from = (const uint8_t *)tnd_buffer_data(stored->buffer) + offset;
+    memcpy(to, from, bytes);
+    return tnd_mapped_check(from, bytes, error);
 }
 
 /*  Writes where each row of a ragged column lies and how long it is; copies it or faults it in. */

@@ -81,6 +81,11 @@ tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
     return TND_OK;
 }
 
+tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error)
+{
+    return self->mapping != NULL ? tnd_mapping_intact(self->mapping, error) : TND_OK;
+}
+
 void tnd_content_forget(tnd_content_t *self)
 {
     free(self->seen);

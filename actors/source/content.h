@@ -29,6 +29,8 @@ typedef struct {
 /*  Opens a file, which must be regular and not empty.  `path` is kept. */
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
                               const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+/*  TND_FAILED: it is mapped, and what was read of it may have been zeros (mapped.h). */
+tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Idempotent; nothing to do after a failed open. */
 void tnd_content_close(tnd_content_t *self);
 

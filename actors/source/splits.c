@@ -103,6 +103,7 @@ tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *valu
     }
     *begin_p = number_at(splits, data, 0);
     *end_p = number_at(splits, data, 1);
+    TND_TRY(tnd_content_intact(&splits->content, error));
     if (*begin_p <= *end_p && *end_p <= values->rows)
         return TND_OK;
     return tnd_fail(error,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/data/mapped.h"
 #include "runtime/data/shelf.h"
 
 /*  Slices lie on a shelf for their size: room for 8, 16, 32 ... pieces. */
@@ -304,6 +305,18 @@ size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, 
     return bytes;
 }
 
+tnd_status_t tnd_block_intact(const tnd_block_t *self, uint32_t first, uint32_t rows,
+                              tnd_error_t *error)
+{
+    if (!tnd_mapped_any_lost())
+        return TND_OK;
+    for (uint32_t column = 0; column < self->schema->count; column++)
+        for (uint32_t row = first; row < first + rows; row++)
+            TND_TRY(tnd_mapped_check(tnd_block_row(self, column, row),
+                                     tnd_block_row_bytes(self, column, row), error));
+    return TND_OK;
+}
+
 tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
                             const tnd_slice_note_t *note, const tnd_piece_t *pieces,
                             uint32_t piece_count)
@@ -336,6 +349,14 @@ size_t tnd_slice_bytes(const tnd_slice_t *self)
             bytes += tnd_block_rows_bytes(self->pieces[p].block, c, self->pieces[p].first,
                                           self->pieces[p].rows);
     return bytes;
+}
+
+tnd_status_t tnd_slice_intact(const tnd_slice_t *self, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->piece_count; i++)
+        TND_TRY(tnd_block_intact(self->pieces[i].block, self->pieces[i].first, self->pieces[i].rows,
+                                 error));
+    return TND_OK;
 }
 
 bool tnd_slice_sealed(const tnd_slice_t *self)

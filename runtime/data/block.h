@@ -80,6 +80,12 @@ const void *tnd_block_run(const tnd_block_t *self, uint32_t column, uint32_t fir
 size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
                       void *target);
 
+/*  Whether the rows that lie in mapped files could all be read (mapped.h): to be called after they
+ *  were read.
+ */
+tnd_status_t tnd_block_intact(const tnd_block_t *self, uint32_t first, uint32_t rows,
+                              tnd_error_t *error) TND_CHECKED;
+
 typedef struct tnd_slice {
     tnd_slice_note_t note;
     const tnd_schema_t *schema;
@@ -96,6 +102,8 @@ tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
                             uint32_t piece_count);
 /*  Bytes of its rows. */
 size_t tnd_slice_bytes(const tnd_slice_t *self);
+/*  As tnd_block_intact. */
+tnd_status_t tnd_slice_intact(const tnd_slice_t *self, tnd_error_t *error) TND_CHECKED;
 bool tnd_slice_sealed(const tnd_slice_t *self);
 tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
 void tnd_slice_drop(tnd_slice_t **self_p);

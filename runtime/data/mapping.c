@@ -28,22 +28,9 @@ enum { FRESH_SECONDS = 4 };
 
 static const size_t large_bytes = (size_t)4 << 30;
 
-/*  An entry is never freed, only used again, so that a signal handler can walk the list at any
- *  moment.  `start` is 0 while nothing is mapped here, and is written last.
- */
-typedef struct entry {
-    struct entry *next;
-    atomic_bool taken;
-    atomic_uintptr_t start, end;
-    char path[TND_MAPPING_PATH_MAX];
-} entry_t;
-
-static _Atomic(entry_t *) registry;
-static atomic_size_t vacant; /* entries that nobody has taken, at least: spares a walk in vain */
-
 struct tnd_mapping {
     tnd_buffer_t *buffer;
-    entry_t *entry;
+    tnd_mapped_t *mapped;
     const uint8_t *data;
     size_t size;
     char *path; /* the descriptor is closed: there may be more files than a process can have open */
@@ -57,7 +44,7 @@ struct tnd_mapping {
 typedef struct {
     void *data;
     size_t size;
-    entry_t *entry;
+    tnd_mapped_t *mapped;
 } pages_t;
 
 static void *take_memory(size_t size)
@@ -70,58 +57,10 @@ static void *take_memory(size_t size)
     return memory;
 }
 
-static entry_t *entry_take(void)
-{
-    entry_t *entry = NULL;
-    if (atomic_load_explicit(&vacant, memory_order_relaxed) > 0)
-        entry = atomic_load_explicit(&registry, memory_order_acquire);
-    for (; entry != NULL; entry = entry->next)
-        if (!atomic_exchange_explicit(&entry->taken, true, memory_order_acquire)) {
-            atomic_fetch_sub_explicit(&vacant, 1, memory_order_relaxed);
-            return entry;
-        }
-    entry = take_memory(sizeof *entry);
-    atomic_init(&entry->taken, true);
-    entry->next = atomic_load_explicit(&registry, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&registry, &entry->next, entry,
-                                                  memory_order_release, memory_order_relaxed))
-        ;
-    return entry;
-}
-
-static entry_t *entry_write(const char *path, const void *data, size_t size)
-{
-    entry_t *entry = entry_take();
-    snprintf(entry->path, sizeof entry->path, "%s", path);
-    atomic_store_explicit(&entry->end, (uintptr_t)data + size, memory_order_relaxed);
-    atomic_store_explicit(&entry->start, (uintptr_t)data, memory_order_release);
-    return entry;
-}
-
-static void entry_give(entry_t *entry)
-{
-    atomic_store_explicit(&entry->start, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&vacant, 1, memory_order_relaxed);
-    atomic_store_explicit(&entry->taken, false, memory_order_release);
-}
-
-const char *tnd_mapping_at(const void *address)
-{
-    uintptr_t at = (uintptr_t)address;
-    for (entry_t *entry = atomic_load_explicit(&registry, memory_order_acquire); entry != NULL;
-         entry = entry->next) {
-        uintptr_t start = atomic_load_explicit(&entry->start, memory_order_acquire);
-        if (start != 0 && at >= start &&
-            at < atomic_load_explicit(&entry->end, memory_order_relaxed))
-            return entry->path;
-    }
-    return NULL;
-}
-
 static void unmap(void *owner)
 {
     pages_t *pages = owner;
-    entry_give(pages->entry);
+    tnd_mapped_remove(pages->mapped);
     munmap(pages->data, pages->size);
     free(pages);
 }
@@ -187,11 +126,11 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     }
 
     pages_t *pages = take_memory(sizeof *pages);
-    *pages = (pages_t){.data = data, .size = size, .entry = entry_write(path, data, size)};
+    *pages = (pages_t){.data = data, .size = size, .mapped = tnd_mapped_add(data, size, path)};
     tnd_mapping_t *self = take_memory(sizeof *self);
     *self = (tnd_mapping_t){
         .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
-        .entry = pages->entry,
+        .mapped = pages->mapped,
         .data = data,
         .size = size,
         .path = take_memory(strlen(path) + 1),
@@ -228,7 +167,7 @@ size_t tnd_mapping_size(const tnd_mapping_t *self)
 
 const char *tnd_mapping_path(const tnd_mapping_t *self)
 {
-    return self->entry->path;
+    return self->path;
 }
 
 int64_t tnd_mapping_modified(const tnd_mapping_t *self)
@@ -241,9 +180,15 @@ tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self)
     return tnd_buffer_hold(self->buffer);
 }
 
+tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error)
+{
+    return tnd_mapped_check(self->data, self->size, error);
+}
+
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
 {
     struct stat status;
+    TND_TRY(tnd_mapping_intact(self, error));
     /* A file that was removed or replaced keeps its pages. */
     if (stat(self->path, &status) != 0 || status.st_ino != self->inode ||
         status.st_dev != self->device)
@@ -252,7 +197,7 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
         return tnd_fail(error,
                         "%s: shrank while it was mapped: it had %zu bytes and now ends at byte "
                         "%zu; put it back and do not write to data during a run",
-                        self->entry->path, self->size, (size_t)status.st_size);
+                        self->path, self->size, (size_t)status.st_size);
     return TND_OK;
 }
 
@@ -289,10 +234,11 @@ static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t n
     if (failed != 0 && errno != EINVAL) {
         TND_TRY(tnd_mapping_check(self, error));
         return tnd_fail(error, "%s: bytes %zu to %zu cannot be read: %s; check the disk",
-                        self->entry->path, start, start + size, strerror(errno));
+                        self->path, start, start + size, strerror(errno));
     }
     if (failed != 0)
         touch(self, start, size);
+    TND_TRY(tnd_mapping_intact(self, error));
     atomic_store_explicit(&self->populated[chunk], now, memory_order_relaxed);
     return TND_OK;
 }
@@ -307,9 +253,10 @@ static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t s
         if (then == 0 || (!large && (int32_t)(now - then) > FRESH_SECONDS))
             TND_TRY(populate_chunk(self, chunk, now, error));
     }
-    if (large)
-        touch(self, offset, size);
-    return TND_OK;
+    if (!large)
+        return TND_OK;
+    touch(self, offset, size);
+    return tnd_mapping_intact(self, error);
 }
 
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,

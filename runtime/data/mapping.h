@@ -1,21 +1,19 @@
 /*  runtime/data/mapping.h - a file mapped for reading, whose loss is an error and not a signal.
  *
- *  A mapped file that shrinks answers the next access with SIGBUS.  So a reader asks
- *  tnd_mapping_check before it hands rows out, and touches their pages with tnd_mapping_populate,
- *  which also makes it, and not somebody downstream, wait for the disk.  What shrinks after that
- *  still ends in a signal; its handler asks tnd_mapping_at which file it was.
+ *  A mapped file that shrinks answers the next access with SIGBUS, which mapped.h turns into zeros
+ *  and a mark.  A reader calls tnd_mapping_check before it hands rows out, and touches their pages
+ *  with tnd_mapping_populate, so that the reader, and not a thread downstream, waits for the disk.
+ *  A thread that has read rows calls tnd_mapping_intact, or tnd_mapped_check where it has only
+ * their address, before it uses them.
  *
- *  The registry of mappings is the one thing here that belongs to the process: signals do.
- *
- *  Threads: open, check and populate on the owner's; data and size on any that holds the buffer;
- *  tnd_mapping_at anywhere, also in a signal handler.
+ *  Threads: open, check and populate on the owner's; data, size and intact on any that holds the
+ *  buffer.
  */
 #ifndef TND_RUNTIME_DATA_MAPPING_H
 #define TND_RUNTIME_DATA_MAPPING_H
 
 #include "runtime/data/buffer.h"
-
-enum { TND_MAPPING_PATH_MAX = 1024 };
+#include "runtime/data/mapped.h"
 
 typedef struct tnd_mapping tnd_mapping_t;
 
@@ -45,6 +43,9 @@ tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self);
  */
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
+/*  TND_FAILED: pages of it are lost, and zeros may have been read in their place. */
+tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
+
 /*  Brings bytes [offset, offset + size) into memory and waits for them.  Cheap for bytes that were
  *  asked for before.  TND_FAILED: the disk does not give them.
  */
@@ -56,10 +57,5 @@ tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t siz
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count,
                                        tnd_error_t *error) TND_CHECKED;
-
-/*  The path of the file that is mapped at this address, or NULL.  Async-signal-safe; valid until
- *  that mapping goes.
- */
-const char *tnd_mapping_at(const void *address);
 
 #endif

@@ -63,6 +63,7 @@ struct tnd_actor {
     uint64_t counted_ns; /* when its time was */
     int schedule;        /* what the system says of this thread; -1: nothing */
     tnd_words_t words;
+    tnd_error_t lost; /* rows that could not be sent; "": there are none */
 
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
     pthread_cond_t changed;
@@ -171,7 +172,10 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
 {
     assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
     tnd_accept_sent(self->accept, msg);
-    return tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
+    tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
+    bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
+    assert(lost == (status == TND_FAILED));
+    return status;
 }
 
 static void send_control(tnd_actor_t *self, tnd_msg_t *msg, tnd_carry_t carry)
@@ -694,6 +698,8 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
         TND_TRY(check_confirmed(self, error));
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
+        if (self->lost.text[0] != '\0')
+            return tnd_fail(error, "%s: %s", tnd_actor_name(self), self->lost.text);
         tnd_count(&statistics->progress, 1);
         uint64_t now = tnd_clock_now();
         if (now >= tnd_words_due(&self->words))

@@ -30,7 +30,10 @@
  *
  *  Threads: a graph, a session and a feed belong to one thread at a time, except where it says "any
  *  thread".  Inside `step` and `apply` the replica functions may be called on whatever thread runs
- *  them.  The library keeps no global state, installs no signal handler and prints nothing.
+ *  them.  The library prints nothing, and its only global state is a handler of SIGBUS, which it
+ *  installs when it maps the first file: a page that the file has lost becomes an error of the run.
+ *  Every other SIGBUS is passed on to the handler that was there before.  A program that installs
+ * one later saves the old action, and calls it first.
  */
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H

@@ -87,6 +87,43 @@ Test(frames, packed_columns_are_lent)
     close_bench(&bench);
 }
 
+static void forget(void *owner)
+{
+    (void)owner;
+}
+
+/*  libzmq would read them when the file may have shrunk. */
+Test(frames, columns_in_mapped_files_are_never_lent)
+{
+    static _Alignas(64) uint8_t rows[120];
+    bench_t bench;
+    open_bench(&bench);
+    tnd_block_t *block = make_block(&bench, 10);
+    tnd_buffer_drop(&block->columns[0].buffer);
+    block->columns[0].base = rows;
+    block->columns[0].buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, rows, sizeof rows, forget, NULL);
+    tnd_msg_t msg = message_of(block), slice = {.kind = TND_MSG_SLICE};
+    tnd_piece_t piece = {.payload = block, .first = 0, .rows = 10};
+    slice.slice = (tnd_slice_note_t){.rows = 10, .total = 10};
+    slice.slice.payload = tnd_rack_slice(bench.rack, &bench.schema, &slice.slice, &piece, 1);
+    zmq_msg_t parts[2][TND_FRAMES_MAX];
+
+    int count[2] = {tnd_frames_pack(&bench.frames, &msg, TND_CARRY_BLOCK, parts[0]),
+                    tnd_frames_pack(&bench.frames, &slice, TND_CARRY_SLICE, parts[1])};
+
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(count[i], 3);
+        cr_assert_neq(zmq_msg_data(&parts[i][1]), rows);
+        cr_assert_eq(zmq_msg_data(&parts[i][2]), block->columns[1].base);
+        cr_assert_eq(memcmp(zmq_msg_data(&parts[i][1]), rows, sizeof rows), 0);
+        close_parts(parts[i], count[i]);
+    }
+    cr_assert_eq(bench.frames.copied, 2 * sizeof rows);
+    tnd_msg_drop(&slice, TND_CARRY_SLICE);
+    tnd_block_drop(&block);
+    close_bench(&bench);
+}
+
 Test(frames, gathered_columns_are_copied_once_and_counted)
 {
     bench_t bench;

@@ -1,10 +1,8 @@
-/*  Covers runtime/data/mapping.h: what cannot be mapped is refused with its path, a file that
- * shrank is found before and after the access, and an address leads back to its file.
+/*  Covers runtime/data/mapping.h: what cannot be mapped is refused with its path, and a file that
+ *  shrank is found before the access.
  */
 #include "runtime/data/mapping.h"
 
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,24 +60,6 @@ Test(mapping, shows_the_bytes_of_the_file_while_anybody_holds_them)
     tnd_buffer_drop(&buffer);
 }
 
-Test(mapping, an_address_leads_to_the_file_that_is_mapped_there)
-{
-    tnd_mapping_t *mapping = NULL, *other = NULL;
-    tnd_error_t error;
-    write_file(5000);
-    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
-    cr_assert_eq(tnd_mapping_open(&other, "LICENSE", &error), TND_OK);
-    const uint8_t *data = tnd_mapping_data(mapping);
-
-    cr_assert_str_eq(tnd_mapping_at(data), path);
-    cr_assert_str_eq(tnd_mapping_at(data + 4999), path);
-    cr_assert_str_eq(tnd_mapping_at(tnd_mapping_data(other)), "LICENSE");
-    cr_assert_null(tnd_mapping_at(&error));
-    tnd_mapping_destroy(&mapping);
-    cr_assert_null(tnd_mapping_at(data));
-    tnd_mapping_destroy(&other);
-}
-
 Test(mapping, what_cannot_be_mapped_is_refused_with_its_path)
 {
     tnd_mapping_t *mapping = NULL;
@@ -121,34 +101,5 @@ Test(mapping, a_file_that_shrank_is_an_error_that_says_where_it_ends)
     const uint64_t rows[] = {20000};
     cr_assert_eq(tnd_mapping_populate_rows(mapping, 0, 10, rows, 1, &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "shrank"), "%s", error.text);
-    tnd_mapping_destroy(&mapping);
-}
-
-static sigjmp_buf after_signal;
-static const char *volatile file_at_fault;
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-    (void)number, (void)context;
-    file_at_fault = tnd_mapping_at(info->si_addr);
-    siglongjmp(after_signal, 1);
-}
-
-Test(mapping, a_signal_handler_finds_the_file_that_shrank)
-{
-    tnd_mapping_t *mapping = NULL;
-    tnd_error_t error;
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-    write_file(300000);
-    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
-    cr_assert_eq(truncate(path, 100), 0);
-    cr_assert_eq(sigaction(SIGBUS, &action, NULL), 0);
-
-    if (sigsetjmp(after_signal, 1) == 0) {
-        cr_assert_neq(((const volatile uint8_t *)tnd_mapping_data(mapping))[200000], 1);
-        cr_assert_fail("no signal came");
-    }
-
-    cr_assert_str_eq(file_at_fault, path);
     tnd_mapping_destroy(&mapping);
 }
