@@ -45,6 +45,7 @@ void **tnd_msg_payload(tnd_msg_t *msg)
     case TND_MSG_WELCOME:
     case TND_MSG_REFUSE:
     case TND_MSG_STALE:
+    case TND_MSG_GOODBYE:
     case TND_MSG_PING:
     case TND_MSG_PONG:
     case TND_MSG_CREDIT:

@@ -23,13 +23,14 @@
 #ifndef TND_RUNTIME_LINK_H
 #define TND_RUNTIME_LINK_H
 
+#include "runtime/core/absence.h"
 #include "runtime/core/link_end.h"
 #include "runtime/data/block.h"
 
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 5,          /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 6,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
@@ -71,7 +72,8 @@ typedef struct {
     tnd_carry_t carry;
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
-    char why[256];              /* of REFUSED and LOST */
+    tnd_loss_t loss;            /* of LOST */
+    char why[256];              /* of REFUSED and LOST: for texts */
 } tnd_arrival_t;
 
 typedef struct {
@@ -112,6 +114,7 @@ typedef struct tnd_hub_ops {
                             const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*hurry)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    bool (*refused)(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*expel)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
@@ -188,6 +191,12 @@ static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_
 static inline void tnd_hub_hurry(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->hurry(self, port, peer);
+}
+
+/*  Whether the last attempt to open such a connection was refused: nothing listens there. */
+static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    return self->ops->refused(self, port, peer);
 }
 
 /*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come

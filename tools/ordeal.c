@@ -131,7 +131,7 @@ void tnd_ordeal_begin(tnd_ordeal_t *self, tnd_stage_t *stage, uint64_t seed)
                                  .hosts = self->hosts,
                                  .host_count = plan->host_count,
                                  .dead_after_ns = plan->dead_after_ns,
-                                 .patience_ns = tnd_host_patience(plan, "the connection ended"),
+                                 .patience_ns = tnd_host_absence_limits(plan).grace_ns,
                                  .all = self->request->all,
                                  .disk = stage->keeps};
     tnd_havoc_init(&self->havoc, &config);

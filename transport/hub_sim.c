@@ -232,6 +232,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     hub_t *self = hub_of(hub);
     dial_t *dial = peer->wire;
     binder_t *binder = find_binder(self->net, dial->name);
+    peer->refused = binder == NULL;
     if (binder == NULL)
         return false;
     wire_t *wire = tnd_memory_grow(NULL, 1, sizeof *wire);
@@ -320,6 +321,13 @@ static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     hub_t *self = hub_of(hub);
     tnd_peers_hurry(&self->peers, port, id, self->net->now);
+}
+
+static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    const hub_t *self = (const hub_t *)(const void *)hub;
+    const tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    return peer != NULL && peer->refused;
 }
 
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
@@ -487,6 +495,7 @@ const tnd_hub_ops_t tnd_hub_sim = {
     .connect = hub_connect,
     .disconnect = hub_disconnect,
     .hurry = hub_hurry,
+    .refused = hub_refused,
     .expel = hub_expel,
     .rebirth = hub_rebirth,
     .send = hub_send,

@@ -31,6 +31,7 @@
 enum {
     FRAME_SLACK = 64 * 1024,
     CLOSE_WAIT_MS = 200,       /* for an endpoint to be free again */
+    PARTING_LINGER_MS = 2000,  /* for a GOODBYE to leave a busy machine */
     RECONNECT_MS = 1000000000, /* never: days after the line was closed */
     IDENTITY_MAX = 128,
     LOOK_AGAIN_NS = 50 * 1000, /* between two looks of one who has other work */
@@ -55,6 +56,7 @@ typedef struct tnd_dial {
     line_t line;
     tnd_pipe_t *pipe; /* in place of the line: inside the process, while it is open */
     tnd_peer_t *peer;
+    bool made;   /* the transport's own connection is there, or was */
     bool greets; /* messages can be sent */
     char endpoint[TND_ADDRESS_SIZE];
 } dial_t;
@@ -170,12 +172,16 @@ static void drain_watch(hub_t *self, line_t *line)
                 line->binder->cut -= line->binder->cut > 0;
                 visitor_left(line->binder, fd);
             }
+        } else if (event == TND_WATCH_MADE) {
+            line->dial->made = true;
+            line->dial->peer->refused = false;
         } else if (event == TND_WATCH_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
             line->ready = tnd_line_has_input(line) || line->ready;
             line->dial->greets = true;
             tnd_peers_flush(&self->peers, line->dial->peer, self->now);
         } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
+            line->dial->peer->refused = !line->dial->made;
             line->gone = true;
             line->ready = true;
         }
@@ -213,6 +219,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     if (tnd_address_is_inproc(dial->endpoint)) {
         dial->pipe = tnd_context_connect(self->context, dial->endpoint, self->mailbox, dial);
         dial->greets = dial->pipe != NULL;
+        peer->refused = dial->pipe == NULL;
         return dial->greets;
     }
     void *socket = open_socket(self, ZMQ_DEALER, dial->endpoint, peer->port);
@@ -224,7 +231,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
     dial->line = (line_t){.dial = dial, .data = socket};
     dial->line.watch = tnd_watch_open(self->context, socket);
-    dial->greets = false;
+    dial->made = dial->greets = false;
     tnd_lines_add(&self->lines, &dial->line);
     if (zmq_connect(socket, dial->endpoint) == 0)
         return true;
@@ -232,12 +239,13 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     return false;
 }
 
-static void shut_dial(hub_t *self, dial_t *dial)
+static void shut_dial(hub_t *self, dial_t *dial, bool parting)
 {
     if (dial->pipe != NULL)
         tnd_pipe_shut(dial->pipe, TND_SIDE_DIALER, self->parcels);
     else if (dial->line.data != NULL)
-        close_line(self, &dial->line);
+        tnd_lines_close(&self->lines, &dial->line,
+                        parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
     dial->pipe = NULL;
 }
 
@@ -245,7 +253,7 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
 {
     hub_t *self = hub_of(hub);
     if (!peer->end.config.binder) {
-        shut_dial(self, peer->wire);
+        shut_dial(self, peer->wire, peer->parting);
         return;
     }
     route_t *route = peer->wire;
@@ -254,7 +262,11 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
         tnd_pipe_shut(route->pipe, TND_SIDE_BINDER, self->parcels);
     } else if (self->linger_ns == 0) {
         drain_watch(self, &route->binder->line);
-        if (route->fd >= 0) {
+        if (route->fd >= 0 && peer->parting) {
+            /* The other side closes it when it has read the GOODBYE, or it is cut as a stranger. */
+            tnd_strangers_set_known(&route->binder->strangers, route->fd, false, self->now);
+            dismiss_strangers(self, route->binder);
+        } else if (route->fd >= 0) {
             tnd_watch_cut(route->fd);
             route->binder->cut++;
         }
@@ -700,6 +712,13 @@ static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     tnd_peers_hurry(&self->peers, port, id, self->now);
 }
 
+static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    const hub_t *self = (const hub_t *)(const void *)hub;
+    const tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    return peer != NULL && peer->refused;
+}
+
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     hub_t *self = hub_of(hub);
@@ -919,6 +938,7 @@ const tnd_hub_ops_t tnd_hub_zmq = {
     .connect = hub_connect,
     .disconnect = hub_disconnect,
     .hurry = hub_hurry,
+    .refused = hub_refused,
     .expel = hub_expel,
     .rebirth = hub_rebirth,
     .send = hub_send,

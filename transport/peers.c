@@ -134,25 +134,36 @@ static void shut(tnd_peers_t *self, tnd_peer_t *peer)
     if (peer->wire == NULL)
         return;
     self->carrier->shut(self->hub, peer);
+    peer->parting = false;
     if (peer->end.config.binder)
         peer->wire = NULL;
 }
 
-static void lost(tnd_peers_t *self, tnd_peer_t *peer, const char *why)
+static void notify_lost(tnd_peers_t *self, const tnd_peer_t *peer, tnd_life_t life, tnd_loss_t loss,
+                        const char *why)
+{
+    notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, life, why);
+    uint32_t last = self->notice_first + self->notice_count - 1;
+    self->notices[last % self->notice_room].loss = loss;
+}
+
+static void lost(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why)
 {
     shut(self, peer);
     self->counts.lost++;
-    notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, peer->end.life, why);
+    notify_lost(self, peer, peer->end.life, loss, why);
 }
 
 void tnd_peers_flush(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
 {
     tnd_msg_t msg;
-    for (tnd_end_t before = peer->end; tnd_end_next(&peer->end, now, &msg); before = peer->end)
+    for (tnd_end_t before = peer->end; tnd_end_next(&peer->end, now, &msg); before = peer->end) {
         if (!self->carrier->say(self->hub, peer, &msg)) {
             peer->end = before;
             return;
         }
+        peer->parting = peer->parting || msg.kind == TND_MSG_GOODBYE;
+    }
 }
 
 tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
@@ -205,7 +216,7 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
     peer->end.config.terms = *terms;
     tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
     if (change == TND_END_LOST) {
-        lost(self, peer, "the peer came back by a new connection");
+        lost(self, peer, TND_LOSS_REPLACED, "the peer came back by a new connection");
         change = tnd_end_heard(&peer->end, msg, now);
     }
     if (change == TND_END_STALE) {
@@ -237,6 +248,11 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
         return peer->end.state == TND_END_OPEN;
     if (change == TND_END_UP)
         up(self, peer);
+    if (change == TND_END_LOST && msg->kind == TND_MSG_GOODBYE) {
+        lost(self, peer, TND_LOSS_CLOSED, "the peer has closed the connection, and lives");
+        hurry(self, peer);
+        return false;
+    }
     if (change == TND_END_LOST) { /* it takes a later life, or looks for the peer again */
         shut(self, peer);
         hurry(self, peer);
@@ -268,16 +284,21 @@ bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg
     return true;
 }
 
-void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+static void end(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why, uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;
     if (tnd_end_disconnected(&peer->end, now) != TND_END_LOST)
         return;
     if (was_open)
-        lost(self, peer, why);
+        lost(self, peer, loss, why);
     else
         shut(self, peer);
     hurry(self, peer);
+}
+
+void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+{
+    end(self, peer, TND_LOSS_ENDED, why, now);
 }
 
 void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
@@ -287,7 +308,7 @@ void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const 
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return;
     self->counts.refused++;
-    tnd_peers_gone(self, peer, why, now);
+    end(self, peer, TND_LOSS_OURS, why, now);
 }
 
 void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
@@ -295,13 +316,13 @@ void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, ui
     char text[256];
     snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
     self->counts.refused++;
-    tnd_peers_gone(self, peer, text, now);
+    end(self, peer, TND_LOSS_OURS, text, now);
 }
 
 void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
 {
     self->counts.refused++;
-    tnd_peers_gone(self, peer, "the peer does not read what it asks for", now);
+    end(self, peer, TND_LOSS_OURS, "the peer does not read what it asks for", now);
 }
 
 bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms,
@@ -354,8 +375,9 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
             (void)tnd_end_disconnected(&peer->end, now);
         break;
     case TND_END_LOST:
+        tnd_peers_flush(self, peer, now);
         if (was_open)
-            lost(self, peer, "the peer has been silent for too long");
+            lost(self, peer, TND_LOSS_SILENT, "the peer has been silent for too long");
         else
             shut(self, peer);
         break;
@@ -390,7 +412,7 @@ void tnd_peers_rebirth(tnd_peers_t *self, tnd_life_t life, uint64_t now)
         shut(self, peer);
         tnd_end_rebirth(&peer->end, life, now);
         if (was_open)
-            notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, 0, "a new life has begun");
+            notify_lost(self, peer, 0, TND_LOSS_OURS, "a new life has begun");
         hurry(self, peer);
     }
 }

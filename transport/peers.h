@@ -19,6 +19,8 @@ typedef struct tnd_peer {
     tnd_end_t end;
     uint32_t port;
     tnd_actor_id_t id;
+    bool refused; /* nothing listened when a connection to it was tried last */
+    bool parting; /* GOODBYE was said on its connection, which the other side may close */
     void *wire;
 } tnd_peer_t;
 
@@ -70,8 +72,7 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
 /*  The same, and the arrival that tells the user of it. */
 bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
                        uint64_t now, tnd_arrival_t *arrival);
-/*  The peer's connection has ended, or is to be ended because of what came; `why` is for the user.
- */
+/*  The transport saw the peer's connection end; `why` is for the user. */
 void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now);
 /*  A peer that is up is to be ended because of what its messages say. */
 void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,

@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 enum {
-    EVENTS = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+    EVENTS = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
              ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
              ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
@@ -46,6 +46,9 @@ static tnd_watch_event_t translate(uint16_t event, int value, int *fd)
     case ZMQ_EVENT_ACCEPTED:
         *fd = value;
         return TND_WATCH_CAME;
+    case ZMQ_EVENT_CONNECTED:
+        *fd = value;
+        return TND_WATCH_MADE;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         return TND_WATCH_READY;
     case ZMQ_EVENT_DISCONNECTED:

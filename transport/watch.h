@@ -15,6 +15,7 @@
 typedef enum {
     TND_WATCH_NOTHING,
     TND_WATCH_CAME,  /* a connection was accepted */
+    TND_WATCH_MADE,  /* the connection that was asked for is made */
     TND_WATCH_READY, /* the ZMTP handshake is done: messages can be sent */
     TND_WATCH_LEFT,  /* it ended, or could not be made */
     TND_WATCH_CLOSED /* the endpoint no longer listens */

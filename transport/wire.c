@@ -115,6 +115,7 @@ static const layout_t layouts[TND_MSG_KINDS] = {
     [TND_MSG_WELCOME] = BARE(0),
     [TND_MSG_REFUSE] = LAYOUT(refuse_fields, 0),
     [TND_MSG_STALE] = LAYOUT(stale_fields, 0),
+    [TND_MSG_GOODBYE] = BARE(0),
     [TND_MSG_PING] = BARE(0),
     [TND_MSG_PONG] = BARE(0),
     [TND_MSG_CREDIT] = LAYOUT(credit_fields, 0),

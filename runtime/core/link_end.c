@@ -33,7 +33,7 @@ static bool is_connected(const tnd_end_t *self)
 static void clear_dues(tnd_end_t *self)
 {
     self->hello_due = self->welcome_due = self->refuse_due = false;
-    self->ping_due = self->pong_due = false;
+    self->ping_due = self->pong_due = self->goodbye_due = false;
 }
 
 static void start_clocks(tnd_end_t *self, uint64_t now)
@@ -58,6 +58,15 @@ static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
         self->retry_ns = now + BACK_OFF_FIRST_NS;
     if (!TND_PLANT(ROUTING_ID_REUSED))
         self->connection++;
+    return TND_END_LOST;
+}
+
+/*  Loses a connection that is silent, but may still carry words in the other direction. */
+static tnd_end_change_t give_up(tnd_end_t *self, uint64_t now)
+{
+    bool was_open = self->state == TND_END_OPEN;
+    (void)lose(self, now);
+    self->goodbye_due = was_open && !TND_PLANT(GOODBYE_UNSAID);
     return TND_END_LOST;
 }
 
@@ -232,7 +241,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (msg->kind == TND_MSG_PING)
         self->pong_due = self->state == TND_END_OPEN;
     if (self->state == TND_END_OPEN)
-        return TND_END_NOTHING;
+        return msg->kind == TND_MSG_GOODBYE ? lose(self, now) : TND_END_NOTHING;
     if (msg->kind == TND_MSG_STALE)
         return heard_stale(self, msg->hello.life, now);
     if (msg->kind == TND_MSG_WELCOME) {
@@ -279,12 +288,13 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         if (self->config.binder || now < self->retry_ns)
             return TND_END_NOTHING;
         self->state = TND_END_OPENING;
+        clear_dues(self);
         start_clocks(self, now);
         return TND_END_CONNECT;
     }
     self->heard_ns = self->heard_ns + excuse < now ? self->heard_ns + excuse : now;
     if (now >= self->heard_ns + self->config.link_timeout_ns)
-        return lose(self, now);
+        return give_up(self, now);
     if (may_ping(self) && now >= self->said_ns + quarter(self))
         self->ping_due = true;
     return TND_END_NOTHING;
@@ -293,7 +303,10 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
 bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
 {
     tnd_msg_t out = {.from = self->config.self, .to = self->config.peer};
-    if (self->hello_due) {
+    if (self->goodbye_due) {
+        self->goodbye_due = false;
+        out.kind = TND_MSG_GOODBYE;
+    } else if (self->hello_due) {
         self->hello_due = false;
         out.kind = TND_MSG_HELLO;
         out.hello.life = self->life;

@@ -14,6 +14,9 @@
  *  sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
  *  After TND_END_PINGS pings without a word it waits for one: they lie unread, more tell nothing.
  *
+ *  An end that gives up an open connection because it is silent says GOODBYE on it: so the other
+ *  end knows that the process lives, which the end of a connection does not tell.
+ *
  *  What a driver does, at both ends.  After every event it acts on the change that the event
  *  returned, then sends all that `next` says on this connection, before anything of the actor's: so
  *  WELCOME precedes the first block.  It sends nothing else of the kinds HELLO ... PONG, and calls
@@ -58,7 +61,7 @@ typedef enum {
     TND_END_CONNECT, /* open a new socket under (life, connection) and call tnd_end_connected, or
                         tnd_end_disconnected if that fails */
     TND_END_UP,      /* rows may flow, once what `next` says was sent */
-    TND_END_LOST,    /* close the socket: what was in flight is lost */
+    TND_END_LOST,    /* send what `next` says, close the socket: what was in flight is lost */
     TND_END_STALE,   /* binder: nothing has changed here; send tnd_end_stale by the connection that
                         the HELLO came by, which is not kept */
     TND_END_REFUSAL  /* `why` says why; send what `next` says (the binder's REFUSE), then close */
@@ -88,7 +91,7 @@ typedef struct {
     uint64_t elsewhere_ns, searched_ns;
     bool known;    /* binder: (life, connection) is the latest identity heard of */
     bool welcomed; /* connector: once at least, so that somebody knows it by name */
-    bool hello_due, welcome_due, refuse_due, ping_due, pong_due;
+    bool hello_due, welcome_due, refuse_due, ping_due, pong_due, goodbye_due;
     char why[256];
 } tnd_end_t;
 
@@ -116,7 +119,7 @@ tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
  *  the fact that they came counts, and they are the actor's if the end is open.
  *  LOST comes from a binding end for a HELLO of a later identity while it had a connection: call
  *  again with the same message, which then brings UP or REFUSAL.  From a connecting end it comes if
- *  that has to take a later life, or another listener answered.
+ *  that has to take a later life, or another listener answered, and from both for a GOODBYE.
  */
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
 

@@ -35,6 +35,7 @@ typedef enum {
     TND_MSG_WELCOME, /* binder -> connector: it fits */
     TND_MSG_REFUSE,  /* binder -> connector: it does not, and why; or another one was meant */
     TND_MSG_STALE,   /* binder -> connector: there was a later life of yours, `hello.life` */
+    TND_MSG_GOODBYE, /* I close this connection, and live: its end does not mean that I died */
     TND_MSG_PING,
     TND_MSG_PONG,
     /* links: reader -> worker -> join, reader -> join */

@@ -22,10 +22,10 @@ static const uint64_t nap_ns = 250000000;
 /*  How long the leader waits for what other hosts counted, once the run has ended. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long a host may be away after its connection was closed rather than silent: its process has
- *  most likely ended, and a live one is back within the largest back-off.
+/*  How long a host may be away after its connection has ended, if its process seems to have died: a
+ *  live one is back within the largest back-off.
  */
-static const uint64_t closed_grace_ns = 1500000000;
+static const uint64_t grace_ns = 1500000000;
 
 /*  How long an actor may take to leave its hook once it was asked to stop. */
 static const uint64_t stop_wait_ns = 10000000000;
@@ -136,7 +136,7 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
     if (self->failed_ns == 0 || self->failure_said)
         return;
     bool heard = tnd_host_leads(self) || self->leader_up;
-    if (!heard && now < self->failed_ns + closed_grace_ns)
+    if (!heard && now < self->failed_ns + grace_ns)
         return;
     self->failure_said = true;
     tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed, tnd_note_of("%s", self->failure));
@@ -205,17 +205,25 @@ static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 {
     if (now < expected + nap_ns)
         return;
-    if (self->leader_away_ns != 0)
-        self->leader_away_ns += now - expected;
+    if (self->join_until_ns != 0)
+        self->join_until_ns += now - expected;
+    tnd_absence_excuse(&self->leader_absence, now - expected);
     if (tnd_host_leads(self))
         tnd_leader_excuse(self->leader, now - expected);
+}
+
+static bool leader_is_missed(const tnd_host_t *self, uint64_t now)
+{
+    bool refused = tnd_hub_refused(self->hub, PORT_HOSTS, tnd_host_id(0));
+    return (self->join_until_ns != 0 && now >= self->join_until_ns) ||
+           tnd_absence_is_over(&self->leader_absence, refused, now);
 }
 
 static void live(tnd_host_t *self)
 {
     uint64_t expected = tnd_clock_now();
     if (!tnd_host_leads(self))
-        self->leader_away_ns = expected + self->plan->start_timeout_ns;
+        self->join_until_ns = expected + self->plan->start_timeout_ns;
     while (!tnd_host_settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + nap_ns;
         excuse(self, expected, now);
@@ -228,10 +236,11 @@ static void live(tnd_host_t *self)
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
             wake = due < wake ? due : wake;
-        } else if (self->leader_away_ns != 0 && now >= self->leader_away_ns) {
+        } else if (leader_is_missed(self, now)) {
             miss_leader(self);
-        } else if (self->leader_away_ns != 0 && self->leader_away_ns < wake) {
-            wake = self->leader_away_ns;
+        } else {
+            uint64_t due = tnd_absence_deadline(&self->leader_absence, now);
+            wake = due < wake ? due : wake;
         }
         if (atomic_load(&self->leave) && !tnd_host_leads(self)) {
             tnd_host_tell_leader(self, TND_MSG_LEAVE, 0, NULL);
@@ -585,10 +594,9 @@ const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
     return tnd_pages_at(self->pages, instance);
 }
 
-uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why)
+tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
 {
-    bool closed = strstr(why, "ended") != NULL;
-    return closed && closed_grace_ns < plan->dead_after_ns ? closed_grace_ns : plan->dead_after_ns;
+    return (tnd_absence_limits_t){.grace_ns = grace_ns, .dead_after_ns = plan->dead_after_ns};
 }
 
 bool tnd_host_destroy(tnd_host_t **self_p)

@@ -102,10 +102,8 @@ bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer);
 const tnd_resume_t *tnd_host_resume(const tnd_host_t *self);
 /*  An actor's phase has changed. */
 void tnd_host_notice(tnd_host_t *self);
-/*  How long a host may be away whose control connection ended for the reason `why`: one whose
- * socket was closed has most likely died, a silent one may be stopped.
- */
-uint64_t tnd_host_patience(const tnd_plan_t *plan, const char *why);
+/*  How long a host may be away from control. */
+tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan);
 /*  Who is who in the run. */
 const tnd_census_t *tnd_host_census(const tnd_host_t *self);
 /*  A number for inproc and ipc names, unlike that of any other host on this machine. */

@@ -209,7 +209,8 @@ static void forget_words(tnd_host_t *self, uint32_t host)
 static void greet_leader(tnd_host_t *self)
 {
     self->leader_up = self->leader_came = true;
-    self->leader_away_ns = 0;
+    self->join_until_ns = 0;
+    self->leader_absence = (tnd_absence_t){0};
     tnd_host_forget_hangs(self);
     /* What was said on the connection before may be lost. */
     self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
@@ -283,11 +284,12 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
         break;
     case TND_ARRIVAL_LOST:
         if (tnd_host_leads(self) && known) {
-            tnd_leader_host_away(self->leader, host, arrival->why, now);
+            tnd_leader_host_away(self->leader, host, arrival->loss, arrival->why, now);
             forget_words(self, host);
         } else if (!tnd_host_leads(self)) {
             self->leader_up = false;
-            self->leader_away_ns = now + tnd_host_patience(self->plan, arrival->why);
+            tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+            tnd_absence_begin(&self->leader_absence, &limits, arrival->loss, now);
             snprintf(self->leader_why, sizeof self->leader_why, "%s", arrival->why);
             forget_words(self, 0);
         }

@@ -58,7 +58,9 @@ struct tnd_host {
     uint8_t *words; /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
     uint32_t *violations; /* by host */
-    uint64_t words_due_ns, leader_away_ns;
+    uint64_t words_due_ns;
+    uint64_t join_until_ns; /* the leader must have come by then; 0: it has */
+    tnd_absence_t leader_absence;
     bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
     bool stranger_said, stuck;
     uint64_t failed_ns;   /* when it failed here; 0: it has not */

@@ -258,7 +258,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     if (member->life == life)
         return;
     char why[300];
-    bool seen = member->why[0] != '\0' && strstr(member->why, "came back") == NULL;
+    bool seen = member->why[0] != '\0' && !member->replaced;
     snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process came in its place");
     bool joins = member->life == 0 || member->left;
     if (joins && self->tabled)
@@ -281,7 +281,8 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 {
     member_host_t *member = &self->hosts[host];
     member->up = true;
-    member->away_ns = member->lost_ns = member->kept_ns = 0;
+    member->absence = (tnd_absence_t){0};
+    member->lost_ns = member->kept_ns = 0;
     tnd_leader_inform(self, "host %s is here", self->plan->hosts[host].name);
     begin_life(self, host, life, now);
     if (self->ended) {
@@ -298,13 +299,16 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
         tnd_session_host_up(session_of(self), host, now);
 }
 
-void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now)
+void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
+                          uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
     member->up = false;
     if (member->left)
         return;
-    member->away_ns = now + tnd_host_patience(self->plan, why);
+    tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+    tnd_absence_begin(&member->absence, &limits, loss, now);
+    member->replaced = loss == TND_LOSS_REPLACED;
     snprintf(member->why, sizeof member->why, "%s", why);
     tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
 }
@@ -315,7 +319,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     member_host_t *member = &self->hosts[host];
     const tnd_plan_host_t *plan = &self->plan->hosts[host];
     char text[700];
-    member->away_ns = 0;
+    member->absence = (tnd_absence_t){0};
     member->lost_ns = now;
     if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
@@ -341,8 +345,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].away_ns != 0)
-            self->hosts[h].away_ns += away_ns;
+        tnd_absence_excuse(&self->hosts[h].absence, away_ns);
     tnd_session_excuse(session_of(self), away_ns);
 }
 
@@ -417,7 +420,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
-    return self->hosts[host].up || (good && self->hosts[host].away_ns != 0);
+    return self->hosts[host].up || (good && self->hosts[host].absence.until_ns != 0);
 }
 
 /* --- messages ----------------------------------------------------------------------------------
@@ -780,13 +783,12 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
     for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
-        const member_host_t *member = &self->hosts[h];
-        if (member->up || member->away_ns == 0)
-            continue;
-        if (now >= member->away_ns)
+        const tnd_absence_t *absence = &self->hosts[h].absence;
+        uint64_t due = tnd_absence_deadline(absence, now);
+        if (tnd_absence_is_over(absence, true, now))
             lose_host(self, h, now);
-        else if (member->away_ns < wake)
-            wake = member->away_ns;
+        else if (due < wake)
+            wake = due;
     }
     if (self->unusable.text[0] != '\0')
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);

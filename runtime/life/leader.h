@@ -28,7 +28,8 @@ void tnd_leader_destroy(tnd_leader_t **self_p);
 
 /*  A host's control connection is there / has ended (it may come back). */
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now);
-void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, const char *why, uint64_t now);
+void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
+                          uint64_t now);
 /*  The leader itself was away for so long: hosts that are away have so much longer to come back. */
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns);
 /*  Somebody who came as that host did not fit, and was told so. */

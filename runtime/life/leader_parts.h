@@ -57,12 +57,13 @@ typedef struct {
 
 typedef struct {
     bool up, facts_said, ready;
-    bool left;        /* by itself; its place is free */
-    bool late;        /* it came when the run was under way */
-    tnd_life_t life;  /* of its process */
-    uint64_t away_ns; /* it is away, and is lost then; 0: it is not, or is lost already */
-    uint64_t lost_ns; /* since when; 0: it is not lost */
-    uint64_t kept_ns; /* its place is kept until then for who asked for it */
+    bool left;             /* by itself; its place is free */
+    bool late;             /* it came when the run was under way */
+    tnd_life_t life;       /* of its process */
+    tnd_absence_t absence; /* zeroed: it is not away, or is lost already */
+    bool replaced;         /* its last connection was lost since it came by another */
+    uint64_t lost_ns;      /* since when; 0: it is not lost */
+    uint64_t kept_ns;      /* its place is kept until then for who asked for it */
     char why[256];
     tnd_buffer_t *endpoints;
 } member_host_t;

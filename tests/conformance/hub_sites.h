@@ -50,6 +50,7 @@ typedef struct {
     tnd_hub_t *hub;
     tnd_actor_id_t id;
     uint32_t ups, losts, refusals, messages;
+    tnd_loss_t loss; /* the last */
     char trace[16384];
 } site_t;
 
@@ -214,6 +215,7 @@ static bool site_step(site_t *self)
         break;
     case TND_ARRIVAL_LOST:
         self->losts++;
+        self->loss = arrival.loss;
         cr_assert_neq(arrival.why[0], '\0');
         note(self, "lost %u\n", arrival.peer);
         break;

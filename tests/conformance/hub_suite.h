@@ -281,7 +281,7 @@ Test(hub, a_packed_block_arrives_as_it_was)
     send_block(&worker, make_block(&stage, 5, 3));
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "7: block 5+3 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7\n");
+    cr_assert_str_eq(join.trace, "8: block 5+3 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7\n");
     part(&stage, &join, &worker);
 }
 
@@ -300,7 +300,7 @@ Test(hub, a_gathered_block_arrives_in_the_order_of_its_index)
     send_block(&worker, block);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "7: block 0+4 3,3.25,-3/3 0,0.25,-0/0 2,2.25,-2/2 1,1.25,-1/1\n");
+    cr_assert_str_eq(join.trace, "8: block 0+4 3,3.25,-3/3 0,0.25,-0/0 2,2.25,-2/2 1,1.25,-1/1\n");
     part(&stage, &join, &worker);
 }
 
@@ -323,7 +323,7 @@ Test(hub, origins_and_bad_rows_arrive_with_their_block)
     run_until(&join, &worker, &join.messages, 1);
 
     cr_assert_str_eq(join.trace,
-                     "7: block 5+4 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7 origin 0 2 2 bad 1 3\n");
+                     "8: block 5+4 5,5.25,-5/5 6,6.25,-6/6 7,7.25,-7/7 origin 0 2 2 bad 1 3\n");
     part(&stage, &join, &worker);
 }
 
@@ -338,7 +338,7 @@ Test(hub, a_block_may_carry_no_rows)
     send_block(&worker, block);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "7: block 9+4\n");
+    cr_assert_str_eq(join.trace, "8: block 9+4\n");
     part(&stage, &join, &worker);
 }
 
@@ -367,7 +367,7 @@ Test(hub, a_slice_over_several_blocks_arrives_in_one_order)
     tnd_block_drop(&two);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "9: slice 4 3,3.25,-3/3 10,10.25,-10/10 11,11.25,-11/11\n");
+    cr_assert_str_eq(join.trace, "10: slice 4 3,3.25,-3/3 10,10.25,-10/10 11,11.25,-11/11\n");
     part(&stage, &join, &worker);
 }
 
@@ -384,7 +384,7 @@ Test(hub, a_slice_of_one_block_arrives_from_its_middle)
     tnd_block_drop(&one);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "9: slice 4 1,1.25,-1/1 2,2.25,-2/2\n");
+    cr_assert_str_eq(join.trace, "10: slice 4 1,1.25,-1/1 2,2.25,-2/2\n");
     part(&stage, &join, &worker);
 }
 
@@ -397,7 +397,7 @@ Test(hub, a_slice_may_carry_no_rows)
     send_slice(&worker, &stage, NULL, 0);
     run_until(&join, &worker, &join.messages, 1);
 
-    cr_assert_str_eq(join.trace, "9: slice 4\n");
+    cr_assert_str_eq(join.trace, "10: slice 4\n");
     part(&stage, &join, &worker);
 }
 
@@ -408,7 +408,7 @@ Test(hub, a_buffer_arrives_whole)
     meet(&stage, &join, &worker);
     tnd_buffer_t *text = make_text(&stage, "loss 0.25 and 4096 bytes in all");
     char expected[5000];
-    snprintf(expected, sizeof expected, "10: buffer %.*s\n", (int)tnd_buffer_size(text),
+    snprintf(expected, sizeof expected, "11: buffer %.*s\n", (int)tnd_buffer_size(text),
              (const char *)tnd_buffer_data(text));
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = WORKER, .to = JOIN, .post.payload = text};
 
@@ -479,6 +479,7 @@ Test(hub, a_peer_that_closed_is_lost_and_comes_back_in_a_new_life)
     run_until(&join, NULL, &join.losts, 1);
     tnd_msg_t msg = {.kind = TND_MSG_HELD, .from = JOIN, .to = WORKER};
     cr_assert_eq(tnd_hub_send(join.hub, PORT_IN, WORKER, &msg, TND_CARRY_NOTHING), TND_AGAIN);
+    cr_assert_eq(join.loss, TND_LOSS_ENDED);
     site_open(&worker, &stage, WORKER, 2);
     site_connect(&worker, &stage.terms);
     run_until(&worker, &join, &worker.ups, 1);
@@ -549,6 +550,31 @@ Test(hub, a_binder_that_closed_is_lost_and_found_again_at_the_same_endpoint)
     run_until(&worker, &join, &worker.ups, 2);
 
     cr_assert_str_eq(worker.trace, "lost 1\nup 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, where_no_peer_listens_connections_are_refused)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    cr_assert_not(tnd_hub_refused(worker.hub, PORT_OUT, JOIN));
+
+    tnd_hub_close(&join.hub, 0);
+    run_until(&worker, NULL, &worker.losts, 1);
+    cr_assert_eq(worker.loss, TND_LOSS_ENDED);
+    uint64_t until = stage_now(&stage) + DEADLINE_NS;
+    while (!tnd_hub_refused(worker.hub, PORT_OUT, JOIN)) {
+        cr_assert_lt(stage_now(&stage), until);
+        while (site_step(&worker))
+            continue;
+        tnd_hub_wait(worker.hub, stage_now(&stage) + 5000000);
+    }
+    site_open(&join, &stage, JOIN, 2);
+    site_bind(&join, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 2);
+
+    cr_assert_not(tnd_hub_refused(worker.hub, PORT_OUT, JOIN));
     part(&stage, &join, &worker);
 }
 
@@ -664,6 +690,7 @@ Test(hub, a_peer_that_says_nothing_any_more_is_lost)
     run_until(&join, NULL, &join.losts, 1);
 
     cr_assert_str_eq(join.trace, "up 2 life 1\nlost 2\n");
+    cr_assert_eq(join.loss, TND_LOSS_SILENT);
     part(&stage, &join, &worker);
 }
 

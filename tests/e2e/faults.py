@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from named import run_named
-from relay import Relay
+from relay import DIALLER, TARGET, Relay
 from run import BUILD, ROOT, SKIP, TUNDISH, free_port
 
 ROWS = 4000
@@ -552,6 +552,31 @@ def test_data_connections_that_fall_silent(run):
 def test_data_connections_half_open(run):
     heals(run, "dialler", "data")
     heals(run, "target", "data")
+
+
+def is_late(run, side):
+    """Control of every host is late in one direction, by more than the grace; no byte is lost."""
+    run = Cluster(run.folder, address="127.0.0.2", settings="link_timeout: 300 ms")
+    relay = Relay("127.0.0.3", "127.0.0.2", [run.port, *run.ports])
+    try:
+        run.start_all(env={"LD_PRELOAD": str(BUILD / "tests" / "detour.so")})
+        run.reaches(300)
+        relay.hold(side, {run.port})
+        time.sleep(2.5)  # the length of the delay is the fault
+        relay.release()
+        run.goes_on(10)
+        run.drains(by="c")
+    finally:
+        run.close()
+        relay.close()
+
+
+def test_control_that_is_late_to_the_leader(run):
+    is_late(run, DIALLER)
+
+
+def test_control_that_is_late_from_the_leader(run):
+    is_late(run, TARGET)
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """A tcp relay that fails on request: it listens at ports of one address and passes on to another.
 
-What it does to the connections of now it does not do to later ones.
+What it does to the connections of now it does not do to later ones, except for `hold`.
 """
 import select
 import socket
@@ -17,6 +17,7 @@ class Relay:
         self.lock = threading.Lock()
         self.pairs = []  # [dialler, target, port, swallow]; a closed side is None
         self.condemned = []  # sides to be closed by the thread that looks at them
+        self.held = set()  # (port, side): what that side sends waits
         self.listeners = {}
         for port in ports:
             listener = socket.create_server((here, port))
@@ -53,6 +54,18 @@ class Relay:
                     self.condemned.append((pair, TARGET))
         self.wake.send(b".")
         return len(chosen)
+
+    def hold(self, side, ports):
+        """What that side of connections to these ports sends, now and later, waits for `release`."""
+        with self.lock:
+            self.held = {(port, side) for port in ports}
+        self.wake.send(b".")
+
+    def release(self):
+        """Passes on all that waits: nothing is lost."""
+        with self.lock:
+            self.held = set()
+        self.wake.send(b".")
 
     @staticmethod
     def shut(pair, side):
@@ -97,7 +110,8 @@ class Relay:
                     self.shut(pair, side)
                 self.condemned.clear()
                 sides = {pair[side]: (pair, side) for pair in self.pairs
-                         for side in (DIALLER, TARGET) if pair[side] is not None}
+                         for side in (DIALLER, TARGET)
+                         if pair[side] is not None and (pair[2], side) not in self.held}
             ready, _, _ = select.select([*sides, *self.listeners, self.woken], [], [])
             with self.lock:
                 for one in ready:
@@ -107,5 +121,5 @@ class Relay:
                         self.accept(one)
                     else:
                         pair, side = sides[one]
-                        if pair[side] is one:
+                        if pair[side] is one and (pair[2], side) not in self.held:
                             self.pump(pair, side)

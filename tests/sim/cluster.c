@@ -301,6 +301,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     sim_host_t *host = &self->hosts[h];
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
+        host->leader_absence = (tnd_absence_t){0};
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
                 if (self->actors[id].started)
@@ -319,19 +320,24 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
         sim_endpoints_forget(self, h);
     }
     host->known_life = life;
-    host->lost = false;
+    host->absence = (tnd_absence_t){0};
     tell_generation(self, link);
     tnd_session_host_up(self->session, h, now);
     session_run(self);
 }
 
-void sim_host_lost(sim_t *self, uint32_t link, uint32_t side)
+void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
 {
-    sim_host_t *host = &self->hosts[self->links[link].host[0]];
-    if (side == 0)
-        return;
-    host->lost = true;
-    host->lost_at = sim_clock(self, 0);
+    uint32_t h = self->links[link].host[0];
+    sim_host_t *host = &self->hosts[h];
+    tnd_absence_limits_t limits = {.grace_ns = self->plan.dead_after_ns * 3 / 5,
+                                   .dead_after_ns = self->plan.dead_after_ns};
+    if (side == 0) {
+        host->leader_lost_at = self->now;
+        tnd_absence_begin(&host->leader_absence, &limits, loss, sim_clock(self, h));
+    } else {
+        tnd_absence_begin(&host->absence, &limits, loss, sim_clock(self, 0));
+    }
 }
 
 static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
@@ -442,11 +448,17 @@ static void tick(sim_t *self, uint32_t h)
     }
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
+    /* A host ends without its leader, which here lives as long as the session. */
+    if (tnd_absence_is_over(&self->hosts[h].leader_absence, !self->hosts[0].alive,
+                            sim_clock(self, h)))
+        sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
+                    self->host_names[h],
+                    (unsigned long long)((self->now - self->hosts[h].leader_lost_at) / 1000000));
     for (uint32_t other = 1; h == 0 && other < plan->hosts; other++) {
         sim_host_t *host = &self->hosts[other];
         sim_link_tick(self, host->control, 1);
-        if (host->lost && sim_clock(self, 0) - host->lost_at >= plan->dead_after_ns) {
-            host->lost = false;
+        if (tnd_absence_is_over(&host->absence, true, sim_clock(self, 0))) {
+            host->absence = (tnd_absence_t){0};
             tnd_session_host_lost(self->session, other, "it is silent", sim_clock(self, 0));
             forget_actors(self, other);
             session_run(self);
@@ -470,6 +482,7 @@ static void boot(sim_t *self, uint32_t h)
         self->counts.faults[SIM_CLOCK_BACK]++;
     }
     host->said = sim_life(self, h);
+    host->leader_absence = (tnd_absence_t){0};
     host->generation = 0;
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
@@ -555,10 +568,10 @@ static void freeze(sim_host_t *host, const sim_event_t *event)
 }
 
 static const char *const kind_names[] = {
-    "HELLO",  "WELCOME", "REFUSE", "STALE",  "PING",   "PONG",   "CREDIT", "BLOCK",
-    "WINDOW", "SLICE",   "POST",   "RESULT", "GOT",    "CLOSED", "PASSED", "BEGIN",
-    "GO",     "REWIND",  "TICKET", "LOST",   "BAD",    "ASIDE",  "WHY",    "MARK",
-    "PART",   "LAST",    "BROKEN", "HELD",   "COMMIT", "BOOKED", "DRAIN"};
+    "HELLO", "WELCOME", "REFUSE", "STALE",  "GOODBYE", "PING",   "PONG",   "CREDIT",
+    "BLOCK", "WINDOW",  "SLICE",  "POST",   "RESULT",  "GOT",    "CLOSED", "PASSED",
+    "BEGIN", "GO",      "REWIND", "TICKET", "LOST",    "BAD",    "ASIDE",  "WHY",
+    "MARK",  "PART",    "LAST",   "BROKEN", "HELD",    "COMMIT", "BOOKED", "DRAIN"};
 
 static void say_msg(sim_t *self, const tnd_msg_t *msg)
 {
@@ -609,7 +622,7 @@ static void happen(sim_t *self, const sim_event_t *event);
 static void excuse_leader(sim_t *self, uint64_t away)
 {
     for (uint32_t h = 1; h < self->plan.hosts; h++)
-        self->hosts[h].lost_at += self->hosts[h].lost ? away : 0;
+        tnd_absence_excuse(&self->hosts[h].absence, away);
     tnd_session_excuse(self->session, away);
 }
 
@@ -622,6 +635,7 @@ static void resume(sim_t *self, uint32_t h, uint32_t boots)
     host->resumed_at = self->now;
     sim_say(self, "the process of host %s goes on", self->host_names[h]);
     uint64_t away = self->now - host->paused_at;
+    tnd_absence_excuse(&host->leader_absence, away);
     if (h == 0)
         excuse_leader(self, away);
     else if (away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
@@ -819,7 +833,7 @@ static void start_session(sim_t *self)
                                    .host_count = plan->hosts,
                                    .lanes = plan->lanes,
                                    .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
-                                   .dead_after_ns = 2 * plan->dead_after_ns,
+                                   .dead_after_ns = 3 * plan->dead_after_ns,
                                    .steps_open_max = plan->unbooked_most + plan->depth + 2,
                                    .steps_max = plan->steps_max,
                                    .restarts = {.max = 1000,

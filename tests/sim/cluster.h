@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 
+#include "runtime/core/absence.h"
 #include "runtime/core/accept.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/dispatch.h"
@@ -78,6 +79,8 @@ typedef enum {
     SIM_CLOCK_BACK,
     SIM_LAST_DEATH,
     SIM_FLAP,
+    SIM_LATE_CONTROL,
+    SIM_BUSY,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -124,6 +127,8 @@ typedef struct {
     sim_place_t dialled; /* by the connector, which another listener may have taken since */
     bool stray;          /* the connector's socket has reached another listener */
     uint64_t last[2], heard_at[2], slow_until;
+    uint64_t held_until[2]; /* nothing arrives at that side before; nothing is lost either */
+    bool parting;         /* the last word on this connection was GOODBYE, which its end follows */
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
 } sim_link_t;
 
@@ -198,9 +203,10 @@ typedef struct {
     uint64_t paused_at, resume_at, resumed_at;
     uint64_t starved_ns; /* of this pause: the leader was away too */
     uint32_t control_at_stop;
+    tnd_absence_t leader_absence; /* from its control, as this process knows it */
+    uint64_t leader_lost_at;      /* in true time */
     /* what the leader knows */
-    bool lost;
-    uint64_t lost_at;
+    tnd_absence_t absence;
     tnd_life_t known_life;
     uint64_t last_local; /* control within the host stays in order */
 } sim_host_t;
@@ -290,6 +296,7 @@ struct sim {
     bool drained;
     uint64_t faults_end;    /* when the last one is over */
     uint64_t starved_until; /* no process has a processor */
+    uint32_t busy_host;     /* that SIM_BUSY stops */
     uint32_t flaps_left;    /* of the worker whose connections do not last */
     uint64_t progress_at;
     /* results */
@@ -398,7 +405,7 @@ void sim_feeder_post_again(sim_t *self, uint32_t feeder);
 /*  The last word of the first one. */
 void sim_feeder_model(sim_t *self, uint32_t feeder);
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
-void sim_host_lost(sim_t *self, uint32_t link, uint32_t side);
+void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss);
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg);
 void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
 /*  A message of the leader, from its own process. */

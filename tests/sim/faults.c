@@ -40,6 +40,8 @@ static const struct {
     [SIM_CLOCK_BACK] = {"clock_back", 0},
     [SIM_LAST_DEATH] = {"last_death", 0},
     [SIM_FLAP] = {"flap", 0},
+    [SIM_LATE_CONTROL] = {"late_control", 0},
+    [SIM_BUSY] = {"busy", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -84,6 +86,11 @@ static void plan_absences(sim_t *self)
     for (uint32_t i = 0; i < works; i++)
         sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 700 * 1000 * 1000), SIM_AT_EARLY,
                        SIM_LONG_WORK, 0, 0);
+    luck = sim_random(self->plan.seed, 800 + self->plan.session);
+    uint32_t late = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < late; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_LATE_CONTROL, 0, 0);
 }
 
 /*  The connections of one worker end again and again while it works, and it takes longer than they
@@ -393,6 +400,42 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         return true;
     case SIM_FLAP:
         return flap(self, lasts);
+    case SIM_BUSY:
+        /* One that has given up its connection and is not back yet; a cut besides looks like death.
+         */
+        h = self->busy_host;
+        if (!self->hosts[h].alive || self->hosts[h].paused ||
+            self->hosts[h].leader_absence.loss != TND_LOSS_SILENT ||
+            self->links[self->hosts[h].control].end[0].state == TND_END_OPEN ||
+            self->links[self->hosts[h].control].end[1].state == TND_END_OPEN ||
+            self->links[self->hosts[h].control].broken == self->links[self->hosts[h].control].nets)
+            return false;
+        *lasts = sim_between(luck, 950, 1100) * ms;
+        sim_say(self, "  of host %s", self->host_names[h]);
+        pause(self, h, *lasts);
+        self->hosts[h].keeps_links = true;
+        return true;
+    case SIM_LATE_CONTROL: {
+        /* One whose connection has just been cut seems to have died if it is late as well. */
+        if ((link = any_link(self, true)) == SIM_NONE ||
+            self->links[link].end[1].state != TND_END_OPEN ||
+            self->links[link].bound != self->links[link].net)
+            return false;
+        uint32_t side = sim_below(luck, 2);
+        *lasts = sim_between(luck, 1, 1100) * ms;
+        h = self->links[link].host[0];
+        sim_say(self, "  of host %s, towards %s", self->host_names[h],
+                side == 0 ? "it" : "the leader");
+        self->links[link].held_until[side] = self->now + *lasts;
+        /* Its machine is busy just when it has given up the silent connection. */
+        if (side == 0 && sim_chance(luck, 50)) {
+            self->busy_host = h;
+            sim_agenda_put(&self->agenda,
+                           self->now + self->plan.link_timeout_ns + sim_below(luck, 60000) * us,
+                           SIM_AT_EARLY, SIM_BUSY, 0, 0);
+        }
+        return true;
+    }
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;
         return true;

@@ -113,15 +113,21 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
         return;
     }
     uint32_t at;
+    sim_random_t chance = self->chance;
     sim_parcel_t *parcel = sim_parcel(self, &at);
     parcel->msg = copy;
     parcel->net = net;
     parcel->link = index;
     parcel->side = 1 - side;
     uint64_t arrival = self->now + delay(self, link);
+    if (arrival < link->held_until[1 - side])
+        arrival = link->held_until[1 - side];
     if (arrival <= link->last[1 - side])
         arrival = link->last[1 - side] + 1;
     link->last[1 - side] = arrival;
+    link->parting = msg->kind == TND_MSG_GOODBYE;
+    if (link->parting)
+        self->chance = chance; /* the runs of kept seeds stay what they are */
     sim_agenda_put(&self->agenda, arrival, SIM_AT_LINK, at, 0, 0);
 }
 
@@ -137,6 +143,11 @@ static void flush(sim_t *self, uint32_t index, uint32_t side)
 static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
 {
     uint64_t at = self->now + 1000 + sim_below(&self->chance, 200 * 1000);
+    const sim_link_t *link = &self->links[index];
+    if (at < link->held_until[side])
+        at = link->held_until[side];
+    if (link->parting && at <= link->last[side])
+        at = link->last[side] + 1;
     sim_agenda_put(&self->agenda, at, SIM_AT_NOTICE, index, side, net);
 }
 
@@ -186,14 +197,14 @@ void sim_link_drop(sim_t *self, uint32_t index, uint32_t side)
     }
 }
 
-static void lost(sim_t *self, uint32_t index, uint32_t side)
+static void lost(sim_t *self, uint32_t index, uint32_t side, tnd_loss_t loss)
 {
     sim_link_t *link = &self->links[index];
     sim_say(self, "%s loses %s", sim_name(self, id_of(link, side)),
             sim_name(self, id_of(link, 1 - side)));
     sim_link_drop(self, index, side);
     if (link->actor[side] == SIM_NONE)
-        sim_host_lost(self, index, side);
+        sim_host_lost(self, index, side, loss);
     else
         sim_actor_lost(self, link->actor[side], link->actor[1 - side]);
 }
@@ -211,6 +222,7 @@ static void open(sim_t *self, uint32_t index)
                 self->actors[owner].places[port].listener == link->dialled.listener;
     }
     link->net = ++link->nets;
+    link->parting = false;
     link->stray = listens && !meant;
     self->counts.strays += link->stray;
     if (!listens || (meant && link->ghost && link->ghost_life == end->life &&
@@ -229,14 +241,16 @@ static bool is_unheard(const sim_t *self, const sim_link_t *link, uint32_t side)
            !self->actors[link->actor[side]].started;
 }
 
-static void changed(sim_t *self, uint32_t index, uint32_t side, tnd_end_change_t change)
+/*  `loss`: why, if the change is a loss. */
+static void changed(sim_t *self, uint32_t index, uint32_t side, tnd_end_change_t change,
+                    tnd_loss_t loss)
 {
     sim_link_t *link = &self->links[index];
     if (change == TND_END_CONNECT)
         open(self, index);
     flush(self, index, side);
     if (change == TND_END_LOST)
-        lost(self, index, side);
+        lost(self, index, side, loss);
     if (change == TND_END_REFUSAL)
         sim_violate(self, "a link was refused: %s", link->end[side].why);
     if (change != TND_END_UP || is_unheard(self, link, side))
@@ -254,7 +268,8 @@ static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side
 {
     const sim_host_t *other = &self->hosts[link->host[1 - side]];
     uint64_t heard_at = link->heard_at[side];
-    return other->paused || other->resumed_at > heard_at || link->slow_until > heard_at;
+    return other->paused || other->resumed_at > heard_at || link->slow_until > heard_at ||
+           link->held_until[0] > heard_at || link->held_until[1] > heard_at;
 }
 
 /*  Whether something that came by the connection waits to be looked at. */
@@ -294,7 +309,7 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
             sim_violate(self, "%s takes %s for silent, whose words lie unread",
                         sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
     }
-    changed(self, index, side, change);
+    changed(self, index, side, change, TND_LOSS_SILENT);
 }
 
 void sim_link_hurry(sim_t *self, uint32_t actor)
@@ -343,7 +358,7 @@ void sim_link_excuse(sim_t *self, uint32_t index)
         if (is_alive(self, link, side) &&
             (link->actor[side] == SIM_NONE || self->actors[link->actor[side]].started)) {
             uint64_t now = sim_clock(self, link->host[side]);
-            changed(self, index, side, tnd_end_tick(&link->end[side], true, now));
+            changed(self, index, side, tnd_end_tick(&link->end[side], true, now), TND_LOSS_SILENT);
         }
 }
 
@@ -386,7 +401,8 @@ void sim_link_notice(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
     if ((side == 0 ? link->net : link->bound) != net || !is_alive(self, link, side))
         return;
     changed(self, index, side,
-            tnd_end_disconnected(&link->end[side], sim_clock(self, link->host[side])));
+            tnd_end_disconnected(&link->end[side], sim_clock(self, link->host[side])),
+            TND_LOSS_ENDED);
 }
 
 void sim_link_send(sim_t *self, uint32_t index, uint32_t side, const tnd_msg_t *msg)
@@ -409,7 +425,7 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
     sim_link_t *link = &self->links[index];
     tnd_msg_t msg = it->msg;
     sim_parcel_done(self, parcel);
-    bool hello = side == 1 && msg.kind == TND_MSG_HELLO;
+    bool hello = side == 1 && msg.kind == TND_MSG_HELLO, goodbye = msg.kind == TND_MSG_GOODBYE;
     if (!is_alive(self, link, side) || (net != (side == 0 ? link->net : link->bound) && !hello)) {
         sim_free_msg(self, &msg);
         return;
@@ -429,12 +445,12 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
         put(self, index, side, net, &answer);
     }
     if (hello && change == TND_END_LOST) {
-        changed(self, index, side, change);
+        changed(self, index, side, change, TND_LOSS_REPLACED);
         change = tnd_end_heard(&link->end[side], &msg, now);
     }
     if (hello && change == TND_END_UP)
         link->bound = net;
-    changed(self, index, side, change);
+    changed(self, index, side, change, goodbye ? TND_LOSS_CLOSED : TND_LOSS_OURS);
     if (msg.kind <= TND_MSG_PONG)
         return;
     if (link->end[side].state != TND_END_OPEN || is_unheard(self, link, side)) {

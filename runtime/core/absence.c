@@ -1,0 +1,41 @@
+/*  runtime/core/absence.c - how long a process may be away from control before it counts as lost.
+ */
+#include "runtime/core/absence.h"
+
+#include "runtime/core/effect.h"
+#include "runtime/core/plant.h"
+
+void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, tnd_loss_t loss,
+                       uint64_t now)
+{
+    uint64_t most = limits->dead_after_ns;
+    *self = (tnd_absence_t){
+        .loss = loss,
+        .grace_until_ns = now + (limits->grace_ns < most ? limits->grace_ns : most),
+        .until_ns = now + most,
+    };
+}
+
+void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns)
+{
+    if (self->until_ns == 0)
+        return;
+    self->grace_until_ns += away_ns;
+    self->until_ns += away_ns;
+}
+
+bool tnd_absence_is_over(const tnd_absence_t *self, bool refused, uint64_t now)
+{
+    if (self->until_ns == 0)
+        return false;
+    bool died = (self->loss == TND_LOSS_ENDED && refused) || TND_PLANT(LOST_IS_DEAD);
+    return now >= (died ? self->grace_until_ns : self->until_ns);
+}
+
+uint64_t tnd_absence_deadline(const tnd_absence_t *self, uint64_t now)
+{
+    if (self->until_ns == 0)
+        return TND_NEVER;
+    bool soon = self->loss == TND_LOSS_ENDED && now < self->grace_until_ns;
+    return soon ? self->grace_until_ns : self->until_ns;
+}

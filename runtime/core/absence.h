@@ -1,0 +1,48 @@
+/*  runtime/core/absence.h - how long a process of the run may be away from control before it counts
+ *  as lost.
+ *
+ *  A process that is alive may be silent for long: its machine may be busy, or the network slow.
+ *  So it is lost once it has been away for `dead_after`.  It is lost after the short `grace` only
+ *  if its connection ended without a GOODBYE, which is what the death of a process looks like, and
+ *  if its address, where it has one, refuses connections: nothing listens there any more.
+ *
+ *  Time in which the caller itself was away does not count (tnd_absence_excuse).
+ */
+#ifndef TND_RUNTIME_CORE_ABSENCE_H
+#define TND_RUNTIME_CORE_ABSENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*  Why a connection that was up is lost. */
+typedef enum {
+    TND_LOSS_SILENT,   /* nothing was heard for link_timeout */
+    TND_LOSS_ENDED,    /* the transport saw it end */
+    TND_LOSS_CLOSED,   /* the peer said GOODBYE: it lives */
+    TND_LOSS_REPLACED, /* the peer came back by a later connection */
+    TND_LOSS_OURS      /* this side closed it */
+} tnd_loss_t;
+
+typedef struct {
+    uint64_t grace_ns, dead_after_ns; /* a larger grace counts as dead_after */
+} tnd_absence_limits_t;
+
+/*  Zeroed: the peer is here. */
+typedef struct {
+    tnd_loss_t loss;
+    uint64_t grace_until_ns, until_ns; /* until_ns 0: the peer is here */
+} tnd_absence_t;
+
+/*  The peer is away since now.  It is here again once the absence is zeroed. */
+void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, tnd_loss_t loss,
+                       uint64_t now);
+/*  The caller was away for so long and could hear nothing. */
+void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns);
+/*  Whether the peer counts as lost.  `refused`: the last attempt to connect to it was refused, or
+ * it is a peer to which nobody connects.
+ */
+bool tnd_absence_is_over(const tnd_absence_t *self, bool refused, uint64_t now);
+/*  When to ask next; TND_NEVER while the peer is here. */
+uint64_t tnd_absence_deadline(const tnd_absence_t *self, uint64_t now);
+
+#endif

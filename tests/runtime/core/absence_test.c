@@ -1,0 +1,67 @@
+/*  tests/runtime/core/absence_test.c - when a process that is away counts as lost.  */
+#include <criterion/criterion.h>
+
+#include "runtime/core/absence.h"
+#include "runtime/core/effect.h"
+
+static const tnd_absence_limits_t limits = {.grace_ns = 15, .dead_after_ns = 100};
+
+static tnd_absence_t away(tnd_loss_t loss, uint64_t now)
+{
+    tnd_absence_t absence;
+    tnd_absence_begin(&absence, &limits, loss, now);
+    return absence;
+}
+
+Test(absence, a_peer_that_is_here_is_never_lost)
+{
+    tnd_absence_t here = {0};
+    cr_assert_not(tnd_absence_is_over(&here, true, UINT64_MAX));
+    cr_assert_eq(tnd_absence_deadline(&here, 5), TND_NEVER);
+    tnd_absence_excuse(&here, 7);
+    cr_assert_eq(here.until_ns, 0);
+}
+
+Test(absence, a_process_whose_address_still_accepts_has_not_died)
+{
+    tnd_absence_t absence = away(TND_LOSS_ENDED, 1000);
+    cr_assert_not(tnd_absence_is_over(&absence, false, 1099));
+    cr_assert(tnd_absence_is_over(&absence, false, 1100));
+}
+
+Test(absence, an_end_and_an_address_that_refuses_are_a_death)
+{
+    tnd_absence_t absence = away(TND_LOSS_ENDED, 1000);
+    cr_assert_not(tnd_absence_is_over(&absence, true, 1014));
+    cr_assert(tnd_absence_is_over(&absence, true, 1015));
+}
+
+Test(absence, whatever_is_no_end_takes_dead_after)
+{
+    static const tnd_loss_t losses[] = {TND_LOSS_SILENT, TND_LOSS_CLOSED, TND_LOSS_REPLACED,
+                                        TND_LOSS_OURS};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        tnd_absence_t absence = away(losses[i], 1000);
+        cr_assert_eq(tnd_absence_deadline(&absence, 1000), 1100);
+        cr_assert_not(tnd_absence_is_over(&absence, true, 1099));
+        cr_assert(tnd_absence_is_over(&absence, true, 1100));
+    }
+}
+
+Test(absence, the_time_of_a_caller_that_was_away_does_not_count)
+{
+    tnd_absence_t absence = away(TND_LOSS_ENDED, 1000);
+    tnd_absence_excuse(&absence, 50);
+    cr_assert_eq(tnd_absence_deadline(&absence, 1050), 1065);
+    cr_assert_eq(tnd_absence_deadline(&absence, 1065), 1150);
+    cr_assert_not(tnd_absence_is_over(&absence, true, 1064));
+    cr_assert_not(tnd_absence_is_over(&absence, false, 1149));
+}
+
+Test(absence, the_grace_is_never_longer_than_dead_after)
+{
+    static const tnd_absence_limits_t odd = {.grace_ns = 500, .dead_after_ns = 100};
+    tnd_absence_t absence;
+    tnd_absence_begin(&absence, &odd, TND_LOSS_ENDED, 1000);
+    cr_assert(tnd_absence_is_over(&absence, true, 1100));
+}
