@@ -102,7 +102,7 @@ const char *tnd_child_meaning(int code)
     case TND_EXIT_USAGE:
         return "its command line is wrong";
     case TND_EXIT_PEER:
-        return "another host refused, did not come or was lost";
+        return "another process of the run refused it, did not come or was lost";
     case TND_EXIT_TOPOLOGY:
         return "its topology or its files cannot be used";
     default:

@@ -25,21 +25,56 @@ static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
     return other.pid;
 }
 
-tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+/*  Whether a host can be claimed: a run whose leader has no port of its own is not known to others,
+ *  and may run as often as the user likes.
+ */
+static bool is_claimed(const tnd_plan_t *plan)
+{
+    return plan->host_count > 1 && plan->hosts[0].port != 0;
+}
+
+/*  The claim of a host; a name that begins with a NUL is not a file. */
+static socklen_t address_of(const tnd_plan_t *plan, uint32_t host, struct sockaddr_un *address)
 {
     const tnd_plan_host_t *leader = &plan->hosts[0];
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    /* The leader's own port is a claim already. */
-    if (host == 0)
-        return TND_OK;
-    /* A name that begins with a NUL is no file. */
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     int length =
-        snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+        snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
                  "tundish.%u.%016" PRIx64 ".%" PRIu32 ".%s.%s", (unsigned)getuid(),
                  plan->fingerprint[0], leader->port, plan->hosts[host].name, leader->address);
-    size_t most = sizeof address.sun_path - 2;
+    size_t most = sizeof address->sun_path - 2;
     size_t used = (size_t)length < most ? (size_t)length : most;
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
+}
+
+static tnd_status_t fail_taken(const tnd_plan_t *plan, uint32_t host, pid_t holder,
+                               tnd_error_t *error)
+{
+    char who[48] = "another process";
+    if (holder > 0)
+        snprintf(who, sizeof who, "process %d", (int)holder);
+    return tnd_fail(error,
+                    "host %s of this run is already running here, as %s: each host is one process; "
+                    "end that one first, or give this run another port",
+                    plan->hosts[host].name, who);
+}
+
+tnd_status_t tnd_claim_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    struct sockaddr_un address;
+    if (!is_claimed(plan))
+        return TND_OK;
+    socklen_t size = address_of(plan, host, &address);
+    pid_t holder = holder_of(&address, size);
+    return holder == 0 ? TND_OK : fail_taken(plan, host, holder, error);
+}
+
+tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    struct sockaddr_un address;
+    if (!is_claimed(plan))
+        return TND_OK;
+    socklen_t size = address_of(plan, host, &address);
     int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (claim < 0)
         return TND_OK;
@@ -49,12 +84,5 @@ tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error
     close(claim);
     if (!taken)
         return TND_OK;
-    pid_t holder = holder_of(&address, size);
-    char who[48] = "another process";
-    if (holder > 0)
-        snprintf(who, sizeof who, "process %d", (int)holder);
-    return tnd_fail(error,
-                    "host %s of this run is already running here, as %s: each host is one process; "
-                    "give this one another --host, or end that one first",
-                    plan->hosts[host].name, who);
+    return fail_taken(plan, host, holder_of(&address, size), error);
 }

@@ -18,7 +18,7 @@ enum {
     TND_EXIT_OK = 0,
     TND_EXIT_FAILED = 1,    /* the run failed: data, a step, a port in use */
     TND_EXIT_USAGE = 2,     /* the command line */
-    TND_EXIT_PEER = 75,     /* another host refused, did not come or was lost */
+    TND_EXIT_PEER = 75,     /* another process refused, did not come, was lost or is this host */
     TND_EXIT_TOPOLOGY = 78, /* the topology, or files that cannot be used when they are opened */
     TND_EXIT_DRAINED = 130  /* ended early, as asked */
 };

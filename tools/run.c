@@ -418,7 +418,7 @@ static int prepare(run_t *run, tnd_graph_t *graph)
                                only, run->plan->hosts[0].name);
     if (tnd_claim(run->plan, run->host, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
-        return TND_EXIT_USAGE;
+        return TND_EXIT_PEER;
     }
     if (!fits(run, graph))
         return TND_EXIT_TOPOLOGY;
@@ -496,7 +496,7 @@ const tnd_command_t tnd_command_run = {
         "  0    done\n"
         "  1    the run failed: data, a step, a port in use\n"
         "  2    usage; a file to write that cannot be\n"
-        "  75   another host refused, did not come or was lost\n"
+        "  75   another host refused, did not come or was lost; or this run is already running\n"
         "  78   the topology is wrong, or a file cannot be used when it is opened\n"
         "  130  drained, or left\n"
         "  128+n  signal n ended it: 139 is a crash of a step or an operation, which is named\n",

@@ -15,6 +15,7 @@
 #include "runtime/life/stock.h"
 #include "tools/child.h"
 #include "tools/chorus.h"
+#include "tools/claim.h"
 #include "tools/load.h"
 #include "tools/log.h"
 #include "tools/machine.h"
@@ -407,6 +408,19 @@ static int perform(up_t *up)
     return up->code;
 }
 
+/*  Whether none of the hosts here is already running. */
+static bool is_free(up_t *up, const tnd_plan_t *plan)
+{
+    for (uint32_t i = 0; i < up->count; i++) {
+        tnd_error_t error;
+        if (tnd_claim_look(plan, up->children[i].process.host, &error) == TND_OK)
+            continue;
+        tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);
+        return false;
+    }
+    return true;
+}
+
 /*  What can be seen to be missing before anything is started, of all hosts here in one pass. */
 static bool look(const tnd_graph_t *graph)
 {
@@ -478,7 +492,7 @@ static int up_graph(const tnd_request_t *request)
                                                : "--save is for the host that carries the first "
                                                  "replica, which is another machine");
         else
-            code = perform(&up);
+            code = is_free(&up, plan) ? perform(&up) : TND_EXIT_PEER;
         free(up.children);
         tnd_chorus_free(&up.chorus);
     }

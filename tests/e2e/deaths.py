@@ -420,7 +420,7 @@ def test_who_cannot_join_is_told(make, rounds):
         for name, text in (("q+", "there is no range of hosts `q` that carries only workers; there is p"),
                            ("p0", "is already running here")):
             other = run.join(name)
-            assert other.wait(10) in (2, 75), other.returncode
+            assert other.wait(10) == 75, other.returncode
             assert text in other.log.read_text(), other.log.read_text()
         run.graph.write_text(run.graph.read_text().replace("seed: 7", "seed: 8"))
         for host in ("p+", "p5"):
