@@ -52,7 +52,7 @@ static void heals_in_three_seconds(relay_fault_t fault)
 
     cr_assert(took < 3000000000u, "healed only after %llu ms", (unsigned long long)took / 1000000);
     cr_assert_str_eq(worker.trace, "up 1\nlost 1\nup 1\n");
-    cr_assert_str_eq(join.trace, "up 2 life 1\nlost 2\nup 2 life 1\n7: block 0+1 0,0.25,-0/0\n");
+    cr_assert_str_eq(join.trace, "up 2 life 1\nlost 2\nup 2 life 1\n8: block 0+1 0,0.25,-0/0\n");
     relay_destroy(&relay);
     part(&stage, &join, &worker);
 }
