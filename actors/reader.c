@@ -22,6 +22,7 @@
 #include "runtime/core/dispatch.h"
 #include "runtime/core/index_shuffle.h"
 #include "runtime/core/permute.h"
+#include "runtime/data/limits.h"
 #include "runtime/graph/quantity.h"
 #include "runtime/kind.h"
 #include "runtime/life/actor.h"
@@ -35,6 +36,8 @@ enum { TICKETS_MAX = 65536 };
 
 /*  Bad records that are told by name in one life; more are only counted. */
 enum { BAD_SAID = 8, BAD_AT_ONCE = 256 };
+
+enum { AHEAD_AT_ONCE = 128 };
 
 /*  How long a worker that was late gets nothing: then one block shows whether it still is, which
  *  may cost a quarter of a second.
@@ -92,6 +95,10 @@ typedef struct {
     bad_t *bad;
     size_t bad_count, bad_room;
     uint32_t generation, bad_said;
+    /* Positions [ahead_from, ahead_to) of an epoch were requested ahead. */
+    bool alone; /* the lane has no other reader, so that all its positions are read here */
+    uint32_t ahead_epoch;
+    uint64_t ahead_from, ahead_to;
 } reader_t;
 
 static void close_all(opened_t *opened)
@@ -118,8 +125,28 @@ static void hear(void *teller, const tnd_error_t *error)
     tnd_trial_tell(self->trial, &heard);
 }
 
+/*  In which order rows are asked for, and whether every row of the files is: `whole` says whether
+ *  all lanes that share them are read here.
+ */
+static tnd_access_pattern_t pattern_of(const tnd_reader_options_t *options, bool whole)
+{
+    if (options->shuffle == TND_SHUFFLE_NONE)
+        return TND_PATTERN_FORWARD;
+    bool all = whole && options->skip == 0 && options->take == UINT64_MAX;
+    return all ? TND_PATTERN_ALL : TND_PATTERN_SOME;
+}
+
+/*  What the page cache may use for one of `parts` parts; 0: unknown. */
+static uint64_t room_for(uint32_t parts)
+{
+    tnd_group_limits_t limits;
+    tnd_group_limits_read("", &limits);
+    return limits.cache_bytes != UINT64_MAX ? limits.cache_bytes / parts + 1 : 0;
+}
+
+/*  `here`: how many lanes are read on this host. */
 static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
-                              uint32_t lanes, tnd_trial_t *trial, tnd_error_t *error)
+                              uint32_t lanes, uint32_t here, tnd_trial_t *trial, tnd_error_t *error)
 {
     hearer_t hearer = {trial, options->source.value};
     part_t *part = &opened->parts[opened->count];
@@ -127,6 +154,8 @@ static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *opti
     const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
                                       .lanes = all ? 1 : lanes,
                                       .access = (tnd_access_t)options->access,
+                                      .pattern = pattern_of(options, !all || here == lanes),
+                                      .room = room_for(all ? 1 : here),
                                       .retry_ns = options->retry_ns,
                                       .tell = hear,
                                       .teller = &hearer};
@@ -171,17 +200,32 @@ static bool is_first(const tnd_plan_t *plan, uint32_t index)
     return true;
 }
 
+/*  Whether instance `index` is the first of a lane that is read on the host of `instance`. */
+static bool is_part(const tnd_plan_t *plan, const tnd_instance_t *instance, uint32_t index)
+{
+    const tnd_instance_t *other = &plan->instances[index];
+    return other->host == instance->host && strcmp(other->actor, instance->actor) == 0 &&
+           is_first(plan, index);
+}
+
+static uint32_t lanes_here(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        count += is_part(plan, instance, i);
+    return count;
+}
+
 /*  Opens the files of every lane that is read on the host of `instance`. */
 static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
                                const tnd_instance_t *instance, tnd_trial_t *trial,
                                tnd_error_t *error)
 {
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *other = &plan->instances[i];
-        if (other->host == instance->host && strcmp(other->actor, instance->actor) == 0 &&
-            is_first(plan, i))
-            TND_TRY(open_part(opened, instance->options, other->lane, plan->lanes, trial, error));
-    }
+    uint32_t here = lanes_here(plan, instance);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (is_part(plan, instance, i))
+            TND_TRY(open_part(opened, instance->options, plan->instances[i].lane, plan->lanes, here,
+                              trial, error));
     for (uint32_t i = 1; i < opened->count; i++) {
         tnd_error_t differs;
         if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
@@ -206,6 +250,10 @@ static void say_facts(const opened_t *opened, tnd_stream_t *stream)
         stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
         stream->lists = facts->lists > stream->lists ? facts->lists : stream->lists;
         stream->loaded += facts->loaded;
+        stream->mapped += facts->mapped;
+        stream->copied_files += facts->read;
+        stream->room += facts->room;
+        stream->access = facts->access;
     }
     if (opened->parts[0].lane == ALL_LANES)
         return;
@@ -233,7 +281,8 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
     tnd_trial_at(trial, options->source.value, "source `%s`", options->source.table->name);
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, trial, error)
-                                  : open_part(opened, options, ALL_LANES, 1, trial, error);
+                                  : open_part(opened, options, ALL_LANES, plan->lanes,
+                                              lanes_here(plan, instance), trial, error);
     if (status != TND_OK) {
         close_all(opened);
         return status;
@@ -431,6 +480,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     reader->part = part_of(opened, reader->lane);
     if (reader->stream->count != TND_UNKNOWN)
         reader->window = tnd_stream_window(reader->stream, reader->lane);
+    reader->alone = tnd_lane_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1;
     reader->rack = tnd_rack_new();
     tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
     if (reader->source->fill != NULL) {
@@ -660,6 +710,33 @@ static tnd_status_t read_some(reader_t *reader, uint32_t epoch, const uint64_t *
     return read_call(reader, epoch, &call, &count, &end, block, error);
 }
 
+/*  Requests the rows of positions that follow, so that a disk always has many requests.  Of a lane
+ *  with several readers those of this ticket only: the next one may be another reader's.
+ */
+static void look_ahead(reader_t *reader, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    uint64_t indices[AHEAD_AT_ONCE];
+    const tnd_source_t *source = reader->source;
+    uint32_t rows = source->ahead_rows != NULL ? source->ahead_rows(reader->part->state) : 0;
+    if (rows == 0)
+        return;
+    uint64_t end = first + count + (reader->alone ? rows : 0);
+    uint64_t most = tnd_stream_lane_count(reader->stream, reader->lane);
+    end = end < most ? end : most;
+    bool known =
+        epoch == reader->ahead_epoch && first >= reader->ahead_from && first <= reader->ahead_to;
+    uint64_t at = known ? reader->ahead_to : first;
+    if (!known)
+        reader->ahead_from = first;
+    reader->ahead_epoch = epoch;
+    reader->ahead_to = at > end ? at : end;
+    for (uint32_t some; at < end; at += some) {
+        some = end - at < AHEAD_AT_ONCE ? (uint32_t)(end - at) : AHEAD_AT_ONCE;
+        fill_indices(reader, epoch, at, some, indices);
+        source->ahead(reader->part->state, indices, some);
+    }
+}
+
 /* --- bad records -------------------------------------------------------------------------------
  */
 
@@ -854,6 +931,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     uint64_t began = tnd_actor_now(self);
     uint32_t count = ticket->ticket.count;
     const tnd_source_facts_t *facts = &reader->part->facts;
+    look_ahead(reader, ticket->ticket.epoch, ticket->ticket.first, count);
     tnd_source_call_t call = make_call(reader, count);
     fill_indices(reader, ticket->ticket.epoch, ticket->ticket.first, count,
                  tnd_buffer_data(call.indices));

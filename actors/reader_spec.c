@@ -76,8 +76,8 @@ static const tnd_option_t options[] = {
      .choices = "auto|map|read",
      .offset = offsetof(tnd_reader_options_t, access),
      .help = "how files are read: mapped, which copies nothing, or by read calls, where a server "
-             "that goes away is an error and no signal; auto maps what is not on nfs, smb, lustre, "
-             "fuse and the like"},
+             "that goes away is an error and no signal; auto reads files on nfs, smb, lustre, fuse "
+             "and the like, and files that are shuffled and larger than the page cache may be"},
     {.name = "verify",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_TUNE,

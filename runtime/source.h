@@ -13,21 +13,17 @@
 #ifndef TND_RUNTIME_SOURCE_H
 #define TND_RUNTIME_SOURCE_H
 
+#include "runtime/core/access.h"
 #include "runtime/data/block.h"
 #include "runtime/graph/spec.h"
-
-/*  How the bytes of files come into memory. */
-typedef enum {
-    TND_ACCESS_AUTO, /* mapped, but read where a server may go away: nfs, smb, lustre, fuse ... */
-    TND_ACCESS_MAP,  /* as pages of the file; nothing is copied */
-    TND_ACCESS_READ  /* copied by pread, so that trouble is an error and never a signal */
-} tnd_access_t;
 
 /*  What a reader wants of a source. */
 typedef struct {
     uint32_t lane, lanes; /* only the files at places p of the list with p mod lanes == lane, for
                              sources with TND_SOURCE_FILES; 0, 1: all */
     tnd_access_t access;
+    tnd_access_pattern_t pattern;
+    uint64_t room;     /* bytes that the page cache may use for these files; 0: unknown */
     uint64_t retry_ns; /* transient failures of reads (EIO, ESTALE ...) are retried so long */
     /*  Is told what else is wrong where `open` fails, so that a person sees all at once; NULL:
      *  nobody asks.
@@ -56,6 +52,9 @@ typedef struct {
     uint32_t lists; /* lists that `read` writes, each a u64 a row */
     size_t copied;  /* bytes a row that `read` copies to call->room, at most; 0: none */
     size_t loaded;  /* bytes of data that stay in memory until the source is closed */
+    uint64_t mapped, read;    /* bytes of files that are used as they are, by way of access */
+    uint64_t room;            /* that the page cache may use for them; 0: unknown */
+    tnd_access_plan_t access; /* of these files */
 } tnd_source_facts_t;
 
 /*  Rows that are asked for.  The caller drops both buffers after the call; a source that keeps one
@@ -113,6 +112,13 @@ typedef struct tnd_source {
      */
     tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                          tnd_error_t *error);
+    /*  How many rows after those that are read the source wants to know of; 0: none, now.  NULL:
+     *  never any.
+     */
+    uint32_t (*ahead_rows)(const void *state);
+    /*  Rows index[0 ... count) will be read soon: requests them and returns at once.  Any thread.
+     */
+    void (*ahead)(void *state, const uint64_t *index, uint32_t count);
     /*  Where row `index` lies, for people; NULL: nowhere in particular. */
     void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);
     void (*close)(void *state);

@@ -36,7 +36,7 @@ static void advise(tnd_check_t *check, tnd_check_level_t level, const char *form
 
 static void judge_cores(const tnd_facts_t *facts, tnd_check_t *check)
 {
-    const tnd_limits_t *limits = &facts->limits;
+    const tnd_group_limits_t *limits = &facts->limits;
     char quota[320] = "";
     if (limits->cores > 0)
         snprintf(quota, sizeof quota, ", %.4g of processor time allowed by %s", limits->cores,
@@ -55,7 +55,7 @@ static void judge_cores(const tnd_facts_t *facts, tnd_check_t *check)
 
 static void judge_memory(const tnd_facts_t *facts, tnd_check_t *check)
 {
-    const tnd_limits_t *limits = &facts->limits;
+    const tnd_group_limits_t *limits = &facts->limits;
     bool limited = limits->memory_bytes < facts->memory_bytes;
     char by[320] = "";
     if (limited)

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/limits.h"
+#include "runtime/data/limits.h"
 
 /*  Found on a machine by doctor.c; texts are the caller's.  A reason is why something cannot be
  *  done, "" if it can.
  */
 typedef struct {
     uint32_t online, allowed; /* processors; those that this process may run on */
-    tnd_limits_t limits;
+    tnd_group_limits_t limits;
     uint64_t memory_bytes, available_bytes;   /* of the machine; 0: not known */
     uint64_t descriptors, descriptors_max;    /* soft and hard limit; UINT64_MAX: none */
     uint64_t shared_bytes, shared_free_bytes; /* of /dev/shm */

@@ -58,7 +58,7 @@ static void look_at_cores(tnd_facts_t *facts)
         if (got)
             break;
     }
-    tnd_limits_read("", &facts->limits);
+    tnd_group_limits_read("", &facts->limits);
 }
 
 static void look_at_memory(tnd_facts_t *facts)

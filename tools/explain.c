@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/graph/quantity.h"
 #include "runtime/graph/spelling.h"
 #include "tools/json.h"
 #include "tools/load.h"
@@ -50,6 +51,29 @@ static void print_hosts(const tnd_plan_t *plan)
     }
 }
 
+/*  How files come into memory, and why. */
+static void print_files(const tnd_stream_t *stream)
+{
+    char bytes[TND_QUANTITY_SIZE], room[TND_QUANTITY_SIZE];
+    const tnd_access_plan_t *plan = &stream->access;
+    if (stream->mapped + stream->copied_files == 0)
+        return;
+    printf("    files      %s, %s", tnd_quantity_size(stream->mapped + stream->copied_files, bytes),
+           stream->copied_files == 0 ? "mapped"
+           : stream->mapped == 0     ? "read"
+                                     : "mapped and read");
+    if (!plan->random)
+        printf(" from the first row to the last");
+    else if (plan->fits)
+        printf(" at random");
+    else
+        printf(" at random, each row requested by itself");
+    if (plan->random && stream->room > 0)
+        printf(": the page cache may use %s%s", plan->fits ? "" : "only ",
+               tnd_quantity_size(stream->room, room));
+    puts(plan->scarce ? "; they are too many files to be kept open" : "");
+}
+
 static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey_chain_t *known)
 {
     const tnd_chain_plan_t *chain = &plan->chains[index];
@@ -84,6 +108,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey
                known->stream.epochs == 1 ? "" : "s");
     printf("    read as    %s\n", tnd_schema_text(&known->stream.read, text, sizeof text));
     printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed, text, sizeof text));
+    print_files(&known->stream);
 }
 
 /*  The options of an instance, with as many workers as stand beside each other on its host: that is
@@ -267,6 +292,10 @@ static void json_chains(const tnd_plan_t *plan, const tnd_survey_t *survey)
                 printf(",\"epochs\":%" PRIu32, known->stream.epochs);
             json_schema("read", &known->stream.read);
             json_schema("fed", &known->stream.fed);
+            printf(",\"files\":{\"mapped\":%" PRIu64 ",\"read\":%" PRIu64 ",\"page_cache\":%" PRIu64
+                   ",\"fits\":%s}",
+                   known->stream.mapped, known->stream.copied_files, known->stream.room,
+                   known->stream.access.fits ? "true" : "false");
         }
         printf("}");
     }

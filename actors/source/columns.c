@@ -8,6 +8,7 @@
 
 #include <xxhash.h>
 
+#include "actors/source/columns_parts.h"
 #include "actors/source/splits.h"
 
 enum { LINE_BYTES = 64 };
@@ -138,8 +139,8 @@ static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
     return strand->splits != NULL ? strand->splits[file].rows - 1 : strand->stored[file].rows;
 }
 
-/*  Where the rows of each file lie, once all are open. */
-static void lay_out(tnd_strand_t *strand)
+/*  Which rows each file has, once all are open. */
+static void count_rows(tnd_strand_t *strand)
 {
     strand->first = take_memory(2 * strand->count * sizeof *strand->first);
     strand->start = strand->first + strand->count;
@@ -151,8 +152,14 @@ static void lay_out(tnd_strand_t *strand)
         strand->rows += rows;
         if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
             strand->even = 0;
-        strand->copies = strand->copies || strand->stored[i].buffer == NULL;
     }
+}
+
+/*  Where the rows of each file are, once it is decided which files are mapped. */
+static void lay_out(tnd_strand_t *strand)
+{
+    for (size_t i = 0; i < strand->count; i++)
+        strand->copies = strand->copies || strand->stored[i].buffer == NULL;
     if (strand->copies)
         return;
     for (size_t i = 0; i < strand->count; i++) {
@@ -228,7 +235,7 @@ static tnd_status_t add_strand(tnd_columns_t *self, const char *what, const tnd_
     }
     if (ragged != NULL)
         TND_TRY(open_splits(strand, ragged, open, scope, error));
-    lay_out(strand);
+    count_rows(strand);
     return TND_OK;
 }
 
@@ -252,7 +259,7 @@ void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stor
     strand->record = tnd_dtype_size(stored->dtype);
     for (uint32_t i = 0; i < stored->rank; i++)
         strand->record *= stored->shape[i];
-    lay_out(strand);
+    count_rows(strand);
 }
 
 tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,
@@ -337,8 +344,10 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     assert(self->schema.count > 0);
     *facts = (tnd_source_facts_t){.schema = self->schema, .count = self->strands[0].rows};
     facts->identity = facts->count;
+    TND_TRY(tnd_columns_settle(self, scope, facts, error));
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];
+        lay_out(strand);
         TND_TRY(check_rows(&self->strands[0], strand, scope->lanes, error));
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
@@ -426,24 +435,6 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
 /* --- reading ------------------------------------------------------------------------------------
  */
 
-/*  The file that has a row, as a place in strand->stored. */
-static size_t file_of(const tnd_strand_t *strand, uint64_t row)
-{
-    if (strand->count == 1)
-        return 0;
-    if (strand->even > 0)
-        return row / strand->even;
-    size_t low = 0, high = strand->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (strand->first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /*  Whether the rows stand in one run, which needs no index list.  TND_FAILED: there is no such
  *  row.
  */
@@ -501,7 +492,7 @@ static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, 
                              uint8_t *to, tnd_error_t *error)
 {
     for (uint32_t i = 0, some; i < count; i += some) {
-        size_t file = file_of(strand, index[i]);
+        size_t file = tnd_strand_file(strand, index[i]);
         uint64_t row = index[i] - strand->first[file], left = strand->stored[file].rows - row;
         for (some = 1; i + some < count && some < left && index[i + some] == index[i] + some;)
             some++;
@@ -524,7 +515,7 @@ static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *in
 {
     size_t checked = SIZE_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        size_t file = file_of(strand, index[i]);
+        size_t file = tnd_strand_file(strand, index[i]);
         uint64_t row = index[i] - strand->first[file];
         if (file != checked)
             TND_TRY(check_file(strand, file, error));
@@ -563,7 +554,7 @@ static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_cal
     uint64_t *lengths = offsets + call->count;
     size_t checked = SIZE_MAX, used = 0;
     for (uint32_t i = 0; i < call->count; i++) {
-        size_t file = file_of(strand, index[i]);
+        size_t file = tnd_strand_file(strand, index[i]);
         uint64_t row = index[i] - strand->first[file], begin, end;
         if (file != checked)
             TND_TRY(check_file(strand, file, error));
@@ -605,7 +596,7 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
         *room += (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
         return copy_all(strand, index, count, (uint8_t *)(uintptr_t)shown->base, error);
     }
-    size_t file = run ? file_of(strand, index[0]) : 0;
+    size_t file = run ? tnd_strand_file(strand, index[0]) : 0;
     uint64_t row = run ? index[0] - strand->first[file] : 0;
     if (run && count <= strand->stored[file].rows - row) {
         TND_TRY(check_file(strand, file, error));
@@ -630,7 +621,7 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
 void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place)
 {
     const tnd_strand_t *strand = &self->strands[0];
-    size_t file = file_of(strand, index);
+    size_t file = tnd_strand_file(strand, index);
     const tnd_stored_t *stored = &strand->stored[file];
     uint64_t record = index - strand->first[file], at = record, end;
     tnd_error_t ignored;
@@ -652,6 +643,7 @@ tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call
     uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
     for (uint32_t s = 0; s < self->strand_count; s++) {
         TND_TRY(show(&self->strands[s], call, run, &room, &shown[s], error));
+        tnd_columns_note(self, &self->strands[s], *(uint64_t *)tnd_buffer_data(call->indices));
         listed = listed || shown[s].index != NULL;
     }
     if (listed)
@@ -673,6 +665,7 @@ tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call
 
 void tnd_columns_close(tnd_columns_t *self)
 {
+    tnd_loader_destroy(&self->loader);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];
         for (size_t i = 0; i < strand->count; i++)

@@ -18,9 +18,12 @@
 #ifndef TND_ACTORS_SOURCE_COLUMNS_H
 #define TND_ACTORS_SOURCE_COLUMNS_H
 
+#include <stdatomic.h>
+
 #include "actors/source/content.h"
 #include "actors/source/failures.h"
 #include "actors/source/files.h"
+#include "runtime/data/loader.h"
 #include "runtime/graph/options.h"
 #include "runtime/source.h"
 
@@ -72,6 +75,9 @@ typedef struct {
     size_t at[TND_COLUMNS_MAX]; /* bytes from the begin of a record */
     tnd_strand_t strands[TND_COLUMNS_MAX];
     uint32_t strand_count;
+    tnd_loader_t *loader; /* of all files; NULL: they are not loaded as a whole */
+    uint32_t ahead;       /* rows that are requested ahead; 0: none */
+    atomic_uint idle;     /* rows in a row of which all had been requested before */
     char whats[TND_COLUMNS_MAX][TND_COLUMN_NAME_MAX + 16];
     tnd_source_file_t *files; /* of all strands, once sealed */
     size_t file_count;
@@ -106,7 +112,7 @@ tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t 
                              tnd_error_t *error) TND_CHECKED;
 
 /*  All columns are there: checks that their strands have as many rows, file by file where lanes
- *  share files, and says what there is.
+ *  share files, decides whether files are mapped or read, and says what there is.
  */
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
@@ -117,6 +123,10 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
 tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
+
+/*  As `ahead_rows` and `ahead` of runtime/source.h. */
+uint32_t tnd_columns_ahead_rows(const tnd_columns_t *self);
+void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t count);
 
 /*  As `where` of runtime/source.h: in the files of the first column. */
 void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);

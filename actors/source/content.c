@@ -86,6 +86,39 @@ tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error)
     return self->mapping != NULL ? tnd_mapping_intact(self->mapping, error) : TND_OK;
 }
 
+tnd_status_t tnd_content_unmap(tnd_content_t *self, tnd_error_t *error)
+{
+    size_t size = self->size;
+    tnd_mapping_destroy(&self->mapping);
+    TND_TRY(open_to_read(self, error));
+    if (self->size == size)
+        return TND_OK;
+    return tnd_fail(error, "%s: had %zu bytes when it was opened, and now has %zu", self->path,
+                    size, self->size);
+}
+
+void tnd_content_advise(tnd_content_t *self, tnd_access_pattern_t pattern, bool fits)
+{
+    if (self->mapping != NULL)
+        tnd_mapping_advise(self->mapping, pattern, fits);
+    self->at_random = self->file >= 0 && pattern != TND_PATTERN_FORWARD;
+    if (self->at_random)
+        (void)posix_fadvise(self->file, 0, 0, POSIX_FADV_RANDOM);
+}
+
+bool tnd_content_by_rows(const tnd_content_t *self)
+{
+    return self->mapping != NULL ? tnd_mapping_by_rows(self->mapping) : self->at_random;
+}
+
+bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size)
+{
+    if (self->mapping != NULL)
+        return tnd_mapping_ahead(self->mapping, offset, size);
+    (void)posix_fadvise(self->file, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+    return self->at_random;
+}
+
 void tnd_content_forget(tnd_content_t *self)
 {
     free(self->seen);

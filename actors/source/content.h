@@ -7,7 +7,7 @@
  *
  *  A mapped file keeps no descriptor; a read one keeps one.
  *
- *  Threads: open, view and close on one; read and check on any number at once.
+ *  Threads: open, view and close on one; read, ahead and check on any number at once.
  */
 #ifndef TND_ACTORS_SOURCE_CONTENT_H
 #define TND_ACTORS_SOURCE_CONTENT_H
@@ -21,6 +21,7 @@ typedef struct {
     int64_t modified_ns;    /* since 1970, when it was opened */
     tnd_mapping_t *mapping; /* NULL: it is read */
     int file;               /* -1: it is mapped */
+    bool at_random;         /* it is read so */
     uint64_t retry_ns;
     uint8_t *seen; /* what the last view of a file that is read shows */
     size_t seen_offset, seen_size;
@@ -33,6 +34,17 @@ tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
 tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Idempotent; nothing to do after a failed open. */
 void tnd_content_close(tnd_content_t *self);
+
+/*  From here on the file is read, not mapped. */
+tnd_status_t tnd_content_unmap(tnd_content_t *self, tnd_error_t *error) TND_CHECKED;
+/*  How rows will be used, as tnd_mapping_advise. */
+void tnd_content_advise(tnd_content_t *self, tnd_access_pattern_t pattern, bool fits);
+/*  Whether each row has to be requested ahead. */
+bool tnd_content_by_rows(const tnd_content_t *self);
+/*  Requests bytes [offset, offset + size), which will be used soon, and returns at once.  False:
+ *  all of them were requested before.
+ */
+bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size);
 
 /*  Bytes [offset, offset + size), or up to the end of the file, to look at until the next view or
  *  tnd_content_forget; of a mapped file until it is closed.

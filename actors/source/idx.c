@@ -277,6 +277,16 @@ static tnd_status_t idx_read(void *state, const tnd_source_call_t *call, tnd_blo
     return tnd_columns_read(state, call, block, error);
 }
 
+static uint32_t idx_ahead_rows(const void *state)
+{
+    return tnd_columns_ahead_rows(state);
+}
+
+static void idx_ahead(void *state, const uint64_t *index, uint32_t count)
+{
+    tnd_columns_ahead(state, index, count);
+}
+
 static void idx_close(void *state)
 {
     tnd_columns_close(state);
@@ -287,6 +297,8 @@ const tnd_source_t tnd_source_idx = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = idx_open,
     .read = idx_read,
+    .ahead_rows = idx_ahead_rows,
+    .ahead = idx_ahead,
     .where = idx_where,
     .close = idx_close,
 };

@@ -403,6 +403,16 @@ static tnd_status_t npy_read(void *state, const tnd_source_call_t *call, tnd_blo
     return tnd_columns_read(state, call, block, error);
 }
 
+static uint32_t npy_ahead_rows(const void *state)
+{
+    return tnd_columns_ahead_rows(state);
+}
+
+static void npy_ahead(void *state, const uint64_t *index, uint32_t count)
+{
+    tnd_columns_ahead(state, index, count);
+}
+
 static void npy_close(void *state)
 {
     tnd_columns_close(state);
@@ -413,6 +423,8 @@ const tnd_source_t tnd_source_npy = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = npy_open,
     .read = npy_read,
+    .ahead_rows = npy_ahead_rows,
+    .ahead = npy_ahead,
     .where = npy_where,
     .close = npy_close,
 };

@@ -297,6 +297,16 @@ static tnd_status_t raw_read(void *state, const tnd_source_call_t *call, tnd_blo
     return tnd_columns_read(state, call, block, error);
 }
 
+static uint32_t raw_ahead_rows(const void *state)
+{
+    return tnd_columns_ahead_rows(state);
+}
+
+static void raw_ahead(void *state, const uint64_t *index, uint32_t count)
+{
+    tnd_columns_ahead(state, index, count);
+}
+
 static void raw_close(void *state)
 {
     tnd_columns_close(state);
@@ -307,6 +317,8 @@ const tnd_source_t tnd_source_raw = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = raw_open,
     .read = raw_read,
+    .ahead_rows = raw_ahead_rows,
+    .ahead = raw_ahead,
     .where = raw_where,
     .close = raw_close,
 };

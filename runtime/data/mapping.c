@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,12 @@ enum { FRESH_SECONDS = 4 };
 
 static const size_t large_bytes = (size_t)4 << 30;
 
+/*  The mark of a chunk that was requested and has not been waited for; seconds are larger. */
+enum { REQUESTED = 1 };
+
+/*  How far populate reads ahead of a file that is used from begin to end. */
+static const size_t forward_bytes = (size_t)8 << 20;
+
 struct tnd_mapping {
     tnd_buffer_t *buffer;
     tnd_mapped_t *mapped;
@@ -38,6 +45,12 @@ struct tnd_mapping {
     ino_t inode;
     int64_t modified_ns;
     _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
+    tnd_access_pattern_t pattern;
+    bool advised;
+    atomic_size_t forward; /* up to where it was read ahead */
+    atomic_bool by_rows;   /* as the watch says */
+    atomic_flag watching;  /* guards the watch; who finds it taken notes nothing */
+    tnd_access_watch_t watch;
 };
 
 /*  What the last drop of the buffer needs to unmap. */
@@ -137,7 +150,9 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
         .device = status.st_dev,
         .inode = status.st_ino,
         .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
-        .populated = take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t))};
+        .populated = take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t)),
+        .watching = ATOMIC_FLAG_INIT};
+    tnd_access_watch_init(&self->watch, true);
     strcpy(self->path, path);
     *self_p = self;
     return TND_OK;
@@ -210,23 +225,83 @@ static inline void touch(const tnd_mapping_t *self, size_t offset, size_t size)
         (void)bytes[at];
 }
 
-/*  Seconds on a clock that costs nothing to read; not 0. */
-static uint32_t second(void)
+static uint64_t now_ns(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    return (uint32_t)time.tv_sec + 1;
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/*  Brings in one chunk by a system call, which fails where a touch would raise a signal.  A kernel
- *  without it says EINVAL: then it is touched.
+/*  Seconds on a clock that costs nothing to read; above REQUESTED. */
+static uint32_t second(void)
+{
+    return (uint32_t)(now_ns() / 1000000000) + 1 + REQUESTED;
+}
+
+/*  Page faults of this thread, so far, that waited for a disk. */
+static uint64_t faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_majflt : 0;
+}
+
+/*  What one call of populate has seen of pieces that had been in memory before. */
+typedef struct {
+    uint32_t now, first, again;
+    uint64_t faults;
+} sample_t;
+
+/*  Whether what is brought in ahead may be gone before it is used. */
+static inline bool is_watched(const tnd_mapping_t *self)
+{
+    return self->advised && self->pattern != TND_PATTERN_FORWARD;
+}
+
+static inline void note_again(const tnd_mapping_t *self, sample_t *sample)
+{
+    if (is_watched(self) && sample->again++ == 0)
+        sample->faults = faults();
+}
+
+static void finish(tnd_mapping_t *self, const sample_t *sample)
+{
+    bool by_rows = tnd_mapping_by_rows(self);
+    /* Which faults are of pieces that came in for the first time is not known. */
+    if ((sample->first > 0 || sample->again == 0) && !by_rows)
+        return;
+    if (atomic_flag_test_and_set_explicit(&self->watching, memory_order_acquire))
+        return;
+    bool changed;
+    if (by_rows) {
+        changed = tnd_access_watch_tick(&self->watch, now_ns());
+    } else {
+        uint64_t missed = faults() - sample->faults;
+        changed = tnd_access_watch_note(&self->watch, sample->again,
+                                        missed < sample->again ? (uint32_t)missed : sample->again,
+                                        now_ns());
+    }
+    if (changed)
+        atomic_store_explicit(&self->by_rows, self->watch.by_rows, memory_order_relaxed);
+    atomic_flag_clear_explicit(&self->watching, memory_order_release);
+}
+
+/*  Requests bytes [start, end), which are pages. */
+static void request(const tnd_mapping_t *self, size_t start, size_t end)
+{
+    (void)madvise((void *)(uintptr_t)(self->data + start), end - start, MADV_WILLNEED);
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/*  Brings in pages by a system call, which fails where a touch would raise a signal.  A kernel
+ *  without it says EINVAL: then they are touched.
  */
-static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t now,
+static tnd_status_t populate_pages(tnd_mapping_t *self, size_t start, size_t size,
                                    tnd_error_t *error)
 {
-    size_t start = chunk << CHUNK_BITS, size = (size_t)1 << CHUNK_BITS;
-    if (size > self->size - start)
-        size = self->size - start;
     int failed;
     do
         failed = madvise((void *)(uintptr_t)(self->data + start), size, POPULATE_READ);
@@ -239,19 +314,60 @@ static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t n
     if (failed != 0)
         touch(self, start, size);
     TND_TRY(tnd_mapping_intact(self, error));
-    atomic_store_explicit(&self->populated[chunk], now, memory_order_relaxed);
     return TND_OK;
 }
 
-static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t size, uint32_t now,
-                                    tnd_error_t *error)
+static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t then,
+                                   sample_t *sample, tnd_error_t *error)
+{
+    size_t start = chunk << CHUNK_BITS;
+    size_t end = lesser(start + ((size_t)1 << CHUNK_BITS), self->size);
+    if (then > REQUESTED)
+        note_again(self, sample);
+    else
+        sample->first++;
+    /* One request for the chunk: each page would be one where the kernel adds nothing. */
+    if (then == 0 && is_watched(self))
+        request(self, start, end);
+    TND_TRY(populate_pages(self, start, end - start, error));
+    atomic_store_explicit(&self->populated[chunk], sample->now, memory_order_relaxed);
+    return TND_OK;
+}
+
+/*  Keeps the disk reading while bytes up to `end` are used. */
+static void run_forward(tnd_mapping_t *self, size_t end)
+{
+    size_t asked = atomic_load_explicit(&self->forward, memory_order_relaxed);
+    bool here = asked >= end && asked <= end + forward_bytes;
+    if (here && (asked == self->size || asked - end > forward_bytes / 2))
+        return;
+    size_t start = (here ? asked : end) & ~((size_t)PAGE_BYTES - 1);
+    size_t to = lesser(end + forward_bytes, self->size);
+    atomic_store_explicit(&self->forward, to, memory_order_relaxed);
+    uint32_t then = start < self->size ? atomic_load_explicit(&self->populated[start >> CHUNK_BITS],
+                                                              memory_order_relaxed)
+                                       : 0;
+    if (start < to && (then == 0 || (int32_t)(second() - then) > FRESH_SECONDS))
+        request(self, start, to);
+}
+
+static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t size,
+                                    sample_t *sample, tnd_error_t *error)
 {
     bool large = self->size > large_bytes;
+    if (tnd_mapping_by_rows(self)) {
+        size_t start = offset & ~((size_t)PAGE_BYTES - 1);
+        return populate_pages(self, start, offset + size - start, error);
+    }
     size_t last = (offset + size - 1) >> CHUNK_BITS;
+    if (self->pattern == TND_PATTERN_FORWARD && self->advised)
+        run_forward(self, offset + size);
     for (size_t chunk = offset >> CHUNK_BITS; chunk <= last; chunk++) {
         uint32_t then = atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
-        if (then == 0 || (!large && (int32_t)(now - then) > FRESH_SECONDS))
-            TND_TRY(populate_chunk(self, chunk, now, error));
+        if (then <= REQUESTED || (!large && (int32_t)(sample->now - then) > FRESH_SECONDS))
+            TND_TRY(populate_chunk(self, chunk, then, sample, error));
+        else if (large)
+            note_again(self, sample);
     }
     if (!large)
         return TND_OK;
@@ -265,17 +381,58 @@ tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t siz
     assert(offset <= self->size && size <= self->size - offset);
     if (size == 0)
         return TND_OK;
-    return populate(self, offset, size, second(), error);
+    sample_t sample = {.now = second()};
+    TND_TRY(populate(self, offset, size, &sample, error));
+    finish(self, &sample);
+    return TND_OK;
 }
 
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count, tnd_error_t *error)
 {
-    uint32_t now = second();
+    sample_t sample = {.now = second()};
     for (uint32_t i = 0; i < count; i++) {
         size_t at = offset + rows[i] * size;
         assert(size > 0 && at <= self->size && size <= self->size - at);
-        TND_TRY(populate(self, at, size, now, error));
+        TND_TRY(populate(self, at, size, &sample, error));
     }
+    finish(self, &sample);
     return TND_OK;
+}
+
+void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits)
+{
+    self->pattern = pattern;
+    self->advised = true;
+    tnd_access_watch_init(&self->watch, fits || pattern == TND_PATTERN_FORWARD);
+    atomic_store_explicit(&self->by_rows, self->watch.by_rows, memory_order_relaxed);
+    if (pattern != TND_PATTERN_FORWARD)
+        (void)madvise((void *)(uintptr_t)self->data, self->size, MADV_RANDOM);
+}
+
+bool tnd_mapping_by_rows(const tnd_mapping_t *self)
+{
+    return atomic_load_explicit(&self->by_rows, memory_order_relaxed);
+}
+
+bool tnd_mapping_ahead(tnd_mapping_t *self, size_t offset, size_t size)
+{
+    assert(offset <= self->size && size <= self->size - offset);
+    if (size == 0)
+        return false;
+    if (tnd_mapping_by_rows(self)) {
+        request(self, offset & ~((size_t)PAGE_BYTES - 1), offset + size);
+        return true;
+    }
+    size_t chunk = offset >> CHUNK_BITS, end = ((offset + size - 1) >> CHUNK_BITS) + 1;
+    bool found = false;
+    for (; chunk < end; chunk++) {
+        uint32_t none = 0;
+        if (!atomic_compare_exchange_strong_explicit(&self->populated[chunk], &none, REQUESTED,
+                                                     memory_order_relaxed, memory_order_relaxed))
+            continue;
+        found = true;
+        request(self, chunk << CHUNK_BITS, lesser((chunk + 1) << CHUNK_BITS, self->size));
+    }
+    return found;
 }

@@ -12,6 +12,7 @@
 #ifndef TND_RUNTIME_DATA_MAPPING_H
 #define TND_RUNTIME_DATA_MAPPING_H
 
+#include "runtime/core/access.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/mapped.h"
 
@@ -45,6 +46,20 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TN
 
 /*  TND_FAILED: pages of it are lost, and zeros may have been read in their place. */
 tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
+
+/*  How the file will be used; before the first populate, ahead or other thread.  Forward: populate
+ *  reads ahead of what it is asked for.  At random: the kernel reads nothing that was not asked
+ * for. `fits`: the page cache has room for all files; pages are then brought in by larger pieces,
+ * until it shows that they do not stay.  Without it the kernel does as it thinks best.
+ */
+void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits);
+
+/*  Requests bytes [offset, offset + size), which will be populated soon, and returns at once.
+ *  False: all of them were requested before.
+ */
+bool tnd_mapping_ahead(tnd_mapping_t *self, size_t offset, size_t size);
+/*  Whether each row has to be requested ahead, because pages do not stay in memory. */
+bool tnd_mapping_by_rows(const tnd_mapping_t *self);
 
 /*  Brings bytes [offset, offset + size) into memory and waits for them.  Cheap for bytes that were
  *  asked for before.  TND_FAILED: the disk does not give them.

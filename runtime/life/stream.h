@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "runtime/core/access.h"
 #include "runtime/core/cursor.h"
 #include "runtime/core/message.h"
 #include "runtime/data/schema.h"
@@ -47,9 +48,12 @@ typedef struct tnd_stream {
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
     /*  Of the readers of this host; others are not told. */
-    uint32_t lists; /* u64 a row that they write beside the one of which rows */
-    size_t copied;  /* bytes a row that they copy */
-    size_t loaded;  /* bytes of files that they have in memory */
+    uint32_t lists;                /* u64 a row that they write beside the one of which rows */
+    size_t copied;                 /* bytes a row that they copy */
+    size_t loaded;                 /* bytes of files that they have in memory */
+    uint64_t mapped, copied_files; /* bytes of files that are mapped, and that are read */
+    uint64_t room;                 /* that the page cache may use for them; 0: unknown */
+    tnd_access_plan_t access;      /* of them */
 } tnd_stream_t;
 
 /*  Rows [first, first + count) of the source, over and over: `repeat` times an epoch. */

@@ -1,5 +1,5 @@
-/*  Covers tools/checkup.h and tools/limits.h: what is judged, from facts; what control groups say,
- *  from trees as kernels and containers show them.
+/*  Covers tools/checkup.h and runtime/data/limits.h: what is judged, from facts; what control
+ * groups say, from trees as kernels and containers show them.
  */
 #include "tools/checkup.h"
 
@@ -76,7 +76,7 @@ Test(checkup, a_good_machine_has_nothing_to_say)
 Test(checkup, each_lack_is_named_with_what_to_do)
 {
     tnd_facts_t facts = fine();
-    facts.limits = (tnd_limits_t){
+    facts.limits = (tnd_group_limits_t){
         .cores = 1.5, .cores_by = "/cpu.max", .memory_bytes = 64 << 20, .memory_by = "/memory.max"};
     facts.descriptors = 256;
     facts.shared_free_bytes = 1 << 20;
@@ -159,10 +159,10 @@ static void put(const char *path, const char *text)
     fclose(out);
 }
 
-static tnd_limits_t limits_here(void)
+static tnd_group_limits_t limits_here(void)
 {
-    tnd_limits_t limits;
-    tnd_limits_read(root, &limits);
+    tnd_group_limits_t limits;
+    tnd_group_limits_read(root, &limits);
     return limits;
 }
 
@@ -174,7 +174,7 @@ Test(limits, version_2_takes_the_strictest_up_to_the_root)
     put("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
     put("/sys/fs/cgroup/user.slice/job/memory.max", "max\n");
     put("/sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n");
-    tnd_limits_t limits = limits_here();
+    tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, 1073741824);
     cr_assert_not_null(strstr(limits.memory_by, "user.slice/memory.max"));
     cr_assert_float_eq(limits.cores, 1.5, 0);
@@ -187,7 +187,7 @@ Test(limits, a_container_sees_its_own_group_as_the_root)
     put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
     put("/sys/fs/cgroup/memory.max", "536870912\n");
     put("/sys/fs/cgroup/cpu.max", "max 100000\n");
-    tnd_limits_t limits = limits_here();
+    tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, 536870912);
     cr_assert_float_eq(limits.cores, 0, 0);
 }
@@ -202,9 +202,39 @@ Test(limits, version_1_counts_where_both_are_mounted)
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "268435456\n");
     put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
     put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-    tnd_limits_t limits = limits_here();
+    tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, 268435456);
     cr_assert_float_eq(limits.cores, 0.5, 0);
+}
+
+Test(limits, the_page_cache_may_use_what_is_available_to_its_group)
+{
+    put("/proc/meminfo", "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n");
+    put("/proc/self/cgroup", "no colon\n");
+    put("/proc/self/mountinfo", "- - -\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.cache_bytes, UINT64_C(8192000000));
+    cr_assert_not_null(strstr(limits.cache_by, "/proc/meminfo"));
+
+    /* Of 400 MB are used 300, of which 250 are pages of files. */
+    put("/proc/self/cgroup", "0::/job\n");
+    put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/sys/fs/cgroup/job/memory.max", "400000000\n");
+    put("/sys/fs/cgroup/job/memory.current", "300000000\n");
+    put("/sys/fs/cgroup/job/memory.stat",
+        "anon 50000000\nfile 250000000\ninactive_file 200000000\nactive_file 50000000\n");
+    limits = limits_here();
+    cr_assert_eq(limits.cache_bytes, 350000000);
+    cr_assert_not_null(strstr(limits.cache_by, "job/memory.max"));
+
+    put("/proc/self/cgroup", "11:memory:/job\n");
+    put("/proc/self/mountinfo",
+        "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "400000000\n");
+    put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "300000000\n");
+    put("/sys/fs/cgroup/memory/job/memory.stat",
+        "inactive_file 1\ntotal_inactive_file 30000000\ntotal_active_file 20000000\n");
+    cr_assert_eq(limits_here().cache_bytes, 150000000);
 }
 
 Test(limits, no_limit_is_none_in_every_spelling)
@@ -216,7 +246,7 @@ Test(limits, no_limit_is_none_in_every_spelling)
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
     put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-    tnd_limits_t limits = limits_here();
+    tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, UINT64_MAX);
     cr_assert_float_eq(limits.cores, 0, 0);
 

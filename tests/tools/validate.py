@@ -129,6 +129,18 @@ def test_rows_of_files_that_are_read_count_as_memory(folder):
     assert what not in run("explain", graph(folder, read=", access: map"))[1]
 
 
+def test_how_files_come_into_memory_is_explained(folder):
+    arrays(folder)
+    told = run("explain", graph(folder))[1]
+    holds(told, "mapped from the first row to the last")
+    told = run("explain", graph(folder, read=", shuffle: global"))[1]
+    holds(told, "mapped at random: the page cache may use ")
+    told = run("explain", graph(folder, read=", shuffle: global, access: read"), "--json")[1]
+    files = json.loads(told)["chains"][0]["files"]
+    same((files["mapped"], files["fits"]), (0, True))
+    same(files["read"], sum((folder / f"{name}.npy").stat().st_size for name in "xy"))
+
+
 def test_only_sources_of_files_can_be_shared_out_by_file(folder):
     path = graph(folder, read=", shard: file")
     path.write_text(path.read_text().replace("npy: {x", "memory: {x"))

@@ -20,6 +20,7 @@ typedef struct {
 } moment_t;
 
 typedef struct {
+    bool from_start; /* all steps are counted */
     moment_t first_epoch, last_step;
     double rows;
 } count_t;
@@ -28,6 +29,7 @@ typedef struct {
     tnd_graph_t *graph;
     const char *host;
     const tnd_observer_t *observer;
+    uint64_t steps;
     pthread_t thread;
 } part_t;
 
@@ -35,10 +37,10 @@ static void observe_step(void *context, const tnd_step_record_t *record)
 {
     count_t *count = context;
     count->rows += record->rows;
-    if (!record->last_of_epoch)
+    if (!record->last_of_epoch && !count->from_start)
         return;
     moment_t now = {bench_now_ns(), bench_cpu_seconds(), count->rows};
-    if (record->epoch == 0)
+    if (record->epoch == 0 && !count->from_start)
         count->first_epoch = now;
     count->last_step = now;
 }
@@ -84,7 +86,7 @@ static void *take_part(void *context)
     part_t *part = context;
     tnd_session_t *session = NULL;
     tnd_session_wishes_t wishes = {
-        .host = part->host, .steps_max = TND_UNKNOWN, .observer = part->observer};
+        .host = part->host, .steps_max = part->steps, .observer = part->observer};
     if (tnd_session_open_with(&session, part->graph, &wishes) != TND_OK) {
         fputs(tnd_graph_errors(part->graph), stderr);
         exit(1);
@@ -99,7 +101,7 @@ static void *take_part(void *context)
 
 bench_took_t bench_flow(const bench_graph_t *wanted)
 {
-    count_t count = {.rows = 0};
+    count_t count = {.from_start = wanted->steps > 0};
     tnd_observer_t observer = {.context = &count, .step = observe_step};
     uint32_t parts = wanted->hosts > 0 ? wanted->hosts : 1;
     part_t part[HOSTS_MAX];
@@ -109,7 +111,9 @@ bench_took_t bench_flow(const bench_graph_t *wanted)
     snprintf(lanes, sizeof lanes, "%u", parts);
     for (uint32_t p = 0; p < parts; p++) {
         snprintf(names[p], sizeof names[p], "h%u", p);
-        part[p] = (part_t){.graph = compose(wanted), .observer = p == 0 ? &observer : NULL};
+        part[p] = (part_t){.graph = compose(wanted),
+                           .observer = p == 0 ? &observer : NULL,
+                           .steps = wanted->steps > 0 ? wanted->steps : TND_UNKNOWN};
         if (wanted->hosts > 0) {
             part[p].host = names[p];
             tnd_graph_set(part[p].graph, "lanes", lanes);
@@ -120,6 +124,7 @@ bench_took_t bench_flow(const bench_graph_t *wanted)
             exit(1);
         }
     }
+    count.first_epoch = (moment_t){.at_ns = bench_now_ns(), .cpu_seconds = bench_cpu_seconds()};
     for (uint32_t p = 0; p < parts; p++)
         if (pthread_create(&part[p].thread, NULL, take_part, &part[p]) != 0)
             abort();

@@ -138,12 +138,25 @@ bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns,
     return make(name, header, NPY_HEADER_BYTES, columns * size, count);
 }
 
-void bench_file_forget(bench_file_t *self)
+void bench_file_unmap(bench_file_t *self)
 {
     munmap((void *)(uintptr_t)(self->rows - self->header_bytes),
            self->header_bytes + self->count * self->row_bytes);
-    unlink(self->path);
     self->rows = NULL;
+}
+
+void bench_file_evict(const bench_file_t *self)
+{
+    int file = open(self->path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fdatasync(file) != 0 || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0)
+        fail(self->path);
+    close(file);
+}
+
+void bench_file_forget(bench_file_t *self)
+{
+    bench_file_unmap(self);
+    unlink(self->path);
 }
 
 void bench_file_touch(const bench_file_t *self)

@@ -23,6 +23,10 @@ bench_file_t bench_file_raw(const char *name, size_t row_bytes, size_t bytes);
 bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns, size_t count);
 /*  How many bytes there is room for, at most `bytes`; says so where it is less. */
 size_t bench_file_room(size_t bytes);
+/*  From here on its rows are not mapped. */
+void bench_file_unmap(bench_file_t *file);
+/*  Writes it to the disk and has the page cache forget it, as far as nothing maps it. */
+void bench_file_evict(const bench_file_t *file);
 /*  Removes it; the others go when the program ends. */
 void bench_file_forget(bench_file_t *file);
 /*  Reads all of it: page caches forget what has not been used for a while. */

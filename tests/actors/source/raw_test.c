@@ -6,7 +6,21 @@
 Test(raw, records_that_numpy_wrote_give_its_columns)
 {
     static const char *const names[] = {"label", "image", "score"};
-    static const tnd_access_t ways[] = {TND_ACCESS_MAP, TND_ACCESS_READ};
+    static const struct {
+        tnd_source_scope_t scope;
+        size_t copied;
+        bool ahead;
+    } ways[] = {
+        {{.access = TND_ACCESS_MAP}, 0, false},
+        {{.access = TND_ACCESS_READ}, 56, false},
+        /* In any order they are read, not mapped, where the page cache has no room for them ... */
+        {{.pattern = TND_PATTERN_ALL, .room = 1}, 56, true},
+        {{.pattern = TND_PATTERN_ALL, .room = 1 << 30}, 0, true},
+        {{.pattern = TND_PATTERN_FORWARD, .room = 1}, 0, false},
+        /* ... unless the user says otherwise. */
+        {{.access = TND_ACCESS_MAP, .pattern = TND_PATTERN_ALL, .room = 1}, 0, true},
+        {{.access = TND_ACCESS_READ, .pattern = TND_PATTERN_SOME, .room = 1 << 30}, 56, true},
+    };
     char folder[64], text[512], path[128];
     uint64_t index[11];
     numpy_folder(folder);
@@ -16,13 +30,17 @@ Test(raw, records_that_numpy_wrote_give_its_columns)
              folder);
     for (uint64_t i = 0; i < 11; i++)
         index[i] = (5 * i + 3) % 11;
-    for (size_t way = 0; way < 2; way++) {
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         opened_t opened;
         tnd_error_t error;
-        tnd_source_scope_t scope = {.lanes = 1, .access = ways[way]};
+        tnd_source_scope_t scope = ways[way].scope;
+        scope.lanes = 1;
         cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
         cr_assert_eq(opened.facts.count, 11);
-        cr_assert_eq(opened.facts.copied, way == 0 ? 0 : 56);
+        cr_assert_eq(opened.facts.copied, ways[way].copied, "%zu", way);
+        cr_assert_eq(opened.source->ahead_rows(opened.state) > 0, ways[way].ahead, "%zu", way);
+        if (ways[way].ahead)
+            opened.source->ahead(opened.state, index, 11);
         tnd_block_t *block = read_rows(&opened, index, 11, &error);
         cr_assert_not_null(block, "%s", error.text);
         for (uint32_t c = 0; c < 3; c++) {

@@ -60,6 +60,46 @@ Test(mapping, shows_the_bytes_of_the_file_while_anybody_holds_them)
     tnd_buffer_drop(&buffer);
 }
 
+Test(mapping, rows_are_requested_once_where_they_stay_and_always_where_they_do_not)
+{
+    enum { SIZE = 1 << 20, ROW = 5000 };
+    const uint64_t rows[] = {100, 7, 208, 7};
+    tnd_error_t error;
+    write_file(SIZE);
+    for (int fits = 0; fits < 2; fits++) {
+        tnd_mapping_t *mapping = NULL;
+        cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+        tnd_mapping_advise(mapping, TND_PATTERN_ALL, fits == 1);
+        cr_assert_eq(tnd_mapping_by_rows(mapping), fits == 0);
+        cr_assert(tnd_mapping_ahead(mapping, 100 * ROW, ROW));
+        cr_assert_eq(tnd_mapping_ahead(mapping, 100 * ROW, ROW), fits == 0);
+        cr_assert_not(tnd_mapping_ahead(mapping, SIZE, 0));
+        cr_assert_eq(tnd_mapping_populate_rows(mapping, 0, ROW, rows, 4, &error), TND_OK);
+        cr_assert_eq(tnd_mapping_ahead(mapping, 7 * ROW, ROW), fits == 0);
+        cr_assert_eq(tnd_mapping_populate(mapping, SIZE - 1, 1, &error), TND_OK);
+        cr_assert_eq(tnd_mapping_data(mapping)[208 * ROW], 208 * ROW * 31 % 251);
+        tnd_mapping_destroy(&mapping);
+    }
+}
+
+Test(mapping, a_file_used_from_begin_to_end_is_populated_as_before)
+{
+    enum { SIZE = 20 << 20, PIECE = 3 << 20 };
+    tnd_mapping_t *mapping = NULL;
+    tnd_error_t error;
+    write_file(SIZE);
+    cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_OK);
+    tnd_mapping_advise(mapping, TND_PATTERN_FORWARD, false);
+    cr_assert_not(tnd_mapping_by_rows(mapping));
+    for (int epoch = 0; epoch < 2; epoch++)
+        for (size_t at = 0; at < SIZE; at += PIECE)
+            cr_assert_eq(
+                tnd_mapping_populate(mapping, at, at + PIECE < SIZE ? PIECE : SIZE - at, &error),
+                TND_OK);
+    cr_assert_eq(tnd_mapping_data(mapping)[SIZE - 1], (SIZE - 1) * UINT64_C(31) % 251);
+    tnd_mapping_destroy(&mapping);
+}
+
 Test(mapping, what_cannot_be_mapped_is_refused_with_its_path)
 {
     tnd_mapping_t *mapping = NULL;

@@ -1,5 +1,5 @@
-/*  tools/limits.c - what the control groups of this process allow it. */
-#include "tools/limits.h"
+/*  runtime/data/limits.c - what the control groups of this process allow it. */
+#include "runtime/data/limits.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -86,19 +86,52 @@ static bool find_mount(group_t *group, const char *controller)
     return found;
 }
 
-static void take_memory(const char *path, tnd_limits_t *limits)
+static void take_cache(const char *path, uint64_t bytes, tnd_group_limits_t *limits)
 {
-    char line[64];
+    if (bytes >= limits->cache_bytes)
+        return;
+    limits->cache_bytes = bytes;
+    snprintf(limits->cache_by, sizeof limits->cache_by, "%s", path);
+}
+
+/*  Adds up the lines of a file "NAME BYTES" whose names are in a list that commas divide. */
+static uint64_t sum_lines(const char *path, const char *names)
+{
+    char line[256], name[64];
+    uint64_t sum = 0, bytes;
+    FILE *in = fopen(path, "re");
+    while (in != NULL && fgets(line, sizeof line, in) != NULL)
+        if (sscanf(line, "%63s %" SCNu64, name, &bytes) == 2 && lists(names, name))
+            sum += bytes;
+    if (in != NULL)
+        fclose(in);
+    return sum;
+}
+
+static void take_memory(const char *folder, bool unified, tnd_group_limits_t *limits)
+{
+    char path[1200], line[64];
+    snprintf(path, sizeof path, "%s/%s", folder,
+             unified ? "memory.current" : "memory.usage_in_bytes");
+    uint64_t used = read_line(path, line, sizeof line) ? strtoull(line, NULL, 10) : 0;
+    snprintf(path, sizeof path, "%s/memory.stat", folder);
+    uint64_t files = sum_lines(path, unified ? "inactive_file,active_file"
+                                             : "total_inactive_file,total_active_file");
+    snprintf(path, sizeof path, "%s/%s", folder, unified ? "memory.max" : "memory.limit_in_bytes");
     if (!read_line(path, line, sizeof line) || strncmp(line, "max", 3) == 0)
         return;
     uint64_t bytes = strtoull(line, NULL, 10);
-    if (bytes == 0 || bytes >= no_limit_bytes || bytes >= limits->memory_bytes)
+    if (bytes == 0 || bytes >= no_limit_bytes)
+        return;
+    uint64_t others = used > files ? used - files : 0;
+    take_cache(path, bytes > others ? bytes - others : 0, limits);
+    if (bytes >= limits->memory_bytes)
         return;
     limits->memory_bytes = bytes;
     snprintf(limits->memory_by, sizeof limits->memory_by, "%s", path);
 }
 
-static void take_cores(const char *path, double quota, double period, tnd_limits_t *limits)
+static void take_cores(const char *path, double quota, double period, tnd_group_limits_t *limits)
 {
     if (quota <= 0 || period <= 0 || (limits->cores != 0 && quota / period >= limits->cores))
         return;
@@ -106,14 +139,13 @@ static void take_cores(const char *path, double quota, double period, tnd_limits
     snprintf(limits->cores_by, sizeof limits->cores_by, "%s", path);
 }
 
-static void take_folder(const group_t *group, const char *folder, bool memory, tnd_limits_t *limits)
+static void take_folder(const group_t *group, const char *folder, bool memory,
+                        tnd_group_limits_t *limits)
 {
     char path[1200], line[64];
     double quota = 0, period = 0;
     if (memory) {
-        snprintf(path, sizeof path, "%s/%s", folder,
-                 group->unified ? "memory.max" : "memory.limit_in_bytes");
-        take_memory(path, limits);
+        take_memory(folder, group->unified, limits);
     } else if (group->unified) {
         snprintf(path, sizeof path, "%s/cpu.max", folder);
         if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2)
@@ -128,7 +160,7 @@ static void take_folder(const group_t *group, const char *folder, bool memory, t
     }
 }
 
-static void take_controller(const char *root, const char *controller, tnd_limits_t *limits)
+static void take_controller(const char *root, const char *controller, tnd_group_limits_t *limits)
 {
     group_t group = {.root = root};
     if (!find_group(&group, controller) || !find_mount(&group, controller))
@@ -152,9 +184,14 @@ static void take_controller(const char *root, const char *controller, tnd_limits
     }
 }
 
-void tnd_limits_read(const char *root, tnd_limits_t *limits)
+void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits)
 {
-    *limits = (tnd_limits_t){.memory_bytes = UINT64_MAX};
+    char path[512];
+    *limits = (tnd_group_limits_t){.memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX};
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    uint64_t available = sum_lines(path, "MemAvailable:");
+    if (available > 0)
+        take_cache(path, available * 1024, limits);
     take_controller(root, "cpu", limits);
     take_controller(root, "memory", limits);
 }
