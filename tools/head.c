@@ -168,7 +168,7 @@ static int look(head_t *head)
         bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
         if (unusable)
             code = TND_EXIT_TOPOLOGY;
-        if (!unusable || !tnd_load_tell(head->session))
+        if (!unusable || !tnd_load_tell(head->session, stderr))
             complain(head, tnd_session_error(head->session));
     }
     tnd_crash_disarm();

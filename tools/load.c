@@ -133,10 +133,10 @@ tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph)
     return diagnostics;
 }
 
-bool tnd_load_tell(const tnd_session_t *session)
+bool tnd_load_tell(const tnd_session_t *session, FILE *out)
 {
     const tnd_diagnostics_t *diagnostics = tnd_session_diagnostics(session);
-    tnd_diagnostics_print(diagnostics, stderr);
+    tnd_diagnostics_print(diagnostics, out);
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0;
 }
 

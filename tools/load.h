@@ -32,9 +32,9 @@ bool tnd_load_check(tnd_graph_t *graph);
  */
 tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph);
 
-/*  Prints on stderr what was wrong here before the session began, with places.  False: nothing was.
+/*  Prints what was wrong here before the session began, with places.  False: nothing was.
  */
-bool tnd_load_tell(const tnd_session_t *session);
+bool tnd_load_tell(const tnd_session_t *session, FILE *out);
 
 /*  Whether the feeder of a chain runs a step; without one it feeds and discards. */
 bool tnd_load_steps(const tnd_plan_t *plan, uint32_t chain);

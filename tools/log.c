@@ -41,33 +41,54 @@ bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *req
     return false;
 }
 
+static FILE *stream_of(const tnd_log_t *self)
+{
+    return self->writer != NULL ? tnd_line_writer_stream(self->writer) : stderr;
+}
+
 /*  Prints the last record; `count` tells how often it was repeated, 0: this is the first time. */
 static void print(const tnd_log_t *self, unsigned count)
 {
-    flockfile(stderr);
+    FILE *out = stream_of(self);
+    flockfile(out);
     if (self->json) {
         uint64_t now = tnd_clock_read(CLOCK_REALTIME);
-        fprintf(stderr, "{\"time\":%" PRIu64 ".%06" PRIu64 ",\"host\":", now / 1000000000u,
+        fprintf(out, "{\"time\":%" PRIu64 ".%06" PRIu64 ",\"host\":", now / 1000000000u,
                 now / 1000u % 1000000u);
-        tnd_json_text(stderr, self->last_host);
-        fputs(",\"actor\":", stderr);
-        tnd_json_text(stderr, self->last_actor);
-        fprintf(stderr, ",\"level\":\"%s\",\"text\":", names[self->last_level]);
-        tnd_json_text(stderr, self->last_text);
-        fprintf(stderr, ",\"count\":%u}\n", count > 0 ? count : 1);
+        tnd_json_text(out, self->last_host);
+        fputs(",\"actor\":", out);
+        tnd_json_text(out, self->last_actor);
+        fprintf(out, ",\"level\":\"%s\",\"text\":", names[self->last_level]);
+        tnd_json_text(out, self->last_text);
+        fprintf(out, ",\"count\":%u}\n", count > 0 ? count : 1);
     } else {
         /* The progress line stands there; it is drawn again. */
         if (isatty(STDERR_FILENO) == 1 && tnd_terminal_look().line)
-            fputs("\r\033[K", stderr);
-        fprintf(stderr, "%s %s %s %s", self->last_host, self->last_actor, words[self->last_level],
+            fputs("\r\033[K", out);
+        fprintf(out, "%s %s %s %s", self->last_host, self->last_actor, words[self->last_level],
                 self->last_text);
         if (count == 1)
-            fputs(" (once more)", stderr);
+            fputs(" (once more)", out);
         else if (count > 1)
-            fprintf(stderr, " (%u times more)", count);
-        fputc('\n', stderr);
+            fprintf(out, " (%u times more)", count);
+        fputc('\n', out);
     }
-    funlockfile(stderr);
+    fflush(out);
+    funlockfile(out);
+}
+
+/*  Lines are missing before the next one. */
+static void say_dropped(tnd_log_t *self)
+{
+    uint64_t dropped = self->writer != NULL ? tnd_line_writer_dropped(self->writer) : 0;
+    if (dropped == self->dropped_said)
+        return;
+    fprintf(stream_of(self),
+            self->json ? "{\"dropped\":%" PRIu64 "}\n"
+                       : "%" PRIu64 " lines were dropped here: stderr was not read\n",
+            dropped - self->dropped_said);
+    if (tnd_line_writer_dropped(self->writer) == dropped)
+        self->dropped_said = dropped;
 }
 
 static void say_repeated(tnd_log_t *self)
@@ -94,6 +115,7 @@ void tnd_log_take(tnd_log_t *self, tnd_log_level_t level, const char *host, cons
         snprintf(self->last_actor, sizeof self->last_actor, "%s", actor);
         snprintf(self->last_text, sizeof self->last_text, "%s", text);
         self->shown_ns = tnd_clock_now();
+        say_dropped(self);
         print(self, 0);
     }
     pthread_mutex_unlock(&self->lock);
@@ -117,6 +139,17 @@ void tnd_log_end(tnd_log_t *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_log_say(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *command,
+                 const char *text)
+{
+    if (self->json)
+        tnd_log_take(self, level, host, command, text);
+    else if (self->writer == NULL)
+        tnd_complain(command, "%s", text);
+    else
+        fprintf(tnd_line_writer_stream(self->writer), "tundish %s: %s\n", command, text);
+}
+
 void tnd_log_complain(tnd_log_t *self, const char *host, const char *command, const char *format,
                       ...)
 {
@@ -125,8 +158,5 @@ void tnd_log_complain(tnd_log_t *self, const char *host, const char *command, co
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    if (self->json)
-        tnd_log_take(self, TND_LOG_ERROR, host, command, text);
-    else
-        tnd_complain(command, "%s", text);
+    tnd_log_say(self, TND_LOG_ERROR, host, command, text);
 }

@@ -14,11 +14,14 @@
 #include <pthread.h>
 
 #include "runtime/life/observer.h"
+#include "tools/line_writer.h"
 #include "tools/command.h"
 
 typedef struct {
     tnd_log_level_t level; /* less is not shown */
     bool json;
+    tnd_line_writer_t *writer; /* of stderr, kept by the caller; NULL: stderr is written here */
+    uint64_t dropped_said;     /* lines that it dropped */
     pthread_mutex_t lock;
     tnd_log_level_t last_level;
     char last_host[64], last_actor[64], last_text[512];
@@ -35,7 +38,12 @@ void tnd_log_tick(tnd_log_t *self);
 /*  Says it now; nothing comes after. */
 void tnd_log_end(tnd_log_t *self);
 
-/*  An error of the command itself: a record where they are JSON, else tnd_complain's line. */
+/*  A line of the command itself, whatever level is shown: a record where they are JSON, else
+ *  tnd_complain's line.
+ */
+void tnd_log_say(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *command,
+                 const char *text);
+/*  The same, for an error. */
 void tnd_log_complain(tnd_log_t *self, const char *host, const char *command, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 

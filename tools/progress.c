@@ -18,8 +18,11 @@ enum { EPOCH_LINES = 10 };
 
 void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet)
 {
-    *self = (tnd_progress_t){
-        .tally = tally, .steps_max = steps_max, .quiet = quiet, .plain_ns = tnd_clock_now()};
+    *self = (tnd_progress_t){.tally = tally,
+                             .steps_max = steps_max,
+                             .quiet = quiet,
+                             .plain_ns = tnd_clock_now(),
+                             .out = stdout};
 }
 
 /*  1234567 as "1,234,567". */
@@ -89,17 +92,17 @@ static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64
     }
 }
 
-static void print_bar(const tnd_terminal_t *terminal, double share)
+static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
 {
     enum { WIDTH = 20 };
     int full = (int)(share * WIDTH + 0.5);
-    fputs(terminal->colour ? "\033[36m" : "", stdout);
+    fputs(terminal->colour ? "\033[36m" : "", out);
     for (int i = 0; i < WIDTH; i++) {
         if (i == full && terminal->colour)
-            fputs("\033[90m", stdout);
-        fputs(terminal->wide ? (i < full ? "━" : "─") : (i < full ? "=" : "-"), stdout);
+            fputs("\033[90m", out);
+        fputs(terminal->wide ? (i < full ? "━" : "─") : (i < full ? "=" : "-"), out);
     }
-    fputs(terminal->colour ? "\033[0m" : "", stdout);
+    fputs(terminal->colour ? "\033[0m" : "", out);
 }
 
 static void print_name(const tnd_tally_t *tally, const tnd_tally_chain_t *chain, char *text,
@@ -145,9 +148,9 @@ static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chai
 static void clear(tnd_progress_t *self)
 {
     if (self->drawn)
-        fputs("\r\033[K", stdout);
+        fputs("\r\033[K", self->out);
     self->drawn = false;
-    fflush(stdout);
+    fflush(self->out);
 }
 
 void tnd_progress_clear(tnd_progress_t *self)
@@ -169,13 +172,13 @@ static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
         bar = 0;
     size_t room =
         terminal->columns > bar + strlen(name) + 1 ? terminal->columns - bar - strlen(name) - 1 : 0;
-    printf("\r\033[K%s", name);
+    fprintf(self->out, "\r\033[K%s", name);
     if (bar > 0) {
-        fputs("  ", stdout);
-        print_bar(terminal, share);
+        fputs("  ", self->out);
+        print_bar(self->out, terminal, share);
     }
-    printf("%.*s", (int)room, rest);
-    fflush(stdout);
+    fprintf(self->out, "%.*s", (int)room, rest);
+    fflush(self->out);
     self->drawn = true;
 }
 
@@ -186,23 +189,24 @@ static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
         snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
         clear(self);
         if (self->waiting[0] != '\0')
-            printf("waiting for %s\n", self->waiting);
+            fprintf(self->out, "waiting for %s\n", self->waiting);
         else if (!self->joined &&
                  (chain->state == TND_SESSION_READY || chain->state == TND_SESSION_RUNNING))
-            puts("all hosts are here");
+            fprintf(self->out, "%s\n", "all hosts are here");
     }
     self->joined = self->joined || chain->state == TND_SESSION_RUNNING;
     if (chain->state == TND_SESSION_DRAINING && !self->draining) {
         self->draining = true;
         clear(self);
-        puts(TND_PROGRESS_DRAINS);
+        fprintf(self->out, "%s\n", TND_PROGRESS_DRAINS);
     }
 }
 
-static void say_results(const tnd_metric_t *metrics, uint32_t count)
+static void say_results(FILE *out, const tnd_metric_t *metrics, uint32_t count)
 {
     for (uint32_t m = 0; m < count; m++)
-        printf("%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name, tnd_tally_mean(&metrics[m]));
+        fprintf(out, "%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name,
+                tnd_tally_mean(&metrics[m]));
 }
 
 /*  A line that stays for an epoch that ended, with the means over it. */
@@ -218,15 +222,16 @@ static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint
     self->epoch_ns = now;
     self->epochs_shown = chain->epochs;
     clear(self);
-    printf("epoch %" PRIu64, chain->epochs);
+    fprintf(self->out, "epoch %" PRIu64, chain->epochs);
     if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
-        printf("/%" PRIu32, chain->stream.epochs);
-    say_results(chain->ended, chain->ended_count);
+        fprintf(self->out, "/%" PRIu32, chain->stream.epochs);
+    say_results(self->out, chain->ended, chain->ended_count);
     if (chain->ended_part && chain->ended_count > 0)
-        printf(" over its last %s rows", grouped((double)chain->ended_rows, rows));
+        fprintf(self->out, " over its last %s rows", grouped((double)chain->ended_rows, rows));
     /* An epoch without steps has no time. */
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
-    printf("  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows), (double)spent_ns * 1e-9);
+    fprintf(self->out, "  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
+            (double)spent_ns * 1e-9);
 }
 
 void tnd_progress_tick(tnd_progress_t *self)
@@ -252,11 +257,11 @@ void tnd_progress_tick(tnd_progress_t *self)
             char name[64], rest[256];
             print_name(self->tally, chain, name, sizeof name);
             print_rest(self, chain, share_done(self, chain), now, rest, sizeof rest);
-            printf("%s%s\n", name, rest);
+            fprintf(self->out, "%s%s\n", name, rest);
             self->plain_ns = now;
         }
     }
-    fflush(stdout);
+    fflush(self->out);
     pthread_mutex_unlock(&self->tally->lock);
 }
 
@@ -264,17 +269,18 @@ void tnd_progress_tick(tnd_progress_t *self)
 static void say_finished(const tnd_progress_t *self, const tnd_tally_chain_t *first)
 {
     char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
-    printf("done already: the checkpoint has %s steps, %s rows",
-           grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
+    fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
+            grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
     if (self->steps_max <= first->steps)
-        printf(", and --steps wants no more than %" PRIu64 "; nothing was done\n", self->steps_max);
+        fprintf(self->out, ", and --steps wants no more than %" PRIu64 "; nothing was done\n",
+                self->steps_max);
     else
-        printf(", which is the whole run; nothing was done\n");
+        fprintf(self->out, ", which is the whole run; nothing was done\n");
     tnd_digest_print(&first->digest, digest);
-    printf("stream %s\n", digest);
+    fprintf(self->out, "stream %s\n", digest);
     if (first->model[0] != '\0')
-        printf("model  %s\n", first->model);
-    fflush(stdout);
+        fprintf(self->out, "model  %s\n", first->model);
+    fflush(self->out);
 }
 
 void tnd_progress_end(tnd_progress_t *self, bool drained)
@@ -284,8 +290,8 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     tnd_progress_clear(self);
     const tnd_tally_chain_t *first = &self->tally->chains[0];
     if (drained && first->steps == 0) {
-        puts("drained before the first step");
-        fflush(stdout);
+        fprintf(self->out, "%s\n", "drained before the first step");
+        fflush(self->out);
         return;
     }
     double seconds = tnd_tally_seconds(first);
@@ -302,36 +308,38 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         say_finished(self, first);
         return;
     }
-    printf("%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
-           drained ? "drained" : "done", grouped((double)first->steps, steps),
-           first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
-           first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
-           bytes);
+    fprintf(self->out, "%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
+            drained ? "drained" : "done", grouped((double)first->steps, steps),
+            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
+            first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
+            bytes);
     if (first->before_steps > 0)
-        printf("of these %s steps before this run, which went on from there\n",
-               grouped((double)first->before_steps, steps));
+        fprintf(self->out, "of these %s steps before this run, which went on from there\n",
+                grouped((double)first->before_steps, steps));
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
-        printf("rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
-               " dropped\n",
-               first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
-               first->ledger.dropped);
+        fprintf(self->out,
+                "rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
+                " dropped\n",
+                first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
+                first->ledger.dropped);
     for (uint32_t i = 0; i < first->reason_count; i++)
-        printf("bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
-               first->reasons[i].who, first->reasons[i].first);
+        fprintf(self->out, "bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
+                first->reasons[i].who, first->reasons[i].first);
     if (first->steps == 0 && !drained)
-        printf("warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
-               "batch larger than the data\n");
+        fprintf(self->out,
+                "warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
+                "batch larger than the data\n");
     for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
         const tnd_tally_chain_t *chain = &self->tally->chains[c];
         if (chain->metric_count == 0 || chain->plan->feeder == NULL)
             continue;
-        printf("%s:", chain->plan->feeder);
-        say_results(chain->metrics, chain->metric_count);
-        printf("  (%s rows)\n", grouped((double)chain->metric_rows, rows));
+        fprintf(self->out, "%s:", chain->plan->feeder);
+        say_results(self->out, chain->metrics, chain->metric_count);
+        fprintf(self->out, "  (%s rows)\n", grouped((double)chain->metric_rows, rows));
     }
     tnd_digest_print(&first->digest, digest);
-    printf("stream %s\n", digest);
+    fprintf(self->out, "stream %s\n", digest);
     if (first->model[0] != '\0')
-        printf("model  %s\n", first->model);
-    fflush(stdout);
+        fprintf(self->out, "model  %s\n", first->model);
+    fflush(self->out);
 }

@@ -17,6 +17,7 @@
 
 typedef struct {
     tnd_tally_t *tally;
+    FILE *out;          /* kept by the caller; stdout unless it is set */
     uint64_t steps_max; /* TND_UNKNOWN: none */
     bool quiet, drawn, joined;
     bool draining; /* that it drains was said, here or by who asked for it */

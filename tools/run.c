@@ -1,4 +1,5 @@
 /*  tools/run.c - runs a graph, or this host's part of it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "tools/claim.h"
 #include "tools/crash.h"
 #include "tools/keeper.h"
+#include "tools/line_writer.h"
 #include "tools/load.h"
 #include "tools/log.h"
 #include "tools/memory.h"
@@ -30,6 +32,7 @@ typedef struct {
     tnd_tally_t tally;
     tnd_log_t log;
     tnd_metrics_t metrics;
+    tnd_line_writer_t *out, *err; /* of stdout and stderr, while it runs; the same if those are */
     tnd_report_t report;
     tnd_progress_t progress;
     tnd_session_t *session;
@@ -48,6 +51,14 @@ static const uint64_t leave_wait_ns = 500000000;
 
 /*  A start that takes longer is spoken of. */
 static const uint64_t start_wait_ns = 2000000000;
+
+/*  How long the end of a run waits for pipes that are not read: all of them, and those of the log
+ *  and the progress after the metrics, whose losses the log tells.
+ */
+static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
+
+/*  The same for a run that is left at once. */
+static const uint64_t leave_lines_ns = 200000000;
 
 /*  Nothing has moved for so long in a drain before it is said why. */
 static const uint64_t drain_wait_ns = 1000000000;
@@ -110,10 +121,38 @@ static void observe_log(void *context, tnd_log_level_t level, const char *host, 
 /*  What was asked for is answered, whatever level is shown. */
 static void say_signal(run_t *run, const char *text)
 {
-    if (run->log.json)
-        tnd_log_take(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
-    else
-        tnd_complain("run", "%s", text);
+    tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
+}
+
+static bool is_same_file(int one, int other)
+{
+    struct stat a, b;
+    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/*  From here on stdout and stderr cannot stop the run. */
+static void begin_lines(run_t *run)
+{
+    fflush(stdout);
+    run->err = tnd_line_writer_new(STDERR_FILENO);
+    run->out =
+        is_same_file(STDOUT_FILENO, STDERR_FILENO) ? run->err : tnd_line_writer_new(STDOUT_FILENO);
+    run->log.writer = run->err;
+    run->progress.out = tnd_line_writer_stream(run->out);
+}
+
+/*  Writes what is queued for them; false: stdout, a file, did not take all of it. */
+static bool end_lines(run_t *run, uint64_t until_ns)
+{
+    int out = 0, err = 0;
+    run->progress.out = stdout;
+    run->log.writer = NULL;
+    if (run->out != run->err)
+        (void)tnd_line_writer_close(&run->out, until_ns, &out);
+    run->out = NULL;
+    (void)tnd_line_writer_close(&run->err, until_ns, &err);
+    return out == 0 || out == EPIPE;
 }
 
 /*  Before the start there is nothing to finish, and what is tried may never return. */
@@ -163,6 +202,11 @@ static void leave(run_t *run)
 {
     pthread_mutex_lock(&run->lock);
     tnd_report_abandon(&run->report);
+    uint64_t until = tnd_clock_now() + leave_lines_ns;
+    if (run->err != NULL)
+        tnd_line_writer_await(run->err, until);
+    if (run->out != NULL)
+        tnd_line_writer_await(run->out, until);
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
@@ -250,13 +294,18 @@ static void complain(run_t *run, const char *text)
 }
 
 /*  Closes what the run wrote; a file that could not be written is a failure of its own. */
-static int close_files(run_t *run, tnd_outcome_t outcome, int code)
+static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t until_ns)
 {
     tnd_error_t error;
-    if (tnd_metrics_close(&run->metrics, &error) != TND_OK) {
+    uint64_t dropped;
+    if (tnd_metrics_close(&run->metrics, until_ns - log_wait_ns, &dropped, &error) != TND_OK) {
         complain(run, error.text);
         code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
     }
+    if (dropped > 0)
+        tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
+                         "%s: %" PRIu64 " lines were dropped: it was not read in time",
+                         run->request->metrics, dropped);
     if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
         tnd_report_abandon(&run->report);
     } else if (tnd_report_close(&run->report, &run->tally, &error) != TND_OK) {
@@ -293,13 +342,17 @@ static int perform(run_t *run, tnd_graph_t *graph)
     if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
         run->wait_ns = tnd_clock_now() + start_wait_ns;
     tnd_signals_hold(&signals);
+    begin_lines(run);
     tnd_crash_arm(run->plan, NULL);
     tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
     if (status != TND_OK) {
         tnd_crash_disarm();
         tnd_signals_end(&signals);
-        fputs(tnd_graph_errors(graph), stderr);
-        return close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED);
+        uint64_t until = tnd_clock_now() + observers_wait_ns;
+        fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
+        int failed = close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED, until);
+        (void)end_lines(run, until);
+        return failed;
     }
     tnd_crash_arm(run->plan, run->session);
     tnd_signals_begin(&signals);
@@ -309,11 +362,13 @@ static int perform(run_t *run, tnd_graph_t *graph)
     (void)tnd_session_wait(run->session);
     tnd_keeper_end(&keeper);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
+    uint64_t until = tnd_clock_now() + observers_wait_ns;
     int code = code_of(outcome);
     char why[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
     tnd_progress_clear(&run->progress);
-    bool told = outcome == TND_OUTCOME_UNUSABLE && tnd_load_tell(run->session);
+    bool told = outcome == TND_OUTCOME_UNUSABLE &&
+                tnd_load_tell(run->session, tnd_line_writer_stream(run->err));
     pthread_mutex_lock(&run->lock);
     run->over = true;
     run->code = code;
@@ -330,7 +385,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
         complain(run, why);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
-    code = close_files(run, outcome, code);
+    code = close_files(run, outcome, code, until);
+    if (!end_lines(run, until) && code == TND_EXIT_OK) {
+        tnd_complain("run", "cannot write to stdout: not all of the output is there; is the disk "
+                            "full?");
+        code = TND_EXIT_FAILED;
+    }
     if (run->request->json && leads && (code == TND_EXIT_OK || code == TND_EXIT_DRAINED))
         tnd_report_print(&run->tally, stdout);
     return code;

@@ -259,6 +259,57 @@ def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_goes_on(folder
     assert 0 < len(steps) < json.loads(report.read_text())["steps"] == 2000, len(steps)
 
 
+def started_with(folder, *words, **more):
+    """A run of 40,000 steps with a report, whose metrics take 1.8 MB."""
+    folder.mkdir()
+    return subprocess.Popen([TUNDISH, "run", graph(folder, read=", epochs: 10000"), "--report",
+                             folder / "r.json", *map(str, words)], text=True,
+                            env={**os.environ, **PLUGINS}, **more)
+
+
+def test_what_is_not_read_does_not_stop_a_run(folder):
+    # A FIFO that no process opens, and a stderr that is full: each run waits 5 s for its reader.
+    never, full = folder / "never", folder / "full"
+    os.mkfifo(never)
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(theirs, bytes(4096))
+    os.set_blocking(theirs, True)
+    unopened = started_with(folder / "a", "--quiet", "--metrics", never, "--steps", 400,
+                            stderr=subprocess.PIPE)
+    blocked = started_with(full, "--log-level", "debug", "--steps", 400, stderr=theirs, stdout=theirs)
+    same(unopened.wait(60), 0)
+    err = unopened.stderr.read()
+    same(err, f"tundish run: {never}: 400 lines were dropped: it was not read in time\n")
+    same(blocked.wait(60), 0)
+    for name in ("a", "full"):
+        same(json.loads((folder / name / "r.json").read_text())["steps"], 400)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_fifo_that_is_read_too_slowly_has_whole_lines_and_one_read_late_has_all(folder):
+    slow, late = folder / "slow", folder / "late"
+    os.mkfifo(slow)
+    os.mkfifo(late)
+    held = os.open(slow, os.O_RDONLY | os.O_NONBLOCK)
+    run_slow = started_with(folder / "a", "--quiet", "--metrics", slow, stderr=subprocess.PIPE)
+    run_late = started_with(folder / "b", "--metrics", late, "--steps", 4000, stdout=subprocess.PIPE)
+    while not (line := run_late.stdout.readline()).startswith("done: "):
+        assert line, "it ended"
+    steps = [json.loads(line)["step"] for line in late.read_text().splitlines()]
+    same((run_late.wait(60), steps), (0, list(range(4000))))
+    # The run is over, and only what its pipe holds can be read.
+    same(run_slow.wait(60), 0)
+    lines = os.read(held, 1 << 20).decode().splitlines(keepends=True)
+    os.close(held)
+    steps = [json.loads(line)["step"] for line in lines if line.endswith("\n")]
+    same(steps, list(range(len(steps))))
+    holds(run_slow.stderr.read(), f"{slow}: ", "lines were dropped: it was not read in time")
+
+
 def test_a_step_that_fails_ends_the_run_with_its_text(folder):
     code, _, err = run("run", graph(folder, step=", fail_at: 2"), "--report", folder / "r.json",
                        env=PLUGINS)
