@@ -31,6 +31,7 @@ struct tnd_quarantine {
     uint64_t rows;                       /* in the columns */
     uint64_t values[TND_COLUMNS_MAX];    /* in ragged columns, along the first axis */
     uint64_t index_bytes;
+    bool named;   /* the names of the files are on the disk */
     uint8_t *row; /* room for the largest column of a row */
     FILE *lines;  /* not written yet: memory that grows */
     char *lines_text;
@@ -398,6 +399,7 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
                                 tnd_error_t *error)
 {
     TND_TRY(make_folders(self->folder, error));
+    self->named = self->named && self->index >= 0;
     TND_TRY(open_files(self, true, error));
     for (uint32_t i = 0; block != NULL && i < self->schema->count; i++) {
         size_t bytes = tnd_block_copy(block, i, 0, 1, self->row);
@@ -411,6 +413,16 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
     return TND_OK;
 }
 
+/*  Makes the names of the files durable; some file systems cannot, and need not. */
+static void sync_names(tnd_quarantine_t *self)
+{
+    int folder = open(self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    self->named = fsync(folder) == 0 || errno == EINVAL;
+    close(folder);
+}
+
 tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
 {
     if (self->lines == NULL)
@@ -422,6 +434,8 @@ tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
             (self->splits[i] >= 0 && fdatasync(self->splits[i]) != 0))
             return fail(self, "written", error);
     }
+    if (!self->named)
+        sync_names(self);
     TND_TRY(
         write_at(self, self->index, self->lines_text, self->lines_bytes, self->index_bytes, error));
     if (fdatasync(self->index) != 0)
