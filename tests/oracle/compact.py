@@ -155,9 +155,27 @@ def fixed(cases):
     return lines
 
 
+def random(cases):
+    """key SEED SEED : KEY COUNTER, 64 bits each
+    narrow SEED SEED : words of 32 bits, in order
+    wide SEED SEED : words of 64 bits"""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        if case["op"] == "stateless_key_counter":
+            lines.append("key %d %d : %s %s" % (*args["seed"], expect["key"][0],
+                                                expect["counter"][1]))
+        elif case["op"] == "stateless_random_uniform" and args["minval"] is None:
+            narrow = args["dtype"] == "int32"
+            lines.append("%s %d %d : %s" % ("narrow" if narrow else "wide", *args["seed"], " ".join(
+                str(int(value) & (2**32 - 1 if narrow else 2**64 - 1))
+                for value in expect["data"])))
+    return lines
+
+
 TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "reduce": reduce,
-          "fixed": fixed}
+          "fixed": fixed, "random": random}
 FOLDERS = {"one_hot": "numeric", "fixed": "text"}
 
 

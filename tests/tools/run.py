@@ -105,6 +105,53 @@ def test_the_report_says_what_was_done(folder):
     same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
 
 
+def means(folder, replicas, epochs=2, rows=100, more=""):
+    """Rows of random numbers of which each replica reports the mean; the graph and the numbers."""
+    path = graph(folder, step=f", means: 1{more}", read=f", epochs: {epochs}",
+                 batch=f"size: 32, replicas: {replicas}")
+    y = numpy.random.default_rng(9).integers(-2**30, 2**30, rows)
+    numpy.save(folder / "x.npy", numpy.zeros((rows, 3), "f4"))
+    numpy.save(folder / "y.npy", y)
+    return path, y
+
+
+def test_metrics_are_those_of_numpy_whatever_shares_the_replicas_have(folder):
+    # Shares of 32 rows among 5 and 3 replicas differ, and of the last 4 some replicas have none.
+    for replicas in (1, 3, 5):
+        path, y = means(folder, replicas)
+        code, out, err = run("run", path, "--report", folder / "r.json", "--metrics",
+                             folder / "m.jsonl", env=PLUGINS)
+        same((code, err), (0, ""))
+        got = [json.loads(line)["y"] for line in (folder / "m.jsonl").read_text().splitlines()]
+        wanted = [(y[at:at + 32] * epoch).sum() / len(y[at:at + 32])
+                  for epoch in (1, 2) for at in range(0, 100, 32)]
+        same(got, wanted, f"{replicas} replicas, by step")
+        holds(out, f"feed:  y {(2 * y).mean():.4f}  (100 rows)")
+        same(json.loads((folder / "r.json").read_text())["results"], {"feed": {"y": 2 * y.mean()}})
+
+
+def test_the_line_of_an_epoch_has_its_own_means(folder):
+    path, y = means(folder, 3, epochs=1000000)
+    started = Started("run", path)
+    for _ in range(3):
+        started.until("rows, ")
+        lines, started.text = started.text, ""
+        for epoch, mean, rows in re.findall(r"epoch (\d+)/1000000  y (\S+)  (\S+) rows", lines):
+            number = int(epoch)
+            same((mean, rows), (f"{(y * number).sum() / 100:.4f}", f"{100 * number:,}"), lines)
+    started.process.send_signal(signal.SIGTERM)
+    same(started.end(), 130, started.text)
+
+
+def test_a_metric_is_of_the_steps_that_reported_it(folder):
+    # The leader keeps what steps report in a ring of 1,024.
+    path, _ = means(folder, 2, epochs=330, more=", rare_at: 3")
+    code, _, err = run("run", path, "--metrics", folder / "m.jsonl", "--quiet", env=PLUGINS)
+    same((code, err), (0, ""))
+    lines = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]
+    same((len(lines), [line["step"] for line in lines if "rare" in line]), (1320, [3]))
+
+
 def test_the_report_is_what_json_prints(folder):
     code, out, err = run("run", graph(folder), "--json", env=PLUGINS)
     same((code, err, set(json.loads(out))), (0, "", KEYS))
@@ -322,6 +369,62 @@ def test_a_step_that_crashes_is_named(folder):
     code, _, err = run("run", graph(folder, step=", crash_at: 2"), env=PLUGINS)
     same(code, -signal.SIGSEGV)
     holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
+
+
+def test_a_crash_names_replica_and_the_last_committed_step(folder):
+    # The first chain is over, with step 3, when the second one crashes; its second replica is first.
+    path = topology(folder, name="two.yaml", batch="size: 32",
+                    actors=FEED % ", step: {plugin: probe, crash_evaluate: 1}" +
+                    "  again: {kind: reader, source: {npy: {y: \"${data}/y.npy\"}}}\n"
+                    "  rows: {kind: batcher, size: 50}\n  test: {kind: feeder, after: feed}\n",
+                    links=FED + ["again -> rows -> test"])
+    arrays(folder)
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, -signal.SIGSEGV, err)
+    holds(err, "feeder `test` at step 0, replica 0",
+          "; the last committed cursor is that of step 3\n")
+    path = graph(folder, step=", crash_at: 1", batch="size: 32, replicas: 3")
+    path.write_text(path.read_text().replace("kind: feeder", "kind: feeder, devices: [\"cpu:0\"]"))
+    code, _, err = run("run", path, env={**PLUGINS, "PROBE_REPLICA": "2"})
+    same(code, -signal.SIGSEGV, err)
+    holds(err, "feeder `feed` at step 1, replica 2 (thread feed cpu:0)")
+
+
+def test_a_run_that_fails_says_what_it_goes_on_from(folder):
+    kept = folder / "kept"
+    keep = ("--set", f"checkpoint.dir={kept}", "--set", "checkpoint.every=100 steps")
+    path = graph(folder, step=", fail_at: 5", read=", epochs: 3")
+    code, out, err = run("run", path, *keep, "--steps", "4", env=PLUGINS)
+    same((code, [p.name for p in kept.glob("step-*")]), (0, ["step-00000004"]), err)
+    code, out, err = run("run", path, *keep, "--resume", "--log-level", "info", env=PLUGINS)
+    same(code, 1)
+    holds(err, "the probe fails as it was told", "; --resume goes on behind step 3, which is kept\n",
+          f"checkpoint info goes on behind step 3, from {kept}")
+    other = folder / "other"
+    code, out, err = run("run", path, "--set", f"checkpoint.dir={other}", "--steps", "3", "--log-level",
+                         "info", env=PLUGINS)
+    same((code, [p.name for p in other.glob("step-*")]), (0, ["step-00000003"]), err)
+    holds(err, f"checkpoint info checkpoint behind step 2 in {other}")
+
+
+def test_a_resumed_run_counts_its_own_rows_alone(folder):
+    """9 million rows, of which the second run feeds 100,000: counted all, they would be too fast."""
+    numpy.save(folder / "n.npy", numpy.zeros(100000, "u1"))
+    path = topology(folder, columns="n", read=", epochs: 91", batch="size: 100000", actors=FEED % "",
+                    links=FED)
+    keep = ("--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=1000 steps")
+    same(run("run", path, *keep, "--steps", "90")[0], 0)
+    code, out, err = run("run", path, *keep, "--resume", "--report", folder / "r.json")
+    same(code, 0, err)
+    told = json.loads((folder / "r.json").read_text())
+    rate, seconds = told["rows_per_second"], told["seconds"]
+    same((told["rows"]["fed"], told["steps"]), (9100000, 91))
+    holds(out, "done: 91 steps, 9,100,000 rows, 91 epochs in ",
+          "of these 90 steps before this run, which went on from there")
+    # Both are rounded, the one to a tenth and the other not at all.
+    assert abs(rate * seconds - 100000) < 1, (rate, seconds)
+    said = float(re.search(r"\(([\d,]+) rows/s", out).group(1).replace(",", ""))
+    assert abs(said * seconds - 100000) < seconds + 1, (said, seconds, out)
 
 
 def test_an_operation_that_crashes_is_named_without_a_step(folder):

@@ -4,6 +4,8 @@
 #include "runtime/core/random.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -37,6 +39,57 @@ Test(random, philox_gives_the_known_answers)
         tnd_philox(answers[i].counter, answers[i].key, words);
         cr_assert_arr_eq(words, answers[i].words, sizeof words, "answer %zu", i);
     }
+}
+
+/*  What TensorFlow makes of the two numbers of a seed. */
+static void key_of(const int seed[2], uint32_t words[4])
+{
+    static const uint32_t key[2] = {0x3ec8f720, 0x02461e29};
+    uint32_t counter[4];
+    for (int i = 0; i < 2; i++) {
+        uint64_t wide = (uint64_t)(int64_t)seed[i];
+        counter[2 * i] = (uint32_t)wide;
+        counter[2 * i + 1] = (uint32_t)(wide >> 32);
+    }
+    tnd_philox(counter, key, words);
+}
+
+static uint64_t pair(const uint32_t words[2])
+{
+    return words[0] | (uint64_t)words[1] << 32;
+}
+
+Test(random, tensorflow_draws_the_same_words)
+{
+    FILE *file = fopen("tests/oracle/random.txt", "r");
+    cr_assert_not_null(file);
+    static char line[4096];
+    unsigned compared = 0;
+    while (fgets(line, sizeof line, file)) {
+        char kind[8];
+        int seed[2], used = 0;
+        uint32_t mixed[4], words[4];
+        if (line[0] == '#')
+            continue;
+        cr_assert_eq(sscanf(line, "%7s %d %d :%n", kind, &seed[0], &seed[1], &used), 3, "%s", line);
+        key_of(seed, mixed);
+        bool is_key = strcmp(kind, "key") == 0, is_wide = strcmp(kind, "wide") == 0;
+        uint32_t counter[4] = {0, 0, mixed[2], mixed[3]};
+        char *at = line + used;
+        for (uint32_t drawn = 0; *at == ' '; drawn++, compared++) {
+            uint64_t wanted = strtoull(at, &at, 10), got;
+            uint32_t place = is_wide ? 2 * drawn : drawn;
+            counter[0] = place / 4;
+            if (place % 4 == 0)
+                tnd_philox(counter, mixed, words);
+            got = is_key    ? pair(mixed + 2 * drawn)
+                  : is_wide ? pair(words + place % 4)
+                            : words[place % 4];
+            cr_assert_eq(got, wanted, "number %u of %s", drawn, line);
+        }
+    }
+    fclose(file);
+    cr_assert_gt(compared, 200);
 }
 
 Test(random, every_part_of_the_name_matters)
