@@ -7,7 +7,7 @@ import re
 
 import numpy
 
-from command import FED, FEED, arrays, holds, main, run, same, topology
+from command import FED, FEED, arrays, free_port, holds, main, run, same, topology
 
 HOSTS = ("port: 7100\ninsecure: true\nhosts:\n  a: {actors: [batch]}\n"
          "  b: {address: 192.0.2.7, data: /far, actors: [read]}\n"
@@ -313,6 +313,99 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
     slots = [term["bytes"] for term in told["hosts"][2]["memory"]["terms"]
              if term["actor"] == "feed" and term["what"].startswith("slots")]
     same(slots, [2 * 32 * (3 * 4 + 8)])
+
+
+# Rows of x f32[3] and y i64 in blocks of 10, made to x f64[3]; batches of 32 for 3 replicas of 11, 11, 10.
+READ, MADE, BLOCK, BATCH, DEPTH, SHARE, WINDOW = 12 + 8, 24 + 8, 10, 32, 3, 11, 32
+MACHINE = (1, 5 << 20)  # what a machine of the core takes is not a matter of rows
+
+
+def power_of_two(size):
+    return 1 << max(size - 1, 63).bit_length()
+
+
+def packed(rows, *columns):
+    """Columns of so many bytes a row, each in a buffer of its own."""
+    return sum(power_of_two(rows * column) for column in columns)
+
+
+def memory_of(path, *overlays):
+    told = json.loads(run("explain", path, *overlays, "--json")[1])
+    return {host["name"]: [(term["actor"], re.sub(r"\d+", "#", term["what"]), term["bytes"])
+                           for term in host["memory"]["terms"]] for host in told["hosts"]
+            if "memory" in host}
+
+
+def same_terms(got, wanted):
+    same([term[:2] for term in got], [term[:2] for term in wanted])
+    for (actor, what, bytes_), (_, _, wanted_bytes) in zip(got, wanted):
+        if isinstance(wanted_bytes, tuple):
+            least, most = wanted_bytes
+            assert least <= bytes_ <= most, (actor, what, bytes_, wanted_bytes)
+        else:
+            same(bytes_, wanted_bytes, f"{actor}: {what}")
+
+
+def test_the_memory_sum_has_exactly_these_terms(folder):
+    arrays(folder)
+    path = folder / "graph.yaml"
+    path.write_text(f"tundish: 1\nseed: 7\ndata: {folder}\nactors:\n"
+                    "  read: {kind: reader, source: {npy: {x: \"${data}/x.npy\", y: \"${data}/y.npy\"}}}\n"
+                    "  prep: {kind: preprocessor, ops: [{scale: {column: x, to: f64, factor: 2}}]}\n"
+                    f"  batch: {{kind: batcher, size: {BATCH}, replicas: 3, block: {BLOCK} rows}}\n"
+                    f"  feed: {{kind: feeder, depth: {DEPTH}}}\n  mean: {{kind: reducer}}\n"
+                    "links:\n  - read -> prep -> batch -> feed <-> mean\n")
+    mib = 1 << 20
+    window = (WINDOW * BLOCK + BATCH + 1) * MADE
+    # What may be alive: the window, what feeders hold, and two blocks that end and begin there; and
+    # one block that is being read.
+    alive = WINDOW * BLOCK + BATCH + 1 + DEPTH * BATCH + 2 * BLOCK + BLOCK
+    slots = DEPTH * 3 * SHARE
+    tickets = ("read.0", "its list of tickets", MACHINE)
+    which = ("read.0", "which rows are in # rows of blocks", 8 * alive)
+    one = ("one block of # rows coming in, one going out", BLOCK * (READ + MADE))
+    blocks = ("batch.0", "its list of blocks", MACHINE)
+    joined = ("batch.0", "window of # blocks of # rows, and # rows for a batch", window)
+    slot_bytes = (slots * MADE, slots * MADE + DEPTH * 3 * 2 * 128)  # columns begin at cache lines
+    feed = [("feed", "slots of # batches, # rows each", slot_bytes),
+            ("feed", "the same rows while they come, or where steps read them as they lie", None),
+            ("feed", "reports of steps, until the leader has booked them", MACHINE)]
+
+    def process(threads):
+        return ("process", "# MiB, and # MiB for each of # threads", (16 + threads) * mib)
+
+    def feeds(coming):
+        return [feed[0], (*feed[1][:2], coming * MADE), feed[2]]
+
+    same_terms(memory_of(path)["local"], [
+        tickets, which, ("prep.0", *one), blocks, joined, *feeds(slots + 2 * BLOCK), process(10)])
+
+    over = folder / "over.yaml"
+    over.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read, batch]}}\n"
+                    "  b: {actors: [prep], workers: {prep: 2}}\n"
+                    "  c: {actors: [feed, mean], devices: {feed: [\"cpu:0\", \"cpu:1\"]}}\n")
+    got = memory_of(path, over)
+    sent = (WINDOW + 1) * packed(BLOCK, 12, 8)
+    same_terms(got["a"], [
+        tickets, which, ("read.0", "# blocks of # rows, packed while they are sent", sent), blocks,
+        joined, ("batch.0", "the same blocks while they are received", WINDOW * BLOCK * MADE),
+        ("batch.0", "# batches while they are sent", DEPTH * 3 * packed(SHARE, 24, 8)), process(6)])
+    same_terms(got["b"], [
+        ("prep.0", "blocks of lane # that wait, or are sent, at all of `prep` here",
+         WINDOW * BLOCK * MADE), ("prep.0", *one), ("prep.1", *one), process(6)])
+    same_terms(got["c"], [*feeds(slots), process(8)])
+
+    over.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read]}}\n  b: {{actors: [prep, batch]}}\n"
+                    "  c: {actors: [feed, mean]}\n")
+    got = memory_of(path, over)
+    same([name for name, terms in got.items()
+          if any("while they are sent" in what for _, what, _ in terms)], ["a", "b"])
+    same([what for actor, what, _ in got["b"] if actor == "batch.0"],
+         ["its list of blocks", joined[1], "# batches while they are sent"])
+    path.write_text(path.read_text().replace("kind: preprocessor", "kind: preprocessor, isolate: process"))
+    got = memory_of(path)["local"]
+    same([term for term in got if "threads" in term[1]],
+         [process(10), ("local.prep.0", "# MiB, and # MiB for each of # threads", 21 * mib)])
 
 
 def test_explain_writes_options_as_people_do_with_the_workers_that_are_placed(folder):

@@ -134,6 +134,79 @@ Test(waits, another_run_of_the_same_name_is_not_looked_at)
     expect("feed@a waits for replicas of mean, which are not on this machine: ask there", "");
 }
 
+Test(waits, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
+{
+    waits(FEED_A, TND_WAIT_INPUT);
+    waits(BATCH, TND_WAIT_WINDOW);
+    waits(FEED_C, TND_WAIT_STEP);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for feed@c on host c, which "
+           "waits for replica 3 on host c (cpu:0), whose step 57 has been running for 12 s",
+           "feed@c");
+}
+
+Test(waits, a_reader_without_credit_waits_for_the_worker_that_gives_none)
+{
+    processes[1].count = 0;
+    waits(READ, TND_WAIT_CREDIT);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    const char *way =
+        "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on "
+        "host a, which waits for read.0 on host a, which waits for prep.0 on host a: ";
+    cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
+}
+
+Test(waits, a_batcher_without_a_watermark_waits_for_the_other_lane)
+{
+    processes[1].count = 0;
+    strcpy(pages[MEAN].actor, "batch.1");
+    strcpy(pages[MEAN].kind, "batcher");
+    pages[MEAN].state = TND_STATE_WORKING;
+    pages[MEAN].since_ns = now_ns - 4 * second_ns;
+    waits(BATCH, TND_WAIT_MARK);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for batch.1 on host a, which "
+           "has been inside one piece of its work for 4.0 s",
+           "batch.1");
+}
+
+Test(waits, a_batcher_without_room_waits_for_what_is_upstream)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_MEMORY);
+    pages[PREP].state = TND_STATE_RUNNING;
+    pages[PREP].since_ns = now_ns - 2 * second_ns;
+    expect("feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host a, which "
+           "has been busy for 2.0 s",
+           "prep.0");
+}
+
+Test(waits, who_waits_for_the_leader_or_has_done_its_part_says_so)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_LEADER);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for word from the leader",
+           "");
+    waits(BATCH, TND_WAIT_ENDED);
+    expect("feed@a on host a waits for batch.0 on host a, which has done its part", "");
+    pages[BATCH].state = TND_STATE_FAILED;
+    expect("feed@a on host a waits for batch.0 on host a, which has failed", "batch.0");
+    pages[BATCH].state = TND_STATE_ENDED;
+    expect("feed@a on host a waits for batch.0 on host a, which has ended", "batch.0");
+}
+
+Test(waits, a_connection_that_is_missing_is_followed_as_input_is)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_PEER);
+    processes[0].stopped = true;
+    expect("feed@a on host a, whose process 11 is stopped; kill -CONT 11 lets it go on", "feed@a");
+    processes[0].stopped = false;
+    processes[0].count = 1; /* the reader alone is here, and no feeder */
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.sentence, "fashion begins, or ends: its actors here wait for word "
+                                       "from the leader");
+}
+
 Test(waits, a_program_that_does_not_pull_is_named)
 {
     processes[1].count = 0;
