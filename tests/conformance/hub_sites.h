@@ -50,8 +50,8 @@ typedef struct {
     tnd_hub_t *hub;
     tnd_actor_id_t id;
     uint32_t ups, losts, refusals, messages;
-    tnd_loss_t loss; /* the last */
-    char trace[16384];
+    tnd_loss_t loss;                  /* the last */
+    char trace[16384], lost_why[256]; /* why the last peer was lost */
 } site_t;
 
 static const tnd_schema_t *stage_schema(void *context, uint32_t port, const tnd_msg_t *msg)
@@ -217,6 +217,7 @@ static bool site_step(site_t *self)
         self->losts++;
         self->loss = arrival.loss;
         cr_assert_neq(arrival.why[0], '\0');
+        snprintf(self->lost_why, sizeof self->lost_why, "%s", arrival.why);
         note(self, "lost %u\n", arrival.peer);
         break;
     case TND_ARRIVAL_REFUSED:

@@ -651,6 +651,50 @@ Test(hub, who_disconnects_hears_of_no_loss)
     part(&stage, &join, &worker);
 }
 
+Test(hub, who_disconnects_hears_nothing_of_what_was_before)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+
+    /* The loss is known at once, and is not told before the next receive. */
+    tnd_hub_rebirth(worker.hub, 2);
+    tnd_hub_disconnect(worker.hub, PORT_OUT, JOIN);
+    while (site_step(&worker))
+        continue;
+    cr_assert_str_eq(worker.trace, "");
+
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 2);
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, what_comes_in_and_goes_out_is_counted)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    tnd_hub_counts_t before_in, before_out, in, out;
+    tnd_hub_counts(join.hub, &before_in);
+    tnd_hub_counts(worker.hub, &before_out);
+
+    for (unsigned i = 0; i < 5; i++)
+        send_block(&worker, make_block(&stage, i, 3));
+    run_until(&join, &worker, &join.messages, 5);
+
+    tnd_hub_counts(join.hub, &in);
+    tnd_hub_counts(worker.hub, &out);
+    cr_assert_eq(in.messages_in - before_in.messages_in, 5);
+    cr_assert_eq(out.messages_out - before_out.messages_out, 5);
+    /* Pings may pass as well. */
+    bool copies = !stage.net.trusts && stage.net.ops != &tnd_hub_sim;
+    uint64_t bytes = copies ? 5 * 3 * 13 : 0;
+    cr_assert_geq(in.bytes_in - before_in.bytes_in, bytes);
+    cr_assert_geq(out.bytes_out - before_out.bytes_out, bytes);
+    part(&stage, &join, &worker);
+}
+
 Test(hub, an_idle_link_stays_up_because_its_ends_ping)
 {
     static stage_t stage;
@@ -736,6 +780,11 @@ static void leave_unread(bool binder_sends)
     } else {
         cr_assert(sent >= stage.unread && sent < FLOOD_MOST, "%u were sent", sent);
         run_until(sender, NULL, &sender->losts, 1);
+        /* It did not go by itself, and somebody who wonders is told so. */
+        cr_assert_str_eq(sender->lost_why, "the peer does not read what it asks for");
+        tnd_hub_counts_t counts;
+        tnd_hub_counts(sender->hub, &counts);
+        cr_assert_eq(counts.refused, 1);
         /* Once it reads it comes again, by a new connection. */
         run_until(&worker, &join, &worker.ups, 2);
         run_until(&join, &worker, &join.ups, 2);
