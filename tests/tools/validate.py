@@ -367,7 +367,9 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
     blocks = ("batch.0", "its list of blocks", MACHINE)
     joined = ("batch.0", "window of # blocks of # rows, and # rows for a batch", window)
     slot_bytes = (slots * MADE, slots * MADE + DEPTH * 3 * 2 * 128)  # columns begin at cache lines
+    spare = tuple(2 * bytes_ // DEPTH for bytes_ in slot_bytes)
     feed = [("feed", "slots of # batches, # rows each", slot_bytes),
+            ("feed", "# spare batches, for tensors of earlier steps", spare),
             ("feed", "the same rows while they come, or where steps read them as they lie", None),
             ("feed", "reports of steps, until the leader has booked them", MACHINE)]
 
@@ -375,7 +377,7 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
         return ("process", "# MiB, and # MiB for each of # threads", (16 + threads) * mib)
 
     def feeds(coming):
-        return [feed[0], (*feed[1][:2], coming * MADE), feed[2]]
+        return [*feed[:2], (*feed[2][:2], coming * MADE), feed[3]]
 
     same_terms(memory_of(path)["local"], [
         tickets, which, ("prep.0", *one), blocks, joined, *feeds(slots + 2 * BLOCK), process(10)])
