@@ -377,7 +377,7 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
         return ("process", "# MiB, and # MiB for each of # threads", (16 + threads) * mib)
 
     def feeds(coming):
-        return [*feed[:2], (*feed[2][:2], coming * MADE), feed[3]]
+        return [*feed[:2], (*feed[2][:2], (coming + 2 * 3 * SHARE) * MADE), feed[3]]
 
     same_terms(memory_of(path)["local"], [
         tickets, which, ("prep.0", *one), blocks, joined, *feeds(slots + 2 * BLOCK), process(10)])
