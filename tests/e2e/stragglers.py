@@ -85,19 +85,25 @@ def goes(rows, slow, batch=""):
         return Cluster(pathlib.Path(folder), rows, slow, batch).run()
 
 
+def again(told):
+    """Tickets that the batcher has issued more than once."""
+    return sum(actor["again"] for actor in told["actors"] if actor["kind"] == "batcher")
+
+
 def test_one_of_eight_that_is_twenty_times_slower(rounds):
+    """What the slow one is late with is given to another, and only where that is asked for.
+
+    What that is worth is printed and not judged: it depends on what else the machine does.
+    """
     rows = 18000 * rounds
     seven, quiet = goes(rows, False)
     both, told = goes(rows, True, ", speculate: true")
+    spared, plain = goes(rows // 3, True)
     assert told["stream_digest"] == quiet["stream_digest"]
     assert told["rows"] == quiet["rows"], told["rows"]
-    print(f"  of the throughput of 7: {both / seven:.1%}; {seven * 60:.0f} rows a second")
-    if rounds > 1:
-        spared, told = goes(rows, True)
-        assert told["stream_digest"] == quiet["stream_digest"]
-        print(f"  without speculation: {spared / seven:.1%}")
-    # A run of a few seconds feels the first block that is late.
-    assert both / seven > (0.85 if rounds > 1 else 0.5)
+    print(f"  of the throughput of 7: {both / seven:.1%}, without speculation {spared / seven:.1%}; "
+          f"{seven * 60:.0f} rows a second; {again(told)} tickets again")
+    assert again(told) > 0 and again(plain) == 0, (again(told), again(plain))
 
 
 def test_an_operation_that_never_returns(rounds):

@@ -475,31 +475,32 @@ Test(random_crop, belongs_to_the_sample_and_reaches_every_place)
 
 enum { SIDE = 6, PART = 4, PLACES = SIDE - PART + 1, SAMPLES = 3600 };
 
-/*  Where a picture, whose pixels are 0 ... 35, was cut, and whether it was flipped then. */
+/*  Where a picture, whose pixels are 0 ... 35, was cut, and along which axes it was flipped then.
+ */
 static int outcome_of(const uint8_t *picture)
 {
-    int flipped = picture[1] < picture[0];
-    int corner = picture[flipped ? PART - 1 : 0];
+    int across = picture[1] < picture[0], down = picture[PART] < picture[0];
+    int corner = picture[(across ? PART - 1 : 0) + (down ? PART * (PART - 1) : 0)];
     for (int i = 0; i < PART * PART; i++) {
-        int x = flipped ? PART - 1 - i % PART : i % PART;
-        cr_assert_eq(picture[i], corner + i / PART * SIDE + x);
+        int x = across ? PART - 1 - i % PART : i % PART, y = down ? PART - 1 - i / PART : i / PART;
+        cr_assert_eq(picture[i], corner + y * SIDE + x);
     }
-    return (corner / SIDE * PLACES + corner % SIDE) * 2 + flipped;
+    return ((corner / SIDE * PLACES + corner % SIDE) * 2 + across) * 2 + down;
 }
 
 Test(chain, random_operations_reach_everything_and_do_not_know_of_each_other)
 {
     static const uint64_t shape[] = {SIDE, SIDE};
     static uint8_t data[SIDE * SIDE * SAMPLES];
-    enum { OUTCOMES = PLACES * PLACES * 2 };
+    enum { OUTCOMES = PLACES * PLACES * 4 };
     tnd_schema_t schema = schema_of(TND_U8, 2, shape);
     run_t run;
     tnd_error_t error;
     for (int i = 0; i < SIDE * SIDE * SAMPLES; i++)
         data[i] = (uint8_t)(i % (SIDE * SIDE));
     cr_assert_eq(open_chain(&run,
-                            "{random_crop: {column: x, height: 4, width: 4}}, "
-                            "{random_flip: {column: x}}",
+                            "{random_crop: {column: x, height: 4, width: 4}}, {random_flip: "
+                            "{column: x}}, {random_flip: {column: x, axis: vertical}}",
                             false, &schema, &error),
                  TND_OK, "%s", error.text);
     tnd_block_t *block = numbers(run.rack, &schema, data, SAMPLES), *out = NULL;
@@ -508,16 +509,16 @@ Test(chain, random_operations_reach_everything_and_do_not_know_of_each_other)
     int seen[OUTCOMES] = {0};
     for (uint32_t i = 0; i < SAMPLES; i++)
         seen[outcome_of(tnd_block_row(out, 0, i))]++;
-    /* 200 of each if every place is as likely and the flip independent of it.  17 degrees of
-     * freedom: chi^2 is 17 +- 6; beyond 6 sigma nothing but a fault is left.
+    /* 100 of each if every place is as likely and the three are independent.  35 degrees of
+     * freedom: chi^2 is 35 +- 8.4; beyond 6 sigma nothing but a fault is left.
      */
     double chi = 0, even = (double)SAMPLES / OUTCOMES;
     for (int i = 0; i < OUTCOMES; i++) {
-        cr_assert_gt(seen[i], 0, "line %d, pixel %d, flipped %d never comes", i / 2 / PLACES,
-                     i / 2 % PLACES, i % 2);
+        cr_assert_gt(seen[i], 0, "line %d, pixel %d, flipped %d and %d never comes", i / 4 / PLACES,
+                     i / 4 % PLACES, i / 2 % 2, i % 2);
         chi += (seen[i] - even) * (seen[i] - even) / even;
     }
-    cr_assert_lt(chi, 52, "chi^2 %g", chi);
+    cr_assert_lt(chi, 85, "chi^2 %g", chi);
     tnd_block_drop(&block);
     tnd_block_drop(&out);
     close_chain(&run);
