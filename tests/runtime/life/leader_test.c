@@ -118,7 +118,7 @@ Test(leader, a_host_that_was_away_is_told_again_where_everybody_listens)
 
     /* Another one moves while the connection of this one is cut. */
     uint32_t before = told_count;
-    tnd_leader_host_away(leader, 1, "the connection ended", second_ns);
+    tnd_leader_host_away(leader, 1, TND_LOSS_ENDED, "the connection ended", second_ns);
     listens(2, instance_on(2), "tcp://127.0.0.1:7999");
     cr_assert_not_null(table_of(0, before));
     before = told_count;
