@@ -214,12 +214,25 @@ static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
     return WINDOW_BLOCKS;
 }
 
+/*  Whether every position of every lane is one row for certain; then how many an epoch has. */
+static bool know_rows(const tnd_stream_t *stream, uint32_t lanes, uint64_t rows[TND_LANES_MAX])
+{
+    bool exact = (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0 &&
+                 stream->bad_read == TND_BAD_STOP && stream->bad_made == TND_BAD_STOP;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        rows[lane] = tnd_stream_lane_count(stream, lane);
+        exact = exact && rows[lane] != TND_UNKNOWN;
+    }
+    return exact;
+}
+
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     batcher_t *batcher = state;
     const tnd_batcher_options_t *options = tnd_actor_options(self);
     const tnd_plan_t *plan = tnd_actor_plan(self);
     uint32_t lane = tnd_actor_instance(self)->lane;
+    uint64_t lane_rows[TND_LANES_MAX];
     (void)error;
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, "reader", lane);
@@ -257,6 +270,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .span_epochs = options->span_epochs,
         .skip = options->skip,
         .take = options->take == UINT64_MAX ? 0 : options->take,
+        .lane_rows = know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
     };
     batcher->machine_memory = calloc(1, tnd_join_bytes(&config));
     if (batcher->machine_memory == NULL)

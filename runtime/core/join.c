@@ -68,6 +68,9 @@ struct tnd_join {
 
     mark_t published[2];
     lane_marks_t *marks;
+    uint64_t *lane_rows;  /* of every epoch; NULL: marks tell */
+    uint64_t *rows_ahead; /* of the epoch of the last rewind, from its cursor on */
+    uint32_t first_epoch; /* that one */
     uint64_t *taken, *take;
     tnd_left_t *left;
     feeder_t *feeders;
@@ -109,6 +112,8 @@ static size_t lay_out(tnd_join_t *self, uintptr_t memory, const tnd_join_config_
     uintptr_t at = memory;
     carve(&at, sizeof *self);
     self->marks = carve(&at, config->lanes * sizeof *self->marks);
+    self->lane_rows = carve(&at, config->lanes * sizeof *self->lane_rows);
+    self->rows_ahead = carve(&at, config->lanes * sizeof *self->rows_ahead);
     self->taken = carve(&at, config->lanes * sizeof *self->taken);
     self->take = carve(&at, config->lanes * sizeof *self->take);
     self->left = carve(&at, config->lanes * sizeof *self->left);
@@ -141,6 +146,10 @@ tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config)
     tnd_join_t *self = memory;
     lay_out(self, (uintptr_t)memory, config);
     self->config = *config;
+    if (config->lane_rows != NULL && !config->span_epochs)
+        memcpy(self->lane_rows, config->lane_rows, config->lanes * sizeof *self->lane_rows);
+    else
+        self->lane_rows = NULL;
     tnd_order_config_t order = order_config(config);
     self->order = tnd_order_init(self->order, &order);
     for (uint32_t replica = 0; replica < config->replicas; replica++) {
@@ -184,6 +193,11 @@ void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->published, 0, sizeof self->published);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
+    self->first_epoch = cursor->epoch;
+    for (uint32_t lane = 0; lane < self->config.lanes && self->lane_rows != NULL; lane++) {
+        uint64_t read = TND_PLANT(ROWS_KNOWN_TWICE) ? 0 : cursor->part[lane].index;
+        self->rows_ahead[lane] = self->lane_rows[lane] - read;
+    }
     for (uint32_t i = 0; i < self->feeder_count; i++)
         self->feeders[i].sent = false;
 }
@@ -271,6 +285,12 @@ static mark_t mark_of(const tnd_join_t *self, uint32_t lane, uint32_t epoch)
     if (lane == self->config.order.lane) {
         mark.rows = tnd_order_joined(self->order, epoch, &mark.ended);
         return mark;
+    }
+    if (self->lane_rows != NULL) {
+        bool first = epoch == self->first_epoch;
+        return (mark_t){.epoch = epoch,
+                        .rows = first ? self->rows_ahead[lane] : self->lane_rows[lane],
+                        .ended = true};
     }
     const lane_marks_t *said = &self->marks[lane];
     if (said->generation == self->generation && said->mark[epoch % MARKED_EPOCHS].epoch == epoch)
@@ -608,7 +628,8 @@ bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
             start_control(self, effect, TND_MSG_BROKEN, TND_LEADER);
             return true;
         }
-        if (self->config.lanes > 1 && self->phase != SLICING && say_mark(self, effect))
+        if (self->config.lanes > 1 && self->lane_rows == NULL && self->phase != SLICING &&
+            say_mark(self, effect))
             return true;
         switch (self->phase) {
         case COMPOSING:

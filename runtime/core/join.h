@@ -1,6 +1,7 @@
 /*  runtime/core/join.h - a batcher's decisions: one lane's order, composed into steps.
  *
- *  A join joins its lane (order.h), tells the other joins its watermark, computes with them what
+ *  A join joins its lane (order.h), tells the other joins its watermark, unless the rows of all
+ *  lanes are known by arithmetic, computes with them what
  *  each step is made of (compose.h), cuts its own rows of the step into slices for the replicas
  *  (split.h) and sends them to the feeders that have a slot for that step.  With each step it sends
  *  the leader its part of the cursor.  It has no other state: any join is rebuilt by a rewind.
@@ -43,6 +44,10 @@ typedef struct {
     bool span_epochs;
     uint64_t skip; /* batches that each epoch begins with and that are no steps */
     uint64_t take; /* steps of an epoch; 0: all */
+    /*  By lane: the rows of every epoch, where each position is one row for certain.  Then the
+     * joins know of each other what watermarks would tell, and send none.  NULL: it is not known.
+     */
+    const uint64_t *lane_rows;
 } tnd_join_config_t;
 
 typedef struct tnd_join tnd_join_t;

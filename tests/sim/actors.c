@@ -646,6 +646,9 @@ static void *machine_for(sim_t *self, uint32_t id)
         return tnd_queue_init(sim_store_take(&self->store, tnd_queue_bytes(&config)), &config);
     }
     case TND_ROLE_JOIN: {
+        uint64_t lane_rows[SIM_LANES];
+        for (uint32_t l = 0; l < plan->lanes; l++)
+            lane_rows[l] = plan->count[l];
         tnd_join_config_t config = {
             .order = {.self = id,
                       .lane = lane,
@@ -668,7 +671,8 @@ static void *machine_for(sim_t *self, uint32_t id)
             .remainder = plan->remainder,
             .span_epochs = plan->span_epochs,
             .skip = plan->skip,
-            .take = plan->take};
+            .take = plan->take,
+            .lane_rows = sim_plan_is_exact(plan) ? lane_rows : NULL};
         return tnd_join_init(sim_store_take(&self->store, tnd_join_bytes(&config)), &config);
     }
     case TND_ROLE_FEEDER: {

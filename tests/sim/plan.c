@@ -27,6 +27,12 @@ bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint6
            index >= self->killer_first && index - self->killer_first < self->killers;
 }
 
+bool sim_plan_is_exact(const sim_plan_t *self)
+{
+    return self->known && self->bad_percent == 0 && self->drop_percent == 0 &&
+           self->more_most == 1 && self->killers == 0;
+}
+
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
 {
     if (sim_plan_kills(self, lane, epoch, index))

@@ -67,6 +67,8 @@ typedef struct {
 
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session);
 
+/*  Whether every position makes one row for certain, so that joins know the rows of all lanes. */
+bool sim_plan_is_exact(const sim_plan_t *self);
 /*  How many rows come from a position: -1 if it is bad, 0 if an operation left it out. */
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
 
