@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """`tundish chaos`: numbered rows under random faults, five worker processes; nothing lost or twice.
 
-Usage: chaos.py [--seconds S] [--rows N] [--seed SEED] [NAME...]; without a name it lists them.
+Usage: chaos.py [--seconds S] [--rows N] [--seed SEED] [--seeds N] [--at-once N] [--busy] [NAME...];
+without a name it lists them.
+
+By hand, every seed of the shipped example for a minute, three at a time on two busy cores:
+
+  chaos.py --seed 1 --seeds 50 --seconds 60 --busy seeds_of_the_shipped_example
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -16,8 +22,9 @@ import tempfile
 
 from deaths import GRAPH
 from faults import write_npy
+from kills import Busy
 from named import run_named
-from run import BUILD, ROOT, TUNDISH
+from run import BUILD, DATA, FASHION, ROOT, TUNDISH, need_data
 
 HOSTS = """hosts:
   a: {actors: [feed]}
@@ -116,11 +123,40 @@ def test_a_step_that_fails_is_no_survival(folder, asked):
     shutil.rmtree(pathlib.Path(kept).parent)
 
 
+def test_seeds_of_the_shipped_example(folder, asked):
+    """Two chains, several runs beside each other."""
+    need_data()
+    seconds = asked.seconds if asked.seeds is not None else 4
+    seeds = range(asked.seed, asked.seed + (asked.seeds or 3))
+
+    def survives(seed):
+        done = subprocess.run([str(TUNDISH), "chaos", str(FASHION / "fashion.yaml"), "--data", str(DATA),
+                               "--seconds", str(seconds), "--seed", str(seed), "--json"],
+                              capture_output=True, text=True, timeout=8 * seconds + 600, cwd=ROOT)
+        if done.returncode != 0:
+            print(f"  seed {seed}: exit code {done.returncode}\n{done.stdout[-2000:]}\n"
+                  f"{done.stderr[-6000:]}", flush=True)
+            return None
+        told = json.loads(done.stdout)
+        longest = max((row["max"] for row in told["faults"] if row["gaps"] > 0), default=0)
+        print(f"  seed {seed}: survives {sum(row['count'] for row in told['faults'])} faults, "
+              f"{told['restarts']} restarts; longest time without a step {longest:.2f} s", flush=True)
+        return told["survives"]
+
+    with Busy(asked.busy), concurrent.futures.ThreadPoolExecutor(asked.at_once) as pool:
+        good = sum(survived is True for survived in pool.map(survives, seeds))
+    print(f"  {good} of {len(seeds)} seeds survive")
+    assert good == len(seeds)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=random.randrange(1, 1 << 30))
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--at-once", type=int, default=3)
+    parser.add_argument("--busy", action="store_true")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
 
