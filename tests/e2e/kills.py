@@ -78,9 +78,9 @@ class Soak(Run):
         self.expected = epochs * steps_of_epoch
         write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *range(ROWS)))
         write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
-        for path, sleep_us, drag_us in ((self.graph, 1000, 100), (self.plain, 0, 0)):
+        for path, sleep_us, drag_us in ((self.graph, 1000, 500), (self.plain, 0, 0)):
             words = {"epochs": epochs, "sleep_us": sleep_us, "drag_us": drag_us, "data": folder, "lanes": lanes,
-                     "second_epochs": self.second_kills // 4 + 2}
+                     "second_epochs": self.second_kills // 2 + 2}
             path.write_text(GRAPH.format(
                 more_actors=SECOND_ACTORS.format(**words) if second else "",
                 more_links=SECOND_LINKS if second else "", **words))
@@ -99,8 +99,21 @@ class Soak(Run):
         self.seen = self.size = self.second_rows = 0
         self.changed, self.longest = time.monotonic(), 0.0
 
+    def start(self):
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [str(TUNDISH), "up", *map(str, self.files), "--metrics", str(self.metrics),
+                 "--report", str(self.report), "--log-level", "debug"], stdout=log, stderr=log,
+                cwd=ROOT, env=self.env)
+        self.began = time.monotonic()
+
+    def note(self, text):
+        """Adds a line to what the run says."""
+        with open(self.log, "a") as log:
+            log.write(f"{time.monotonic() - self.began:9.3f}  +++ {text}\n")
+
     def second_progress(self):
-        """Rows that the feeders of the second chain were given."""
+        """Rows that the feeders of the second chain were given; to ask takes a quarter of a second."""
         told = subprocess.run([str(TUNDISH), "ps", "--json"], capture_output=True, text=True)
         return sum(actor["rows_in"] for one in json.loads(told.stdout)["processes"]
                    for actor in one["actors"] if actor["kind"] == "feeder" and actor["name"].startswith("second")) \
@@ -115,11 +128,14 @@ class Soak(Run):
                 file.seek(self.size)
                 self.seen += file.read(size - self.size).count(b"\n")
             self.size, moved = size, True
-        elif self.second_kills > 0 and now > self.changed + 0.1:
-            rows = self.second_progress()  # the last steps of the first chain may not be written yet
+        elif self.second_kills > 0 and self.seen >= self.expected - 60 and now > self.changed + 0.1:
+            #  The last steps of the first chain are written with its end.
+            rows = self.second_progress()
             moved, self.second_rows = rows != self.second_rows, rows
         if moved:
             self.longest = max(self.longest, now - self.changed)
+            if now - self.changed > 0.5:
+                self.note(f"no step for {now - self.changed:.2f} s before step {self.seen}")
         if moved or self.size == 0:
             self.changed = now
         if now - self.changed > self.stall_s and self.process.poll() is None:
@@ -138,7 +154,9 @@ class Soak(Run):
     def strike(self, kind, draw):
         hosts = sorted(self.pids())
         for letter in KINDS[kind]:
-            self.kill(draw.choice([host for host in hosts if host[0] == letter] or [letter]))
+            host = draw.choice([host for host in hosts if host[0] == letter] or [letter])
+            self.note(f"kill {host} at step {self.seen}")
+            self.kill(host)
 
     def kill_all(self, kinds, kills, draw):
         """Kills that many processes of each kind; by kind, the longest time without a step after each."""
@@ -149,7 +167,7 @@ class Soak(Run):
         gaps = {kind: [] for kind in kinds}
         for i, kind in enumerate(order):
             due = 20 + int((i + draw.random()) * room)
-            rows = int((i - first + draw.random()) * ROWS / 4)
+            rows = int((i - first + draw.random()) * ROWS / 2)
             if not self.waits(lambda: self.seen >= due if i < first else
                               self.second_rows > rows):
                 break
@@ -190,19 +208,15 @@ def soak(asked, way, shape, kinds, kills):
     draw = random.Random(f"{asked.seed} {way} {shape} {kinds}")
     folder = pathlib.Path(tempfile.mkdtemp())
     run = Soak(folder, way, shape, kills * len(kinds), asked.stall)
-    kept = False
     try:
         with Busy(asked.busy):
             run.start()
             gaps = run.kill_all(kinds, kills, draw)
             run.ends_well()
-    except AssertionError:
-        if asked.keep:
-            kept = True
-            shutil.copytree(folder, pathlib.Path(asked.keep) / f"{way}-{shape}-{os.getpid()}")
-        raise
     finally:
         run.close()
+        if asked.keep:
+            shutil.copytree(folder, pathlib.Path(asked.keep) / f"{way}-{shape}-{os.getpid()}")
         shutil.rmtree(folder)
     for kind in kinds:
         assert len(gaps[kind]) == kills, f"{len(gaps[kind])} kills of {kind}, not {kills}"
