@@ -19,6 +19,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -97,7 +98,8 @@ class Soak(Run):
                     for name in ("read", "prep", "batch")}))
         self.files = [self.graph, self.overlay]
         self.seen = self.size = self.second_rows = 0
-        self.changed, self.longest = time.monotonic(), 0.0
+        self.changed = self.looked = time.monotonic()
+        self.longest = self.away = 0.0
 
     def start(self):
         with open(self.log, "a") as log:
@@ -120,8 +122,13 @@ class Soak(Run):
             if told.stdout else 0
 
     def look(self):
-        """Counts steps and notes the longest time without one; false once the run has ended."""
+        """Counts steps and notes the longest time without one; false once the run has ended.
+
+        While this script has no processor, neither may what it killed have one to end with.
+        """
         now, moved = time.monotonic(), False
+        self.away += now - self.looked if now - self.looked > 0.5 else 0
+        self.looked = now
         size = self.metrics.stat().st_size if self.metrics.exists() else 0
         if size != self.size:
             with open(self.metrics, "rb") as file:
@@ -131,14 +138,16 @@ class Soak(Run):
         elif self.second_kills > 0 and self.seen >= self.expected - 60 and now > self.changed + 0.1:
             #  The last steps of the first chain are written with its end.
             rows = self.second_progress()
+            self.looked = time.monotonic()
             moved, self.second_rows = rows != self.second_rows, rows
         if moved:
-            self.longest = max(self.longest, now - self.changed)
+            self.longest = max(self.longest, now - self.changed - self.away)
             if now - self.changed > 0.5:
-                self.note(f"no step for {now - self.changed:.2f} s before step {self.seen}")
+                self.note(f"no step for {now - self.changed:.2f} s before step {self.seen}; not "
+                          f"looked at for {self.away:.2f} s of them")
         if moved or self.size == 0:
-            self.changed = now
-        if now - self.changed > self.stall_s and self.process.poll() is None:
+            self.changed, self.away = now, 0.0
+        if now - self.changed - self.away > self.stall_s and self.process.poll() is None:
             why = subprocess.run([str(TUNDISH), "why"], capture_output=True, text=True)
             raise AssertionError(f"no step for {now - self.changed:.1f} s after step {self.seen}\n"
                                  f"{why.stdout}{why.stderr}\n{self.said()[-6000:]}")
@@ -152,11 +161,15 @@ class Soak(Run):
         return True
 
     def strike(self, kind, draw):
-        hosts = sorted(self.pids())
+        """Kills one process for each host of that kind; false once the run has ended."""
         for letter in KINDS[kind]:
-            host = draw.choice([host for host in hosts if host[0] == letter] or [letter])
+            while not (there := {host: pid for host, pid in self.pids().items() if host[0] == letter}):
+                if not self.look():
+                    return False
+            host = draw.choice(sorted(there))
             self.note(f"kill {host} at step {self.seen}")
-            self.kill(host)
+            os.kill(there[host], signal.SIGKILL)
+        return True
 
     def kill_all(self, kinds, kills, draw):
         """Kills that many processes of each kind; by kind, the longest time without a step after each."""
@@ -174,9 +187,11 @@ class Soak(Run):
             if i > 0:
                 gaps[order[i - 1]].append(self.longest)
             self.longest = 0.0
-            self.strike(kind, draw)
-        self.waits(lambda: False)
-        gaps[order[-1]].append(self.longest)
+            if not self.strike(kind, draw):
+                break
+        else:
+            self.waits(lambda: False)
+            gaps[order[-1]].append(self.longest)
         return gaps
 
     def ends_well(self):
@@ -219,9 +234,10 @@ def soak(asked, way, shape, kinds, kills):
             shutil.copytree(folder, pathlib.Path(asked.keep) / f"{way}-{shape}-{os.getpid()}")
         shutil.rmtree(folder)
     for kind in kinds:
-        assert len(gaps[kind]) == kills, f"{len(gaps[kind])} kills of {kind}, not {kills}"
+        #  How fast the second chain ends is not known.
+        assert len(gaps[kind]) == kills or shape == "two" and gaps[kind], gaps
         some = sorted(gaps[kind])
-        print(f"  {way:5} {shape:5} {kind:18} {kills:5} kills: median gap {some[len(some) // 2] * 1e3:4.0f} ms,"
+        print(f"  {way:5} {shape:5} {kind:18} {len(some):5} kills: median gap {some[len(some) // 2] * 1e3:4.0f} ms,"
               f" longest {some[-1] * 1e3:5.0f} ms", flush=True)
 
 
