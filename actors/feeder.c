@@ -40,6 +40,11 @@ enum { REPORT_LINE = 96 };
 /*  How many lines of that length say whether a model was kept. */
 enum { KEPT_LINES = 4 };
 
+/*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
+ *  arrived: a thread is woken for several small steps at a time.
+ */
+enum { GATHERED_BYTES = 64 << 10 };
+
 typedef struct {
     const tnd_feeder_options_t *options;
     const tnd_stream_t *stream;
@@ -61,6 +66,8 @@ typedef struct {
     size_t report_room;
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
     uint64_t kept;        /* steps behind the last checkpoint */
+    uint64_t row_bytes;
+    uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
     const tnd_actor_t *actor;
@@ -344,6 +351,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->actor = self;
     feeder->options = tnd_actor_options(self);
     feeder->stream = tnd_actor_stream(self);
+    feeder->row_bytes = tnd_schema_row_bytes(&feeder->stream->fed);
     feeder->own = tnd_actor_instance(self);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
@@ -437,6 +445,13 @@ static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
     return task;
 }
 
+/*  Lets the devices, or the program, begin the steps that are ready. */
+static void flush(feeder_t *feeder)
+{
+    feeder->gathered = 0;
+    tnd_crew_flush(feeder->crew);
+}
+
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -449,6 +464,9 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
         case TND_EFFECT_READY:
             tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice,
                            keep_behind(feeder, effect.msg.slice.step));
+            feeder->gathered += effect.msg.slice.step_rows * feeder->row_bytes;
+            if (feeder->gathered >= GATHERED_BYTES)
+                flush(feeder);
             break;
         case TND_EFFECT_FREE:
             TND_TRY(tnd_slots_free(feeder->slots, effect.slot, error));
@@ -630,6 +648,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));
     TND_TRY(take_done(feeder, self, error));
+    flush(feeder);
     if (tnd_feed_over(feeder->machine) && !feeder->over)
         return end(feeder, self, error);
     return TND_OK;

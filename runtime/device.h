@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct {
     const char *name; /* "cpu": it is meant by cpu:0, cpu:1 ... */
+    bool any_thread;  /* upload, settle and steps may be on another thread each time */
     /*  How many there are on this machine; 0: none that can be used; TND_DEVICES_ANY: as many as
      *  one asks for.  `why` gets the reason where there are none.
      */

@@ -83,6 +83,7 @@ static tnd_status_t cpu_settle(tnd_device_t *self, tnd_error_t *error)
 
 const tnd_device_ops_t tnd_device_cpu = {
     .name = "cpu",
+    .any_thread = true,
     .count = cpu_count,
     .open = cpu_open,
     .close = cpu_close,

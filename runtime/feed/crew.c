@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/life/clock.h"
 #include "runtime/life/thread.h"
@@ -21,7 +22,7 @@ static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
 /*  How long the actor may not have heard of a finished step while others run. */
 static const uint64_t tell_ns = 2000000;
 
-static void *zeroed(size_t count, size_t size)
+void *tnd_crew_zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL)
@@ -76,11 +77,6 @@ const char *tnd_crew_error(const tnd_crew_t *self)
 
 /* --- workers -----------------------------------------------------------------------------------
  */
-
-typedef struct {
-    const tnd_crew_t *crew;
-    uint64_t number;
-} awaited_t;
 
 static bool all_arrived(const void *context)
 {
@@ -247,7 +243,7 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
     return true;
 }
 
-static bool run_job(worker_t *worker, job_t *job)
+bool tnd_crew_run_job(worker_t *worker, job_t *job)
 {
     const tnd_task_t *task = job->task;
     bool any = false;
@@ -292,14 +288,11 @@ static bool has_work(const void *context)
            atomic_load_explicit(&awaited->crew->published, memory_order_acquire) > awaited->number;
 }
 
-/*  Whether the actor should hear now of what is finished: it is woken for several short steps at a
- *  time, but never while the crew has nothing else to do, and not late.
- */
-static bool worth_telling(tnd_crew_t *self, uint64_t finished)
+bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known)
 {
     uint64_t now = tnd_clock_now();
-    if (finished < atomic_load_explicit(&self->published, memory_order_relaxed) &&
-        finished - self->told < self->config.depth / 2 && now - self->told_ns < tell_ns)
+    if (finished < known && finished - self->told < self->config.depth / 2 &&
+        now - self->told_ns < tell_ns)
         return false;
     self->told = finished;
     self->told_ns = now;
@@ -311,7 +304,8 @@ static void finish(tnd_crew_t *self)
     uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
         tnd_gate_open(&self->program);
-    else if (worth_telling(self, finished))
+    else if (tnd_crew_worth_telling(self, finished,
+                                    atomic_load_explicit(&self->published, memory_order_relaxed)))
         tnd_crew_wake(self);
 }
 
@@ -322,13 +316,14 @@ static void *worker_main(void *context)
     char name[16];
     snprintf(name, sizeof name, "%.9s %s", crew->config.name, worker->name);
     tnd_thread_begin_computing(name);
+    atomic_store_explicit(&worker->page->thread, (uint64_t)gettid(), memory_order_relaxed);
     for (;;) {
         awaited_t awaited = {crew, worker->seq};
         tnd_gate_wait(&crew->work, has_work, &awaited, work_spin_ns);
         if (tnd_crew_dead(crew))
             return NULL;
         job_t *job = &crew->jobs[worker->seq % crew->config.depth];
-        if (!run_job(worker, job))
+        if (!tnd_crew_run_job(worker, job))
             return NULL;
         if (job->task != NULL)
             tnd_statistics_device(worker->page, TND_DEVICE_IDLE, crew->replicas[worker->first].id,
@@ -405,8 +400,8 @@ static void make_workers(tnd_crew_t *self)
             .first = i,
             .count = 1,
             .name = config->devices[i],
-            .inputs = zeroed(config->count, sizeof(tnd_tree_input_t)),
-            .outs = zeroed(config->count, sizeof(void *)),
+            .inputs = tnd_crew_zeroed(config->count, sizeof(tnd_tree_input_t)),
+            .outs = tnd_crew_zeroed(config->count, sizeof(void *)),
         };
         self->worker_count++;
     }
@@ -422,7 +417,7 @@ static void make_workers(tnd_crew_t *self)
 
 static void make_replicas(tnd_crew_t *self)
 {
-    self->replicas = zeroed(self->config.count, sizeof *self->replicas);
+    self->replicas = tnd_crew_zeroed(self->config.count, sizeof *self->replicas);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
@@ -436,10 +431,10 @@ static void make_replicas(tnd_crew_t *self)
 
 static void make_jobs(tnd_crew_t *self)
 {
-    self->jobs = zeroed(self->config.depth, sizeof *self->jobs);
+    self->jobs = tnd_crew_zeroed(self->config.depth, sizeof *self->jobs);
     for (uint32_t j = 0; j < self->config.depth; j++) {
-        self->jobs[j].reports = zeroed(self->config.count, sizeof(tnd_report_t));
-        self->jobs[j].met = zeroed(self->worker_count, sizeof *self->jobs[j].met);
+        self->jobs[j].reports = tnd_crew_zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].met = tnd_crew_zeroed(self->worker_count, sizeof *self->jobs[j].met);
     }
 }
 
@@ -480,16 +475,17 @@ tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error
 tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, tnd_error_t *error)
 {
     assert(config->count > 0 && config->depth > 0);
-    tnd_crew_t *self = zeroed(1, sizeof *self);
+    tnd_crew_t *self = tnd_crew_zeroed(1, sizeof *self);
     self->config = *config;
     self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
     number_ragged(self);
-    self->memories = zeroed(config->depth, sizeof(tnd_slot_memory_t *));
-    self->shares = zeroed((size_t)config->depth * config->count, sizeof *self->shares);
-    self->columns =
-        zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
+    self->memories = tnd_crew_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
+    self->shares = tnd_crew_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->columns = tnd_crew_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
+                                    sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     make_workers(self);
+    tnd_crew_make_caller(self);
     make_replicas(self);
     make_jobs(self);
     tnd_status_t status = make_memories(self, error);
@@ -518,6 +514,7 @@ void tnd_crew_stop(tnd_crew_t *self)
             pthread_join(self->workers[w].thread, NULL);
             self->workers[w].started = false;
         }
+    tnd_crew_await_caller(self);
     tnd_crew_forget_exchange(self);
 }
 
@@ -536,6 +533,8 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
         free(self->jobs[j].met);
     }
     pthread_mutex_destroy(&self->lock);
+    free(self->caller.inputs);
+    free(self->caller.outs);
     free(self->jobs);
     free(self->replicas);
     free(self->workers);
@@ -557,7 +556,7 @@ uint32_t tnd_crew_devices(const tnd_crew_t *self)
 
 uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)
 {
-    uint64_t sum = 0;
+    uint64_t sum = atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed);
     for (uint32_t w = 0; w < self->worker_count; w++) {
         clockid_t clock;
         if (self->workers[w].started && pthread_getcpuclockid(self->workers[w].thread, &clock) == 0)
@@ -591,13 +590,13 @@ static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t 
     return seq + 1;
 }
 
-static void publish(tnd_crew_t *self, uint64_t jobs)
+void tnd_crew_publish(tnd_crew_t *self, uint64_t jobs)
 {
     atomic_store_explicit(&self->published, jobs, memory_order_release);
     tnd_gate_open(&self->work);
 }
 
-static bool has_finished(const void *context)
+bool tnd_crew_has_finished(const void *context)
 {
     const awaited_t *awaited = context;
     return tnd_crew_dead(awaited->crew) ||
@@ -608,12 +607,12 @@ tnd_status_t tnd_crew_call(tnd_crew_t *self, const tnd_task_t *task, tnd_error_t
 {
     const tnd_slice_note_t nothing = {0};
     uint64_t jobs = add_job(self, NO_SLOT, &nothing, task, NULL);
-    publish(self, jobs);
+    tnd_crew_publish(self, jobs);
     awaited_t awaited = {self, jobs};
-    tnd_gate_wait(&self->program, has_finished, &awaited, 0);
+    tnd_gate_wait(&self->program, tnd_crew_has_finished, &awaited, 0);
     if (tnd_crew_dead(self))
         return tnd_fail(error, "%s", self->error);
-    self->consumed = self->taken = self->ran = jobs;
+    self->consumed = self->taken = self->ran = self->flushed = jobs;
     atomic_store(&self->retired, jobs);
     return TND_OK;
 }
@@ -696,9 +695,17 @@ bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t ran
 void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
                     const tnd_task_t *keep)
 {
-    uint64_t jobs = add_job(self, slot, note, self->task, keep);
+    (void)add_job(self, slot, note, self->task, keep);
+}
+
+void tnd_crew_flush(tnd_crew_t *self)
+{
+    uint64_t jobs = atomic_load_explicit(&self->ready, memory_order_relaxed);
+    if (jobs == self->flushed)
+        return;
+    self->flushed = jobs;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
-        publish(self, jobs);
+        tnd_crew_publish(self, jobs);
     else
         tnd_gate_open(&self->program);
 }
@@ -752,78 +759,4 @@ void tnd_crew_over(tnd_crew_t *self, tnd_status_t how)
 {
     atomic_store_explicit(&self->over, (int)how, memory_order_release);
     tnd_gate_open(&self->program);
-}
-
-/* --- program -----------------------------------------------------------------------------------
- */
-
-void tnd_crew_discard(tnd_crew_t *self)
-{
-    int keep = MODE_KEEP;
-    if (atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
-        tnd_crew_wake(self);
-}
-
-/*  What a program gets of a crew that runs nothing any more. */
-static tnd_status_t ended(const tnd_crew_t *self)
-{
-    int over = atomic_load_explicit(&self->over, memory_order_acquire);
-    return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
-}
-
-static bool has_step(const void *context)
-{
-    const awaited_t *awaited = context;
-    const tnd_crew_t *crew = awaited->crew;
-    return tnd_crew_dead(crew) ||
-           atomic_load_explicit(&crew->ready, memory_order_acquire) > awaited->number ||
-           atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
-}
-
-tnd_status_t tnd_crew_next(tnd_crew_t *self)
-{
-    int mode = MODE_KEEP;
-    if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
-        return TND_FAILED;
-    if (tnd_crew_dead(self) || (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)) {
-        self->ran = self->taken; /* it is not committed, and nothing can run on it any more */
-        return ended(self);
-    }
-    if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
-        atomic_store_explicit(&self->retired, self->taken, memory_order_release);
-        tnd_crew_wake(self);
-    }
-    awaited_t awaited = {self, self->taken};
-    tnd_gate_wait(&self->program, has_step, &awaited, 0);
-    if (tnd_crew_dead(self))
-        return ended(self);
-    if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
-        self->taken++;
-        return TND_OK;
-    }
-    return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
-}
-
-tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
-{
-    if (self->taken == self->ran)
-        return TND_FAILED;
-    if (tnd_crew_dead(self))
-        return ended(self);
-    self->jobs[(self->taken - 1) % self->config.depth].task = task;
-    self->ran = self->taken;
-    publish(self, self->taken);
-    awaited_t awaited = {self, self->taken};
-    tnd_gate_wait(&self->program, has_finished, &awaited, 0);
-    return tnd_crew_dead(self) ? ended(self) : TND_OK;
-}
-
-tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p)
-{
-    uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);
-    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran || tnd_crew_dead(self))
-        return NULL;
-    const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
-    *step_p = job->note.step;
-    return job->reports;
 }

@@ -108,11 +108,13 @@ void tnd_crew_keep(tnd_crew_t *self, uint32_t slot, uint32_t local, tnd_slice_t 
  * them there.
  */
 bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t rank);
-/*  The slot is whole.  `keep`: what each replica does behind the step, its `step` alone; NULL:
- *  nothing.
+/*  The slot is whole; nobody waits for it before tnd_crew_flush.  `keep`: what each replica does
+ *  after the step, its `step` alone; NULL: nothing.
  */
 void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
                     const tnd_task_t *keep);
+/*  Lets the threads of the crew, or the program, begin all steps that are ready. */
+void tnd_crew_flush(tnd_crew_t *self);
 
 /*  A step that is done, in order. */
 typedef struct {
@@ -170,7 +172,8 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self);
  * none.
  */
 tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p);
-/*  Runs a task on that step and waits.  TND_FAILED: there is no step, a task has run on it already,
+/*  Runs a task on that step and waits.  It runs on the calling thread if there is one device, whose
+ *  steps may run on any thread.  TND_FAILED: there is no step, a task has run on it already,
  *  or as tnd_crew_next; TND_END and TND_STOPPED: the crew was stopped meanwhile.
  */
 tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/core/float_mode.h"
 #include "runtime/device.h"
 #include "runtime/feed/gate.h"
 
@@ -46,6 +47,12 @@ typedef struct {
     tnd_tree_input_t *inputs; /* scratch: by local replica */
     void **outs;
 } worker_t;
+
+/*  For waits at a gate: until some count of the crew is above, or at, `number`. */
+typedef struct {
+    const tnd_crew_t *crew;
+    uint64_t number;
+} awaited_t;
 
 /*  A piece of one reduction that travels, and the nodes of it that are computed here. */
 typedef struct {
@@ -104,14 +111,25 @@ struct tnd_crew {
     exchange_t exchange;
     tnd_gathers_t gathers;
 
-    tnd_gate_t work, meet, program;
+    tnd_gate_t work, meet, program, left;
     _Atomic int mode;
     _Atomic int over; /* a status; TND_OK: not yet */
     _Atomic bool failed, stopped;
     _Atomic uint64_t ready, published, finished, retired;
-    uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers */
+    uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
+                               the program */
     uint64_t consumed;      /* by the actor */
+    uint64_t flushed;       /* jobs that others were told of: the actor */
     uint64_t taken, ran;    /* by the program */
+
+    /*  Steps on the program's thread (crew_pull.c), the program's but for the atomic ones. */
+    worker_t caller;
+    pthread_t caller_thread;
+    tnd_float_mode_t caller_mode; /* as the last step left it */
+    bool caller_known;            /* caller_thread is */
+    bool caller_long;             /* the last step was */
+    _Atomic bool inside;          /* the program runs a step */
+    _Atomic uint64_t caller_cpu_ns;
 
     pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
     bool deaf;
@@ -121,6 +139,21 @@ struct tnd_crew {
 /*  Stops everything for this reason; the first one counts.  Always false. */
 bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool tnd_crew_dead(const tnd_crew_t *self);
+/*  Zeroed memory; exhaustion aborts. */
+void *tnd_crew_zeroed(size_t count, size_t size);
+/*  Runs a job on the replicas of a worker, on the calling thread; false: the crew is dead. */
+bool tnd_crew_run_job(worker_t *worker, job_t *job);
+/*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */
+void tnd_crew_publish(tnd_crew_t *self, uint64_t jobs);
+bool tnd_crew_has_finished(const void *awaited);
+/*  Whether the actor should hear now of `finished` steps, where `known` are under way or finished:
+ *  it is woken for several short steps at a time, but never while nothing else is there to do, and
+ *  not late.  True: it is then told.
+ */
+bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known);
+void tnd_crew_make_caller(tnd_crew_t *self);
+/*  Until the program is outside of a step, after which it begins none in a stopped crew. */
+void tnd_crew_await_caller(tnd_crew_t *self);
 void tnd_crew_wake(tnd_crew_t *self);
 /*  Arrives at the next meeting of the job and waits for the others; false: the crew is dead. */
 bool tnd_crew_meet(worker_t *worker, job_t *job);

@@ -29,8 +29,8 @@ static void relax(void)
 
 void tnd_gate_open(tnd_gate_t *self)
 {
-    /* Both sides change this one word, so either a sleeper is seen here or it sees the change. */
-    if (atomic_fetch_add(&self->sleepers, 0) == 0)
+    /* Either a sleeper's mark is seen here, or it sees the change that was made before. */
+    if (atomic_fetch_add(&self->asleep, 0) == 0 || atomic_exchange(&self->asleep, 0) == 0)
         return;
     atomic_fetch_add(&self->turn, 1);
     futex(&self->turn, FUTEX_WAKE, INT_MAX);
@@ -57,13 +57,12 @@ void tnd_gate_wait(tnd_gate_t *self, bool (*ready)(const void *), const void *co
     if (ready(context) || (spin_ns > 0 && spin(ready, context, spin_ns)))
         return;
     for (;;) {
-        atomic_fetch_add(&self->sleepers, 1);
         uint32_t turn = atomic_load(&self->turn);
-        bool is = ready(context);
-        if (!is)
-            futex(&self->turn, FUTEX_WAIT, turn);
-        atomic_fetch_sub(&self->sleepers, 1);
-        if (is)
+        atomic_store(&self->asleep, 1);
+        if (ready(context))
+            return;
+        futex(&self->turn, FUTEX_WAIT, turn);
+        if (ready(context))
             return;
     }
 }

@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 typedef struct {
-    _Atomic uint32_t turn, sleepers;
+    _Atomic uint32_t turn;
+    _Atomic uint32_t asleep; /* 1: some waiter may sleep, and nobody has been woken since */
 } tnd_gate_t;
 
 /*  Lets everybody look again. */

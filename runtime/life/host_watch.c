@@ -54,9 +54,8 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
         if (kind >= TND_DEVICE_STATES || works[kind] == NULL ||
             now < since + self->plan->hung_after_ns / 2)
             continue;
-        char name[16], where[300], why[512];
-        snprintf(name, sizeof name, "%.9s %s", page->actor, device->name);
-        pid_t thread = tnd_watch_thread(name);
+        char where[300], why[512];
+        pid_t thread = (pid_t)atomic_load_explicit(&device->thread, memory_order_relaxed);
         if (!tnd_watch_hangs(&self->device_watches[instance][d], since, thread,
                              self->plan->hung_after_ns, now))
             continue;

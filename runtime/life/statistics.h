@@ -69,6 +69,7 @@ typedef struct {
     _Atomic uint64_t state;    /* tnd_device_state_t in the low byte, the replica above it */
     _Atomic uint64_t since_ns; /* monotonic: when that began */
     _Atomic uint64_t step;     /* over the run */
+    _Atomic uint64_t thread;   /* that its steps run on, as the system's tools show it */
     _Atomic uint64_t spent_ns[TND_DEVICE_STATES];
     char name[24];
 } tnd_device_page_t;
@@ -96,7 +97,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 3 };
+enum { TND_PAGES_VERSION = 4 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

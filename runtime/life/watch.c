@@ -1,7 +1,6 @@
 /*  runtime/life/watch.c - which thread of this process hangs. */
 #include "runtime/life/watch.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,26 +57,6 @@ bool tnd_watch_hangs(tnd_watch_t *self, uint64_t since_ns, pid_t thread, uint64_
     self->read = read;
     self->look_ns = now + hung_after_ns / 2;
     return false;
-}
-
-pid_t tnd_watch_thread(const char *name)
-{
-    pid_t found = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    if (tasks == NULL)
-        return 0;
-    for (const struct dirent *entry; found == 0 && (entry = readdir(tasks)) != NULL;) {
-        char text[64];
-        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (thread <= 0)
-            continue;
-        look_up(thread, "comm", text, sizeof text);
-        text[strcspn(text, "\n")] = '\0';
-        if (strcmp(text, name) == 0)
-            found = thread;
-    }
-    closedir(tasks);
-    return found;
 }
 
 static const char *meaning_of(char state)

@@ -23,8 +23,6 @@ typedef struct {
 /*  Whether work that began at `since_ns` on thread `thread` hangs. */
 bool tnd_watch_hangs(tnd_watch_t *self, uint64_t since_ns, pid_t thread, uint64_t hung_after_ns,
                      uint64_t now);
-/*  The thread of this process that is called `name`; 0: there is none. */
-pid_t tnd_watch_thread(const char *name);
 /*  Where a thread is, as far as the kernel tells this user: "thread 71 (running), wait channel
  *  futex_wait_queue, system call 202, stack: ... < ..."; one line.
  */

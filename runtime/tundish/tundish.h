@@ -237,14 +237,19 @@ TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
  */
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
-/*  Runs `step` for each replica of this host, on its device's thread, then, when what they posted
- *  is reduced over all hosts, `apply` (may be NULL) for each; returns when all have.  Replicas of
- *  different devices run at the same time: what they share through `user` is the caller's to guard.
- *  At most once per step; a step without it is committed unused.
+/*  Runs `step` for each replica of this host, then, when what they posted is reduced over all
+ * hosts, `apply` (may be NULL) for each; returns when all have.  At most once per step; a step
+ * without it is committed unused.
+ *
+ *  Where the host has one device, and that is a processor, they run on the calling thread, in a
+ *  float mode of their own: the caller's is restored.  Otherwise each device has a thread, and
+ *  replicas of different devices run at the same time: what they share through `user` is the
+ *  caller's to guard.
  *
  *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
  *  (tnd_session_error); or there is no step to run, because tnd_feed_next did not return TND_OK or
- *  this function was called for it before.
+ *  this function was called for it before.  A `step` that hangs (`hung_after`) ends the run, but on
+ *  the calling thread this function does not return before `step` does.
  */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);

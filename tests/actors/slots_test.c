@@ -198,6 +198,7 @@ Test(slots, rows_that_are_lent_are_hashed_whether_a_step_reads_them_or_not)
         else
             tnd_crew_discard(bench.crewed->crew);
         tnd_crew_ready(bench.crewed->crew, 0, &(tnd_slice_note_t){.step = 0}, NULL);
+        tnd_crew_flush(bench.crewed->crew);
         while (!tnd_crew_done(bench.crewed->crew, &done))
             sched_yield();
 

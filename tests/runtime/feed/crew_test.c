@@ -104,6 +104,7 @@ Test(crew, shows_ragged_rows_with_zeros_behind_them_whatever_the_slot_held_befor
         for (uint32_t row = 0; row < rows; row++)
             tnd_crew_put(crew, slot, 0, 0, row, data, (step * 5 + row * 3) % 7);
         tnd_crew_ready(crew, slot, &(tnd_slice_note_t){.step = step}, NULL);
+        tnd_crew_flush(crew);
         while (!tnd_crew_done(crew, &done) && tnd_crew_error(crew) == NULL)
             sched_yield();
         cr_assert(tnd_crew_error(crew) == NULL, "step %llu", (unsigned long long)step);

@@ -139,6 +139,7 @@ static inline void crewed_feed(crewed_t *self, uint64_t step, uint32_t depth)
     }
     tnd_slice_note_t note = {.step = step, .epoch = 0};
     tnd_crew_ready(self->crew, slot, &note, NULL);
+    tnd_crew_flush(self->crew);
 }
 
 /*  Feeds `steps` steps to a crew that runs by itself, and takes them back. */
