@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/feeder.h"
 #include "actors/lane.h"
 #include "actors/peers.h"
+#include "actors/prefetch.h"
 #include "actors/rejects.h"
 #include "runtime/core/join.h"
 #include "runtime/kind.h"
@@ -146,8 +146,8 @@ uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_s
     uint64_t alive = window.rows + window.open - window.blocks * window.block_rows;
     if (feeder == plan->instance_count)
         return alive;
-    const tnd_feeder_options_t *fed = plan->instances[feeder].options;
-    return alive + fed->depth * options->size + 2 * window.block_rows;
+    uint64_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
+    return alive + depth * options->size + 2 * window.block_rows;
 }
 
 /*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
@@ -188,12 +188,12 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     uint32_t feeder = tnd_lane_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_lane_goes_out(plan, index))
         return;
-    const tnd_feeder_options_t *fed = plan->instances[feeder].options;
+    uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
                                     (uint32_t)options->replicas, 0);
     tnd_needs_add(needs, instance->name,
-                  fed->depth * options->replicas * tnd_lane_packed(&stream->fed, share),
-                  "%" PRIu64 " batches while they are sent", fed->depth);
+                  depth * options->replicas * tnd_lane_packed(&stream->fed, share),
+                  "%" PRIu64 " batches while they are sent", depth);
 }
 
 static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
@@ -208,9 +208,10 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_trial_t *
     return TND_OK;
 }
 
-static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                               const tnd_stream_t *stream)
 {
-    (void)plan, (void)instance;
+    (void)plan, (void)instance, (void)stream;
     return WINDOW_BLOCKS;
 }
 

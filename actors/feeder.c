@@ -15,6 +15,7 @@
 #include "actors/lane.h"
 #include "actors/peers.h"
 #include "actors/postings.h"
+#include "actors/prefetch.h"
 #include "actors/preprocessor.h"
 #include "actors/reducer.h"
 #include "actors/slots.h"
@@ -30,9 +31,6 @@
 #include "runtime/life/note.h"
 
 extern const tnd_kind_spec_t tnd_kind_feeder_spec;
-
-/*  Steps that may be committed here before the leader has booked the first of them. */
-enum { UNBOOKED_MAX = 128 };
 
 /*  The characters of one line of a report, at most. */
 enum { REPORT_LINE = 96 };
@@ -66,6 +64,7 @@ typedef struct {
     size_t report_room;
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
     uint64_t kept;        /* steps behind the last checkpoint */
+    uint32_t depth;
     uint64_t row_bytes;
     uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
     bool begun, drained, over;
@@ -230,8 +229,8 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
         .join_count = feeder->joins.count,
         .first_replica = feeder->own->replica_first,
         .replicas = feeder->own->replica_count,
-        .depth = (uint32_t)feeder->options->depth,
-        .unbooked_max = UNBOOKED_MAX,
+        .depth = feeder->depth,
+        .unbooked_max = tnd_prefetch_unbooked(feeder->depth),
         .steps_max = TND_UNKNOWN,
     };
     feeder->machine_memory = calloc(1, tnd_feed_bytes(&config));
@@ -261,13 +260,14 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     if (batcher == plan->instance_count)
         return;
     uint64_t rows = rows_of_replica(plan, own, plan->instances[batcher].options);
+    uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
     uint64_t slot_bytes = own->replica_count * tnd_crew_slot_bytes(&stream->fed, rows);
-    tnd_needs_add(needs, own->name, options->depth * slot_bytes,
-                  "slots of %" PRIu64 " batches, %" PRIu64 " rows each", options->depth,
+    tnd_needs_add(needs, own->name, depth * slot_bytes,
+                  "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                   rows * own->replica_count);
     tnd_needs_add(needs, own->name, options->spare * slot_bytes,
                   "%" PRIu64 " spare batches, for tensors of earlier steps", options->spare);
-    uint64_t coming = (options->depth + options->spare) * own->replica_count * rows;
+    uint64_t coming = (depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
@@ -278,7 +278,7 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
                       (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
                   "the same rows while they come, or where steps read them as they lie");
     tnd_needs_add(needs, own->name,
-                  (UNBOOKED_MAX + options->depth) * own->replica_count *
+                  (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
                       (TND_METRICS_MAX + KEPT_LINES) * REPORT_LINE,
                   "reports of steps, until the leader has booked them");
 }
@@ -304,7 +304,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
         .devices = feeder->devices,
-        .depth = (uint32_t)feeder->options->depth,
+        .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
         .rows_max = rows_max,
         .reducers = feeder->reducer_names,
@@ -338,11 +338,10 @@ static void wake(void *context)
 }
 
 /*  Of each step that has a slot, one slice a replica. */
-static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                              const tnd_stream_t *stream)
 {
-    const tnd_feeder_options_t *options = instance->options;
-    (void)plan;
-    return (uint32_t)options->depth * instance->replica_count;
+    return tnd_prefetch_depth(plan, instance->chain, stream) * instance->replica_count;
 }
 
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -353,6 +352,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->stream = tnd_actor_stream(self);
     feeder->row_bytes = tnd_schema_row_bytes(&feeder->stream->fed);
     feeder->own = tnd_actor_instance(self);
+    feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
     feeder->joins = tnd_peers_of(self, "batcher", tnd_actor_plan(self)->lanes);
@@ -774,7 +774,7 @@ static void feeder_depth(const void *state, uint64_t *queue_p, uint64_t *credit_
 {
     const feeder_t *feeder = state;
     *queue_p = tnd_feed_held(feeder->machine) - tnd_feed_committed(feeder->machine);
-    *credit_p = feeder->options->depth > *queue_p ? feeder->options->depth - *queue_p : 0;
+    *credit_p = feeder->depth > *queue_p ? feeder->depth - *queue_p : 0;
 }
 
 static void *feeder_handle(void *state)

@@ -13,8 +13,11 @@ typedef struct {
     tnd_pairs_t options; /* of type VALUE; tnd_pairs_print gives them as text */
 } tnd_step_options_t;
 
+/*  As many steps as fit into some bytes; see prefetch.h. */
+#define TND_DEPTH_AUTO 0
+
 typedef struct {
-    uint64_t depth;
+    uint64_t depth; /* or TND_DEPTH_AUTO */
     uint64_t spare;
     tnd_strings_t devices;          /* as the actor says; those of a host are in the plan */
     const tnd_step_options_t *step; /* NULL: none */

@@ -111,9 +111,10 @@ static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uin
     return all;
 }
 
-static uint32_t preprocessor_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+static uint32_t preprocessor_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                    const tnd_stream_t *stream)
 {
-    (void)plan, (void)instance;
+    (void)plan, (void)instance, (void)stream;
     return WINDOW_BLOCKS;
 }
 

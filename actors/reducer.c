@@ -12,6 +12,7 @@
 
 #include "actors/feeder.h"
 #include "actors/peers.h"
+#include "actors/prefetch.h"
 #include "runtime/collective.h"
 #include "runtime/core/round.h"
 #include "runtime/kind.h"
@@ -73,15 +74,17 @@ static void *zeroed(size_t count, size_t size)
 }
 
 /*  Rounds that its feeders may have open at the same time. */
-static uint32_t rounds_max(const tnd_instance_t *feeder)
+static uint32_t rounds_max(const tnd_plan_t *plan, const tnd_instance_t *feeder,
+                           const tnd_stream_t *stream)
 {
-    const tnd_feeder_options_t *options = feeder->options;
-    uint64_t rounds = (options->depth + 1) * TND_POSTINGS_MAX;
+    uint64_t rounds =
+        ((uint64_t)tnd_prefetch_depth(plan, feeder->chain, stream) + 1) * TND_POSTINGS_MAX;
     return rounds < 4096 ? (uint32_t)rounds : 4096;
 }
 
 /*  Of each round that is open: the nodes of one feeder, and its word that it has the result. */
-static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *instance)
+static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                               const tnd_stream_t *stream)
 {
     tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
     uint32_t rounds = 0, replicas = 0, most = 0;
@@ -96,7 +99,7 @@ static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
         uint32_t covers =
             tnd_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
         most = covers > most ? covers : most;
-        rounds = rounds_max(feeder);
+        rounds = rounds_max(plan, feeder, stream);
     }
     return rounds * (most + 1);
 }
@@ -117,7 +120,8 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .replicas = replicas,
         .feeders = reducer->carriers.ids,
         .names = reducer->names,
-        .rounds_max = rounds_max(&plan->instances[reducer->carriers.ids[0]]),
+        .rounds_max =
+            rounds_max(plan, &plan->instances[reducer->carriers.ids[0]], tnd_actor_stream(self)),
     };
     reducer->machine_memory = zeroed(1, tnd_rounds_bytes(&config));
     reducer->machine = tnd_rounds_init(reducer->machine_memory, &config);

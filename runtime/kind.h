@@ -63,7 +63,8 @@ typedef struct tnd_kind {
     /*  How many messages the credit of an instance lets one peer upstream have on their way to it
      *  in one generation.  NULL: TND_UNREAD.
      */
-    uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance);
+    uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                       const tnd_stream_t *stream);
 
     /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
      *  failure `fini` is called and the run fails with the text.

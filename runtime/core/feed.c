@@ -42,6 +42,11 @@ typedef struct {
     void *payload;
 } commit_t;
 
+/*  Steps are started so far ahead of the last that was committed: a drain waits for all of them. */
+static const uint64_t ahead_ns = 20 * 1000 * 1000;
+
+enum { AHEAD_LEAST = 2 };
+
 /*  Rows that the driver has not been told to copy or to drop yet. */
 typedef struct {
     tnd_slice_note_t note;
@@ -59,6 +64,9 @@ struct tnd_feed_core {
     uint64_t said_commit; /* steps whose COMMIT was said in this generation */
     uint64_t dropped;     /* commits whose report was given back */
     uint64_t window;      /* said to those joins that are up */
+    uint64_t ahead;       /* steps that may be started and not committed */
+    uint64_t paced;       /* steps committed when the pace was taken last, and when that was */
+    uint64_t paced_ns;
     bool held_due, draining, drain_due;
     uint32_t handed_first, handed_count, handed_room;
     step_t *steps;   /* by step % ring */
@@ -125,6 +133,22 @@ static uint64_t window_of(const tnd_feed_core_t *self)
     if (TND_PLANT(SLOT_GIVEN_TWICE))
         until++;
     return smaller(until, self->config.steps_max);
+}
+
+/*  A join is told of so many more slots at a time. */
+static uint64_t window_quantum(const tnd_feed_core_t *self)
+{
+    return self->config.depth >= 8 ? self->config.depth / 4 : 1;
+}
+
+/*  Whether a join is to be told the window.  It can use what it knows until that is committed, and
+ *  by then so much more is there, unless the run ends before.
+ */
+static bool is_window_due(const tnd_feed_core_t *self, const join_t *join, uint64_t until)
+{
+    return join->up && join->said != until &&
+           (join->said == 0 || until >= join->said + window_quantum(self) ||
+            until == self->config.steps_max);
 }
 
 static void hand(tnd_feed_core_t *self, const tnd_slice_note_t *note, bool place)
@@ -249,6 +273,7 @@ tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
     self->config = *config;
     self->end = TND_UNKNOWN;
     self->ring = ring_of(config);
+    self->ahead = AHEAD_LEAST;
     self->handed_room = handed_of(config);
     self->steps = (step_t *)at;
     at += aligned(self->ring * sizeof *self->steps);
@@ -282,7 +307,7 @@ void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t ste
         return;
     }
     self->begun = true;
-    self->committed = self->started = self->held = self->freed = step;
+    self->committed = self->started = self->held = self->freed = self->paced = step;
     self->booked = self->said_commit = self->dropped = step;
 }
 
@@ -434,7 +459,7 @@ static bool next_window(tnd_feed_core_t *self, tnd_effect_t *effect)
         return false;
     for (uint32_t i = 0; i < self->config.join_count; i++) {
         join_t *join = &self->joins[i];
-        if (!join->up || join->said == until)
+        if (!is_window_due(self, join, until))
             continue;
         join->said = until;
         effect->kind = TND_EFFECT_LINK;
@@ -483,14 +508,29 @@ static bool next_word(tnd_feed_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
+/*  How many steps may be started ahead follows from how long the last ones took. */
+static void take_pace(tnd_feed_core_t *self, uint64_t now)
+{
+    uint64_t steps = self->committed - self->paced, depth = self->config.depth;
+    if (steps == 0)
+        return;
+    uint64_t span = now > self->paced_ns ? now - self->paced_ns : 1;
+    uint64_t ahead = ahead_ns * steps / span;
+    self->ahead = ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead > depth ? depth : ahead;
+    self->paced = self->committed;
+    self->paced_ns = now;
+}
+
 static bool may_start(const tnd_feed_core_t *self)
 {
     return self->begun && !self->draining && self->started < last_step(self) &&
-           self->started - self->booked < self->config.unbooked_max;
+           self->started - self->booked < self->config.unbooked_max &&
+           self->started - self->committed < self->ahead;
 }
 
-static bool next_ready(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_ready(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
+    take_pace(self, now);
     if (self->started == self->held || !may_start(self))
         return false;
     step_t *step = step_at(self, self->started);
@@ -505,12 +545,11 @@ static bool next_ready(tnd_feed_core_t *self, tnd_effect_t *effect)
 
 bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    (void)now;
     memset(effect, 0, sizeof *effect);
     effect->msg.generation = self->generation;
     effect->msg.from = self->config.self;
     return next_handed(self, effect) || next_report(self, effect) || next_free(self, effect) ||
-           next_window(self, effect) || next_word(self, effect) || next_ready(self, effect);
+           next_window(self, effect) || next_word(self, effect) || next_ready(self, now, effect);
 }
 
 bool tnd_feed_over(const tnd_feed_core_t *self)

@@ -291,7 +291,7 @@ static bool has_work(const void *context)
 bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known)
 {
     uint64_t now = tnd_clock_now();
-    if (finished < known && finished - self->told < self->config.depth / 2 &&
+    if (finished < known && finished - self->told < (known - self->told) / 2 &&
         now - self->told_ns < tell_ns)
         return false;
     self->told = finished;

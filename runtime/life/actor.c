@@ -190,7 +190,7 @@ static void say_words(tnd_actor_t *self)
 {
     for (uint32_t i = 0; i < self->words.count; i++)
         send_control(self, &self->words.items[i].msg, self->words.items[i].carry);
-    self->words.count = 0;
+    tnd_words_clear(&self->words);
 }
 
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
@@ -450,7 +450,9 @@ static uint32_t unread_of(void *context, uint32_t port)
             continue;
         const tnd_instance_t *below = &self->plan->instances[edge->to];
         const tnd_kind_t *kind = tnd_kind_of(below->kind);
-        uint32_t credit = kind->credit != NULL ? kind->credit(self->plan, below) : TND_UNREAD;
+        uint32_t credit = kind->credit != NULL
+                              ? kind->credit(self->plan, below, self->config.stream)
+                              : TND_UNREAD;
         most = credit > most ? credit : most;
     }
     return most > 0 ? 2 * most : TND_UNREAD;

@@ -14,7 +14,7 @@
 /*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
  *  often feeders are told what is booked, which wakes them.
  */
-enum { STEPS_OPEN = 1024, BOOKED_EVERY = 32 };
+enum { STEPS_OPEN = 1024, BOOKED_EVERY = 64 };
 
 /*  Steps that feeders may hold or have done beyond what is booked. */
 enum { HELD_MOST = 16, AHEAD_MOST = 256 };

@@ -12,12 +12,10 @@ bool tnd_words_bear(const tnd_msg_t *msg)
 /*  A later HELD says all that an earlier one did. */
 static bool replaces(tnd_words_t *self, const tnd_msg_t *msg)
 {
-    for (uint32_t i = 0; msg->kind == TND_MSG_HELD && i < self->count; i++)
-        if (self->items[i].msg.kind == TND_MSG_HELD) {
-            self->items[i].msg = *msg;
-            return true;
-        }
-    return false;
+    if (msg->kind != TND_MSG_HELD || self->held == 0)
+        return false;
+    self->items[self->held - 1].msg = *msg;
+    return true;
 }
 
 bool tnd_words_keep(tnd_words_t *self, const tnd_msg_t *msg, tnd_carry_t carry, uint64_t now)
@@ -29,10 +27,17 @@ bool tnd_words_keep(tnd_words_t *self, const tnd_msg_t *msg, tnd_carry_t carry, 
     if (self->count == 0)
         self->due_ns = now + wait_ns;
     self->items[self->count++] = (tnd_word_t){*msg, carry};
+    if (msg->kind == TND_MSG_HELD)
+        self->held = self->count;
     return true;
 }
 
 uint64_t tnd_words_due(const tnd_words_t *self)
 {
     return self->count > 0 ? self->due_ns : TND_NEVER;
+}
+
+void tnd_words_clear(tnd_words_t *self)
+{
+    self->count = self->held = 0;
 }

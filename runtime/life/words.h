@@ -11,7 +11,7 @@
 
 #include "runtime/link.h"
 
-enum { TND_WORDS_MAX = 32 };
+enum { TND_WORDS_MAX = 128 };
 
 typedef struct {
     tnd_msg_t msg;
@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     tnd_word_t items[TND_WORDS_MAX];
     uint32_t count;
+    uint32_t held;   /* the place of a HELD among them, from 1; 0: there is none */
     uint64_t due_ns; /* when the first of them has waited long enough */
 } tnd_words_t;
 
@@ -31,6 +32,8 @@ bool tnd_words_bear(const tnd_msg_t *msg);
  * there is no room until those that wait are said.
  */
 bool tnd_words_keep(tnd_words_t *self, const tnd_msg_t *msg, tnd_carry_t carry, uint64_t now);
+/*  All of them were said. */
+void tnd_words_clear(tnd_words_t *self);
 /*  When they are to be said; TND_NEVER: nothing waits. */
 uint64_t tnd_words_due(const tnd_words_t *self);
 

@@ -312,7 +312,7 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
         same(memory["bytes"], sum(term["bytes"] for term in memory["terms"]))
     slots = [term["bytes"] for term in told["hosts"][2]["memory"]["terms"]
              if term["actor"] == "feed" and term["what"].startswith("slots")]
-    same(slots, [2 * 32 * (3 * 4 + 8)])
+    same(slots, [128 * 32 * (3 * 4 + 8)])
 
 
 # Rows of x f32[3] and y i64 in blocks of 10, made to x f64[3]; batches of 32 for 3 replicas of 11, 11, 10.

@@ -164,6 +164,14 @@ Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
     says(self, TND_MSG_HELD, 13);
     uint32_t slots = 0;
     for (uint64_t step = 10; step < 13; step++) {
+        if (step == 12) { /* only two are begun before any has been done */
+            is_idle(self);
+            tnd_feed_done(self, 10, digest, 8, NULL);
+            does(self, TND_EFFECT_FREE);
+            for (int i = 0; i < JOINS; i++)
+                says(self, TND_MSG_WINDOW, 11 + DEPTH);
+            says(self, TND_MSG_COMMIT, 10);
+        }
         tnd_effect_t effect = does(self, TND_EFFECT_READY);
         cr_assert_eq(effect.msg.slice.step, step);
         cr_assert(effect.slot < DEPTH);
@@ -209,6 +217,101 @@ Test(feed, a_join_that_comes_up_is_told_the_window)
     cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, JOIN + 1);
     is_idle(self);
     free(self);
+}
+
+enum { DEEP = 16 };
+
+/*  A feeder with many slots, one join and one replica, whose steps all have one row. */
+typedef struct {
+    tnd_feed_core_t *machine;
+    uint64_t now, window, started, done; /* as told to the join; of the devices */
+    uint32_t windows;
+} deep_t;
+
+static void run_deep(deep_t *self)
+{
+    tnd_effect_t effect;
+    while (tnd_feed_next_effect(self->machine, self->now, &effect)) {
+        if (effect.kind == TND_EFFECT_READY)
+            cr_assert_eq(effect.msg.slice.step, self->started++);
+        if (effect.msg.kind == TND_MSG_WINDOW) {
+            self->window = effect.msg.until.step;
+            self->windows++;
+        }
+    }
+}
+
+static deep_t make_deep(uint64_t steps_max)
+{
+    const tnd_feed_config_t config = {.self = SELF,
+                                      .joins = joins,
+                                      .join_count = 1,
+                                      .replicas = 1,
+                                      .depth = DEEP,
+                                      .unbooked_max = 10 * DEEP,
+                                      .steps_max = steps_max};
+    deep_t self = {.machine = tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config)};
+    tnd_feed_join_up(self.machine, JOIN);
+    tnd_feed_rewind_to(self.machine, 1, 0);
+    run_deep(&self);
+    return self;
+}
+
+/*  Steps [first, until) arrive. */
+static void put_deep(deep_t *self, uint64_t first, uint64_t until)
+{
+    tnd_error_t error;
+    for (uint64_t step = first; step < until; step++) {
+        tnd_msg_t msg = {.kind = TND_MSG_SLICE, .generation = 1, .from = JOIN, .to = SELF};
+        msg.slice.step = msg.slice.step_of_epoch = step;
+        msg.slice.rows = msg.slice.total = msg.slice.step_rows = 1;
+        cr_assert_eq(tnd_feed_slice(self->machine, &msg, &error), TND_OK, "%s", error.text);
+        run_deep(self);
+    }
+}
+
+static void do_deep(deep_t *self, uint64_t took_ns)
+{
+    self->now += took_ns;
+    tnd_feed_done(self->machine, self->done++, digest, 1, NULL);
+    run_deep(self);
+}
+
+Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
+{
+    deep_t self = make_deep(3 * DEEP + 1);
+    cr_assert_eq(self.window, DEEP);
+    for (uint64_t step = 0; step < 3 * DEEP + 1; step++) {
+        cr_assert(step < self.window, "no slot is known for step %u", (unsigned)step);
+        put_deep(&self, step, step + 1);
+        do_deep(&self, 1000);
+    }
+    cr_assert_eq(self.window, 3 * DEEP + 1);
+    cr_assert_leq(self.windows, 10, "%u times", self.windows);
+    cr_assert(tnd_feed_over(self.machine));
+    free(self.machine);
+}
+
+/*  How many steps are with the devices while each takes so long. */
+static uint64_t steps_ahead(uint64_t took_ns)
+{
+    deep_t self = make_deep(TND_UNKNOWN);
+    uint64_t put = 0;
+    for (int i = 0; i < 5 * DEEP; i++) {
+        put_deep(&self, put, self.window);
+        put = self.window;
+        do_deep(&self, took_ns);
+    }
+    uint64_t ahead = self.started - self.done;
+    free(self.machine);
+    return ahead;
+}
+
+Test(feed, short_steps_are_started_far_ahead_and_long_ones_are_not)
+{
+    cr_assert_geq(steps_ahead(1000), DEEP - DEEP / 4);
+    cr_assert_eq(steps_ahead(5000000), 4, "what 20 ms have room for, less the rounding");
+    cr_assert_eq(steps_ahead(100000000), 2);
 }
 
 Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
