@@ -173,6 +173,21 @@ Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
     close_bench(&bench);
 }
 
+Test(slots, rows_with_padding_behind_them_are_copied)
+{
+    bench_t bench;
+    open_bench(&bench);
+    tnd_piece_t pieces[] = {{block_of(&bench, 5, 3), 0, 3}};
+    tnd_slice_note_t note = {.rows = 3, .total = 3, .padded = 2};
+
+    cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
+
+    cr_assert(eq(u64, copied(&bench), 3 * ROW_BYTES));
+    for (uint64_t row = 3; row < 5; row++)
+        cr_assert(eq(flt, *(float *)tnd_crew_row(bench.crewed->crew, 0, 0, 0, row), 0));
+    close_bench(&bench);
+}
+
 static tnd_status_t do_nothing(void *context, tnd_replica_t *replica)
 {
     (void)context, (void)replica;

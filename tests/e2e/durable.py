@@ -159,6 +159,9 @@ def test_what_takes_its_place_is_on_the_disk(run):
     assert not unsafe, f"these names may be lost: {sorted(unsafe)}"
     wanted = [f"/kept/step-{step:08}/{name}" for step in (4, 8, 12, 13)
               for name in ("model-0", "model-1", "model-2", "manifest")]
+    whole = sorted(path.parent.name for path in run.kept.glob("step-*/manifest"))
+    assert whole == ["step-00000012", "step-00000013"], f"keep: 2, and there are {whole}"
+    assert sorted(path.name for path in run.kept.glob("step-*")) == whole, "folders without one"
     missing = set(wanted + ["/report.json", "/model"]) - set(placed)
     assert not missing, f"never took their place by a rename: {sorted(missing)}"
     assert not [call for call in calls if call.kind in ("open", "write")

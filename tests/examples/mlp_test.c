@@ -5,9 +5,12 @@
 #include "examples/fashion/mlp.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -140,6 +143,22 @@ Test(mlp, the_loss_is_that_of_double_arithmetic)
     cr_assert_float_eq(loss, expected, 1e-6 * expected);
     cr_assert_eq(mlp_backward(model, images, labels, 100), loss);
     free(w);
+    mlp_destroy(&model);
+}
+
+Test(mlp, rows_that_are_right_are_counted_one_by_one)
+{
+    mlp_t *model = mlp_new(7);
+    size_t together, alone, sum = 0;
+    float loss;
+    mlp_evaluate(model, images, labels, 150, &together, &loss);
+    for (size_t r = 0; r < 150; r++) {
+        mlp_evaluate(model, images + r * MLP_INPUTS, labels + r, 1, &alone, &loss);
+        cr_assert_leq(alone, 1);
+        sum += alone;
+    }
+    cr_assert_gt(sum, 0);
+    cr_assert_eq(together, sum);
     mlp_destroy(&model);
 }
 
@@ -392,6 +411,57 @@ static void expect_refusal(long offset, const char *bytes, long length, const ch
 }
 
 enum { FILE_BYTES = 24 + 8 * MLP_PARAMS };
+
+/*  What mlp_save asks of the disk, in order: S for a sync, R for a rename. */
+static char asked[16];
+
+static void note(char what)
+{
+    size_t used = strlen(asked);
+    if (used + 1 < sizeof asked)
+        asked[used] = what;
+}
+
+int fsync(int descriptor)
+{
+    note('S');
+    return (int)syscall(SYS_fsync, descriptor);
+}
+
+int rename(const char *from, const char *to)
+{
+    note('R');
+    return (int)syscall(SYS_rename, from, to);
+}
+
+Test(mlp_file, a_model_is_on_the_disk_before_it_has_its_name)
+{
+    mlp_t *model = mlp_new(7);
+    char error[256] = "";
+    asked[0] = '\0';
+    cr_assert(mlp_save(model, file, error, sizeof error), "%s", error);
+    cr_assert_str_eq(asked, "SR");
+    mlp_destroy(&model);
+}
+
+Test(mlp_file, a_disk_that_is_full_leaves_the_old_model)
+{
+    mlp_t *model = mlp_new(7), *other = mlp_new(8);
+    char error[256] = "";
+    struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+    cr_assert(mlp_save(model, file, error, sizeof error), "%s", error);
+
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_not(mlp_save(other, file, error, sizeof error));
+    limit.rlim_cur = RLIM_INFINITY;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+
+    cr_assert(mlp_load(other, file, error, sizeof error), "%s", error);
+    cr_assert(same_bits(model->weights, other->weights, MLP_PARAMS));
+    mlp_destroy(&model);
+    mlp_destroy(&other);
+}
 
 Test(mlp_file, what_is_no_model_is_refused)
 {

@@ -85,6 +85,28 @@ def test_the_shuffled_order_is_that_of_the_permutation(folder):
               name)
 
 
+def test_lanes_with_files_of_their_own_have_shuffles_of_their_own(folder):
+    parts = [numpy.arange(first, first + 50, dtype="i8") for first in (0, 50)]
+    for i, part in enumerate(parts):
+        numpy.save(folder / f"part-{i}.npy", part)
+    path = topology(folder, columns="part-[0-1]", top="lanes: 2\n", batch="size: 10",
+                    read=", shuffle: global, shard: file")
+    path.write_text(path.read_text().replace('part-[0-1]: "', 'y: "'))
+    told = lines(path, "--steps", "10")
+    got = numpy.concatenate([array(line["columns"]["y"]) for line in told]).reshape(10, 2, 5)
+    for lane, part in enumerate(parts):
+        order = permutation(50, 7 ^ (0x9e3779b97f4a7c15 * lane) % 2**64, 0)
+        equal(got[:, lane].ravel(), part[[order(p) for p in range(50)]], f"lane {lane}")
+
+
+def test_a_window_is_repeated_from_its_own_first_row(folder):
+    made = arrays(folder)
+    told = lines(topology(folder, read=", skip: 90, repeat: 3", batch="size: 10"), "--steps", "9")
+    same(len(told), 3)
+    for line in told:
+        equal(array(line["columns"]["y"]), made["y"][90:], "y")
+
+
 def test_replicas_share_a_batch(folder):
     made = arrays(folder)
     told = lines(topology(folder, batch="size: 32, replicas: 3"), "--steps", "4")

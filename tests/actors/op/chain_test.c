@@ -329,6 +329,19 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     tnd_block_drop(&block);
     close_chain(&run);
 
+    /* The most that is possible, and one more. */
+    static const int64_t bounds[] = {4, 5};
+    cr_assert_eq(open_chain(&run, ops, true, &schema, &error), TND_OK);
+    block = numbers(run.rack, &schema, bounds, 2);
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
+                 TND_OK);
+    cr_assert_eq(out->note.rows, 4);
+    cr_assert_eq(out->note.bad_count, 1);
+    cr_assert_eq(out->note.bad[0], 1);
+    tnd_block_drop(&block);
+    tnd_block_drop(&out);
+    close_chain(&run);
+
     cr_assert_eq(open_chain(&run, ops, true, &schema, &error), TND_OK);
     block = numbers(run.rack, &schema, values, 5);
     cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),

@@ -99,6 +99,7 @@ Test(files, a_range_gives_all_its_names_in_order_there_or_not)
     bool searched;
     cr_assert_str_eq(names_of("%s/x[8-11].npy", &searched), "x8.npy x9.npy x10.npy x11.npy");
     cr_assert_not(searched);
+    cr_assert_str_eq(names_of("%s/x[08-10].npy", &searched), "x08.npy x09.npy x10.npy");
     cr_assert_str_eq(names_of("%s/x[008-010]-[0-1]", &searched),
                      "x008-0 x008-1 x009-0 x009-1 x010-0 x010-1");
 }

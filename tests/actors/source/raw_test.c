@@ -57,6 +57,26 @@ Test(raw, records_that_numpy_wrote_give_its_columns)
     remove_folder(folder);
 }
 
+Test(raw, a_footer_as_long_as_records_is_no_record)
+{
+    char folder[] = "/tmp/tundish-raw-XXXXXX", text[512], path[64];
+    opened_t opened;
+    tnd_error_t error;
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/f.bin", folder);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    for (int i = 0; i < 4 + 3 * 4 + 2 * 4; i++)
+        putc(i, file);
+    cr_assert_eq(fclose(file), 0);
+    snprintf(text, sizeof text,
+             "source: {raw: {files: \"%s\", header: 4B, footer: 8B, columns: {x: u32}}}", path);
+    cr_assert_eq(open_source(&opened, text, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(opened.facts.count, 3);
+    close_source(&opened);
+    remove_folder(folder);
+}
+
 /*  The file of one line of the vectors, from its hex digits. */
 static size_t write_hex(const char *path, const char *hex)
 {

@@ -110,6 +110,21 @@ Test(splits, files_of_values_each_have_their_own_and_rows_their_own_shape)
     close_source(&opened);
 }
 
+Test(splits, other_splits_of_the_same_values_are_other_data)
+{
+    opened_t opened;
+    tnd_error_t error;
+    uint64_t identity[2];
+    save_usual();
+    save("t", "<i8", "(6,)", (int64_t[]){0, 2, 3, 8, 9, 10}, 48);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(open_source(&opened, source("v", i == 0 ? "s" : "t", ""), &error), TND_OK);
+        identity[i] = opened.facts.identity;
+        close_source(&opened);
+    }
+    cr_assert_neq(identity[0], identity[1]);
+}
+
 Test(splits, rows_longer_than_max_are_refused_by_name)
 {
     static const uint64_t good[] = {0, 1, 3}, bad[] = {0, 2};

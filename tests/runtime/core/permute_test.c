@@ -39,6 +39,21 @@ Test(permute, it_is_a_bijection_for_every_count)
         assert_bijection(counts[i], 11, i);
 }
 
+/*  Where the rectangle of cells is larger than the count, some samples need a walk or two more. */
+Test(permute, ranges_walk_the_cycle_as_often_as_it_takes)
+{
+    uint64_t samples[600];
+    for (uint64_t count = 1; count <= 600; count++)
+        for (uint64_t epoch = 0; epoch < 8; epoch++) {
+            tnd_permute_t permute;
+            tnd_permute_init(&permute, count, 3, epoch);
+            tnd_permute_range(&permute, 0, 1, count, samples);
+            for (uint64_t k = 0; k < count; k++)
+                cr_assert_eq(samples[k], tnd_permute_at(&permute, k), "%lu of %lu in epoch %lu", k,
+                             count, epoch);
+        }
+}
+
 Test(permute, counts_that_fit_no_table_are_inverted)
 {
     const uint64_t counts[] = {(1ull << 33) + 1, (1ull << 33) - 1, 1ull << 52, (1ull << 62) + 1,
