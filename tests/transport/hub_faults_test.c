@@ -261,6 +261,60 @@ Test(faults, what_is_no_message_is_turned_away_and_others_go_on)
     part(&stage, &join, &worker);
 }
 
+/*  Whether a connection of libzmq has ended, as its monitor says. */
+static bool has_ended(void *monitor)
+{
+    zmq_msg_t event;
+    bool ended = false;
+    zmq_msg_init(&event);
+    while (!ended && zmq_msg_recv(&event, monitor, ZMQ_DONTWAIT) >= 0) {
+        uint16_t what;
+        memcpy(&what, zmq_msg_data(&event), sizeof what);
+        ended = what == ZMQ_EVENT_DISCONNECTED;
+        while (zmq_msg_more(&event) && zmq_msg_recv(&event, monitor, ZMQ_DONTWAIT) >= 0)
+            continue;
+    }
+    zmq_msg_close(&event);
+    return ended;
+}
+
+/*  And not only when its time to say who it is would be over: one that came before it and says
+ *  nothing stays longer.
+ */
+Test(faults, who_is_turned_away_is_disconnected_at_once)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    int silent = dial_raw(&stage);
+    void *stranger = zmq_socket(tnd_context_zmq(stage.net.context), ZMQ_DEALER);
+    void *monitor = zmq_socket(tnd_context_zmq(stage.net.context), ZMQ_PAIR);
+    int none = 0;
+    zmq_setsockopt(stranger, ZMQ_LINGER, &none, sizeof none);
+    cr_assert_eq(zmq_socket_monitor(stranger, "inproc://stranger", ZMQ_EVENT_DISCONNECTED), 0);
+    cr_assert_eq(zmq_connect(monitor, "inproc://stranger"), 0);
+    cr_assert_eq(zmq_connect(stranger, stage.actual), 0);
+    cr_assert_eq(zmq_send(stranger, "GET / HTTP/1.1\r\n", 16, 0), 16);
+
+    run_until(&join, &worker, &join.refusals, 1);
+    while (!has_ended(monitor)) {
+        while (site_step(&join) || site_step(&worker))
+            continue;
+        tnd_hub_wait(join.hub, stage_now(&stage) + 1000000);
+    }
+    /* libzmq greets whoever comes: 64 bytes. */
+    char greeting[64];
+    ssize_t got = 1;
+    while (got > 0)
+        got = recv(silent, greeting, sizeof greeting, MSG_DONTWAIT);
+    cr_assert(got < 0 && errno == EAGAIN, "the silent one was cut before it");
+    zmq_socket_monitor(stranger, NULL, 0);
+    zmq_close(monitor);
+    zmq_close(stranger);
+    close(silent);
+    part(&stage, &join, &worker);
+}
+
 Test(faults, bytes_that_are_not_even_zeromq_hurt_nobody)
 {
     static stage_t stage;
