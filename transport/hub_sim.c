@@ -261,7 +261,20 @@ static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
     return wire != NULL && transmit(wire, peer->end.config.binder ? 1 : 0, msg, TND_CARRY_NOTHING);
 }
 
-static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
+/*  What is on its way is being transferred: the latency of the net is that of a slow link. */
+static bool carrier_moved(tnd_hub_t *hub, tnd_peer_t *peer, uint64_t now, tnd_movement_t *movement)
+{
+    (void)hub;
+    const wire_t *wire = wire_of(peer);
+    if (wire == NULL)
+        return false;
+    int end = peer->end.config.binder ? 1 : 0;
+    *movement = (tnd_movement_t){.came_ns = wire->unread[end] > 0 ? now : 0,
+                                 .went_ns = wire->unread[1 - end] > 0 ? now : 0};
+    return true;
+}
+
+static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved};
 
 static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
                              tnd_error_t *error)

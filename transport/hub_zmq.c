@@ -58,6 +58,8 @@ typedef struct tnd_dial {
     tnd_peer_t *peer;
     bool made;   /* the transport's own connection is there, or was */
     bool greets; /* messages can be sent */
+    int fd;      /* -1: none, or gone */
+    tnd_watch_seen_t seen;
     char endpoint[TND_ADDRESS_SIZE];
 } dial_t;
 
@@ -175,6 +177,7 @@ static void drain_watch(hub_t *self, line_t *line)
         } else if (event == TND_WATCH_MADE) {
             line->dial->made = true;
             line->dial->peer->refused = false;
+            line->dial->fd = fd;
         } else if (event == TND_WATCH_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
             line->ready = tnd_line_has_input(line) || line->ready;
@@ -182,6 +185,7 @@ static void drain_watch(hub_t *self, line_t *line)
             tnd_peers_flush(&self->peers, line->dial->peer, self->now);
         } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
             line->dial->peer->refused = !line->dial->made;
+            line->dial->fd = -1;
             line->gone = true;
             line->ready = true;
         }
@@ -232,6 +236,8 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     dial->line = (line_t){.dial = dial, .data = socket};
     dial->line.watch = tnd_watch_open(self->context, socket);
     dial->made = dial->greets = false;
+    dial->fd = -1;
+    dial->seen = (tnd_watch_seen_t){0};
     tnd_lines_add(&self->lines, &dial->line);
     if (zmq_connect(socket, dial->endpoint) == 0)
         return true;
@@ -351,7 +357,18 @@ static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
     return carry_over(self, peer, msg, TND_CARRY_NOTHING) == TND_OK;
 }
 
-static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say};
+static bool carrier_moved(tnd_hub_t *hub, tnd_peer_t *peer, uint64_t now, tnd_movement_t *movement)
+{
+    (void)hub;
+    if (!peer->end.config.binder) {
+        dial_t *dial = peer->wire;
+        return tnd_watch_moved(dial->fd, &dial->seen, now, movement);
+    }
+    route_t *route = peer->wire;
+    return route != NULL && tnd_watch_moved(route->fd, &route->seen, now, movement);
+}
+
+static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved};
 
 /* --- receiving --------------------------------------------------------------------------------
  */
@@ -692,7 +709,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
     TND_TRY(tnd_address_check(endpoint, self->name, error));
     assert(tnd_peers_find(&self->peers, port, peer) == NULL);
     dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
-    *dial = (dial_t){0};
+    *dial = (dial_t){.fd = -1};
     snprintf(dial->endpoint, sizeof dial->endpoint, "%s", endpoint);
     self->now = clock_now();
     dial->peer = tnd_peers_connect(&self->peers, port, peer, terms, dial, self->now);

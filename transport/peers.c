@@ -129,6 +129,14 @@ void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, 
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
 }
 
+/*  Looks for bytes where there were no messages. */
+static void look(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    tnd_movement_t movement;
+    if (tnd_end_is_quiet(&peer->end, now) && self->carrier->moved(self->hub, peer, now, &movement))
+        tnd_end_moved(&peer->end, &movement);
+}
+
 static void shut(tnd_peers_t *self, tnd_peer_t *peer)
 {
     if (peer->wire == NULL)
@@ -243,6 +251,8 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
 
 bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, uint64_t now)
 {
+    if (msg->kind == TND_MSG_PING)
+        look(self, peer, now);
     tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
     if (msg->kind > TND_MSG_PONG)
         return peer->end.state == TND_END_OPEN;
@@ -367,6 +377,7 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
     bool was_open = peer->end.state == TND_END_OPEN;
     bool is_busy =
         was_open && self->config.busy != NULL && self->config.busy(self->config.context, peer->id);
+    look(self, peer, now);
     switch (tnd_end_tick(&peer->end, is_busy, now)) {
     case TND_END_CONNECT:
         if (self->carrier->open(self->hub, peer))

@@ -1,7 +1,7 @@
 /*  transport/peers.h - the peers of a hub: one end of a connection each, and what to tell the user.
  *
  *  Every hub, real or simulated, keeps its peers here.  Opening and closing connections and sending
- *  the words of the handshake is the hub's, by three callbacks; when to do it is decided by the
+ *  the words of the handshake is the hub's, by four callbacks; when to do it is decided by the
  *  ends (runtime/core/link_end.h).  What the user must hear (UP, LOST, REFUSED) waits here as a
  *  notice, in the order in which it happened.
  *
@@ -31,6 +31,8 @@ typedef struct {
     void (*shut)(tnd_hub_t *hub, tnd_peer_t *peer);
     /*  Sends one word of the handshake; false: not now, it is asked again at the next flush. */
     bool (*say)(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg);
+    /*  What the transport sees of the peer's connection beside its messages; false: nothing. */
+    bool (*moved)(tnd_hub_t *hub, tnd_peer_t *peer, uint64_t now, tnd_movement_t *movement);
 } tnd_carrier_t;
 
 typedef struct {

@@ -8,6 +8,7 @@
 
 #include "transport/mailbox.h"
 #include "transport/peers.h"
+#include "transport/watch.h"
 
 struct tnd_binder;
 
@@ -17,7 +18,8 @@ typedef struct {
     tnd_pipe_t *pipe; /* held; NULL: it has an identity */
     uint64_t hash;    /* of the identity */
     int fd;           /* -1: none, or gone */
-    bool gone;        /* the connection has ended, what it brought is not read yet */
+    tnd_watch_seen_t seen;
+    bool gone; /* the connection has ended, what it brought is not read yet */
     uint32_t size;
     uint8_t id[256];
 } tnd_route_t;

@@ -14,7 +14,7 @@
 
 enum {
     TND_STRANGERS_MAX = 64, /* at the same time */
-    TND_STRANGER_MS = 2000  /* how long one may take */
+    TND_STRANGER_MS = 10000 /* how long one may take: a few journeys on a slow link */
 };
 
 /*  A connection that was accepted, until it ends. */

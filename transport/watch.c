@@ -2,9 +2,13 @@
 #include "transport/watch.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include <linux/tcp.h> /* glibc's netinet/tcp.h has an older tcp_info */
 
 #include <zmq.h>
 
@@ -92,6 +96,33 @@ void tnd_watch_await(void *self, tnd_watch_event_t wanted, uint32_t count, int w
         while (count > 0 && tnd_watch_next(self, &event, &fd))
             count -= event == wanted;
     }
+}
+
+static uint64_t before(uint64_t now, uint32_t ago_ms)
+{
+    uint64_t ago_ns = ago_ms * 1000000ull;
+    return ago_ns < now ? now - ago_ns : 0;
+}
+
+bool tnd_watch_moved(int fd, tnd_watch_seen_t *seen, uint64_t now, tnd_movement_t *movement)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    memset(&info, 0, sizeof info); /* an older kernel fills less of it */
+    if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    movement->came_ns = 0;
+    if (info.tcpi_bytes_received != seen->bytes)
+        movement->came_ns = before(now, info.tcpi_last_data_recv);
+    else if (info.tcpi_data_segs_in != seen->segments)
+        movement->came_ns = now;
+    movement->went_ns = before(now, info.tcpi_last_data_sent);
+    /* As the system itself computes how long it waits for an answer. */
+    movement->round_ns = (info.tcpi_rtt + 4ull * info.tcpi_rttvar) * 1000;
+    movement->overdue = info.tcpi_unacked > 0;
+    seen->bytes = info.tcpi_bytes_received;
+    seen->segments = info.tcpi_data_segs_in;
+    return true;
 }
 
 /*  libzmq closes a descriptor only after it has said so, hence this one is still the connection's:

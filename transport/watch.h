@@ -10,6 +10,7 @@
 #ifndef TND_TRANSPORT_WATCH_H
 #define TND_TRANSPORT_WATCH_H
 
+#include "runtime/core/link_end.h"
 #include "transport/context.h"
 
 typedef enum {
@@ -32,6 +33,19 @@ bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd);
 
 /*  Waits for so many events of a kind, at most `wait_ms` for each. */
 void tnd_watch_await(void *self, tnd_watch_event_t wanted, uint32_t count, int wait_ms);
+
+/*  What has come by a tcp connection; zeroed before the first look. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t segments;
+} tnd_watch_seen_t;
+
+/*  When data came and went last by the tcp connection `fd`, and what a round trip takes.  Data that
+ *  came twice or out of order count: the path and the other system work.  False for connections
+ *  other than tcp.  If the descriptor has just been used again, one answer is about another
+ *  connection; the next event names the end of this one.
+ */
+bool tnd_watch_moved(int fd, tnd_watch_seen_t *seen, uint64_t now, tnd_movement_t *movement);
 
 /*  Ends a connection that no event has said to have ended. */
 void tnd_watch_cut(int fd);

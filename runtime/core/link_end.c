@@ -38,8 +38,21 @@ static void clear_dues(tnd_end_t *self)
 
 static void start_clocks(tnd_end_t *self, uint64_t now)
 {
-    self->heard_ns = self->said_ns = self->ticked_ns = now;
+    self->begun_ns = self->heard_ns = self->said_ns = self->ticked_ns = now;
+    self->round_ns = 0;
+    self->overdue = false;
     self->pings = 0;
+}
+
+/*  When the peer will have been silent for too long. */
+static uint64_t silent_at(const tnd_end_t *self)
+{
+    uint64_t most = TND_END_PATIENCE * self->config.link_timeout_ns, patience = 2 * self->round_ns;
+    if (self->overdue)
+        patience += TND_END_OVERDUE * self->config.link_timeout_ns;
+    if (self->state == TND_END_OPENING)
+        patience += (self->begun_ns - self->away_ns) / 2;
+    return self->heard_ns + self->config.link_timeout_ns + (patience < most ? patience : most);
 }
 
 static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
@@ -51,7 +64,7 @@ static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
         return TND_END_LOST;
     if (was_open)
         self->away_ns = now;
-    uint64_t begun = was_open ? now : self->heard_ns;
+    uint64_t begun = was_open ? now : self->begun_ns;
     uint64_t wait = (now - self->away_ns) / 4;
     self->retry_ns = begun + (wait < BACK_OFF_MOST_NS ? wait : BACK_OFF_MOST_NS);
     if (self->retry_ns < now + BACK_OFF_FIRST_NS)
@@ -239,7 +252,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     self->heard_ns = now;
     self->pings = 0;
     if (msg->kind == TND_MSG_PING)
-        self->pong_due = self->state == TND_END_OPEN;
+        self->pong_due = self->state == TND_END_OPEN && now >= self->said_ns + quarter(self);
     if (self->state == TND_END_OPEN)
         return msg->kind == TND_MSG_GOODBYE ? lose(self, now) : TND_END_NOTHING;
     if (msg->kind == TND_MSG_STALE)
@@ -265,6 +278,26 @@ bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello)
 {
     return TND_PLANT(LISTENER_UNCHECKED) || ours->listener == 0 ||
            hello->hello.terms.listener == ours->listener;
+}
+
+bool tnd_end_is_quiet(const tnd_end_t *self, uint64_t now)
+{
+    uint64_t lately = self->heard_ns < self->said_ns ? self->heard_ns : self->said_ns;
+    return is_connected(self) && now >= lately + quarter(self);
+}
+
+void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
+{
+    if (!is_connected(self) || TND_PLANT(SILENCE_BY_MESSAGES))
+        return;
+    self->round_ns = movement->round_ns;
+    self->overdue = movement->overdue;
+    if (movement->came_ns > self->heard_ns) {
+        self->heard_ns = movement->came_ns;
+        self->pings = 0;
+    }
+    if (movement->went_ns > self->said_ns)
+        self->said_ns = movement->went_ns;
 }
 
 /*  How much of the time since the last tick is no silence of the peer's: all of it while that is
@@ -293,7 +326,7 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         return TND_END_CONNECT;
     }
     self->heard_ns = self->heard_ns + excuse < now ? self->heard_ns + excuse : now;
-    if (now >= self->heard_ns + self->config.link_timeout_ns)
+    if (now >= silent_at(self))
         return give_up(self, now);
     if (may_ping(self) && now >= self->said_ns + quarter(self))
         self->ping_due = true;
@@ -357,8 +390,8 @@ uint64_t tnd_end_deadline(const tnd_end_t *self)
         return self->config.binder ? TND_NEVER : self->retry_ns;
     /* `busy` is sampled by ticks, so they must come often enough for what it excuses. */
     uint64_t deadline = self->ticked_ns + quarter(self);
-    if (self->heard_ns + self->config.link_timeout_ns < deadline)
-        deadline = self->heard_ns + self->config.link_timeout_ns;
+    if (silent_at(self) < deadline)
+        deadline = silent_at(self);
     if (may_ping(self) && !self->ping_due && self->said_ns + quarter(self) < deadline)
         deadline = self->said_ns + quarter(self);
     return deadline;

@@ -8,11 +8,27 @@
  *  end keeps one end a peer and lets it go when it is silent, when the same actor says HELLO again
  *  from a later connection or life, or when the transport saw the connection end.
  *
+ *  Silence is the absence of bytes, not of messages: on a slow link one message may take minutes.
+ *  The transport is asked for bytes when no message has come or gone for a quarter of
+ *  `link_timeout` (quiet), and says when it saw some (moved).  Bytes show that the link works and
+ *  the peer's system lives, not that its process does: the buffers of a stopped process may take
+ *  long to empty.  Whether a process is alive is decided by control (`dead_after`).
+ *
+ *  What two round trips take comes on top of `link_timeout`, as far as the transport knows it:
+ * where the buffers of a slow link hold two seconds of data, a sender that lost a packet, or fears
+ * so, stops for as long.  While bytes that went are not acknowledged by the other system, the path
+ *  itself is slow or broken, and a new connection would fare no better: TND_END_OVERDUE.  Before
+ * the handshake nothing is known, so an attempt may also be silent for half of the time that the
+ * end has had no connection.  All of this is bounded (TND_END_PATIENCE): a long delay makes a
+ *  connection late, but neither ends nor prevents it.
+ *
  *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then. Nor
  *  is the time by which a tick comes later than it was due: this end was away itself (in a hook,
- *  stopped, without a processor), and what was said meanwhile still lies unread.  An end that has
- *  sent nothing for a quarter of `link_timeout` pings; a ping is answered by a pong.
- *  After TND_END_PINGS pings without a word it waits for one: they lie unread, more tell nothing.
+ *  stopped, without a processor), and what was said meanwhile still lies unread.  An end whose
+ * bytes have not moved for a quarter of `link_timeout` pings; it answers a ping by a pong on the
+ * same condition.  What is still on its way out is as good a sign of life, and a word queued after
+ * it would tell nothing.  After TND_END_PINGS pings without a word it waits for one: they lie
+ * unread, more tell nothing.
  *
  *  An end that gives up an open connection because it is silent says GOODBYE on it: so the other
  *  end knows that the process lives, which the end of a connection does not tell.
@@ -45,7 +61,19 @@
 
 #include "runtime/core/effect.h"
 
-enum { TND_END_PINGS = 16 };
+enum {
+    TND_END_PINGS = 16,
+    TND_END_PATIENCE = 8, /* times link_timeout, at most, that a slow link is given beyond it */
+    TND_END_OVERDUE = 3   /* times link_timeout, likewise, while acknowledgements are overdue */
+};
+
+/*  What the transport knows of a connection beside its messages. */
+typedef struct {
+    uint64_t came_ns;  /* when bytes came last; 0: none have since the last look */
+    uint64_t went_ns;  /* when bytes went last, likewise */
+    uint64_t round_ns; /* what a round trip takes at most, as a rule; 0: not known */
+    bool overdue;      /* bytes that went are not acknowledged by the other system */
+} tnd_movement_t;
 
 typedef enum {
     TND_END_CLOSED,  /* no connection; a connecting end opens one at its deadline */
@@ -83,8 +111,11 @@ typedef struct {
     tnd_life_t birth; /* binder: the connecting actor's; another one: another process or thread */
     uint32_t connection; /* of that life: this one, or the next one when closed (connector) */
     uint32_t pings;      /* since it was heard */
+    uint64_t begun_ns;   /* when this connection was asked for, or its HELLO came */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
-    uint64_t away_ns; /* connector: since when it has not been up */
+    uint64_t round_ns; /* what a round trip takes, as far as is known */
+    bool overdue;      /* the other system does not acknowledge what was sent */
+    uint64_t away_ns;  /* connector: since when it has not been up */
     /*  Connector: when another listener answered last in place of the peer (0: none did), and for
      *  how long such answers have come, the time that this end was away left out.
      */
@@ -127,6 +158,14 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
  * a REFUSE that says `elsewhere`, and does not pass the HELLO on.
  */
 bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello);
+
+/*  Whether no message has come, or none has gone, for so long that the driver looks for bytes
+ * before it ticks or passes a PING on.
+ */
+bool tnd_end_is_quiet(const tnd_end_t *self, uint64_t now);
+
+/*  What the transport sees of this connection: bytes may be of messages that are not complete. */
+void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement);
 
 /*  Time has passed.  `busy`: the peer is inside a work hook; the time since the last tick does not
  *  count as silence then.  Of the time since a tick that was due a quarter of link_timeout after

@@ -37,7 +37,8 @@
     X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")                        \
     X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
     X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
-    X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")
+    X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \
+    X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")
 
 enum tnd_plant {
     TND_PLANT_NONE,

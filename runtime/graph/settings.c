@@ -226,7 +226,8 @@ static const tnd_option_t settings_options[] = {
      .fallback = "1s",
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, link_timeout_ns),
-     .help = "a connection that is silent for so long is replaced"},
+     .help = "a connection on which no byte arrives for so long is replaced; one over a slow path "
+             "is given up to nine times as long"},
     {.name = "hung_after",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

@@ -81,6 +81,7 @@ typedef enum {
     SIM_FLAP,
     SIM_LATE_CONTROL,
     SIM_BUSY,
+    SIM_CRAWL,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -128,7 +129,11 @@ typedef struct {
     bool stray;          /* the connector's socket has reached another listener */
     uint64_t last[2], heard_at[2], slow_until;
     uint64_t held_until[2]; /* nothing arrives at that side before; nothing is lost either */
-    bool parting;         /* the last word on this connection was GOODBYE, which its end follows */
+    bool parting; /* the last word on this connection was GOODBYE, which its end follows */
+    /*  A link that crawls: rows take `transfer_ns` to pass, and what follows them waits.  Bytes
+     * come to a side from `moves_from` on until `last`.
+     */
+    uint64_t crawls_until, transfer_ns, moves_from[2];
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
 } sim_link_t;
 
@@ -229,6 +234,7 @@ typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
     uint64_t ends, again; /* checkpoints behind the last step; runs that go on from one */
     uint64_t silences;    /* connections given up because nothing came */
+    uint64_t transfers;   /* that took longer than link_timeout */
     uint64_t strays;      /* connections that reached another listener than was meant */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;

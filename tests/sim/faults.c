@@ -42,6 +42,7 @@ static const struct {
     [SIM_FLAP] = {"flap", 0},
     [SIM_LATE_CONTROL] = {"late_control", 0},
     [SIM_BUSY] = {"busy", 0},
+    [SIM_CRAWL] = {"crawl", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -106,6 +107,16 @@ static void plan_flaps(sim_t *self)
                        SIM_FLAP, 0, 0);
 }
 
+/*  Links so slow that what passes by them takes longer than `link_timeout`. */
+static void plan_crawls(sim_t *self)
+{
+    sim_random_t luck = sim_random(self->plan.seed, 900 + self->plan.session);
+    uint32_t crawls = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < crawls; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_CRAWL, 0, 0);
+}
+
 static bool flap(sim_t *self, uint64_t *lasts)
 {
     sim_random_t *luck = &self->bad_luck;
@@ -141,6 +152,7 @@ void sim_faults_plan(sim_t *self)
     plan_moments(self);
     plan_absences(self);
     plan_flaps(self);
+    plan_crawls(self);
 }
 
 void sim_drain(sim_t *self)
@@ -436,6 +448,13 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         }
         return true;
     }
+    case SIM_CRAWL:
+        if ((link = any_link(self, false)) == SIM_NONE)
+            return false;
+        *lasts = sim_between(luck, 300, 1500) * ms;
+        self->links[link].crawls_until = self->now + *lasts;
+        self->links[link].transfer_ns = self->plan.link_timeout_ns * sim_between(luck, 5, 40) / 10;
+        return true;
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;
         return true;

@@ -176,6 +176,7 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
            sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
     printf("  %-14s %" PRIu64 "\n", "doubled", sim->counts.doubled);
     printf("  %-14s %" PRIu64 "\n", "silences", sim->counts.silences);
+    printf("  %-14s %" PRIu64 "\n", "transfers", sim->counts.transfers);
     printf("  %-14s %" PRIu64 "\n", "strays", sim->counts.strays);
     printf("  %-14s %" PRIu64 "\n", "last_steps", sim->counts.ends);
     printf("  %-14s %" PRIu64 "\n", "gone_on", sim->counts.again);

@@ -103,6 +103,30 @@ static uint64_t delay(sim_t *self, const sim_link_t *link)
     return ns + 1000;
 }
 
+static bool carries_rows(const tnd_msg_t *msg)
+{
+    return msg->kind == TND_MSG_BLOCK || msg->kind == TND_MSG_SLICE || msg->kind == TND_MSG_POST ||
+           msg->kind == TND_MSG_RESULT;
+}
+
+/*  Whether bytes are coming to that side now, by the connection that its end has. */
+static bool is_moving(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    uint32_t net = side == 0 ? link->net : link->bound;
+    return net != 0 && net == link->net && !is_broken(link) &&
+           self->now >= link->moves_from[side] && self->now < link->last[side];
+}
+
+/*  What the transport can tell beside messages. */
+static void look(sim_t *self, uint32_t index, uint32_t side, uint64_t now)
+{
+    sim_link_t *link = &self->links[index];
+    tnd_movement_t movement = {.came_ns = is_moving(self, link, side) ? now : 0,
+                               .went_ns = is_moving(self, link, 1 - side) ? now : 0};
+    if (tnd_end_is_quiet(&link->end[side], now))
+        tnd_end_moved(&link->end[side], &movement);
+}
+
 static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const tnd_msg_t *msg)
 {
     sim_link_t *link = &self->links[index];
@@ -124,6 +148,12 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
         arrival = link->held_until[1 - side];
     if (arrival <= link->last[1 - side])
         arrival = link->last[1 - side] + 1;
+    else
+        link->moves_from[1 - side] = arrival;
+    if (self->now < link->crawls_until && carries_rows(msg)) {
+        arrival += link->transfer_ns;
+        self->counts.transfers += link->transfer_ns > self->plan.link_timeout_ns;
+    }
     link->last[1 - side] = arrival;
     link->parting = msg->kind == TND_MSG_GOODBYE;
     if (link->parting)
@@ -302,11 +332,16 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     if (now < tnd_end_deadline(&link->end[side]))
         return;
     bool was_open = link->end[side].state == TND_END_OPEN;
+    bool moves = is_moving(self, link, side);
+    look(self, index, side, now);
     tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
     if (change == TND_END_LOST && was_open) {
         self->counts.silences++;
         if (has_unread(self, index, side) && !was_held_up(self, link, side))
             sim_violate(self, "%s takes %s for silent, whose words lie unread",
+                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
+        if (moves)
+            sim_violate(self, "%s takes %s for silent, whose message is arriving",
                         sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
     }
     changed(self, index, side, change, TND_LOSS_SILENT);
@@ -340,7 +375,7 @@ void sim_links_check(sim_t *self)
         bool busy = link->actor[0] != SIM_NONE && (sim_actor_away(&self->actors[link->actor[0]]) ||
                                                    sim_actor_away(&self->actors[link->actor[1]]));
         if (!is_alive(self, link, 0) || link->end[0].state != TND_END_OPEN ||
-            link->bound == link->net)
+            link->bound == link->net || is_moving(self, link, 0))
             link->alone_since = 0;
         else if (link->alone_since == 0 || host->paused || busy ||
                  host->resumed_at > link->alone_since)
@@ -439,6 +474,8 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
     }
     link->heard_at[side] = self->now;
     uint64_t now = sim_clock(self, link->host[side]);
+    if (msg.kind == TND_MSG_PING)
+        look(self, index, side, now);
     tnd_end_change_t change = tnd_end_heard(&link->end[side], &msg, now);
     if (change == TND_END_STALE) {
         tnd_msg_t answer = tnd_end_stale(&link->end[side]);

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PAIRS_MAX = 64, DIALLER = 0, TARGET = 1 };
+enum { PAIRS_MAX = 64, DIALLER = 0, TARGET = 1, PIECE_MAX = 65536 };
 
 typedef struct {
     int fd[2];    /* -1: closed */
@@ -29,6 +30,8 @@ struct relay {
     char endpoint[64];
     pair_t pairs[PAIRS_MAX];
     int count;
+    size_t piece; /* what is passed on at once */
+    bool trickle; /* and then rests */
     bool stop;
 };
 
@@ -61,10 +64,10 @@ static void take_connection(relay_t *self)
     self->pairs[self->count++] = (pair_t){.fd = {no_delay(from), no_delay(to)}};
 }
 
-static void pump(pair_t *pair, int side)
+static void pump(pair_t *pair, int side, size_t piece)
 {
-    char bytes[65536];
-    ssize_t size = recv(pair->fd[side], bytes, sizeof bytes, MSG_DONTWAIT);
+    char bytes[PIECE_MAX];
+    ssize_t size = recv(pair->fd[side], bytes, piece, MSG_DONTWAIT);
     if (size <= 0) {
         close_side(pair, side);
         if (!pair->swallow && pair->fd[1 - side] >= 0)
@@ -105,13 +108,15 @@ static void *run(void *argument)
             (void)!read(self->wake[0], &byte, 1);
         for (int i = 0; !stop && i < 2 * count; i++)
             if (items[2 + i].revents != 0 && self->pairs[i / 2].fd[i % 2] == items[2 + i].fd)
-                pump(&self->pairs[i / 2], i % 2);
+                pump(&self->pairs[i / 2], i % 2, self->piece);
         if (!stop && items[1].revents != 0)
             take_connection(self);
+        struct timespec rest = {.tv_nsec = self->trickle ? 10 * 1000 * 1000 : 0};
         pthread_cond_broadcast(&self->passed);
         pthread_mutex_unlock(&self->lock);
         if (stop)
             return NULL;
+        nanosleep(&rest, NULL);
     }
 }
 
@@ -121,6 +126,7 @@ relay_t *relay_new(const char *target_endpoint)
     unsigned port = 0;
     int fields = sscanf(target_endpoint, "tcp://127.0.0.1:%u", &port);
     assert(self != NULL && fields == 1);
+    self->piece = PIECE_MAX;
     self->target = (struct sockaddr_in){.sin_family = AF_INET,
                                         .sin_port = htons((uint16_t)port),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -182,6 +188,15 @@ void relay_fail(relay_t *self, relay_fault_t fault)
         if (fault == RELAY_CUT_TARGET || fault == RELAY_CLOSE)
             close_side(pair, TARGET);
     }
+    pthread_mutex_unlock(&self->lock);
+    nudge(self);
+}
+
+void relay_trickle(relay_t *self, size_t bytes)
+{
+    pthread_mutex_lock(&self->lock);
+    self->piece = bytes < PIECE_MAX ? bytes : PIECE_MAX;
+    self->trickle = true;
     pthread_mutex_unlock(&self->lock);
     nudge(self);
 }

@@ -8,6 +8,8 @@
 #ifndef TND_TESTS_SUPPORT_RELAY_H
 #define TND_TESTS_SUPPORT_RELAY_H
 
+#include <stddef.h>
+
 typedef struct relay relay_t;
 
 typedef enum {
@@ -24,6 +26,8 @@ void relay_destroy(relay_t **self_p);
 const char *relay_endpoint(const relay_t *self);
 /*  Returns once it is done. */
 void relay_fail(relay_t *self, relay_fault_t fault);
+/*  From now on it passes so many bytes at a time, a hundred times a second: a slow link. */
+void relay_trickle(relay_t *self, size_t bytes);
 /*  Returns once all connections of now have been closed by both their ends.  What one end has said
  *  before it closed was passed on, and the other has seen the end before it closed.
  */

@@ -72,6 +72,48 @@ Test(faults, a_link_that_swallows_everything_heals)
     heals_in_three_seconds(RELAY_SWALLOW);
 }
 
+/*  One message takes four times as long as a peer may be silent; what both ends say meanwhile waits
+ *  for its end.
+ */
+static void passes_slowly(bool from_worker)
+{
+    enum { BYTES = 200 * 1024, PIECE = 1024 };
+    static stage_t stage;
+    static site_t join, worker;
+    relay_t *relay = NULL;
+    pass(&stage, &join, &worker, 500000000, &relay);
+    relay_trickle(relay, PIECE);
+    tnd_pool_t *pool = tnd_pool_new(BYTES);
+    tnd_buffer_t *buffer = tnd_pool_take(pool);
+    memset(tnd_buffer_data(buffer), 0, BYTES);
+    tnd_buffer_seal(buffer);
+    tnd_msg_t msg = {.kind = TND_MSG_POST, .from = WORKER, .to = JOIN};
+    if (!from_worker)
+        msg.from = JOIN, msg.to = WORKER;
+    msg.post.payload = buffer;
+    site_t *from = from_worker ? &worker : &join, *to = from_worker ? &join : &worker;
+
+    cr_assert_eq(
+        tnd_hub_send(from->hub, from_worker ? PORT_OUT : PORT_IN, to->id, &msg, TND_CARRY_BUFFER),
+        TND_OK);
+    run_until(to, from, &to->messages, 1);
+
+    cr_assert_eq(worker.losts + join.losts, 0);
+    part(&stage, &join, &worker);
+    tnd_pool_destroy(&pool);
+    relay_destroy(&relay);
+}
+
+Test(faults, a_message_longer_than_link_timeout_arrives_at_the_binder)
+{
+    passes_slowly(true);
+}
+
+Test(faults, a_message_longer_than_link_timeout_arrives_at_who_connected)
+{
+    passes_slowly(false);
+}
+
 Test(faults, a_closed_connection_is_noticed_without_waiting_for_silence)
 {
     static stage_t stage;

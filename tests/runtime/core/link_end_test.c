@@ -481,6 +481,94 @@ Test(link_end, silence_for_link_timeout_loses_either_end)
     cr_assert_eq(end[0].connection, 1);
 }
 
+/*  Ticks as a driver does that sees the transport: bytes come, or go, all the time. */
+static tnd_end_change_t ticks_moving(tnd_end_t *self, bool come, bool go, uint64_t until,
+                                     unsigned *words)
+{
+    tnd_end_change_t change = TND_END_NOTHING;
+    while (change == TND_END_NOTHING && tnd_end_deadline(self) < until) {
+        uint64_t now = tnd_end_deadline(self);
+        tnd_movement_t movement = {.came_ns = come ? now - 1 : 0, .went_ns = go ? now - 1 : 0};
+        tnd_msg_t msg;
+        if (tnd_end_is_quiet(self, now))
+            tnd_end_moved(self, &movement);
+        change = tnd_end_tick(self, false, now);
+        while (tnd_end_next(self, now, &msg))
+            ++*words;
+    }
+    return change;
+}
+
+Test(link_end, a_message_that_takes_long_is_no_silence)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    unsigned words = 0;
+
+    cr_assert_eq(ticks_moving(&binder, true, false, 100000 * MS, &words), TND_END_NOTHING);
+    cr_assert_geq(words, 350, "it pings all the while, as its own bytes do not move");
+    cr_assert_eq(ticks_moving(&binder, false, false, 200000 * MS, &words), TND_END_LOST);
+    cr_assert_lt(binder.ticked_ns, 101300 * MS);
+}
+
+Test(link_end, nothing_is_queued_behind_what_is_still_leaving)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+    unsigned words = 0;
+    tnd_msg_t ping = word(TND_MSG_PING), msg;
+
+    cr_assert_eq(ticks_moving(&binder, true, true, 100000 * MS, &words), TND_END_NOTHING);
+    cr_assert_eq(words, 0);
+    cr_assert_eq(tnd_end_heard(&binder, &ping, 100000 * MS), TND_END_NOTHING);
+    cr_assert_not(tnd_end_next(&binder, 100000 * MS, &msg), "not even an answer");
+    cr_assert_eq(ticks_moving(&binder, true, false, 101000 * MS, &words), TND_END_NOTHING);
+    cr_assert_geq(words, 3);
+}
+
+Test(link_end, a_long_round_trip_is_no_silence_within_bounds)
+{
+    const struct {
+        tnd_movement_t movement;
+        uint64_t silent_ms;
+    } cases[] = {
+        {{.round_ns = 0}, 1000},
+        {{.round_ns = 500 * MS}, 2000},
+        {{.overdue = true}, 1000 + 1000 * TND_END_OVERDUE},
+        {{.round_ns = UINT64_MAX / 4}, 1000 + 1000 * TND_END_PATIENCE},
+        {{.round_ns = 4000 * MS, .overdue = true}, 1000 + 1000 * TND_END_PATIENCE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tnd_end_t connector = make(false, terms), binder = make(true, terms);
+        bring_up(&connector, &binder, 0);
+        tnd_end_moved(&connector, &cases[i].movement);
+        cr_assert_eq(ticks(&connector, cases[i].silent_ms * MS - 1), TND_END_NOTHING);
+        cr_assert_eq(ticks(&connector, cases[i].silent_ms * MS), TND_END_LOST);
+    }
+}
+
+/*  Every word takes two seconds to the other end, and nothing else passes. */
+Test(link_end, a_handshake_over_a_long_way_succeeds)
+{
+    const uint64_t way = 2000 * MS;
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    tnd_end_change_t change = TND_END_LOST;
+    uint64_t answer = 0;
+    tnd_msg_t hello;
+
+    for (unsigned attempt = 0; attempt < 8 && change == TND_END_LOST; attempt++) {
+        answer = tnd_end_deadline(&connector) + 2 * way;
+        hello = hello_of(&connector, tnd_end_deadline(&connector));
+        for (change = TND_END_NOTHING;
+             change == TND_END_NOTHING && tnd_end_deadline(&connector) < answer;)
+            change = tnd_end_tick(&connector, false, tnd_end_deadline(&connector));
+    }
+    cr_assert_eq(tnd_end_heard(&binder, &hello, answer - way), TND_END_UP);
+    tnd_msg_t welcome = says(&binder, TND_MSG_WELCOME, answer - way);
+    cr_assert_eq(tnd_end_heard(&connector, &welcome, answer), TND_END_UP);
+    cr_assert_lt(answer, 20000 * MS);
+}
+
 Test(link_end, an_end_that_was_away_gives_the_peer_what_was_left_of_its_time)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
