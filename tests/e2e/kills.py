@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Processes that are killed again and again in one long run, over every transport and shape of graph.
 
-Usage: kills.py [--kills N] [--way WAY...] [--shape SHAPE...] [--kind KIND...] [--stall SECONDS]
-                [--busy] [--seed SEED] [--keep DIR] [NAME...]; without a name it lists them.
+Usage: kills.py [NAME...] [--kills N] [--way WAY...] [--shape SHAPE...] [--kind KIND...]
+                [--stall SECONDS] [--busy] [--seed SEED] [--keep DIR]; without a name it lists them.
 
 `--kills` is the number of kills per kind in each combination of way and shape (five times as many of
-a batcher over fixed ports).  They fall at random
-steps, spread evenly over the run.  The run must never go without a committed step for `--stall`
-seconds, must refuse no connection and must end with the stream and the model of a run without
-faults.  By hand, with both cores busy:
+a batcher over fixed ports).  They fall at random steps, spread evenly over the run.  The run must
+never go without a committed step for `--stall` seconds, must refuse no connection and must end with
+the stream and the model of a run without faults.  By hand, with both cores busy:
 
-  kills.py --kills 60 --stall 5 --busy a_batcher_over_fixed_ports
-  kills.py --kills 112 --stall 5 --busy --way tcp ports ipc --shape one two lanes every_kind
+  kills.py a_batcher_over_fixed_ports --kills 60 --stall 5 --busy
+  kills.py every_kind --kills 112 --stall 5 --busy --way tcp ports ipc --shape one two lanes
 """
 import argparse
 import json
