@@ -1,20 +1,23 @@
 /*  tests/e2e/op_drag.c - an operation that takes its time, and one row that it never returns from.
  *
- *  Sleeps `us` microseconds a row, as many times as long as $DRAG says.  Where the file
- * $DRAG_STICKS is, the first row that comes removes it and is not returned from.  Where $DRAG_OPENS
- *  is set, so many operations can be opened, and the next one never is.
+ *  Sleeps `us` microseconds for each row, and $DRAG times as long after the first 256 rows of the
+ *  process, so that trying the operation before the start takes no longer.  If the file
+ *  $DRAG_STICKS exists, the next row removes it and never returns.  If $DRAG_OPENS is set, that
+ *  many operations can be opened, and opening another one never returns.
  */
 #include <stdlib.h>
 #include <time.h>
 #include <tundish/tundish.h>
 #include <unistd.h>
 
+enum { FAST_ROWS = 256 };
+
 typedef struct {
-    uint64_t us;
+    uint64_t us, slow_us;
     const char *sticks;
 } drag_t;
 
-static _Atomic unsigned opened;
+static _Atomic unsigned opened, rows;
 static _Atomic bool ends; /* it never does */
 
 static tnd_status_t drag_open(void *state, void *shared, const char *options,
@@ -27,7 +30,7 @@ static tnd_status_t drag_open(void *state, void *shared, const char *options,
     if (tnd_option_only(options, "us", error) != TND_OK ||
         tnd_option_u64(options, "us", &self->us, error) != TND_OK)
         return TND_FAILED;
-    self->us *= times != NULL ? strtoull(times, NULL, 10) : 1;
+    self->slow_us = self->us * (times != NULL ? strtoull(times, NULL, 10) : 1);
     self->sticks = getenv("DRAG_STICKS");
     while (opened++ == (opens != NULL ? strtoull(opens, NULL, 10) : UINT64_MAX))
         while (!ends) /* in this code, which must stay where it is */
@@ -39,8 +42,9 @@ static tnd_status_t drag_apply(void *state, const tnd_rows_t *in, size_t row, tn
                                tnd_rows_t *out, tnd_error_t *error)
 {
     const drag_t *self = state;
-    const struct timespec time = {.tv_sec = (time_t)(self->us / 1000000),
-                                  .tv_nsec = (long)(self->us % 1000000 * 1000)};
+    uint64_t us = rows++ < FAST_ROWS ? self->us : self->slow_us;
+    const struct timespec time = {.tv_sec = (time_t)(us / 1000000),
+                                  .tv_nsec = (long)(us % 1000000 * 1000)};
     (void)in, (void)row, (void)random, (void)error;
     nanosleep(&time, NULL);
     while (self->sticks != NULL && unlink(self->sticks) == 0)

@@ -2,7 +2,7 @@
 """Workers that are slow: what they leave of the throughput of the others, and the stream that comes.
 
 Usage: stragglers.py [--rounds N] [NAME...]; without a name it lists them.  Workers sleep for each
-row, so that they need no processor; one of them, on a host of its own, twenty times as long.
+row, so that they need no processor; one of them, on a host of its own, 200 times as long.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ GRAPH = """tundish: 1
 name: stragglers
 seed: 7
 data: {folder}
-hung_after: 1s
+hung_after: {hung}
 actors:
   read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy"}}}}, shuffle: global}}
   prep: {{kind: preprocessor, ops: [{{plugin: drag, us: 2000}}]}}
@@ -43,11 +43,11 @@ SLOW = "  s: {actors: [prep], workers: {prep: 1}}\n"
 class Cluster:
     """A run whose hosts are started one by one, the slow one with another environment."""
 
-    def __init__(self, folder, rows, slow, batch=""):
+    def __init__(self, folder, rows, slow, batch="", hung="1s"):
         self.folder, self.hosts = folder, ["a", "s"] if slow else ["a"]
         write_npy(folder / "y.npy", "<i8", (rows,), struct.pack(f"<{rows}q", *range(rows)))
         self.files = [folder / "graph.yaml", folder / "hosts.yaml"]
-        self.files[0].write_text(GRAPH.format(folder=folder, batch=batch))
+        self.files[0].write_text(GRAPH.format(folder=folder, batch=batch, hung=hung))
         self.files[1].write_text(HOSTS.format(port=free_range("127.0.0.1", 1),
                                               slow=SLOW if slow else ""))
         self.metrics, self.report = folder / "metrics.jsonl", folder / "report.json"
@@ -63,7 +63,7 @@ class Cluster:
             if host == "a":
                 line += ["--metrics", str(self.metrics), "--report", str(self.report)]
             env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"),
-                   "DRAG": "20" if host == "s" else "1"}
+                   "DRAG": "200" if host == "s" else "1"}
             started.append(subprocess.Popen(line, env=env, cwd=ROOT))
         try:
             until("a first step", lambda: self.lines() > 0 or started[0].poll() is not None)
@@ -82,7 +82,7 @@ class Cluster:
 
 def goes(rows, slow, batch=""):
     with tempfile.TemporaryDirectory() as folder:
-        return Cluster(pathlib.Path(folder), rows, slow, batch).run()
+        return Cluster(pathlib.Path(folder), rows, slow, batch, hung="60s").run()
 
 
 def again(told):
@@ -90,12 +90,13 @@ def again(told):
     return sum(actor["again"] for actor in told["actors"] if actor["kind"] == "batcher")
 
 
-def test_one_of_eight_that_is_twenty_times_slower(rounds):
-    """What the slow one is late with is given to another, and only where that is asked for.
+def test_one_of_eight_that_is_far_slower(rounds):
+    """A late ticket of the slow worker is issued to another one, only with `speculate: true`.
 
-    What that is worth is printed and not judged: it depends on what else the machine does.
+    The slow worker needs four seconds for a ticket, so that it is late on a busy machine too.  The
+    throughput is printed and not judged, because it depends on what else the machine does.
     """
-    rows = 18000 * rounds
+    rows = 4000 * rounds
     seven, quiet = goes(rows, False)
     both, told = goes(rows, True, ", speculate: true")
     spared, plain = goes(rows // 3, True)
