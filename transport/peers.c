@@ -227,13 +227,16 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
         lost(self, peer, TND_LOSS_REPLACED, "the peer came back by a new connection");
         change = tnd_end_heard(&peer->end, msg, now);
     }
-    if (change == TND_END_STALE) {
+    if (change == TND_END_STALE || change == TND_END_REFUTED) {
         tnd_peer_t visitor = *peer;
-        tnd_msg_t answer = tnd_end_stale(&peer->end);
+        tnd_msg_t answer =
+            change == TND_END_STALE ? tnd_end_stale(&peer->end) : tnd_end_refute(&peer->end);
         visitor.wire = wire;
         (void)self->carrier->say(self->hub, &visitor, &answer);
     }
-    if (change == TND_END_NOTHING || change == TND_END_STALE)
+    if (change == TND_END_REFUTED)
+        tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+    if (change == TND_END_NOTHING || change == TND_END_STALE || change == TND_END_REFUTED)
         return NULL;
     if (peer->wire != wire)
         shut(self, peer);
@@ -394,6 +397,7 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
         break;
     case TND_END_NOTHING:
     case TND_END_UP:
+    case TND_END_REFUTED:
     case TND_END_STALE:
     case TND_END_REFUSAL:
         break;

@@ -83,9 +83,10 @@ static tnd_end_change_t give_up(tnd_end_t *self, uint64_t now)
     return TND_END_LOST;
 }
 
-static bool differ(uint64_t a, uint64_t b)
+/*  Whether they say something else than is required here; 0: nothing is. */
+static bool differ(uint64_t ours, uint64_t theirs)
 {
-    return a != 0 && b != 0 && a != b;
+    return ours != 0 && ours != theirs;
 }
 
 /*  Keeps a text, cut at its end if it is too long. */
@@ -145,8 +146,33 @@ static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
     return hello->hello.connection > self->connection;
 }
 
+/*  Whether a peer may say that; else `why` says what is wrong. */
+static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
+{
+    tnd_error_t error;
+    if (hello->hello.life != 0 && hello->hello.life <= LIFE_MOST)
+        return terms_fit(self, &hello->hello.terms);
+    tnd_fail(&error,
+             "the side that connects names an impossible time of its start (%llu): check its clock",
+             (unsigned long long)hello->hello.life);
+    keep_why(self, error.text);
+    return false;
+}
+
+static tnd_end_change_t refuse(tnd_end_t *self)
+{
+    if (self->state == TND_END_OPEN)
+        return TND_END_REFUTED;
+    clear_dues(self);
+    self->state = TND_END_REFUSED;
+    self->refuse_due = true;
+    return TND_END_REFUSAL;
+}
+
 static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now)
 {
+    if (self->config.binder && !is_acceptable(self, msg))
+        return refuse(self);
     if (!self->config.binder || !is_later(self, msg))
         return self->config.binder && is_of_earlier_life(self, msg) ? TND_END_STALE
                                                                     : TND_END_NOTHING;
@@ -158,11 +184,6 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
     self->connection = msg->hello.connection;
     clear_dues(self);
     start_clocks(self, now);
-    if (!terms_fit(self, &msg->hello.terms)) {
-        self->state = TND_END_REFUSED;
-        self->refuse_due = true;
-        return TND_END_REFUSAL;
-    }
     self->state = TND_END_OPEN;
     self->welcome_due = true;
     return TND_END_UP;
@@ -367,6 +388,13 @@ bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg)
     self->said_ns = now;
     *msg = out;
     return true;
+}
+
+tnd_msg_t tnd_end_refute(const tnd_end_t *self)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_REFUSE, .from = self->config.self, .to = self->config.peer};
+    msg.refuse.why = self->why;
+    return msg;
 }
 
 tnd_msg_t tnd_end_stale(const tnd_end_t *self)

@@ -38,6 +38,10 @@
  *  WELCOME precedes the first block.  It sends nothing else of the kinds HELLO ... PONG, and calls
  *  `tick` whenever the deadline has come.
  *
+ *  A HELLO is hostile until it fits.  What a binding end requires must be said: a zero is no
+ * answer. A life that no clock can name is refused, and a HELLO that is refused does not end a
+ * connection that is up.
+ *
  *  A connecting end has one socket at a time and passes on only what that socket brings.  A binding
  *  end belongs to a peer actor, not to a connection: the driver finds it by `from` of a HELLO and
  *  remembers the routing id that the HELLO came from; what comes from other routing ids, or from
@@ -90,6 +94,9 @@ typedef enum {
                         tnd_end_disconnected if that fails */
     TND_END_UP,      /* rows may flow, once what `next` says was sent */
     TND_END_LOST,    /* send what `next` says, close the socket: what was in flight is lost */
+    TND_END_REFUTED, /* binder: a HELLO that cannot be the peer's, while that is up; nothing has
+                        changed here; send tnd_end_refute by the connection that it came by, which
+                        is not kept */
     TND_END_STALE,   /* binder: nothing has changed here; send tnd_end_stale by the connection that
                         the HELLO came by, which is not kept */
     TND_END_REFUSAL  /* `why` says why; send what `next` says (the binder's REFUSE), then close */
@@ -177,6 +184,11 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now);
  *  REFUSE is valid until the next event.
  */
 bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg);
+
+/*  What a binding end answers to a HELLO that cannot be its peer's; the text is `why`, valid until
+ *  the next event.
+ */
+tnd_msg_t tnd_end_refute(const tnd_end_t *self);
 
 /*  What a binding end answers to a HELLO of an earlier life than the one it knows. */
 tnd_msg_t tnd_end_stale(const tnd_end_t *self);

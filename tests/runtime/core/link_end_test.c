@@ -121,7 +121,7 @@ Test(link_end, terms_that_differ_are_refused_by_name_at_both_ends)
 
 Test(link_end, the_longest_sentence_fits)
 {
-    const tnd_terms_t most = {.graph = {UINT64_MAX, UINT64_MAX}};
+    const tnd_terms_t most = {.graph = {UINT64_MAX, UINT64_MAX}, .abi = 5};
     tnd_end_t connector = make(false, most), binder = make(true, terms);
     binder.config.self = binder.config.peer = UINT32_MAX;
     tnd_msg_t hello = hello_of(&connector, 0);
@@ -133,10 +133,55 @@ Test(link_end, the_longest_sentence_fits)
 Test(link_end, zero_is_not_checked)
 {
     const tnd_terms_t none = {.abi = 5};
-    tnd_end_t a = make(false, none), b = make(true, terms);
+    tnd_end_t a = make(false, terms), b = make(true, none);
     bring_up(&a, &b, 0);
-    tnd_end_t c = make(false, terms), d = make(true, none);
-    bring_up(&c, &d, 0);
+}
+
+Test(link_end, what_is_required_must_be_said)
+{
+    const tnd_terms_t none = {.abi = 5};
+    tnd_end_t connector = make(false, none), binder = make(true, terms);
+    tnd_msg_t hello = hello_of(&connector, 0);
+
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 1), TND_END_REFUSAL);
+    cr_assert_not_null(strstr(binder.why, "graph"), "%s", binder.why);
+}
+
+Test(link_end, a_lie_does_not_end_the_connection_of_the_peer)
+{
+    const tnd_life_t lives[] = {0, 1ull << 63, UINT64_MAX, 200};
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    bring_up(&connector, &binder, 0);
+
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = WORKER, .to = JOIN}, more;
+        hello.hello.life = hello.hello.birth = lives[i];
+        hello.hello.connection = UINT32_MAX;
+        if (lives[i] != 200)
+            hello.hello.terms = terms; /* that one knows none of them */
+        cr_assert_eq(tnd_end_heard(&binder, &hello, 1), TND_END_REFUTED);
+        cr_assert_neq(binder.why[0], '\0');
+        tnd_msg_t refuse = tnd_end_refute(&binder);
+        cr_assert_str_eq(refuse.refuse.why, binder.why);
+        cr_assert_not(tnd_end_next(&binder, 1, &more), "the peer itself is not told");
+        cr_assert(binder.state == TND_END_OPEN && binder.life == 100);
+    }
+    tnd_end_disconnected(&connector, 1);
+    tnd_msg_t again = hello_of(&connector, 20 * MS);
+    cr_assert_eq(tnd_end_heard(&binder, &again, 20 * MS), TND_END_LOST);
+    cr_assert_eq(tnd_end_heard(&binder, &again, 20 * MS), TND_END_UP);
+}
+
+Test(link_end, an_impossible_life_is_refused_before_the_peer_has_come)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = WORKER, .to = JOIN};
+    hello.hello.life = 1ull << 63;
+    hello.hello.terms = terms;
+
+    cr_assert_eq(tnd_end_heard(&binder, &hello, 0), TND_END_REFUSAL);
+    says(&binder, TND_MSG_REFUSE, 0);
+    bring_up(&connector, &binder, 1);
 }
 
 Test(link_end, tolerance_on_either_side_lets_another_numeric_in)
