@@ -402,6 +402,7 @@ static void make_workers(tnd_crew_t *self)
             .name = config->devices[i],
             .inputs = tnd_crew_zeroed(config->count, sizeof(tnd_tree_input_t)),
             .outs = tnd_crew_zeroed(config->count, sizeof(void *)),
+            .posted = tnd_crew_zeroed(2, sizeof(posted_t)),
         };
         self->worker_count++;
     }
@@ -527,6 +528,7 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     for (uint32_t w = 0; w < self->worker_count; w++) {
         free(self->workers[w].inputs);
         free(self->workers[w].outs);
+        free(self->workers[w].posted);
     }
     for (uint32_t j = 0; j < self->config.depth; j++) {
         free(self->jobs[j].reports);

@@ -32,6 +32,12 @@ typedef struct {
     _Atomic uint32_t *met;  /* by worker: meetings arrived at */
 } job_t;
 
+/*  What the first replica of a worker posted in one round. */
+typedef struct {
+    uint32_t count;
+    tnd_posting_t posts[TND_POSTINGS_MAX];
+} posted_t;
+
 typedef struct {
     _Alignas(64) _Atomic uint64_t word;
     tnd_crew_t *crew;
@@ -44,6 +50,8 @@ typedef struct {
     uint64_t seq;
     uint32_t meeting;
     uint64_t exchanges;
+    uint64_t rounds, chunks;  /* of reductions so far; the same for all workers of a round */
+    posted_t *posted;         /* in the last two rounds */
     tnd_tree_input_t *inputs; /* scratch: by local replica */
     void **outs;
 } worker_t;
@@ -110,6 +118,7 @@ struct tnd_crew {
     const tnd_task_t *task;
     exchange_t exchange;
     tnd_gathers_t gathers;
+    _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
 
     tnd_gate_t work, meet, program, left;
     _Atomic int mode;

@@ -1,7 +1,9 @@
 /*  runtime/feed/crew_reduce.c - how device threads reduce what their replicas posted.
  *
- *  The threads meet when all have posted, each reduces its share of the elements, and they meet
- *  again before anybody uses the result.
+ *  The threads meet when all have posted.  If all replicas are here, each thread then claims chunks
+ *  of the elements until none is left, and goes on once all chunks are done: a thread that the
+ *  system has interrupted delays the others by at most the chunk that it was computing.  Otherwise
+ *  each reduces its share, and they meet again before the first of them uses the result.
  */
 #include "runtime/feed/crew_parts.h"
 
@@ -10,21 +12,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t exchange_spin_ns = 0;
+/*  Long enough that claiming a chunk costs nothing beside it, short enough to wait for. */
+enum { CHUNK_BYTES = 16384 };
 
-/*  Against the first replica of the crew, which everybody can see between two meetings. */
+static const uint64_t exchange_spin_ns = 0, chunks_spin_ns = 50000;
+
+static bool fit(const tnd_posting_t *one, uint32_t one_count, const tnd_posting_t *other,
+                uint32_t other_count)
+{
+    bool fits = one_count == other_count;
+    for (uint32_t p = 0; fits && p < one_count; p++)
+        fits = tnd_posting_fits(&one[p], &other[p]);
+    return fits;
+}
+
+/*  The first replicas of the crew and of worker `other` posted different things; always false. */
+static bool refuse_posts(tnd_crew_t *crew, const job_t *job, uint32_t other)
+{
+    return tnd_crew_fail(crew,
+                         "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+                         " posted different reductions: all replicas post the same ones in the "
+                         "same order",
+                         crew->config.name, job->note.step, crew->replicas[0].id,
+                         crew->replicas[crew->workers[other].first].id);
+}
+
+/*  Whether all workers posted the same.  Between two meetings, where no worker posts. */
 static bool posts_fit(worker_t *worker, const job_t *job)
 {
     tnd_crew_t *crew = worker->crew;
-    const tnd_replica_t *one = &crew->replicas[0], *own = &crew->replicas[worker->first];
-    bool fits = one->post_count == own->post_count;
-    for (uint32_t p = 0; fits && p < one->post_count; p++)
-        fits = tnd_posting_fits(&one->posts[p], &own->posts[p]);
-    return fits || tnd_crew_fail(crew,
-                                 "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
-                                 " posted different reductions: all replicas post the same ones "
-                                 "in the same order",
-                                 crew->config.name, job->note.step, one->id, own->id);
+    const tnd_replica_t *one = &crew->replicas[0];
+    for (uint32_t w = 1; w < crew->worker_count; w++) {
+        const tnd_replica_t *other = &crew->replicas[crew->workers[w].first];
+        if (!fit(one->posts, one->post_count, other->posts, other->post_count))
+            return refuse_posts(crew, job, w);
+    }
+    return true;
 }
 
 /*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
@@ -56,29 +79,124 @@ static bool posts_late(const worker_t *worker, bool weighing)
     return late;
 }
 
+/*  Shows the other workers what this one posted, also after it has gone on to post again: not
+ *  until they have met once more is it overwritten.
+ */
+static posted_t *show_posts(worker_t *worker)
+{
+    const tnd_replica_t *own = &worker->crew->replicas[worker->first];
+    posted_t *posted = &worker->posted[worker->rounds++ % 2];
+    posted->count = own->post_count;
+    memcpy(posted->posts, own->posts, own->post_count * sizeof own->posts[0]);
+    return posted;
+}
+
+/*  Whether all workers showed the same in this round. */
+static bool shown_fit(const worker_t *worker, const job_t *job)
+{
+    tnd_crew_t *crew = worker->crew;
+    uint64_t turn = (worker->rounds - 1) % 2;
+    const posted_t *one = &crew->workers[0].posted[turn];
+    for (uint32_t w = 1; w < crew->worker_count; w++) {
+        const posted_t *other = &crew->workers[w].posted[turn];
+        if (!fit(one->posts, one->count, other->posts, other->count))
+            return refuse_posts(crew, job, w);
+    }
+    return true;
+}
+
+static uint32_t chunks_of(const tnd_posting_t *post)
+{
+    size_t bytes = post->reduce != TND_GATHER ? post->count * tnd_dtype_size(post->dtype) : 0;
+    return (uint32_t)((bytes + CHUNK_BYTES - 1) / CHUNK_BYTES);
+}
+
+static void reduce_chunk(worker_t *worker, const posted_t *posted, uint64_t chunk)
+{
+    uint32_t p = 0;
+    for (; chunk >= chunks_of(&posted->posts[p]); p++)
+        chunk -= chunks_of(&posted->posts[p]);
+    const tnd_posting_t *post = &posted->posts[p];
+    size_t begin, end;
+    tnd_collective_share(post->count, tnd_dtype_size(post->dtype), (uint32_t)chunk, chunks_of(post),
+                         &begin, &end);
+    gather_inputs(worker, p, 0);
+    tnd_collective_reduce(post, worker->inputs, worker->crew->config.count, worker->outs, begin,
+                          end);
+}
+
+/*  The next chunk that no worker has claimed, counted over all rounds; false: none before `end`. */
+static bool claim(tnd_crew_t *crew, uint64_t end, uint64_t *chunk_p)
+{
+    *chunk_p = atomic_load_explicit(&crew->chunks_claimed, memory_order_relaxed);
+    while (*chunk_p < end)
+        if (atomic_compare_exchange_weak_explicit(&crew->chunks_claimed, chunk_p, *chunk_p + 1,
+                                                  memory_order_relaxed, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+static bool chunks_are_done(const void *context)
+{
+    const worker_t *worker = context;
+    return tnd_crew_dead(worker->crew) ||
+           atomic_load_explicit(&worker->crew->chunks_done, memory_order_acquire) >= worker->chunks;
+}
+
+/*  Reduces together with the other workers.  Until all chunks of the round are done no worker posts
+ *  again, and a worker looks at what others posted only while it has claimed one that is not.
+ */
+static bool reduce_chunks(worker_t *worker, const posted_t *posted)
+{
+    tnd_crew_t *crew = worker->crew;
+    uint64_t before = worker->chunks, done = 0, chunk;
+    for (uint32_t p = 0; p < posted->count; p++)
+        worker->chunks += chunks_of(&posted->posts[p]);
+    for (; claim(crew, worker->chunks, &chunk); done++)
+        reduce_chunk(worker, posted, chunk - before);
+    if (done > 0 &&
+        atomic_fetch_add_explicit(&crew->chunks_done, done, memory_order_acq_rel) + done ==
+            worker->chunks)
+        tnd_gate_open(&crew->meet);
+    tnd_gate_wait(&crew->meet, chunks_are_done, worker, chunks_spin_ns);
+    return !tnd_crew_dead(crew);
+}
+
+static bool reduce_alone(worker_t *worker)
+{
+    tnd_crew_t *crew = worker->crew;
+    const tnd_replica_t *own = &crew->replicas[worker->first];
+    if (posts_late(worker, false)) {
+        tnd_crew_gather_room(crew);
+        tnd_crew_gather_own(worker);
+    }
+    for (uint32_t p = 0; p < own->post_count; p++) {
+        const tnd_posting_t *post = &own->posts[p];
+        if (post->reduce == TND_GATHER)
+            continue;
+        gather_inputs(worker, p, 0);
+        tnd_collective_reduce(post, worker->inputs, crew->config.count, worker->outs, 0,
+                              post->count);
+    }
+    return !tnd_crew_dead(crew);
+}
+
 static bool reduce_here(worker_t *worker, job_t *job)
 {
     tnd_crew_t *crew = worker->crew;
-    if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
+    if (crew->worker_count == 1)
+        return reduce_alone(worker);
+    const posted_t *posted = show_posts(worker);
+    if (!tnd_crew_meet(worker, job) || !shown_fit(worker, job))
         return false;
-    if (posts_late(worker, false)) {
-        if (worker->number == 0)
-            tnd_crew_gather_room(crew);
-        if (!tnd_crew_meet(worker, job))
-            return false;
-        tnd_crew_gather_own(worker);
-    }
-    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
-        const tnd_posting_t *post = &crew->replicas[0].posts[p];
-        size_t begin, end;
-        if (post->reduce == TND_GATHER)
-            continue;
-        tnd_collective_share(post->count, tnd_dtype_size(post->dtype), worker->number,
-                             crew->worker_count, &begin, &end);
-        gather_inputs(worker, p, 0);
-        tnd_collective_reduce(post, worker->inputs, crew->config.count, worker->outs, begin, end);
-    }
-    return tnd_crew_meet(worker, job);
+    if (!posts_late(worker, false))
+        return reduce_chunks(worker, posted);
+    if (worker->number == 0)
+        tnd_crew_gather_room(crew);
+    if (!tnd_crew_meet(worker, job))
+        return false;
+    tnd_crew_gather_own(worker);
+    return reduce_chunks(worker, posted) && tnd_crew_meet(worker, job);
 }
 
 /* --- with replicas elsewhere -------------------------------------------------------------------

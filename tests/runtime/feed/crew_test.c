@@ -1,9 +1,13 @@
 /*  tests/runtime/feed/crew_test.c - device threads: the same bits on any number of them. */
+#include <signal.h>
+#include <unistd.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "runtime/collective.h"
 #include "runtime/core/round.h"
+#include "runtime/feed/crew_parts.h"
 #include "runtime/life/thread.h"
 #include "tests/runtime/feed/crewed.h"
 
@@ -249,6 +253,27 @@ Test(crew, refuses_reductions_that_not_all_replicas_post)
     crewed_destroy(self);
 }
 
+static tnd_status_t post_own_count(void *context, tnd_replica_t *replica)
+{
+    static float few[1], many[1 << 16];
+    bool posts_few = tnd_replica_id(replica) >= 2;
+    (void)context;
+    return tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, posts_few ? few : many,
+                              posts_few ? 1 : 1 << 16);
+}
+
+Test(crew, refuses_reductions_of_different_length_before_it_reads_them)
+{
+    crewed_t *self = crewed_new(0, 4, 2, 1);
+    self->task = (tnd_task_t){post_own_count, NULL, NULL};
+    crewed_run(self, 1, 1);
+    cr_assert(tnd_crew_error(self->crew) != NULL);
+    cr_assert(strstr(tnd_crew_error(self->crew), "replicas 0 and 2 posted different reductions") !=
+                  NULL,
+              "%s", tnd_crew_error(self->crew));
+    crewed_destroy(self);
+}
+
 static tnd_status_t post_elsewhere(void *context, tnd_replica_t *replica)
 {
     (void)context;
@@ -363,4 +388,62 @@ Test(crew, computes_on_threads_that_do_not_wait_for_their_turn_as_actors_do)
     pthread_join(actor, NULL);
     for (int r = 0; r < 4; r++)
         cr_assert(eq(int, policies[r], sched_getscheduler(0)));
+}
+
+/*  A step on two threads, of which the second is interrupted once its replicas have posted, until
+ *  the first has the result of the reduction.
+ */
+typedef struct {
+    crewed_t *crewed;
+    int entered[2], resume[2]; /* pipes: the handler runs; it may return */
+} interrupted_t;
+
+static interrupted_t interrupted;
+
+static void hold_thread(int signal)
+{
+    char byte = 0;
+    (void)signal;
+    if (write(interrupted.entered[1], &byte, 1) != 1 || read(interrupted.resume[0], &byte, 1) != 1)
+        abort();
+}
+
+static tnd_status_t post_and_interrupt(void *context, tnd_replica_t *replica)
+{
+    tnd_crew_t *crew = interrupted.crewed->crew;
+    const worker_t *other = &crew->workers[1];
+    tnd_status_t status = crewed_step(context, replica);
+    char byte;
+    if (tnd_replica_id(replica) != 1)
+        return status;
+    while (atomic_load(&other->word) % (1 << MEETING_BITS) == 0)
+        sched_yield();
+    cr_assert(pthread_kill(other->thread, SIGUSR1) == 0);
+    cr_assert(read(interrupted.entered[0], &byte, 1) == 1);
+    return status;
+}
+
+static tnd_status_t apply_and_resume(void *context, tnd_replica_t *replica)
+{
+    tnd_status_t status = crewed_apply(context, replica);
+    char byte = 0;
+    if (tnd_replica_id(replica) == 0)
+        cr_assert(write(interrupted.resume[1], &byte, 1) == 1);
+    return status;
+}
+
+Test(crew, a_thread_that_is_interrupted_does_not_hold_up_a_reduction)
+{
+    crewed_t *one = crewed_new(0, 4, 1, 1), *self = crewed_new(0, 4, 2, 1);
+    interrupted.crewed = self;
+    cr_assert(pipe(interrupted.entered) == 0);
+    cr_assert(pipe(interrupted.resume) == 0);
+    signal(SIGUSR1, hold_thread);
+    crewed_run(one, 1, 1);
+    self->task = (tnd_task_t){post_and_interrupt, apply_and_resume, self};
+    crewed_run(self, 1, 1);
+    cr_assert(tnd_crew_error(self->crew) == NULL);
+    assert_same(one, self);
+    crewed_destroy(self);
+    crewed_destroy(one);
 }

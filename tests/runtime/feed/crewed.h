@@ -1,5 +1,5 @@
-/*  A crew with a small step, for tests: one column of f32, models of 1,000 floats that move by the
- *  mean of what their rows say.
+/*  A crew with a small step, for tests: one column of f32, models of 5,000 floats, which are two
+ *  chunks of a reduction, that move by the mean of what their rows say.
  */
 #ifndef TND_TESTS_CREWED_H
 #define TND_TESTS_CREWED_H
@@ -14,7 +14,7 @@
 #include "runtime/core/digest.h"
 #include "runtime/feed/crew.h"
 
-enum { CREWED_REPLICAS = 4, CREWED_PARAMS = 1000, CREWED_ROWS = 8, CREWED_WIDTH = 3 };
+enum { CREWED_REPLICAS = 4, CREWED_PARAMS = 5000, CREWED_ROWS = 8, CREWED_WIDTH = 3 };
 
 typedef struct {
     tnd_schema_t schema;
