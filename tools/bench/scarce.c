@@ -18,7 +18,7 @@
 #include "tools/bench/flow.h"
 #include "tools/bench/sample_file.h"
 
-enum { PAIRS = 5, ROW_BYTES = 4096, THREADS = 32, GROUP_STEPS = 2000, PIECE_BYTES = 1 << 20 };
+enum { PAIRS = 5, ROW_BYTES = 4096, THREADS = 32, GROUP_STEPS = 4000, PIECE_BYTES = 1 << 20 };
 
 static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
 static const char *const group_limit = "400000000";
