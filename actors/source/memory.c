@@ -104,7 +104,7 @@ static tnd_status_t read_shape(const tnd_pair_t *pair, tnd_stored_t *stored, uin
     stored->rank = (uint32_t)shape->count;
     for (uint32_t i = 0; i < stored->rank; i++) {
         const tnd_value_t *item = shape->items[i];
-        if (item->type != TND_VALUE_SCALAR ||
+        if (item->type != TND_VALUE_SCALAR || item->quoted ||
             tnd_quantity_u64(item->text, &stored->shape[i]) != TND_QUANTITY_OK ||
             stored->shape[i] == 0 || stored->shape[i] > UINT32_MAX / *elements_p)
             return tnd_fail(error, "column `%s`: `shape` holds something else than small numbers",
@@ -130,7 +130,7 @@ static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint
     uint8_t *out = tnd_buffer_data(stored->buffer);
     for (size_t i = 0; i < data->count; i++) {
         const tnd_value_t *item = data->items[i];
-        if (item->type == TND_VALUE_SCALAR &&
+        if (item->type == TND_VALUE_SCALAR && !item->quoted &&
             write_number(item->text, stored->dtype, out + i * size))
             continue;
         tnd_buffer_drop(&stored->buffer);

@@ -164,7 +164,7 @@ static void read_long(field_t *field, const tnd_pair_t *pair, tnd_failures_t *fa
     }
     bool shaped = shape == NULL || shape->type == TND_VALUE_LIST;
     for (size_t i = 0; shape != NULL && shaped && i < shape->count; i++)
-        shaped = shape->items[i]->type == TND_VALUE_SCALAR &&
+        shaped = shape->items[i]->type == TND_VALUE_SCALAR && !shape->items[i]->quoted &&
                  add_dimension(field, shape->items[i]->text);
     if (!shaped) {
         (void)tnd_fail_about(&why, shape,
@@ -174,10 +174,11 @@ static void read_long(field_t *field, const tnd_pair_t *pair, tnd_failures_t *fa
         tnd_failures_add(failures, &why);
     }
     uint64_t at = field->at;
-    if (offset != NULL && (offset->type != TND_VALUE_SCALAR ||
-                           (tnd_quantity_u64(offset->text, &at) != TND_QUANTITY_OK &&
-                            tnd_quantity_bytes(offset->text, &at) != TND_QUANTITY_OK) ||
-                           at > (uint64_t)1 << 40)) {
+    if (offset != NULL &&
+        (offset->type != TND_VALUE_SCALAR ||
+         ((offset->quoted || tnd_quantity_u64(offset->text, &at) != TND_QUANTITY_OK) &&
+          tnd_quantity_bytes(offset->text, &at) != TND_QUANTITY_OK) ||
+         at > (uint64_t)1 << 40)) {
         (void)tnd_fail_about(&why, offset, "column `%s`: `offset` is a number of bytes",
                              pair->name);
         tnd_failures_add(failures, &why);

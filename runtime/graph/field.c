@@ -9,6 +9,13 @@
 #include "runtime/graph/part.h"
 #include "runtime/graph/refusal.h"
 
+/*  Whether it is a number of YAML; a size or a time has a unit, and is a text there. */
+static bool is_plain(tnd_option_type_t type)
+{
+    return type == TND_OPTION_U64 || type == TND_OPTION_I64 || type == TND_OPTION_F64 ||
+           type == TND_OPTION_F64S;
+}
+
 static bool scalar_number(tnd_field_t *field, const tnd_value_t *value, tnd_number_t *number_p)
 {
     if (value->type != TND_VALUE_SCALAR) {
@@ -20,6 +27,10 @@ static bool scalar_number(tnd_field_t *field, const tnd_value_t *value, tnd_numb
     tnd_quantity_t outcome = tnd_number_read(field->option->type, value->text, number_p);
     if (outcome != TND_QUANTITY_OK) {
         tnd_refusal_number(field, value, outcome);
+        return false;
+    }
+    if (value->quoted && is_plain(field->option->type)) {
+        tnd_refusal_quoted(field, value);
         return false;
     }
     if (tnd_number_in_range(field->option, number_p))
@@ -36,7 +47,12 @@ static void parse_bool(tnd_field_t *field, const tnd_value_t *value, bool *out)
     static const char *const yes[] = {"yes", "on", "True", "TRUE", "Yes", "1"};
     static const char *const no[] = {"no", "off", "False", "FALSE", "No", "0"};
     const char *text = value->type == TND_VALUE_SCALAR ? value->text : "";
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+    bool known = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    if (known && value->quoted) {
+        tnd_refusal_quoted(field, value);
+        return;
+    }
+    if (known) {
         *out = *text == 't';
         return;
     }

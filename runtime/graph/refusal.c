@@ -53,6 +53,16 @@ void tnd_refusal_type(tnd_field_t *field, const tnd_value_t *value)
     field->failed = true;
 }
 
+void tnd_refusal_quoted(tnd_field_t *field, const tnd_value_t *value)
+{
+    tnd_diagnostics_t *diagnostics = field->context->diagnostics;
+    tnd_diagnostics_add(diagnostics, TND_T014_WRONG_TYPE, value->mark,
+                        "`%s` expects %s, not the text \"%s\"", field->key,
+                        tnd_option_expects(field->context->arena, field->option), value->text);
+    tnd_diagnostics_help(diagnostics, "write %s, without quotes", value->text);
+    field->failed = true;
+}
+
 /*  A number as it should be written, of one in another notation: 0x20, 1e3, 32.0, 1,000. */
 static void help_number(tnd_field_t *field, const char *text)
 {

@@ -14,6 +14,9 @@
 /*  It is a list, a map or a word where something else is expected. */
 void tnd_refusal_type(tnd_field_t *field, const tnd_value_t *value);
 
+/*  A number or `true` that was written as a text. */
+void tnd_refusal_quoted(tnd_field_t *field, const tnd_value_t *value);
+
 /*  It could not be read as a number: `outcome`, which is not TND_QUANTITY_OK, says why. */
 void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quantity_t outcome);
 
