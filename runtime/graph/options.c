@@ -142,5 +142,5 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
         report_unknown_key(context, table, entry, what);
         failed = true;
     }
-    return failed ? NULL : out;
+    return failed && !context->lenient ? NULL : out;
 }

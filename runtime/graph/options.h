@@ -17,6 +17,7 @@ typedef struct {
     tnd_diagnostics_t *diagnostics;
     const char *data;   /* what `${data}` stands for; NULL leaves paths as they are written */
     tnd_given_t *given; /* parts that are in no list; NULL: there are none */
+    bool lenient;       /* a map with errors still becomes a struct, of what could be read */
 } tnd_options_context_t;
 
 /*  Parses a map by a table into a new struct in the arena; `map` NULL or null means no options.

@@ -479,7 +479,8 @@ const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
     tnd_instance_t *instances =
         tnd_arena_array(context->arena, topology->actor_count, sizeof *instances);
     tnd_options_context_t quiet = {.arena = context->arena,
-                                   .diagnostics = tnd_diagnostics_new(context->arena)};
+                                   .diagnostics = tnd_diagnostics_new(context->arena),
+                                   .lenient = true};
     quiet.data = data != NULL                         ? data
                  : said != NULL && said->text != NULL ? said->text
                                                       : fallback_data;
@@ -488,15 +489,18 @@ const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
         (tnd_plan_t){.topology = topology, .hosts = host, .host_count = 1, .instances = instances};
     for (uint32_t a = 0; a < topology->actor_count; a++) {
         const tnd_topology_actor_t *actor = &topology->actors[a];
-        if (actor->kind == NULL || actor->options == NULL)
+        const void *options = actor->kind != NULL
+                                  ? tnd_options_parse(&quiet, &actor->kind->table, actor->value,
+                                                      actor->name, actor->mark)
+                                  : NULL;
+        if (options == NULL)
             continue;
         instances[plan->instance_count++] = (tnd_instance_t){
             .actor = actor->name,
             .name = actor->name,
             .kind = actor->kind,
             .written = actor,
-            .options = tnd_options_parse(&quiet, &actor->kind->table, actor->value, actor->name,
-                                         actor->mark),
+            .options = options,
         };
     }
     return plan;

@@ -63,7 +63,9 @@ static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
         return;
     const tnd_part_t *source =
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
-    for (size_t i = 0; source != NULL && i < source->table->option_count; i++) {
+    if (source == NULL || source->options == NULL)
+        return;
+    for (size_t i = 0; i < source->table->option_count; i++) {
         const tnd_option_t *option = &source->table->options[i];
         const void *field = (const char *)source->options + option->offset;
         const tnd_pairs_t *pairs = field;
@@ -90,7 +92,9 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
         const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        if (instance->host == self->host && kind->check != NULL)
+        /* Of options with errors only the files are looked for. */
+        if (instance->host == self->host && kind->check != NULL &&
+            (instance->written == NULL || instance->written->options != NULL))
             kind->check(instance, self->plan, diagnostics);
     }
     for (uint32_t s = 0; s < self->count; s++)

@@ -451,6 +451,24 @@ def test_compressed_files_count_as_memory(folder):
     assert len(loaded) == 1 and 0 <= loaded[0] - (4 << 20) <= 64, terms
 
 
+def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):
+    arrays(folder)
+    path = topology(folder, read=", epoch: 3", actors=FEED % "", links=FED)
+    (folder / "y.npy").unlink()
+    for settings, words in (((), ("has no option `epoch`",)),
+                            (("--set", "read.take=-1"), ("`take` expects", "has no option `epoch`")),
+                            (("--set", 'read.source.npy.z=["${data}/gone.npy", [1]]'),
+                             ("has no option `epoch`", str(folder / "gone.npy")))):
+        code, _, err = run("validate", path, *settings)
+        same(code, 78)
+        holds(err, f"{folder}/y.npy: no such file", *words)
+    # And where a source has an error of its own.
+    path.write_text(path.read_text().replace("npy: {x", "raw: {recrd: 4B, files: gone.bin, columns: {x: u8}}}, shard: file, unknown: {npy: {x"))
+    code, _, err = run("validate", path)
+    same(code, 78)
+    holds(err, "gone.bin: no such file", "has no option `recrd`", "has no option `unknown`")
+
+
 def test_a_memory_sum_above_the_budget_is_refused(folder):
     arrays(folder)
     path = graph(folder)
