@@ -609,13 +609,29 @@ static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
     }
 }
 
+/*  The model of a run that was trained to its end is not all of its result: where it cannot be
+ *  saved, its digest and what follows are still told.
+ */
+static tnd_status_t save(feeder_t *feeder, tnd_actor_t *self, char digest[TND_DIGEST_TEXT_SIZE],
+                         tnd_error_t *error)
+{
+    const char *place = tnd_actor_save(self);
+    tnd_status_t status = tnd_models_save(feeder->models, place, digest, error);
+    if (status == TND_OK || place == NULL)
+        return status;
+    tnd_actor_unsaved(self, error->text);
+    if (tnd_models_save(feeder->models, NULL, digest, error) != TND_OK)
+        strcpy(digest, "-");
+    return TND_OK;
+}
+
 /*  The last words of a feeder: what its model has become. */
 static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     char digest[TND_DIGEST_TEXT_SIZE] = "-";
     tnd_note_writer_t writer;
     if (feeder->own->replica_first == 0 && feeder->models != NULL && feeder->options->after == NULL)
-        TND_TRY(tnd_models_save(feeder->models, tnd_actor_save(self), digest, error));
+        TND_TRY(save(feeder, self, digest, error));
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
     msg.note.number = feeder->own->chain;
     tnd_note_begin(&writer);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
+#include "tools/output.h"
 
 enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10 };
 
@@ -189,6 +190,11 @@ tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, 
     int file = is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0 && !is_fifo)
         return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    tnd_status_t status = is_fifo ? TND_OK : tnd_output_probe(file, path, error);
+    if (status != TND_OK) {
+        close(file);
+        return status;
+    }
     *self_p = start(file, path, is_fifo);
     return TND_OK;
 }

@@ -30,6 +30,21 @@ static bool give_name(const tnd_output_t *self)
     return linkat(AT_FDCWD, file, AT_FDCWD, self->temporary, AT_SYMLINK_FOLLOW) == 0;
 }
 
+enum { PROBE_BYTES = 4096 };
+
+tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error)
+{
+    struct stat is;
+    if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode))
+        return TND_OK;
+    int code = posix_fallocate(file, is.st_size, PROBE_BYTES);
+    if (code == 0 && ftruncate(file, is.st_size) == 0)
+        return TND_OK;
+    if (code != ENOSPC && code != EDQUOT)
+        return TND_OK; /* some file systems cannot promise room */
+    return tnd_fail(error, "%s: cannot be written: %s", path, strerror(code));
+}
+
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
 {
     *self = (tnd_output_t){.path = path};
@@ -46,9 +61,15 @@ tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *
     if (!plain)
         file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     self->out = file >= 0 ? fdopen(file, "w") : NULL;
-    if (self->out != NULL)
+    tnd_status_t status = self->out != NULL
+                              ? tnd_output_probe(file, path, error)
+                              : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (status == TND_OK)
         return TND_OK;
-    tnd_status_t status = tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (self->out != NULL) {
+        tnd_output_abandon(self);
+        return status;
+    }
     free(self->temporary);
     *self = (tnd_output_t){0};
     return status;

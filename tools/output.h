@@ -21,7 +21,12 @@ typedef struct {
     FILE *out;        /* NULL: not open */
 } tnd_output_t;
 
-/*  TND_FAILED: it cannot be written; nothing is left behind. */
+/*  TND_FAILED: the disk of an open file has no room for some more bytes, or its quota.  The file is
+ *  not changed; what is none, such as a pipe, has room.
+ */
+tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error) TND_CHECKED;
+
+/*  TND_FAILED: it cannot be written, or its disk is full; nothing is left behind. */
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
 /*  Puts it in its place.  TND_FAILED: not all of it could be written; its place is as it was. */
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error) TND_CHECKED;

@@ -364,8 +364,9 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
     uint64_t until = tnd_clock_now() + observers_wait_ns;
     int code = code_of(outcome);
-    char why[512];
+    char why[512], unsaved[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
     tnd_progress_clear(&run->progress);
     bool told = outcome == TND_OUTCOME_UNUSABLE &&
                 tnd_load_tell(run->session, tnd_line_writer_stream(run->err));
@@ -386,12 +387,17 @@ static int perform(run_t *run, tnd_graph_t *graph)
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
     code = close_files(run, outcome, code, until);
+    if (unsaved[0] != '\0') {
+        complain(run, unsaved);
+        code = code == TND_EXIT_OK || code == TND_EXIT_DRAINED ? TND_EXIT_FAILED : code;
+    }
     if (!end_lines(run, until) && code == TND_EXIT_OK) {
         tnd_complain("run", "cannot write to stdout: not all of the output is there; is the disk "
                             "full?");
         code = TND_EXIT_FAILED;
     }
-    if (run->request->json && leads && (code == TND_EXIT_OK || code == TND_EXIT_DRAINED))
+    if (run->request->json && leads &&
+        (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED))
         tnd_report_print(&run->tally, stdout);
     return code;
 }

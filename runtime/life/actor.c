@@ -125,6 +125,11 @@ const char *tnd_actor_save(const tnd_actor_t *self)
     return self->config.instance->chain == 0 ? tnd_host_config(self->config.host)->save : NULL;
 }
 
+void tnd_actor_unsaved(tnd_actor_t *self, const char *why)
+{
+    tnd_host_unsaved(self->config.host, why);
+}
+
 const char *tnd_actor_keep(const tnd_actor_t *self)
 {
     return self->config.instance->chain == 0 && self->plan->checkpoint != NULL

@@ -51,6 +51,8 @@ void tnd_actor_wake(tnd_actor_t *self);
 void *tnd_actor_shared(tnd_actor_t *self);
 /*  Where the model of this actor's chain is to be saved when it has ended; NULL: nowhere. */
 const char *tnd_actor_save(const tnd_actor_t *self);
+/*  It could not be: the run ends as it would, and this host says why (tnd_session_unsaved). */
+void tnd_actor_unsaved(tnd_actor_t *self, const char *why);
 /*  Where the state of this actor's chain is kept, and what it goes on from; NULL: nowhere, nothing.
  */
 const char *tnd_actor_keep(const tnd_actor_t *self);

@@ -35,6 +35,20 @@ const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
     return &self->config;
 }
 
+void tnd_host_unsaved(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->unsaved, sizeof self->unsaved, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(text, room, "%s", self->unsaved);
+    pthread_mutex_unlock(&self->lock);
+}
+
 const char *tnd_host_control(const tnd_host_t *self)
 {
     return self->control;

@@ -79,6 +79,9 @@ bool tnd_host_destroy(tnd_host_t **self_p);
  */
 
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self);
+/*  The model could not be saved; and why, "" if it was not to be, or could. */
+void tnd_host_unsaved(tnd_host_t *self, const char *why);
+void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room);
 /*  Where to connect for control: an inproc endpoint; the peer is TND_HOST_ID. */
 const char *tnd_host_control(const tnd_host_t *self);
 /*  The actor id of a host's control. */

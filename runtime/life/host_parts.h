@@ -78,7 +78,8 @@ struct tnd_host {
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    char broken[512]; /* why the run is to fail; "": it is not */
+    char unsaved[512]; /* why the model could not be saved; "": it could */
+    char broken[512];  /* why the run is to fail; "": it is not */
     tnd_outcome_t outcome;
     bool running;
     char why[512];

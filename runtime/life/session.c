@@ -125,6 +125,11 @@ tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph, con
     return tnd_session_open_with(session_p, graph, &wishes);
 }
 
+void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room)
+{
+    tnd_host_unsaved_why(session->host, text, room);
+}
+
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session)
 {
     return tnd_host_wait(session->host, 0);

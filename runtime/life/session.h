@@ -28,6 +28,8 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
 /*  As tnd_session_open. */
 tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph,
                                    const tnd_session_wishes_t *wishes);
+/*  Why the model could not be saved (wishes.save), once the run has ended; "": it was. */
+void tnd_session_unsaved(const tnd_session_t *session, char *text, size_t room);
 /*  How the run ended; TND_OUTCOME_NONE while it has not. */
 tnd_outcome_t tnd_session_outcome(const tnd_session_t *session);
 /*  Whether the actors of this host run, or ran. */

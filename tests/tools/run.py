@@ -189,8 +189,46 @@ def test_the_model_is_saved_whole_and_its_hash_is_the_digest(folder):
     saved.write_text("what stood there before")
     code, out, err = run("run", graph(folder, step=", save_fails: 1"), "--save", saved, env=PLUGINS)
     same((code, saved.read_text()), (1, "what stood there before"))
-    holds(err, "step plugin probe could not save its model")
+    holds(err, "step plugin probe could not save its model", str(saved))
     same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
+
+
+def test_what_was_trained_is_told_though_it_cannot_be_saved(folder):
+    """The disk fills up during the run: all but the model is there in the end."""
+    second = ("  test_read: {kind: reader, source: {npy: {x: \"${data}/x.npy\"}}}\n"
+              "  test_batch: {kind: batcher, size: 50}\n  test: {kind: feeder, after: feed}\n")
+    path = graph(folder)
+    path.write_text(path.read_text().replace("links:\n", second + "links:\n"
+                                             "  - test_read -> test_batch -> test\n"))
+    report, saved = folder / "r.json", folder / "no_room" / "model"
+    saved.parent.mkdir()
+    whole = run("run", path, "--json", env=PLUGINS)
+    same(whole[0], 0, whole[2])
+    code, out, err = run("run", path, "--json", "--save", saved, "--report", report,
+                         env={**PLUGINS, "PROBE_SAVE_FAILS_IN": str(saved.parent)})
+    same(code, 1, err)
+    holds(err, "could not save its model", str(saved))
+    for told in (json.loads(out), json.loads(report.read_text())):
+        for key in ("steps", "stream_digest", "model_digest", "results"):
+            same(told[key], json.loads(whole[1])[key], key)
+    same(list(saved.parent.iterdir()), [])
+
+
+def test_a_full_disk_is_found_before_the_start(folder):
+    mount = folder / "full"
+    mount.mkdir()
+    path = graph(folder)
+    words = ("unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=8k none {mount} && "
+             f"head -c 8192 /dev/zero >{mount}/all; exec \"$@\"", "sh")
+    if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        print("skipped: no file system can be mounted here")
+        return
+    for option in ("--save", "--report", "--metrics"):
+        done = subprocess.run([*words, TUNDISH, "run", path, option, mount / "file"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              env={**os.environ, **PLUGINS})
+        same((done.returncode, done.stdout), (2, ""), option)
+        holds(done.stderr, f"{mount}/file: cannot be written: No space left on device")
 
 
 def umask():
