@@ -175,11 +175,12 @@ static void print_memory(const tnd_plan_t *plan, const tnd_survey_t *survey)
         if (plan->hosts[h].isolated)
             continue;
         tnd_memory_sum(&memory, plan, h, survey);
-        printf("\nmemory of %s: at most %.1f MiB%s\n", plan->hosts[h].name,
-               (double)memory.needs.bytes / 1048576,
+        char size[TND_QUANTITY_SIZE];
+        printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
+               tnd_quantity_size(memory.needs.bytes, size),
                memory.known ? "" : ", and what awaits its host");
         for (uint32_t t = 0; t < memory.needs.count; t++)
-            printf("  %10.1f MiB  %s: %s\n", (double)memory.needs.items[t].bytes / 1048576,
+            printf("  %12s  %s: %s\n", tnd_quantity_size(memory.needs.items[t].bytes, size),
                    memory.needs.items[t].who, memory.needs.items[t].what);
         tnd_memory_free(&memory);
     }

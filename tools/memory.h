@@ -23,8 +23,9 @@ typedef struct {
 /*  Of a host that is nobody's part. */
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_survey_t *survey);
-/*  Reports it if the host's part may take more than its `memory:` allows: how much, and by what
- *  most.  Of an isolated actor's process its parent has reported.
+/*  Reports it if the host's part may take more than its `memory:` allows, or, without one on this
+ *  machine, than the machine and the control groups of this process do: how much, and by what most.
+ * Of an isolated actor's process its parent has reported.
  */
 void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
                       tnd_diagnostics_t *diagnostics);

@@ -63,6 +63,9 @@ static const uint64_t leave_lines_ns = 200000000;
 /*  Nothing has moved for so long in a drain before it is said why. */
 static const uint64_t drain_wait_ns = 1000000000;
 
+/*  Rows of a batch that is looked at more closely before the start. */
+enum { LARGE_BATCH = 1 << 20 };
+
 /* --- what the leader tells ---------------------------------------------------------------------
  */
 
@@ -402,10 +405,25 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return code;
 }
 
-/*  Whether this host's part fits into its `memory:`, where there is one. */
+/*  Whether a graph could need more memory than a machine has: to open its data twice, for the sum,
+ *  is worth it only then.
+ */
+static bool may_be_large(const run_t *run)
+{
+    for (uint32_t i = 0; i < run->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &run->plan->instances[i];
+        const uint64_t *size =
+            tnd_options_field(&instance->kind->table, instance->options, "size", TND_OPTION_U64);
+        if (size != NULL && *size >= LARGE_BATCH)
+            return true;
+    }
+    return false;
+}
+
+/*  Whether this host's part fits into its `memory:`, or into the machine. */
 static bool fits(const run_t *run, tnd_graph_t *graph)
 {
-    if (run->plan->hosts[run->host].memory == 0)
+    if (run->plan->hosts[run->host].memory == 0 && !may_be_large(run))
         return true;
     tnd_survey_t survey;
     tnd_arena_t *arena = tnd_arena_new();

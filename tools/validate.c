@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "runtime/graph/quantity.h"
 #include "tools/json.h"
 #include "tools/load.h"
 #include "tools/memory.h"
@@ -18,8 +19,9 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
         if (plan->hosts[h].isolated)
             continue;
         tnd_memory_sum(&memory, plan, h, survey);
-        printf("memory of %s: at most %.1f MiB%s\n", plan->hosts[h].name,
-               (double)memory.needs.bytes / (1 << 20),
+        char size[TND_QUANTITY_SIZE];
+        printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
+               tnd_quantity_size(memory.needs.bytes, size),
                memory.known ? "" : ", and what awaits a host");
         tnd_memory_free(&memory);
     }

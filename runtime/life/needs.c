@@ -22,7 +22,8 @@ void tnd_needs_add(tnd_needs_t *self, const char *who, uint64_t bytes, const cha
     va_end(list);
     need->who = who;
     need->bytes = bytes;
-    self->bytes += bytes;
+    if (__builtin_add_overflow(self->bytes, bytes, &self->bytes))
+        self->bytes = UINT64_MAX;
 }
 
 void tnd_needs_free(tnd_needs_t *self)

@@ -451,6 +451,18 @@ def test_compressed_files_count_as_memory(folder):
     assert len(loaded) == 1 and 0 <= loaded[0] - (4 << 20) <= 64, terms
 
 
+def test_more_memory_than_the_machine_has_is_refused(folder):
+    arrays(folder)
+    path = topology(folder, actors=FEED % "", links=FED)
+    for command in ("validate", "run"):
+        code, _, err = run(command, path, "--set", "batch.size=1000000000")
+        same(code, 78, command)
+        assert re.search(r"host local may need [\d.]+ [GTP]iB, (this machine has|its control group "
+                         r"allows) [\d.]+ [MGT]iB.*; most of it, [\d.]+ [GTP]iB, is for \S+ \(", err), err
+        holds(err, "error[T065]", "what helps: a smaller `size:`")
+    assert re.search(r"^memory of local: at most [\d.]+ MiB$", run("validate", path)[1], re.M)
+
+
 def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):
     arrays(folder)
     path = topology(folder, read=", epoch: 3", actors=FEED % "", links=FED)
@@ -476,7 +488,7 @@ def test_a_memory_sum_above_the_budget_is_refused(folder):
     for command in ("validate", "explain", "run"):
         code, _, err = run(command, path, "--set", "memory=8MiB")
         same(code, 78, command)
-        holds(err, "`memory:` allows 8.0 MiB", "MiB, is for")
+        holds(err, "`memory:` allows 8 MiB", "MiB, is for")
     least = int(re.search(r"fits into is `memory: (\d+)MiB`", err).group(1))
     same(run("validate", path, "--set", f"memory={least}MiB")[0], 0)
     same(run("validate", path, "--set", f"memory={least - 1}MiB")[0], 78)
