@@ -535,7 +535,10 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
         tnd_block_t *block = effect.payload;
         switch (effect.kind) {
         case TND_EFFECT_LINK:
-            send_slice(batcher, self, &effect);
+            if (effect.msg.kind == TND_MSG_WINDOW)
+                (void)tnd_actor_send(self, &effect.msg, TND_CARRY_NOTHING);
+            else
+                send_slice(batcher, self, &effect);
             break;
         case TND_EFFECT_CONTROL:
             say_control(batcher, self, &effect.msg);

@@ -708,6 +708,9 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
             return status;
         break;
     }
+    case TND_MSG_WINDOW:
+        tnd_feed_asked(feeder->machine, msg);
+        break;
     case TND_MSG_REWIND:
         if (feeder->placed && arrival->cursor->step > tnd_feed_held(feeder->machine))
             return tnd_fail(error,

@@ -31,6 +31,7 @@ static const rule_t links[] = {
     {TND_MSG_RESULT, REDUCER, FEEDER},       {TND_MSG_GOT, FEEDER, REDUCER},
     {TND_MSG_CLOSED, REDUCER, FEEDER},       {TND_MSG_PASSED, FEEDER, REDUCER},
     {TND_MSG_BEGIN, WORKER, JOIN},           {TND_MSG_GO, JOIN, WORKER},
+    {TND_MSG_WINDOW, JOIN, FEEDER},
 };
 
 static const rule_t controls[] = {

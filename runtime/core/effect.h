@@ -19,6 +19,9 @@
 
 #include "runtime/core/message.h"
 
+/*  Steps after which a join that has sent a feeder nothing is not told of its slots unasked. */
+enum { TND_WINDOW_QUIET = 16 };
+
 #define TND_NEVER UINT64_MAX /* a deadline that does not come */
 
 typedef enum {

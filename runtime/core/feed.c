@@ -33,7 +33,8 @@ typedef struct {
 typedef struct {
     tnd_actor_id_t id;
     bool up;
-    uint64_t said; /* the window it knows of this connection and generation */
+    uint64_t said;  /* the window it knows of this connection and generation */
+    uint64_t quiet; /* it uses the window until so many steps are committed */
 } join_t;
 
 typedef struct {
@@ -164,6 +165,25 @@ static void clear(tnd_feed_core_t *self, uint64_t step)
     memset(shares_at(self, step), 0, self->config.replicas * sizeof(share_t));
 }
 
+static join_t *find_join(tnd_feed_core_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->config.join_count; i++)
+        if (self->joins[i].id == id)
+            return &self->joins[i];
+    return NULL;
+}
+
+/*  A join sends rows of that step, or waits to.  It counts as the join does (join.c). */
+static void uses_window(tnd_feed_core_t *self, tnd_actor_id_t id, uint64_t step)
+{
+    join_t *join = find_join(self, id);
+    uint64_t quiet = smaller(step, TND_UNKNOWN / 2) + TND_WINDOW_QUIET;
+    if (join == NULL || join->quiet >= quiet)
+        return;
+    join->quiet = quiet;
+    self->window = join->said < self->window ? 0 : self->window;
+}
+
 /*  What a rewind does whether the leader or a slice brought it. */
 static void begin_generation(tnd_feed_core_t *self, uint32_t generation)
 {
@@ -176,8 +196,10 @@ static void begin_generation(tnd_feed_core_t *self, uint32_t generation)
     for (uint64_t step = self->started; step < self->started + self->ring; step++)
         if (step_at(self, step)->state == STEP_PARTIAL)
             clear(self, step_at(self, step)->note.step);
-    for (uint32_t i = 0; i < self->config.join_count; i++)
+    for (uint32_t i = 0; i < self->config.join_count; i++) {
         self->joins[i].said = 0;
+        uses_window(self, self->joins[i].id, self->committed);
+    }
     self->window = 0;
     self->held_due = true;
     self->said_commit = self->booked;
@@ -308,7 +330,18 @@ void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t ste
     }
     self->begun = true;
     self->committed = self->started = self->held = self->freed = self->paced = step;
+    for (uint32_t i = 0; i < self->config.join_count; i++)
+        uses_window(self, self->joins[i].id, step);
     self->booked = self->said_commit = self->dropped = step;
+}
+
+void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg)
+{
+    if (self->begun && msg->generation < self->generation)
+        return;
+    if (self->begun && msg->generation > self->generation)
+        begin_generation(self, msg->generation);
+    uses_window(self, msg->from, msg->until.step);
 }
 
 tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error)
@@ -316,12 +349,15 @@ tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_err
     const tnd_slice_note_t *slice = &msg->slice;
     bool stale = msg->generation < self->generation && !TND_PLANT(STALE_GENERATION);
     if (stale || !self->begun) {
+        if (!stale)
+            uses_window(self, msg->from, slice->step);
         hand(self, slice, false);
         return TND_OK;
     }
     if (msg->generation > self->generation)
         begin_generation(self, msg->generation);
     tnd_status_t status = check_frame(self, msg, error);
+    uses_window(self, msg->from, slice->step);
     bool wanted = status == TND_OK && slice->step >= self->started && slice->step < last_step(self);
     if (wanted && step_at(self, slice->step)->state >= STEP_HELD)
         wanted = false;
@@ -354,20 +390,13 @@ tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_err
     return TND_OK;
 }
 
-static join_t *find_join(tnd_feed_core_t *self, tnd_actor_id_t id)
-{
-    for (uint32_t i = 0; i < self->config.join_count; i++)
-        if (self->joins[i].id == id)
-            return &self->joins[i];
-    return NULL;
-}
-
 void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t id)
 {
     join_t *join = find_join(self, id);
     assert(join != NULL);
     join->up = true;
     join->said = self->window = 0;
+    uses_window(self, id, self->committed);
 }
 
 void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t id)
@@ -459,7 +488,8 @@ static bool next_window(tnd_feed_core_t *self, tnd_effect_t *effect)
         return false;
     for (uint32_t i = 0; i < self->config.join_count; i++) {
         join_t *join = &self->joins[i];
-        if (!is_window_due(self, join, until))
+        bool quiet = self->config.join_count > 1 && self->committed >= join->quiet;
+        if (quiet || !is_window_due(self, join, until))
             continue;
         join->said = until;
         effect->kind = TND_EFFECT_LINK;

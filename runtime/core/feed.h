@@ -1,9 +1,11 @@
 /*  runtime/core/feed.h - a feeder's decisions: slots, whole steps, commits.
  *
  *  A feeder has `depth` slots; a slot takes the rows of one step for all replicas of this feeder.
- *  Its credit to the joins is the window: steps below `until` have a slot.  A step is held when
- *  every replica has all its rows; it is handed out in step order, run by the device threads, and
- *  committed when they say so; then its slot is free.
+ *  Its credit to the joins is the window: steps below `until` have a slot.  Of several joins only
+ *  those are told that use it: a join from which neither a slice nor a question (WINDOW) has come
+ *  for TND_WINDOW_QUIET steps asks before it waits for one, so that a feeder does not speak to
+ * every lane at every step.  A step is held when every replica has all its rows; it is handed out
+ * in step order, run by the device threads, and committed when they say so; then its slot is free.
  *
  *  After a rewind partial steps are dropped, held ones stay, and slices of steps that are held or
  *  committed are ignored: they carry the same rows.  HELD and COMMIT are said again after a rewind
@@ -41,6 +43,8 @@ void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t ste
  * replica's or that contradict another lane's.
  */
 tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+/*  WINDOW of a join: it waits for a slot. */
+void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg);
 void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t join);
 void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t join);
 /*  The devices ran step `step`, handed out by READY, in step order; `payload` is what they report:

@@ -35,7 +35,8 @@ typedef struct {
     tnd_actor_id_t id;
     uint64_t until; /* steps below have a slot */
     bool up;
-    bool sent; /* slices of this generation */
+    bool sent;      /* slices of this generation */
+    uint64_t quiet; /* it tells of its slots unasked until so many steps are committed */
 } feeder_t;
 
 /*  The rows of a replica in the step under way. */
@@ -199,7 +200,7 @@ void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *
         self->rows_ahead[lane] = self->lane_rows[lane] - read;
     }
     for (uint32_t i = 0; i < self->feeder_count; i++)
-        self->feeders[i].sent = false;
+        self->feeders[i].sent = false, self->feeders[i].quiet = 0;
 }
 
 tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error)
@@ -265,7 +266,7 @@ static void reset_feeder(tnd_join_t *self, tnd_actor_id_t id, bool up)
     if (feeder->sent)
         self->broken = true;
     feeder->up = up;
-    feeder->until = 0;
+    feeder->until = feeder->quiet = 0;
 }
 
 void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder)
@@ -518,11 +519,30 @@ static bool may_release(const tnd_join_t *self)
     return true;
 }
 
+/*  Asks a feeder for its window that does not tell it unasked. */
+static bool ask_window(tnd_join_t *self, tnd_effect_t *effect)
+{
+    bool asks = self->config.lanes > 1 && !TND_PLANT(WINDOW_UNASKED);
+    for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
+        feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
+        if (!feeder->up || feeder->until > self->step || self->step < feeder->quiet ||
+            !(self->mine_rows == 0 || share_of(self, replica).mine))
+            continue;
+        feeder->quiet = self->step + TND_WINDOW_QUIET;
+        start_control(self, effect, TND_MSG_WINDOW, feeder->id);
+        effect->kind = TND_EFFECT_LINK;
+        effect->msg.until.step = self->step;
+        return true;
+    }
+    return false;
+}
+
 static void say_slice(tnd_join_t *self, uint32_t replica, const share_t *share,
                       tnd_effect_t *effect)
 {
     feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
     feeder->sent = true;
+    feeder->quiet = self->step + TND_WINDOW_QUIET;
     start_control(self, effect, TND_MSG_SLICE, feeder->id);
     effect->kind = TND_EFFECT_LINK;
     effect->msg.slice = (tnd_slice_note_t){.step = self->step,
@@ -638,7 +658,7 @@ bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
             break;
         case COMPOSED:
             if (!may_release(self))
-                return false;
+                return ask_window(self, effect);
             self->phase = SLICING;
             break;
         case SLICING:

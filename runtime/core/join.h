@@ -72,9 +72,10 @@ void tnd_join_window(tnd_join_t *self, const tnd_msg_t *msg);
 void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder);
 void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
 
-/*  TICKET and BAD (control, to a reader), MARK (control, to TND_NOBODY: every other join), SLICE
- * (link, with pieces), PART, LAST and BROKEN (control, to the leader), DROP. LAST is sent by every
- * lane once all steps went out.  After BROKEN only tickets and drops until the rewind.
+/*  TICKET and BAD (control, to a reader), WINDOW (link, to a feeder: it asks for its window), MARK
+ * (control, to TND_NOBODY: every other join), SLICE (link, with pieces), PART, LAST and BROKEN
+ * (control, to the leader), DROP. LAST is sent by every lane once all steps went out.  After BROKEN
+ * only tickets and drops until the rewind.
  */
 bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_join_deadline(const tnd_join_t *self);

@@ -42,7 +42,8 @@ typedef enum {
     TND_MSG_CREDIT, /* downstream -> reader: what may be sent, cumulative over the connection */
     TND_MSG_BLOCK,
     /* links: join -> feeder */
-    TND_MSG_WINDOW, /* feeder -> join: steps below `step` have a slot */
+    TND_MSG_WINDOW, /* feeder -> join: steps below `step` have a slot; join -> feeder: I wait for a
+                       slot of the step `step`, see feed.h */
     TND_MSG_SLICE,
     /* links: feeder <-> reducer */
     TND_MSG_POST,   /* feeder -> reducer: one node of the tree of one round */

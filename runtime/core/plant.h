@@ -31,6 +31,7 @@
     X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without a word")         \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
+    X(WINDOW_UNASKED, "a join to which a feeder does not speak waits for its window in silence")   \
     X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
     X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
     X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")                \

@@ -221,7 +221,10 @@ static void run_join(sim_t *self, uint32_t id, sim_actor_t *actor)
     while (tnd_join_next(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
-            slice_out(self, id, &effect);
+            if (effect.msg.kind == TND_MSG_WINDOW)
+                sim_actor_send(self, id, effect.msg.to, &effect.msg);
+            else
+                slice_out(self, id, &effect);
             break;
         case TND_EFFECT_CONTROL:
             if (effect.msg.kind == TND_MSG_TICKET)

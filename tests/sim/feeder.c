@@ -308,6 +308,9 @@ void sim_feeder_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         sim_own(self, msg->slice.payload, SIM_FLYING, id);
         sim_actor_accept(self, id, tnd_feed_slice(actor->machine, msg, &error), &error);
         break;
+    case TND_MSG_WINDOW:
+        tnd_feed_asked(actor->machine, msg);
+        break;
     case TND_MSG_KEEP:
         actor->keep = msg->keep;
         break;

@@ -271,6 +271,8 @@ static void world_effect(world_t *world, uint32_t lane, const tnd_effect_t *effe
         lane_drop(effect->payload);
         return;
     case TND_EFFECT_LINK:
+        if (effect->msg.kind == TND_MSG_WINDOW)
+            return; /* slots are given whenever the schedule says so */
         world_slice(world, effect);
         return;
     default:
