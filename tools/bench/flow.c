@@ -11,7 +11,7 @@
 
 #include "runtime/life/session.h"
 
-enum { HOSTS_MAX = 8, OVERLAY_BYTES = 1024 };
+enum { HOSTS_MAX = 64, OVERLAY_BYTES = 8192 };
 
 /*  When it was, and what had been used by then. */
 typedef struct {
