@@ -496,11 +496,17 @@ Test(hub, a_peer_that_comes_back_when_the_clock_has_gone_back_is_let_in)
 
     tnd_hub_close(&worker.hub, 0);
     run_until(&join, NULL, &join.losts, 1);
-    site_open(&worker, &stage, WORKER, 0);
+    site_open(&worker, &stage, WORKER, 5);
+    site_connect(&worker, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+    tnd_hub_close(&worker.hub, 0);
+    run_until(&join, NULL, &join.losts, 2);
+    site_open(&worker, &stage, WORKER, 4);
     site_connect(&worker, &stage.terms);
     run_until(&worker, &join, &worker.ups, 1);
 
-    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 2\n", "later than the first");
+    cr_assert_str_eq(join.trace, "lost 2\nup 2 life 5\nlost 2\nup 2 life 10\n",
+                     "later than the one before, by 1 and its own");
     cr_assert_str_eq(worker.trace, "up 1\n");
     part(&stage, &join, &worker);
 }
