@@ -121,6 +121,7 @@ class Logged(Run):
 
     def logged(self):
         self.write()
+        self.report.write_text("an older report")
         self.env.update(LD_PRELOAD=str(BUILD / "tests" / "disk.so"), DISK_LOG=str(self.calls_log),
                         DISK_ROOT=str(self.disk))
         self.start("--save", self.model)

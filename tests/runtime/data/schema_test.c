@@ -120,6 +120,17 @@ Test(schema, a_difference_is_named_by_its_column)
     cr_assert_not_null(strstr(error.text, "column `label` is on one only"));
 }
 
+Test(schema, columns_of_other_names_are_other_columns)
+{
+    tnd_schema_t one = {0}, other = {0};
+    tnd_error_t error;
+    cr_assert_eq(tnd_schema_add(&one, "image", TND_F32, 0, NULL, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add(&other, "label", TND_F32, 0, NULL, &error), TND_OK);
+    cr_assert_eq(tnd_schema_compare(&one, &one, &error), TND_OK);
+    cr_assert_neq(tnd_schema_compare(&one, &other, &error), TND_OK);
+    cr_assert_not_null(strstr(error.text, "label"), "%s", error.text);
+}
+
 Test(schema, text_is_cut_where_the_room_ends)
 {
     tnd_schema_t schema = pictures();
