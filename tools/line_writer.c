@@ -38,7 +38,7 @@ struct tnd_line_writer {
     size_t begin, used;
     uint64_t dropped;
     int reason;
-    bool closing, stopping;
+    bool closing, stopping, left; /* left: the thread is about to end */
 };
 
 static uint64_t lines_in(const char *bytes, size_t size)
@@ -134,6 +134,8 @@ static void *writer_main(void *context)
             cut_line(self);
         pthread_cond_broadcast(&self->emptied);
     }
+    self->left = true;
+    pthread_cond_broadcast(&self->emptied);
     pthread_mutex_unlock(&self->lock);
     return NULL;
 }
@@ -258,7 +260,13 @@ int tnd_line_writer_reason(tnd_line_writer_t *self)
 static bool join(tnd_line_writer_t *self, uint64_t until_ns)
 {
     struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-    return pthread_clockjoin_np(self->thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+    pthread_mutex_lock(&self->lock);
+    while (!self->left &&
+           pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until) == 0)
+        continue;
+    bool left = self->left;
+    pthread_mutex_unlock(&self->lock);
+    return left && pthread_join(self->thread, NULL) == 0;
 }
 
 /*  Makes the thread leave its queue; false: it is inside a write that does not return. */
