@@ -223,6 +223,7 @@ Test(mapped, a_handler_that_comes_later_may_ask_first)
 Test(mapped, a_signal_without_another_handler_ends_the_process, .signal = SIGBUS)
 {
     write_file();
+    signal(SIGBUS, SIG_DFL); /* AddressSanitizer has a handler of its own */
     tnd_mapping_t *mapping = map();
     FILE *file = fopen(path, "r");
     const volatile uint8_t *foreign = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fileno(file), 0);
