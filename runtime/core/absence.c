@@ -9,17 +9,28 @@ void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, 
                        uint64_t now)
 {
     uint64_t most = limits->dead_after_ns;
+    bool goes_on = self->ended_ns != 0 && now - self->ended_ns < limits->grace_ns;
+    uint64_t since = goes_on ? self->since_ns : now, grace = limits->grace_ns + (now - since) / 2;
     *self = (tnd_absence_t){
         .loss = loss,
-        .grace_until_ns = now + (limits->grace_ns < most ? limits->grace_ns : most),
+        .since_ns = since,
+        .grace_until_ns = now + (grace < most ? grace : most),
         .until_ns = now + most,
     };
 }
 
-void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns)
+void tnd_absence_end(tnd_absence_t *self, uint64_t now)
 {
-    if (self->until_ns == 0)
+    if (self->until_ns != 0)
+        *self = (tnd_absence_t){.since_ns = self->since_ns, .ended_ns = now};
+}
+
+void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now)
+{
+    if (self->until_ns == 0) {
+        *self = (tnd_absence_t){.since_ns = now - away_ns, .ended_ns = now};
         return;
+    }
     self->grace_until_ns += away_ns;
     self->until_ns += away_ns;
 }

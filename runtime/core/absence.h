@@ -6,6 +6,10 @@
  *  if its connection ended without a GOODBYE, which is what the death of a process looks like, and
  *  if its address, where it has one, refuses connections: nothing listens there any more.
  *
+ *  A peer that is away again soon after it came back may not have heard that it was welcome, and
+ *  the longer it has been away, the longer it waits for an answer (link_end.h): the absence goes on
+ *  as if it had not come back, and half of what it has lasted is added to the grace.
+ *
  *  Time in which the caller itself was away does not count (tnd_absence_excuse).
  */
 #ifndef TND_RUNTIME_CORE_ABSENCE_H
@@ -30,14 +34,20 @@ typedef struct {
 /*  Zeroed: the peer is here. */
 typedef struct {
     tnd_loss_t loss;
+    uint64_t since_ns;                 /* when it began; kept after its end */
+    uint64_t ended_ns;                 /* when the peer last came back; 0: it never did */
     uint64_t grace_until_ns, until_ns; /* until_ns 0: the peer is here */
 } tnd_absence_t;
 
-/*  The peer is away since now.  It is here again once the absence is zeroed. */
+/*  The peer is away since now. */
 void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, tnd_loss_t loss,
                        uint64_t now);
-/*  The caller was away for so long and could hear nothing. */
-void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns);
+/*  The peer has come back. */
+void tnd_absence_end(tnd_absence_t *self, uint64_t now);
+/*  The caller was away for so long, until now, and could hear nothing: a peer that it believes to
+ * be here may have been away for as long.
+ */
+void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now);
 /*  Whether the peer counts as lost.  `refused`: the last attempt to connect to it was refused, or
  * it is a peer to which nobody connects.
  */

@@ -221,9 +221,9 @@ static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
         return;
     if (self->join_until_ns != 0)
         self->join_until_ns += now - expected;
-    tnd_absence_excuse(&self->leader_absence, now - expected);
+    tnd_absence_excuse(&self->leader_absence, now - expected, now);
     if (tnd_host_leads(self))
-        tnd_leader_excuse(self->leader, now - expected);
+        tnd_leader_excuse(self->leader, now - expected, now);
 }
 
 static bool leader_is_missed(const tnd_host_t *self, uint64_t now)

@@ -206,11 +206,11 @@ static void forget_words(tnd_host_t *self, uint32_t host)
             __atomic_store_n(&self->words[i], 0, __ATOMIC_RELAXED);
 }
 
-static void greet_leader(tnd_host_t *self)
+static void greet_leader(tnd_host_t *self, uint64_t now)
 {
     self->leader_up = self->leader_came = true;
     self->join_until_ns = 0;
-    self->leader_absence = (tnd_absence_t){0};
+    tnd_absence_end(&self->leader_absence, now);
     tnd_host_forget_hangs(self);
     /* What was said on the connection before may be lost. */
     self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
@@ -278,7 +278,7 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (!tnd_host_leads(self))
-            greet_leader(self);
+            greet_leader(self, now);
         else if (known)
             tnd_leader_host_up(self->leader, host, arrival->life, now);
         break;

@@ -281,7 +281,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 {
     member_host_t *member = &self->hosts[host];
     member->up = true;
-    member->absence = (tnd_absence_t){0};
+    tnd_absence_end(&member->absence, now);
     member->lost_ns = member->kept_ns = 0;
     tnd_leader_inform(self, "host %s is here", self->plan->hosts[host].name);
     begin_life(self, host, life, now);
@@ -342,10 +342,10 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
-void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns)
+void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        tnd_absence_excuse(&self->hosts[h].absence, away_ns);
+        tnd_absence_excuse(&self->hosts[h].absence, away_ns, now);
     tnd_session_excuse(session_of(self), away_ns);
 }
 

@@ -31,7 +31,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
                           uint64_t now);
 /*  The leader itself was away for so long: hosts that are away have so much longer to come back. */
-void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns);
+void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now);
 /*  Somebody who came as that host did not fit, and was told so. */
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
 /*  A host of the range `pool` that nobody runs, kept for who asks for it; UINT32_MAX and a text:

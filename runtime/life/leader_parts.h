@@ -60,7 +60,7 @@ typedef struct {
     bool left;             /* by itself; its place is free */
     bool late;             /* it came when the run was under way */
     tnd_life_t life;       /* of its process */
-    tnd_absence_t absence; /* zeroed: it is not away, or is lost already */
+    tnd_absence_t absence; /* its `until_ns` is 0: it is not away, or is lost already */
     bool replaced;         /* its last connection was lost since it came by another */
     uint64_t lost_ns;      /* since when; 0: it is not lost */
     uint64_t kept_ns;      /* its place is kept until then for who asked for it */

@@ -301,7 +301,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     sim_host_t *host = &self->hosts[h];
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
-        host->leader_absence = (tnd_absence_t){0};
+        tnd_absence_end(&host->leader_absence, sim_clock(self, h));
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
                 if (self->actors[id].started)
@@ -320,7 +320,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
         sim_endpoints_forget(self, h);
     }
     host->known_life = life;
-    host->absence = (tnd_absence_t){0};
+    tnd_absence_end(&host->absence, now);
     tell_generation(self, link);
     tnd_session_host_up(self->session, h, now);
     session_run(self);
@@ -622,7 +622,7 @@ static void happen(sim_t *self, const sim_event_t *event);
 static void excuse_leader(sim_t *self, uint64_t away)
 {
     for (uint32_t h = 1; h < self->plan.hosts; h++)
-        tnd_absence_excuse(&self->hosts[h].absence, away);
+        tnd_absence_excuse(&self->hosts[h].absence, away, sim_clock(self, 0));
     tnd_session_excuse(self->session, away);
 }
 
@@ -635,7 +635,7 @@ static void resume(sim_t *self, uint32_t h, uint32_t boots)
     host->resumed_at = self->now;
     sim_say(self, "the process of host %s goes on", self->host_names[h]);
     uint64_t away = self->now - host->paused_at;
-    tnd_absence_excuse(&host->leader_absence, away);
+    tnd_absence_excuse(&host->leader_absence, away, sim_clock(self, h));
     if (h == 0)
         excuse_leader(self, away);
     else if (away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
