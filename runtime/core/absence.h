@@ -49,7 +49,7 @@ void tnd_absence_end(tnd_absence_t *self, uint64_t now);
  */
 void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now);
 /*  Whether the peer counts as lost.  `refused`: the last attempt to connect to it was refused, or
- * it is a peer to which nobody connects.
+ * no host connects to this peer.
  */
 bool tnd_absence_is_over(const tnd_absence_t *self, bool refused, uint64_t now);
 /*  When to ask next; TND_NEVER while the peer is here. */

@@ -128,7 +128,7 @@ typedef struct {
      */
     uint64_t elsewhere_ns, searched_ns;
     bool known;    /* binder: (life, connection) is the latest identity heard of */
-    bool welcomed; /* connector: once at least, so that somebody knows it by name */
+    bool welcomed; /* connector: once at least, so that the peer knows it by name */
     bool hello_due, welcome_due, refuse_due, ping_due, pong_due, goodbye_due;
     char why[256];
 } tnd_end_t;

@@ -110,7 +110,7 @@ static void mark(tnd_mapped_t *entry, uintptr_t from)
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-/*  Whoever maps the rest of the file at once has as few mappings as before. */
+/*  Maps all of the rest at once, so that the number of mappings stays the same. */
 bool tnd_mapped_rescue(const siginfo_t *info)
 {
     /* A signal that a process sent has no address. */

@@ -15,7 +15,7 @@
 
 typedef struct {
     _Atomic uint32_t turn;
-    _Atomic uint32_t asleep; /* 1: some waiter may sleep, and nobody has been woken since */
+    _Atomic uint32_t asleep; /* 1: a waiter may sleep, and none has been woken since */
 } tnd_gate_t;
 
 /*  Lets everybody look again. */

@@ -25,9 +25,9 @@ enum { TND_DATA_NAME = 768 };
 typedef struct {
     uint32_t lane;       /* that alone reads it; 0 if every lane may */
     uint32_t place;      /* in the list of the source's files */
-    uint64_t size;       /* bytes; rows if it is no file */
+    uint64_t size;       /* bytes; rows if it is not a file */
     int64_t modified_ns; /* since 1970 */
-    uint64_t ends;       /* hash of the first and last 64 KiB; identity if it is no file */
+    uint64_t ends;       /* hash of the first and last 64 KiB; identity if it is not a file */
     uint64_t whole[2];   /* hash of all bytes, if hashed */
     bool file, hashed;
     const char *name; /* "${data}/train.npy"; owned by the table that it is in */

@@ -123,7 +123,7 @@ def test_hashes_of_whole_files_decide(folder):
     job.refused("--set", "read.verify=quick", about=("${data}/x.npy", "did not hash"))
     change(job.data / "x.npy")
     assert job.run("--resume")["stream_digest"] == stream
-    # A byte that was changed behind the back of its time is found too.
+    # A byte that changed while the modification time did not is found too.
     job.run("--set", f"checkpoint.dir={folder / 'third'}", "--steps", 60)
     change(job.data / "x.npy", restore_time=True)
     job.refused(f"--resume={folder / 'third'}", about=("${data}/x.npy", "hash of its bytes"))

@@ -84,7 +84,7 @@ Test(data_table, hashes_of_whole_files_decide)
     compare_one(was, is, false, NULL);
     is.whole[1]++;
     compare_one(was, is, true, "${data}/x.npy has changed|hash of its bytes");
-    /* Also where somebody restored the time. */
+    /* Also if the time was restored. */
     is.modified_ns = was.modified_ns;
     compare_one(was, is, false, "hash of its bytes");
     is = was;
