@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "actors/npy_head.h"
+#include "runtime/folder.h"
 
 /*  Of a column's file: enough for any number of rows. */
 enum { HEADER_BYTES = 320 };
@@ -413,16 +414,6 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
     return TND_OK;
 }
 
-/*  Makes the names of the files durable; some file systems cannot, and need not. */
-static void sync_names(tnd_quarantine_t *self)
-{
-    int folder = open(self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return;
-    self->named = fsync(folder) == 0 || errno == EINVAL;
-    close(folder);
-}
-
 tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
 {
     if (self->lines == NULL)
@@ -434,8 +425,9 @@ tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
             (self->splits[i] >= 0 && fdatasync(self->splits[i]) != 0))
             return fail(self, "written", error);
     }
-    if (!self->named)
-        sync_names(self);
+    if (!self->named && !tnd_folder_sync(self->folder))
+        return fail(self, "written", error);
+    self->named = true;
     TND_TRY(
         write_at(self, self->index, self->lines_text, self->lines_bytes, self->index_bytes, error));
     if (fdatasync(self->index) != 0)

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/folder.h"
+
 /*  A file in the folder of `path` that has no name yet, and is gone with a process that is killed;
  *  -1 where the file system cannot make one.
  */
@@ -96,7 +98,8 @@ tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
     }
     bad = fclose(self->out) != 0 || bad;
     self->out = NULL;
-    bad = bad || (self->temporary != NULL && rename(self->temporary, self->path) != 0);
+    bad = bad || (self->temporary != NULL &&
+                  (rename(self->temporary, self->path) != 0 || !tnd_folder_sync_of(self->path)));
     tnd_status_t status = TND_OK;
     if (bad) {
         status =

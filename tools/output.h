@@ -28,7 +28,9 @@ tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error) TN
 
 /*  TND_FAILED: it cannot be written, or its disk is full; nothing is left behind. */
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
-/*  Puts it in its place.  TND_FAILED: not all of it could be written; its place is as it was. */
+/*  Puts it in its place.  TND_FAILED: not all of it could be written, and its place is as it was;
+ *  or its name could not be made durable.
+ */
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Leaves nothing behind; without effect when it is not open. */
 void tnd_output_abandon(tnd_output_t *self);

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/folder.h"
 #include "runtime/life/store.h"
 #include "runtime/plugin.h"
 
@@ -310,7 +311,7 @@ static tnd_status_t put(const char *file, const char *place, tnd_error_t *error)
     int reason = errno;
     if (fd >= 0)
         close(fd);
-    if (good && rename(file, place) == 0)
+    if (good && rename(file, place) == 0 && tnd_folder_sync_of(place))
         return TND_OK;
     return tnd_fail(error, "%s cannot be written: %s", place, strerror(good ? errno : reason));
 }

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/folder.h"
 
 enum { CLAIM_TRIES = 50, CLAIM_NAP_NS = 20000000 }; /* 1 s in all */
 /*  A process can map 65,530 files, each with a line of at most 1 KiB. */
@@ -75,14 +76,11 @@ static tnd_status_t make_folder(const char *path, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  Makes names in a folder durable; some file systems cannot, and need not. */
-static void sync_folder(const char *path)
+static tnd_status_t sync_names(const char *folder, tnd_error_t *error)
 {
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return;
-    (void)fsync(folder);
-    close(folder);
+    return tnd_folder_sync(folder)
+               ? TND_OK
+               : tnd_fail(error, "%s: cannot be synced: %s", folder, strerror(errno));
 }
 
 static tnd_status_t place(const char *draft, const char *file, const char *folder,
@@ -90,8 +88,7 @@ static tnd_status_t place(const char *draft, const char *file, const char *folde
 {
     if (rename(draft, file) != 0)
         return tnd_fail(error, "%s: cannot be put in its place: %s", file, strerror(errno));
-    sync_folder(folder);
-    return TND_OK;
+    return sync_names(folder, error);
 }
 
 static tnd_status_t measure(int file, const char *path, tnd_saved_t *part, tnd_error_t *error)
@@ -181,8 +178,7 @@ tnd_status_t tnd_store_begin(const char *dir, uint64_t step, tnd_error_t *error)
     char path[TND_STORE_PATH];
     step_path(path, dir, step);
     TND_TRY(make_folder(path, error));
-    sync_folder(dir);
-    return TND_OK;
+    return sync_names(dir, error);
 }
 
 static tnd_status_t seal(const char *draft, tnd_saved_t *part, tnd_error_t *error)
@@ -550,7 +546,7 @@ void tnd_store_forget(const char *dir, uint64_t step)
     manifest_path(path, dir, step, "");
     unlink(path);
     step_path(path, dir, step);
-    sync_folder(path);
+    (void)tnd_folder_sync(path);
     DIR *folder = opendir(path);
     const struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL)
