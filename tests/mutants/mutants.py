@@ -4,6 +4,7 @@ import pathlib
 import re
 
 HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = HERE / "caught.table"
 FOLDERS = ("runtime", "transport", "actors", "tools", "examples")
 
 Mutant = collections.namedtuple("Mutant", "name known sentence search replacement origin")
@@ -24,6 +25,25 @@ def read_lists():
             found.append(Mutant(name, known is not None, sentence, search, replacement.rstrip("\n"),
                                 path.name))
     return found
+
+
+def read_results():
+    """The test that noticed each planted bug, None where none did, by the name of the bug."""
+    results = {}
+    if RESULTS.exists():
+        for line in RESULTS.read_text().splitlines():
+            if line and not line.startswith("#"):
+                name, test = line.split()
+                results[name] = None if test == "-" else test
+    return results
+
+
+def write_results(results):
+    """Keeps one line per planted bug, in the order of the lists."""
+    names = [mutant.name for mutant in read_lists() if mutant.name in results]
+    width = max(len(name) for name in names)
+    RESULTS.write_text("# Written by `run`: each planted bug, and the test that noticed it (-: none did).\n" +
+                       "".join(f"{name:{width}} {results[name] or '-'}\n" for name in names))
 
 
 def pattern_of(search):
