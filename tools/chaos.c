@@ -347,11 +347,23 @@ static tnd_ordeal_end_t run_faulty(chaos_t *chaos, uint64_t until)
     return end;
 }
 
+/*  A script that runs many seeds has only this line to tell a signal from a fault. */
+static int leave(const chaos_t *chaos)
+{
+    char sender[64] = "";
+    if (chaos->ordeal.sender > 0)
+        snprintf(sender, sizeof sender, " from process %d", (int)chaos->ordeal.sender);
+    tnd_complain("chaos",
+                 "stopped by signal %d (%s)%s before the runs were compared (seed %" PRIu64 ")",
+                 chaos->ordeal.signal, strsignal(chaos->ordeal.signal), sender, chaos->seed);
+    return TND_EXIT_DRAINED;
+}
+
 static int judge(chaos_t *chaos)
 {
     bool done = run_quiet(chaos, &chaos->part) && run_quiet(chaos, &chaos->whole);
     if (!done)
-        return chaos->ordeal.signals > 0 ? TND_EXIT_DRAINED : TND_EXIT_FAILED;
+        return chaos->ordeal.signals > 0 ? leave(chaos) : TND_EXIT_FAILED;
     chaos->quiet = tnd_pulse_spread(&chaos->ordeal.calm);
     bool equal = is_equal(&chaos->whole) && is_equal(&chaos->part);
     count_deeds(chaos);
@@ -388,7 +400,7 @@ static int perform(chaos_t *chaos)
     if (talks && isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     if (end == TND_ORDEAL_LEFT)
-        return TND_EXIT_DRAINED;
+        return leave(chaos);
     if (end == TND_ORDEAL_BROKEN) {
         show_log(chaos, "log");
         tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",

@@ -628,6 +628,8 @@ static void take_signals(life_t *life)
     struct signalfd_siginfo info;
     while (read(life->ordeal->signal_file, &info, sizeof info) == (ssize_t)sizeof info) {
         life->ordeal->signals++;
+        life->ordeal->signal = (int)info.ssi_signo;
+        life->ordeal->sender = (pid_t)info.ssi_pid;
         life->run->until_ns = 0;
     }
 }

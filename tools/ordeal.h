@@ -50,6 +50,8 @@ typedef struct {
     uint64_t resumes, steps_again; /* `--resume`, and steps that were done again after it */
     uint64_t unkept;               /* checkpoints that could not be written, as the run said */
     unsigned signals;              /* that came to this process */
+    int signal;                    /* the last of them */
+    pid_t sender;                  /* the process that sent it; 0 if unknown */
     int signal_file;
     sigset_t mask; /* of those that are started */
     char why[600];

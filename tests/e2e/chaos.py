@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -121,6 +122,22 @@ def test_a_step_that_fails_is_no_survival(folder, asked):
     kept = said.rsplit("what it said is in ", 1)[1].split("\n")[0]
     assert "the witness fails" in pathlib.Path(kept).read_text()
     shutil.rmtree(pathlib.Path(kept).parent)
+
+
+def test_a_signal_that_stops_it_is_reported(folder, asked):
+    graph = Graph(folder, 3000, step="sleep_us: 5000", overlay=None)
+    process = subprocess.Popen([str(TUNDISH), "chaos", *map(str, graph.files), "--seconds", "1", "--seed",
+                                str(asked.seed)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                               env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if "compared with a quiet run" in line:
+            process.send_signal(signal.SIGTERM)
+    assert process.wait() == 130, said
+    assert said[-1] == (f"tundish chaos: stopped by signal 15 (Terminated) from process {os.getpid()} "
+                        f"before the runs were compared (seed {asked.seed})\n"), said
 
 
 def test_seeds_of_the_shipped_example(folder, asked):
