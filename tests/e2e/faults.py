@@ -521,7 +521,7 @@ def heals(run, how, which):
         for _ in range(2):
             broken = relay.fail(how, {run.port} if which == "control" else set(run.ports))
             assert broken > 0, "no connection goes over the relay"
-            run.goes_on(3)
+            run.goes_on()
         run.drains(by="c")
     finally:
         run.close()
@@ -564,7 +564,7 @@ def is_late(run, side):
         relay.hold(side, {run.port})
         time.sleep(2.5)  # the length of the delay is the fault
         relay.release()
-        run.goes_on(10)
+        run.goes_on()
         run.drains(by="c")
     finally:
         run.close()
