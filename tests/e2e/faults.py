@@ -409,7 +409,7 @@ def test_a_killed_worker_started_again_by_hand(run):
         run.hosts["b"].kill()
         run.hosts["b"].wait()
         run.start("b")
-        run.goes_on(5)
+        run.goes_on()
     assert "host b was lost (the connection ended); it was started again" in run.said("a")
     run.drains(by="c")
 
@@ -422,7 +422,7 @@ def test_a_host_that_is_started_too_often(run):
         run.hosts["b"].kill()
         run.hosts["b"].wait()
         run.start("b")
-        run.goes_on(5) if _ < 2 else None
+        run.goes_on() if _ < 2 else None
     for host in "abc":
         run.ends(host, 75)
     one_sentence(run.said("a"), "host b died 3 times in a short time", "the connection ended",
@@ -435,7 +435,7 @@ def stopped_and_goes_on(run, host):
     run.hosts[host].send_signal(signal.SIGSTOP)
     time.sleep(1.5)  # the length of the stop is the fault
     run.hosts[host].send_signal(signal.SIGCONT)
-    run.goes_on(4)
+    run.goes_on()
     run.drains()
 
 
