@@ -207,27 +207,28 @@ static uint32_t actor_after(const tnd_topology_t *self, const char *last)
     return best;
 }
 
-static void print_links_between(const tnd_topology_t *self, uint32_t from, uint32_t to, FILE *out)
+static void print_links_between(const tnd_topology_t *self, uint32_t from, uint32_t to,
+                                const char *separator, FILE *out)
 {
     for (uint32_t i = 0; i < self->link_count; i++)
         if (self->links[i].from == from && self->links[i].to == to)
-            fprintf(out, "%s %s %s; ", self->actors[from].name, self->links[i].call ? "<->" : "->",
-                    self->actors[to].name);
+            fprintf(out, "%s %s %s%s", self->actors[from].name, self->links[i].call ? "<->" : "->",
+                    self->actors[to].name, separator);
 }
 
-void tnd_topology_print(const tnd_topology_t *self, FILE *out)
+void tnd_topology_print(const tnd_topology_t *self, const char *separator, FILE *out)
 {
-    fprintf(out, "seed %llu; lanes %llu; ", (unsigned long long)self->settings->seed,
-            (unsigned long long)self->settings->lanes);
+    fprintf(out, "seed %llu%slanes %llu%s", (unsigned long long)self->settings->seed, separator,
+            (unsigned long long)self->settings->lanes, separator);
     for (uint32_t i = actor_after(self, NULL); i != TND_TOPOLOGY_NONE;
          i = actor_after(self, self->actors[i].name)) {
         fprintf(out, "%s: %s ", self->actors[i].name, self->actors[i].kind->table.name);
         tnd_options_print(&self->actors[i].kind->table, self->actors[i].options, TND_ROLE_GRAPH,
                           out);
-        fputs("; ", out);
+        fputs(separator, out);
         for (uint32_t j = actor_after(self, NULL); j != TND_TOPOLOGY_NONE;
              j = actor_after(self, self->actors[j].name))
-            print_links_between(self, i, j, out);
+            print_links_between(self, i, j, separator, out);
     }
 }
 
@@ -238,7 +239,7 @@ static void compute_fingerprint(tnd_topology_t *self)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort();
-    tnd_topology_print(self, out);
+    tnd_topology_print(self, "; ", out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, size);
     self->fingerprint[0] = hash.low64;

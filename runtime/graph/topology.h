@@ -73,7 +73,9 @@ const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *n
 /*  Where an actor's option was written; the actor itself if it was not. */
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
 
-/*  Writes one line that is equal for two graphs exactly if they are the same graph. */
-void tnd_topology_print(const tnd_topology_t *self, FILE *out);
+/*  Writes a text that is equal for two graphs exactly if they are the same graph: settings, actors
+ *  and links, each followed by `separator`.  No value contains a line break.
+ */
+void tnd_topology_print(const tnd_topology_t *self, const char *separator, FILE *out);
 
 #endif

@@ -367,22 +367,32 @@ static tnd_status_t check_parts(const tnd_archive_t *self, const char *dir,
     return TND_OK;
 }
 
-/*  The first words by which two lines differ: from the start of a key to the end of its value. */
+/*  The bytes of a key and its value, up to a separator that is not in quotes. */
+static size_t entry_bytes(const char *text)
+{
+    bool quoted = false;
+    size_t at = 0;
+    for (; text[at] != '\0' && (quoted || strchr(",{}\n", text[at]) == NULL); at++) {
+        if (text[at] == '"')
+            quoted = !quoted;
+        else if (text[at] == '\\' && text[at + 1] != '\0')
+            at++;
+    }
+    return at;
+}
+
+/*  The first entry by which two graphs differ. */
 static void find_difference(const char *was, const char *is, char *text, size_t room)
 {
-    static const char ends[] = ",;{}\n";
-    size_t same = 0;
+    size_t same = 0, entry = 0, line = 0;
     while (was[same] != '\0' && was[same] == is[same])
         same++;
-    while (same > 0 && strchr(ends, was[same - 1]) == NULL)
-        same--;
-    same += strspn(was + same, " ");
-    size_t line = same;
-    while (line > 0 && was[line - 1] != '\n')
-        line--;
+    for (size_t end; (end = entry + entry_bytes(was + entry)) < same; entry = end + 1)
+        line = was[end] == '\n' ? end + 1 : line;
+    entry += strspn(was + entry, " ");
     size_t name = strcspn(was + line, ": ");
     snprintf(text, room, "%.*s: `%.*s` was `%.*s`", (int)name, was + line,
-             (int)strcspn(is + same, ends), is + same, (int)strcspn(was + same, ends), was + same);
+             (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
 }
 
 static tnd_status_t check_fits(const tnd_archive_t *self, const char *place,
@@ -610,10 +620,8 @@ static char *print_graph(const tnd_plan_t *plan)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort();
-    tnd_topology_print(plan->topology, out);
+    tnd_topology_print(plan->topology, "\n", out);
     fclose(out);
-    for (char *at = text; (at = strstr(at, "; ")) != NULL;)
-        memcpy(at, "\n", 1), memmove(at + 1, at + 2, strlen(at + 2) + 1);
     return text;
 }
 

@@ -157,6 +157,26 @@ def test_the_report_is_what_json_prints(folder):
     same((code, err, set(json.loads(out))), (0, "", KEYS))
 
 
+def test_report_and_cursor_count_every_row_once(folder):
+    """90 of 100 rows pass and come twice: five batches of 32 per epoch, and 20 rows that are dropped."""
+    numpy.save(folder / "n.npy", numpy.arange(100, dtype="u1"))
+    path = topology(folder, columns="n", read=", epochs: 2", batch="size: 32, remainder: drop",
+                    links=["read -> prep -> batch -> feed"],
+                    actors=FEED % ", step: {plugin: probe}" + "  prep: {kind: preprocessor, ops: "
+                    "[{filter: {column: n, op: lt, value: 90}}, {repeat_rows: {times: 2}}]}\n")
+    keep = ("--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=100 steps",
+            "--report", folder / "r.json")
+    same(run("run", path, *keep, "--steps", "7", env=PLUGINS)[0], 0)
+    code, out, err = run("cursor", folder / "kept")
+    same(code, 0, err)
+    holds(out, "next       step 7, step 2 of epoch 1\n",
+          "rows       224 fed; 132 read, 122 added, 10 filtered, 0 quarantined, 20 dropped\n",
+          "lane 0     epoch 1, position 32\n", "models     1 replica, 7 bytes\n")
+    same(run("run", path, *keep, "--resume", env=PLUGINS)[0], 0)
+    same(json.loads((folder / "r.json").read_text())["rows"],
+         {"read": 200, "added": 180, "fed": 320, "filtered": 20, "quarantined": 0, "dropped": 40})
+
+
 def test_quiet_prints_nothing(folder):
     same(run("run", graph(folder), "--quiet", env=PLUGINS), (0, "", ""))
 
@@ -463,6 +483,27 @@ def test_a_resumed_run_counts_its_own_rows_alone(folder):
     assert abs(rate * seconds - 100000) < 1, (rate, seconds)
     said = float(re.search(r"\(([\d,]+) rows/s", out).group(1).replace(",", ""))
     assert abs(said * seconds - 100000) < seconds + 1, (said, seconds, out)
+
+
+def test_another_graph_is_told_by_the_value_that_differs(folder):
+    """Whatever characters the value has."""
+    for name in ("a; b, {c}", "a; b, {d}"):
+        numpy.save(folder / f"{name}.npy", numpy.arange(100))
+    path = topology(folder, columns="n", actors=FEED % "", links=FED)
+    path.write_text(path.read_text().replace("/n.npy", "/a; b, {c}.npy"))
+    keep = ("--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=100 steps")
+    same(run("run", path, *keep, "--steps", "2")[0], 0)
+    manifest, = (folder / "kept").glob("step-*/manifest")
+    line, = (line for line in manifest.read_text().splitlines() if line.startswith("graph read: "))
+    holds(line, '"n": ["${data}/a; b, {c}.npy"]')
+    code, _, err = run("run", path, *keep, "--resume", "--set", "batch.size=16")
+    same(code, 78)
+    holds(err, "of another graph: batch: `size: 16` was `size: 32`\n")
+    path.write_text(path.read_text().replace("{c}", "{d}"))
+    code, _, err = run("run", path, *keep, "--resume")
+    same(code, 78)
+    holds(err, "of another graph: read: `\"n\": [\"${data}/a; b, {d}.npy\"]` was "
+          "`\"n\": [\"${data}/a; b, {c}.npy\"]`\n")
 
 
 def test_an_operation_that_crashes_is_named_without_a_step(folder):
