@@ -122,16 +122,17 @@ Test(feeder, ends_the_run_with_the_text_of_a_step_that_fails)
     tnd_graph_destroy(&graph);
 }
 
-/*  Five rows over two replicas, batches of four: 0 1 | 2 3, then 4 | nothing.  By weights 1 0 2
- * 0.5, then 3.
+/*  Nine rows over two replicas, batches of four: 0 1 | 2 3, then 4 5 | 6 7, then 8 | nothing.  By
+ *  weights 1 0 2 0.5, then 2 1 0 0, then 3.
  */
 static tnd_graph_t *weighted_graph(const char *reducer)
 {
     tnd_graph_t *graph = tnd_graph_new("weighted", 7);
     tnd_graph_add(graph, "read", "reader",
-                  "source: {memory: {x: {dtype: f64, data: [10, 20, 30, 40, 50]}, "
-                  "w: {dtype: f32, data: [1, 0, 2, 0.5, 3]}, "
-                  "two: {dtype: u8, shape: [2], data: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}}}");
+                  "source: {memory: {x: {dtype: f64, data: [10, 20, 30, 40, 60, 90, 70, 80, 50]}, "
+                  "w: {dtype: f32, data: [1, 0, 2, 0.5, 2, 1, 0, 0, 3]}, "
+                  "two: {dtype: u8, shape: [2], data: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+                  "0, 0, 0, 0]}}}");
     tnd_graph_add(graph, "batch", "batcher", "size: 4, replicas: 2, remainder: pad");
     tnd_graph_add(graph, "feed", "feeder", "devices: [\"cpu:0\", \"cpu:1\"]");
     tnd_graph_add(graph, "mean", "reducer", reducer);
@@ -144,7 +145,9 @@ typedef struct {
     uint32_t steps;
 } means_t;
 
-/*  The mean of the replica's rows by their weights; 0 where they weigh nothing. */
+/*  The mean of the replica's rows by their weights, which is no number where they weigh nothing.
+ *  Each row is reported by itself.
+ */
 static tnd_status_t post_means(tnd_replica_t *replica, void *context)
 {
     means_t *means = context;
@@ -154,6 +157,8 @@ static tnd_status_t post_means(tnd_replica_t *replica, void *context)
     double sum = 0, weight = tnd_replica_weight(replica, "mean");
     for (size_t i = 0; i < tnd_replica_rows(replica); i++)
         sum += x[i] * (double)w[i];
+    for (size_t i = 0; i < tnd_replica_rows(replica); i++)
+        tnd_replica_report(replica, "x", x[i] * (double)w[i], (double)w[i]);
     means->weighted[id] = means->by_hand[id] = weight > 0 ? sum / weight : 0.0 / 0.0;
     if (tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F64, &means->weighted[id], 1) != TND_OK ||
         tnd_replica_gather(replica, "mean", TND_F64, x, tnd_replica_rows(replica)) != TND_OK ||
@@ -164,19 +169,21 @@ static tnd_status_t post_means(tnd_replica_t *replica, void *context)
 
 static tnd_status_t check_gathered(tnd_replica_t *replica, void *context)
 {
-    static const double all[] = {10, 20, 30, 40, 50};
-    bool last = tnd_replica_step(replica) == 1;
+    static const double all[] = {10, 20, 30, 40, 60, 90, 70, 80, 50};
+    static const float weights[] = {2, 0, 0}; /* the first of replica 1; a padded row is of zeros */
+    uint64_t step = tnd_replica_step(replica);
+    bool last = step == 2;
     uint32_t id = tnd_replica_id(replica);
     size_t count = 7;
     (void)context;
     const double *x = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
     cr_assert(eq(sz, count, last ? 1 : 4));
-    cr_assert(memcmp(x, last ? all + 4 : all, count * sizeof *x) == 0);
+    cr_assert(memcmp(x, all + 4 * step, count * sizeof *x) == 0);
     x = tnd_replica_gathered(replica, 0, id, &count);
     cr_assert(eq(sz, count, last ? 1 - id : 2));
-    cr_assert(count == 0 || x[0] == (last ? 50 : id == 0 ? 10 : 30));
+    cr_assert(count == 0 || x[0] == all[4 * step + 2 * id]);
     const float *w = tnd_replica_gathered(replica, 1, 1, &count);
-    cr_assert(count == 1 && w[0] == (last ? 0.0f : 2.0f), "a padded row is of zeros");
+    cr_assert(count == 1 && w[0] == weights[step]);
     cr_assert(tnd_replica_gathered(replica, 1, 0, &count) != NULL && count == 0);
     cr_assert(tnd_replica_gathered(replica, 2, 0, &count) == NULL);
     cr_assert(tnd_replica_gathered(replica, 0, 2, &count) == NULL);
@@ -189,9 +196,12 @@ Test(reducer, means_weigh_by_a_column_and_gathers_keep_the_order_of_replicas)
     tnd_session_t *session = NULL;
     cr_assert(tnd_session_open(&session, graph, NULL) == TND_OK, "%s", tnd_graph_errors(graph));
     tnd_feed_t *feed = tnd_session_feed(session, "feed");
-    /* 10 by 1, 20 by 0 | 30 by 2, 40 by 0.5; then replica 0 by 3. */
-    const double weighted[] = {(10 + 60 + 20) / 3.5, 50};
-    const double by_hand[] = {(3 * 10 + 60 + 20) / 5.5, 50};
+    /* 10 by 1, 20 by 0 | 30 by 2, 40 by 0.5; then 60 by 2, 90 by 1 | 70, 80 by 0; then replica 0 by
+     * 3.
+     */
+    const double weighted[] = {(10 + 60 + 20) / 3.5, 70, 50};
+    const double by_hand[] = {(3 * 10 + 60 + 20) / 5.5, 70, 50};
+    double reported = 0;
     means_t means = {.steps = 0};
     while (tnd_feed_next(feed) == TND_OK) {
         cr_assert(tnd_feed_run(feed, post_means, check_gathered, &means) == TND_OK, "%s",
@@ -202,7 +212,10 @@ Test(reducer, means_weigh_by_a_column_and_gathers_keep_the_order_of_replicas)
         }
         means.steps++;
     }
-    cr_assert(eq(u32, means.steps, 2));
+    cr_assert(eq(u32, means.steps, 3));
+    cr_assert(tnd_session_wait(session) == TND_OK, "%s", tnd_session_error(session));
+    cr_assert(tnd_session_metric(session, "feed", "x", &reported));
+    cr_assert(ieee_ulp_eq(dbl, reported, (90 + 210 + 150) / 9.5, 2));
     cr_assert(tnd_session_destroy(&session) == TND_OK, "%s", tnd_session_error(session));
     tnd_graph_destroy(&graph);
 }

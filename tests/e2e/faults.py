@@ -48,6 +48,13 @@ hosts:
   b: {{address: 127.0.0.1, lanes: 1 each, data: {other}, actors: [read, prep, batch, feed]}}
 """
 
+DATA_ON_TWO = """port: {port}
+ports: {ports}
+hosts:
+  a: {{address: {address}, transport: tcp, lanes: 1, actors: [read, prep, batch]}}
+  b: {{address: 127.0.0.1, transport: tcp, lanes: 1, actors: [read, prep, batch]}}
+  c: {{address: 127.0.0.1, transport: tcp, actors: [feed]}}
+"""
 TWO = """port: {port}
 hosts:
   a: {{address: 127.0.0.1, lanes: 1, actors: [read, prep, batch, feed, mean]}}
@@ -175,15 +182,19 @@ class Cluster:
         for host in self.hosts:
             self.ends(host, 130)
         told = json.loads(self.report.read_text())
-        alone = self.folder / "alone.json"
-        done = subprocess.run([str(TUNDISH), "run", str(self.graph), "--steps", str(told["steps"]),
-                               "--report", str(alone), "--quiet"], cwd=ROOT, capture_output=True,
-                              text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        plain = json.loads(alone.read_text())
+        plain = self.alone("--steps", str(told["steps"]))
         assert told["steps"] == plain["steps"], (told["steps"], plain["steps"])
         assert told["stream_digest"] == plain["stream_digest"], \
             f"another stream after {told['steps']} steps\n{self.all_said()}"
+
+    def alone(self, *words, env=None):
+        """What one process reports of the same graph."""
+        report = self.folder / "alone.json"
+        done = subprocess.run([str(TUNDISH), "run", str(self.graph), *words, "--report",
+                               str(report), "--quiet"], cwd=ROOT, capture_output=True, text=True,
+                              timeout=60, env={**os.environ, **(env or {})})
+        assert done.returncode == 0, done.stderr
+        return json.loads(report.read_text())
 
     def close(self):
         for process in self.hosts.values():
@@ -577,6 +588,28 @@ def test_control_that_is_late_to_the_leader(run):
 
 def test_control_that_is_late_from_the_leader(run):
     is_late(run, TARGET)
+
+
+def test_what_a_host_says_once_is_repeated_when_it_is_lost(run):
+    """Control ends as the host sends its facts, then its endpoints, then the digest of its model."""
+    graph = GRAPH.replace("seed: 7", "seed: 7\nlanes: 2").replace("depth: 4}}", "depth: 4, step: {{plugin: probe}}}}")
+    run = Cluster(run.folder, address="127.0.0.2", graph=graph, overlay=DATA_ON_TWO, epochs=2)
+    env = {"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+    alone = run.alone(env=env)
+    relay = Relay("127.0.0.3", "127.0.0.2", [run.port, *run.ports])
+    try:
+        for text in ("label", "tcp://127.0.0.1:", alone["model_digest"]):
+            relay.lose(DIALLER, text.encode())
+        run.start_all(env={"LD_PRELOAD": str(BUILD / "tests" / "detour.so"), **env})
+        for host in "abc":
+            run.ends(host, 0)
+        assert not relay.fatal, f"was never sent: {relay.fatal}"
+        told = json.loads(run.report.read_text())
+        for key in ("steps", "stream_digest", "model_digest"):
+            assert told[key] == alone[key], (key, told[key], alone[key])
+    finally:
+        run.close()
+        relay.close()
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ class Relay:
         self.pairs = []  # [dialler, target, port, swallow]; a closed side is None
         self.condemned = []  # sides to be closed by the thread that looks at them
         self.held = set()  # (port, side): what that side sends waits
+        self.fatal = []  # (side, text): a connection ends when that side sends the text
         self.listeners = {}
         for port in ports:
             listener = socket.create_server((here, port))
@@ -67,6 +68,16 @@ class Relay:
             self.held = set()
         self.wake.send(b".")
 
+    def lose(self, side, text):
+        """The next connection on which that side sends this text ends, and the text is lost."""
+        with self.lock:
+            self.fatal.append((side, text))
+
+    def is_fatal(self, side, data):
+        found = [one for one in self.fatal if one[0] == side and one[1] in data]
+        self.fatal = [one for one in self.fatal if one not in found]
+        return bool(found)
+
     @staticmethod
     def shut(pair, side):
         if pair[side] is not None:
@@ -78,7 +89,7 @@ class Relay:
             data = pair[side].recv(65536)
         except OSError:
             data = b""
-        if not data:
+        if not data or self.is_fatal(side, data):
             self.shut(pair, side)
             if not pair[3]:
                 self.shut(pair, 1 - side)
