@@ -332,6 +332,16 @@ def test_hosts_are_named_when_none_is_given(folder):
     holds(err, "no host is called 'aa'")
 
 
+def test_up_and_isolated_actors_run_with_every_setting(folder):
+    settings = ("--set", "batch.size=50", "--set", "read.epochs=2", "--report", folder / "r.json")
+    path = graph(folder)
+    for words in (("up", path, hosts(folder)), ("run", path, "--set", "read.isolate=process")):
+        code, out, err = run(*words, *settings, env=PLUGINS)
+        same(code, 0, out + err)
+        told = json.loads((folder / "r.json").read_text())
+        same((told["steps"], told["rows"]["fed"]), (4, 200))
+
+
 def test_the_report_is_the_leaders(folder):
     code, _, err = run("run", graph(folder), hosts(folder), "--host", "b", "--report",
                        folder / "r.json")
