@@ -160,6 +160,14 @@ void tnd_progress_clear(tnd_progress_t *self)
     pthread_mutex_unlock(&self->tally->lock);
 }
 
+void tnd_progress_stop(tnd_progress_t *self)
+{
+    pthread_mutex_lock(&self->tally->lock);
+    clear(self);
+    self->stopped = true;
+    pthread_mutex_unlock(&self->tally->lock);
+}
+
 static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
                  const tnd_tally_chain_t *chain, uint64_t now)
 {
@@ -234,13 +242,9 @@ static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint
             (double)spent_ns * 1e-9);
 }
 
-void tnd_progress_tick(tnd_progress_t *self)
+/*  Under the lock of the tally. */
+static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
 {
-    if (self->quiet)
-        return;
-    uint64_t now = tnd_clock_now();
-    tnd_terminal_t terminal = tnd_terminal_look();
-    pthread_mutex_lock(&self->tally->lock);
     const tnd_tally_chain_t *chain = &self->tally->chains[self->tally->chain];
     if (self->tally->chain != self->chain) {
         self->chain = self->tally->chain;
@@ -251,8 +255,8 @@ void tnd_progress_tick(tnd_progress_t *self)
     say_epoch(self, chain, now);
     if (chain->steps > 0) {
         measure(self, chain, now);
-        if (terminal.line) {
-            draw(self, &terminal, chain, now);
+        if (terminal->line) {
+            draw(self, terminal, chain, now);
         } else if (now - self->plain_ns >= plain_every_ns) {
             char name[64], rest[256];
             print_name(self->tally, chain, name, sizeof name);
@@ -262,6 +266,17 @@ void tnd_progress_tick(tnd_progress_t *self)
         }
     }
     fflush(self->out);
+}
+
+void tnd_progress_tick(tnd_progress_t *self)
+{
+    if (self->quiet)
+        return;
+    uint64_t now = tnd_clock_now();
+    tnd_terminal_t terminal = tnd_terminal_look();
+    pthread_mutex_lock(&self->tally->lock);
+    if (!self->stopped)
+        show(self, &terminal, now);
     pthread_mutex_unlock(&self->tally->lock);
 }
 

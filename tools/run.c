@@ -370,7 +370,10 @@ static int perform(run_t *run, tnd_graph_t *graph)
     char why[512], unsaved[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
     tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
-    tnd_progress_clear(&run->progress);
+    if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
+        tnd_progress_clear(&run->progress);
+    else
+        tnd_progress_stop(&run->progress);
     bool told = outcome == TND_OUTCOME_UNUSABLE &&
                 tnd_load_tell(run->session, tnd_line_writer_stream(run->err));
     pthread_mutex_lock(&run->lock);

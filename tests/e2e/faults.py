@@ -212,8 +212,8 @@ def one_sentence(text, *words):
 
 
 def one_place(text, *words):
-    """One error with its place in the topology, and the line itself."""
-    lines = text.strip().splitlines()
+    """One error with its place in the topology, and the line itself; nothing comes after it."""
+    lines = re.sub(r"^waiting for .*\n", "", text).strip().splitlines()
     assert re.match(r".*graph.yaml:\d+:\d+: error\[T\d+\]: ", lines[0]), text
     assert lines[-1] == "1 error" and len(lines) == 4, text
     for word in words:

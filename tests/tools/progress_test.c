@@ -72,6 +72,19 @@ Test(progress, the_rate_of_a_run_counts_its_own_rows)
     expect(said(), "  5 rows/s");
 }
 
+Test(progress, a_host_is_missed_until_the_run_has_failed)
+{
+    plan.host_count = 3;
+    tally.chains[0].steps = 0;
+    tnd_tally_state(&tally, 0, TND_SESSION_JOINING, "b, c");
+    tnd_progress_tick(&progress);
+    tnd_tally_state(&tally, 0, TND_SESSION_JOINING, "c");
+    tnd_progress_stop(&progress);
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    cr_assert_str_eq(said(), "waiting for b, c\n");
+}
+
 Test(progress, the_last_line_counts_all_rows_and_the_rate_its_own)
 {
     tnd_progress_end(&progress, false);
