@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "actors/npy_head.h"
+#include "runtime/data/open_files.h"
 #include "runtime/folder.h"
 
 /*  Of a column's file: enough for any number of rows. */
@@ -95,10 +96,13 @@ tnd_quarantine_t *tnd_quarantine_new(const char *folder, uint32_t lane, const tn
     return self;
 }
 
+/*  One that open_file has opened. */
 static void close_file(int *file)
 {
-    if (*file >= 0)
+    if (*file >= 0) {
         close(*file);
+        tnd_open_files_release(1);
+    }
     *file = -1;
 }
 
@@ -204,7 +208,14 @@ static tnd_status_t open_file(const tnd_quarantine_t *self, const char *name, co
     if (*file_p >= 0)
         return TND_OK;
     path_of(self, name, ending, path);
+    tnd_error_t why;
+    if (tnd_open_files_reserve(1, &why) != TND_OK)
+        return tnd_fail(error, "quarantine %s: %s", self->folder, why.text);
     *file_p = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
+    int code = errno;
+    if (*file_p < 0)
+        tnd_open_files_release(1);
+    errno = code;
     return *file_p >= 0 || (errno == ENOENT && !make) ? TND_OK : fail(self, "opened", error);
 }
 
@@ -244,8 +255,10 @@ static tnd_status_t find_end(const tnd_quarantine_t *self, tnd_position_t from, 
     FILE *in = copy >= 0 ? fdopen(copy, "r") : NULL;
     *end_p = *rows_p = 0;
     if (in == NULL) {
-        close_file(&copy);
-        return fail(self, "read", error);
+        tnd_status_t status = fail(self, "read", error);
+        if (copy >= 0)
+            close(copy);
+        return status;
     }
     rewind(in);
     for (ssize_t size; (size = getline(&line, &room, in)) > 0 && line[size - 1] == '\n';) {

@@ -126,11 +126,21 @@ typedef struct tnd_hub_ops {
     void (*close)(tnd_hub_t **self_p, uint64_t linger_ns);
 } tnd_hub_ops_t;
 
+/*  How many file descriptors connections take.  Inside a process they take none. */
+typedef struct {
+    uint32_t context;  /* of a session */
+    uint32_t hub;      /* of each hub */
+    uint32_t listener; /* an endpoint that other processes connect to */
+    uint32_t dialled;  /* a connection at the end that opened it */
+    uint32_t accepted; /* and at the other end */
+} tnd_link_cost_t;
+
 /*  What a session's hubs stand on: the transport of this build, which transport/ defines. */
 typedef struct tnd_network {
     const tnd_hub_ops_t *hub;
     void *(*create)(void);             /* the context of one session's hubs */
     void (*destroy)(void **context_p); /* once they are all closed */
+    tnd_link_cost_t cost;
 } tnd_network_t;
 
 extern const tnd_network_t tnd_network;

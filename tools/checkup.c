@@ -81,10 +81,14 @@ static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
     snprintf(most, sizeof most, "%" PRIu64, facts->descriptors_max);
     say(check, "descriptors", "%" PRIu64 " open files allowed, at most %s", facts->descriptors,
         facts->descriptors_max == UINT64_MAX ? "any number" : most);
-    if (facts->descriptors < 128)
-        advise(check, TND_CHECK_BAD, "too few for one run: ulimit -n 1024");
-    else if (facts->descriptors < 1024)
-        advise(check, TND_CHECK_WARNING, "few for many workers or files: ulimit -n 1024");
+    /* A run raises the first number to what it needs. */
+    if (facts->descriptors_max < 128)
+        advise(check, TND_CHECK_BAD,
+               "too few for most runs: ulimit -n 1024; `tundish explain` says what a graph needs");
+    else if (facts->descriptors_max < 1024)
+        advise(check, TND_CHECK_WARNING,
+               "few for many hosts or files: ulimit -n 1024; `tundish explain` says what a graph "
+               "needs");
 }
 
 static void judge_shared(const tnd_facts_t *facts, tnd_check_t *check)

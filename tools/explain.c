@@ -6,6 +6,7 @@
 
 #include "runtime/graph/quantity.h"
 #include "runtime/graph/spelling.h"
+#include "runtime/life/descriptors.h"
 #include "tools/json.h"
 #include "tools/load.h"
 #include "tools/memory.h"
@@ -186,6 +187,21 @@ static void print_memory(const tnd_plan_t *plan, const tnd_survey_t *survey)
     }
 }
 
+static void print_descriptors(const tnd_plan_t *plan)
+{
+    tnd_plan_t whole = tnd_placement_whole(plan);
+    puts("\nfile descriptors");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_descriptors_t of;
+        tnd_descriptors_count(&of, &whole, h, &tnd_network.cost);
+        printf("  %-10s at most %" PRIu64 ": process %" PRIu64 ", actors %" PRIu64
+               ", listeners %" PRIu64 ", connections %" PRIu64 ", children %" PRIu64
+               ", reserve %" PRIu64 "\n",
+               plan->hosts[h].name, of.total, of.process, of.actors, of.listeners, of.connections,
+               of.children, of.reserve);
+    }
+}
+
 static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
 {
     printf("%s: seed %" PRIu64 ", %" PRIu32 " lane%s, fingerprint %016" PRIx64 "%016" PRIx64 "\n",
@@ -198,6 +214,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
     print_instances(plan);
     print_edges(plan);
     print_memory(plan, survey);
+    print_descriptors(plan);
 }
 
 /* --- JSON --------------------------------------------------------------------------------------
@@ -223,6 +240,7 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_survey_
 
 static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
 {
+    tnd_plan_t whole = tnd_placement_whole(plan);
     printf(",\"hosts\":[");
     for (uint32_t h = 0; h < plan->host_count; h++) {
         const tnd_plan_host_t *host = &plan->hosts[h];
@@ -241,6 +259,10 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
             tnd_json_text(stdout, host->devices[d]);
         }
         printf("]");
+        tnd_descriptors_t files;
+        tnd_descriptors_count(&files, &whole, h, &tnd_network.cost);
+        printf(",\"descriptors\":{\"most\":%" PRIu64 ",\"reserve\":%" PRIu64 "}", files.total,
+               files.reserve);
         if (host->isolated) {
             printf(",\"parent\":");
             tnd_json_text(stdout, plan->hosts[host->parent].name);
@@ -390,7 +412,8 @@ const tnd_command_t tnd_command_explain = {
     .details =
         "Merges a topology and its overlays and shows every instance of every actor, its host,\n"
         "its options with their defaults, who connects to whom and by what, which device\n"
-        "carries which replica, and what memory each host needs, term by term.\n",
+        "carries which replica, and what memory and how many file descriptors each host needs,\n"
+        "term by term.\n",
     .codes =
         "  0   shown\n  2   usage\n  78  the topology has errors, lacks files or plugins, or does "
         "not fit into its\n      `memory:`; what is known of it is shown all the same\n",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/descriptors.h"
 #include "runtime/life/seat.h"
 #include "runtime/life/session.h"
 #include "tools/claim.h"
@@ -465,6 +466,23 @@ static int check_save(const run_t *run)
     return TND_EXIT_OK;
 }
 
+/*  Whether this process may have the descriptors of a host of that pool, all of which need as many.
+ */
+static bool may_join(const tnd_plan_t *plan, const char *pool)
+{
+    tnd_error_t error;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        const char *of = plan->hosts[h].pool;
+        if (of == NULL || strcmp(of, pool) != 0)
+            continue;
+        if (tnd_descriptors_check(plan, h, &tnd_network.cost, &error) == TND_OK)
+            return true;
+        tnd_complain("run", "%s", error.text);
+        return false;
+    }
+    return true;
+}
+
 /*  Which host this process is: by name, or (`pool+`) one that the leader has a place for. */
 static int find_host(run_t *run)
 {
@@ -476,6 +494,10 @@ static int find_host(run_t *run)
     char *pool = strndup(name, length - 1);
     if (pool == NULL)
         abort();
+    if (!may_join(run->plan, pool)) {
+        free(pool);
+        return TND_EXIT_TOPOLOGY;
+    }
     const tnd_plan_host_t *leader = &run->plan->hosts[0];
     if (!run->request->quiet && !run->log.json)
         tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
@@ -503,6 +525,10 @@ static int prepare(run_t *run, tnd_graph_t *graph)
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
                                only, run->plan->hosts[0].name);
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network.cost, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        return TND_EXIT_TOPOLOGY;
+    }
     if (tnd_claim(run->plan, run->host, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_PEER;
@@ -584,7 +610,8 @@ const tnd_command_t tnd_command_run = {
         "  1    the run failed: data, a step, a port in use\n"
         "  2    usage; a file to write that cannot be\n"
         "  75   another host refused, did not come or was lost; or this run is already running\n"
-        "  78   the topology is wrong, or a file cannot be used when it is opened\n"
+        "  78   the topology is wrong, a file cannot be used when it is opened, or memory or file\n"
+        "       descriptors do not suffice\n"
         "  130  drained, or left\n"
         "  128+n  signal n ended it: 139 is a crash of a step or an operation, which is named\n",
     .operands_min = 1,

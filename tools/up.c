@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/data/open_files.h"
 #include "runtime/life/clock.h"
+#include "runtime/life/descriptors.h"
 #include "runtime/life/stock.h"
 #include "tools/child.h"
 #include "tools/chorus.h"
@@ -33,6 +35,11 @@ static const uint64_t short_patience_ns = 300000000;
 static const uint64_t late_ns = 1000000000;
 
 enum { LINE_MAX_BYTES = 4096 };
+
+/*  Files: standard streams, signals and what is open while a child is started; of each child two
+ *  pipes.
+ */
+enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
 
 /*  What one stream of a child said and has not ended with a new line. */
 typedef struct {
@@ -441,6 +448,24 @@ static bool look(const tnd_graph_t *graph)
     return good;
 }
 
+/*  Whether this process may have the descriptors for its children, and each of them its own. */
+static bool may_open(up_t *up, const tnd_plan_t *plan)
+{
+    tnd_plan_t whole = tnd_placement_whole(plan);
+    tnd_error_t error;
+    for (uint32_t i = 0; i < up->count; i++) {
+        if (tnd_descriptors_check(&whole, up->children[i].process.host, &tnd_network.cost,
+                                  &error) == TND_OK)
+            continue;
+        tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);
+        return false;
+    }
+    if (tnd_open_files_reserve(OWN_DESCRIPTORS + up->count * CHILD_DESCRIPTORS, &error) == TND_OK)
+        return true;
+    tnd_complain("up", "%s", error.text);
+    return false;
+}
+
 static int up_graph(const tnd_request_t *request)
 {
     up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look()};
@@ -491,7 +516,7 @@ static int up_graph(const tnd_request_t *request)
             code = tnd_usage_error("up", local ? "--save: no step of this graph makes a model"
                                                : "--save is for the host that carries the first "
                                                  "replica, which is another machine");
-        else
+        else if (may_open(&up, plan))
             code = is_free(&up, plan) ? perform(&up) : TND_EXIT_PEER;
         free(up.children);
         tnd_chorus_free(&up.chorus);
@@ -522,7 +547,7 @@ const tnd_command_t tnd_command_up = {
         "one host the later takes the place of the earlier, which then ends with 75.\n",
     .codes = "  0      all hosts have ended well\n"
              "  2      usage\n"
-             "  78     the topology is wrong\n"
+             "  78     the topology is wrong, or file descriptors do not suffice\n"
              "  130    drained, or left\n"
              "  128+n  the first host that failed was killed by signal n\n"
              "  else   what the first host that failed ended with: see tundish run --help\n",

@@ -233,8 +233,12 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
              self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
-    dial->line = (line_t){.dial = dial, .data = socket};
-    dial->line.watch = tnd_watch_open(self->context, socket);
+    void *watch = tnd_watch_open(self->context, socket);
+    if (watch == NULL) {
+        zmq_close(socket);
+        return false;
+    }
+    dial->line = (line_t){.dial = dial, .data = socket, .watch = watch};
     dial->made = dial->greets = false;
     dial->fd = -1;
     dial->seen = (tnd_watch_seen_t){0};
@@ -650,13 +654,19 @@ static tnd_status_t bind_line(hub_t *self, binder_t *binder, const char *endpoin
                               tnd_error_t *error)
 {
     void *socket = open_socket(self, ZMQ_ROUTER, endpoint, binder->port);
-    if (socket == NULL)
-        return tnd_fail(error, "%s: no socket for %s (%s): raise the limit of open files",
-                        self->name, endpoint, zmq_strerror(zmq_errno()));
+    void *watch = socket != NULL ? tnd_watch_open(self->context, socket) : NULL;
+    if (watch == NULL) {
+        int number = zmq_errno();
+        if (socket != NULL)
+            zmq_close(socket);
+        return tnd_fail(error,
+                        "%s: no socket for %s (%s): raise the limit of open files "
+                        "(`ulimit -n`)",
+                        self->name, endpoint, zmq_strerror(number));
+    }
     set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
     set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
-    binder->line =
-        (line_t){.binder = binder, .data = socket, .watch = tnd_watch_open(self->context, socket)};
+    binder->line = (line_t){.binder = binder, .data = socket, .watch = watch};
     if (zmq_bind(socket, endpoint) != 0) {
         int number = zmq_errno();
         tnd_watch_close(&binder->line.watch, socket);

@@ -2,6 +2,7 @@
 #include "transport/watch.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,12 +25,18 @@ void *tnd_watch_open(tnd_context_t *context, void *socket)
     char endpoint[64];
     snprintf(endpoint, sizeof endpoint, "inproc://tundish-watch-%llu",
              (unsigned long long)tnd_context_number(context));
-    int failed = zmq_socket_monitor(socket, endpoint, EVENTS);
+    if (zmq_socket_monitor(socket, endpoint, EVENTS) != 0)
+        return NULL;
     void *self = zmq_socket(tnd_context_zmq(context), ZMQ_PAIR);
-    assert(failed == 0 && self != NULL);
+    if (self == NULL) {
+        int number = zmq_errno();
+        zmq_socket_monitor(socket, NULL, 0);
+        errno = number;
+        return NULL;
+    }
     int none = 0;
     zmq_setsockopt(self, ZMQ_LINGER, &none, sizeof none);
-    failed = zmq_connect(self, endpoint);
+    int failed = zmq_connect(self, endpoint);
     assert(failed == 0);
     return self;
 }

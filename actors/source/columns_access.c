@@ -1,8 +1,7 @@
 /*  actors/source/columns_access.c - how the files of columns come into memory.  */
-#include <sys/resource.h>
-
 #include "actors/source/columns_parts.h"
 #include "actors/source/splits.h"
+#include "runtime/data/open_files.h"
 
 /*  What is requested ahead: enough for a disk to have many requests, not so much that pages go
  *  before they are used.
@@ -25,9 +24,8 @@ static tnd_access_case_t look_at_files(const tnd_columns_t *self, const tnd_sour
     tnd_access_case_t found = {.asked = scope->access,
                                .pattern = scope->pattern,
                                .room = scope->room != 0 ? scope->room : UINT64_MAX};
-    struct rlimit limit;
-    /* Half of them are left to connections and plugins. */
-    found.descriptors = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : UINT64_MAX;
+    /* Half of them are left to plugins. */
+    found.descriptors = tnd_open_files_unreserved() / 2;
     for (uint32_t s = 0; s < self->strand_count; s++)
         for (size_t i = 0; i < self->strands[s].count; i++) {
             const tnd_stored_t *stored = &self->strands[s].stored[i];

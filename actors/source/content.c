@@ -13,6 +13,8 @@
 
 #include <xxhash.h>
 
+#include "runtime/data/open_files.h"
+
 enum { IDENTITY_BYTES = 64 * 1024, HASH_BYTES = 1024 * 1024 };
 
 static const uint64_t pause_first_ns = 10000000, pause_most_ns = 1000000000;
@@ -63,9 +65,14 @@ static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
     self->size = tnd_mapping_size(mapping);
     self->modified_ns = tnd_mapping_modified(mapping);
     tnd_mapping_destroy(&mapping);
+    tnd_error_t why;
+    if (tnd_open_files_reserve(1, &why) != TND_OK)
+        return tnd_fail(error, "%s: cannot be kept open: %s; or use larger files", self->path,
+                        why.text);
     self->file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (self->file >= 0)
         return TND_OK;
+    tnd_open_files_release(1);
     return tnd_fail(error, "%s: cannot be opened: %s", self->path, strerror(errno));
 }
 
@@ -130,8 +137,10 @@ void tnd_content_close(tnd_content_t *self)
 {
     tnd_mapping_destroy(&self->mapping);
     tnd_content_forget(self);
-    if (self->file >= 0)
+    if (self->file >= 0) {
         close(self->file);
+        tnd_open_files_release(1);
+    }
     self->file = -1;
 }
 

@@ -59,6 +59,7 @@ struct tnd_host {
     tnd_census_t census;
     uint32_t *violations; /* by host */
     uint64_t words_due_ns;
+    uint64_t exhausted_ns;  /* since when no file can be opened; 0: one can */
     uint64_t join_until_ns; /* the leader must have come by then; 0: it has */
     tnd_absence_t leader_absence;
     bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;

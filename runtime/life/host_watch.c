@@ -1,4 +1,4 @@
-/*  runtime/life/host_watch.c - actors that hang: found, said, replaced.
+/*  runtime/life/host_watch.c - actors that hang: found, said, replaced; and files that run out.
  *
  *  A thread cannot be killed.  One that hangs is left behind with all that it may touch, and
  * another takes its actor's place under a later life; should it ever return it finds that it is to
@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "runtime/data/open_files.h"
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
 
@@ -91,13 +92,35 @@ static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *p
     tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, why);
 }
 
+/*  Without a descriptor no connection can be opened again and no checkpoint be written.  libzmq
+ *  does not say so; a plugin may give some back soon.
+ */
+static void watch_descriptors(tnd_host_t *self, uint64_t now)
+{
+    tnd_error_t error;
+    if (tnd_open_files_left(&error) == TND_OK) {
+        self->exhausted_ns = 0;
+        return;
+    }
+    if (self->exhausted_ns == 0) {
+        self->exhausted_ns = now;
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                             tnd_note_of("control %s", error.text));
+    } else if (now >= self->exhausted_ns + self->plan->dead_after_ns) {
+        tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
+    }
+}
+
 void tnd_host_watch(tnd_host_t *self, uint64_t now)
 {
-    if (now < self->watch_due_ns || !reaches_leader(self))
+    if (now < self->watch_due_ns)
         return;
     self->watch_due_ns = now + watch_every_ns;
     if (self->plan->hung_after_ns / 4 < watch_every_ns)
         self->watch_due_ns = now + self->plan->hung_after_ns / 4;
+    watch_descriptors(self, now);
+    if (!reaches_leader(self))
+        return;
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL || self->hangs[i] != TND_HANG_NONE)
             continue;

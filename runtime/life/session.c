@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "runtime/core/digest.h"
+#include "runtime/data/open_files.h"
 #include "runtime/graph/graph.h"
+#include "runtime/life/descriptors.h"
 #include "runtime/life/tally.h"
 
 struct tnd_session {
@@ -18,6 +20,7 @@ struct tnd_session {
     tnd_tally_t tally;
     tnd_observer_t observer;
     bool tallies;
+    uint64_t descriptors; /* reserved */
 };
 
 static void observe_step(void *context, const tnd_step_record_t *record)
@@ -62,6 +65,18 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is called '%s'; there are: %s", name, names);
 }
 
+static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, uint64_t *count_p,
+                                        tnd_error_t *error)
+{
+    tnd_descriptors_t needed;
+    tnd_error_t why;
+    tnd_descriptors_count(&needed, plan, host, &tnd_network.cost);
+    *count_p = needed.total;
+    if (tnd_open_files_reserve(needed.total, &why) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "host %s cannot start: %s", plan->hosts[host].name, why.text);
+}
+
 tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *counted,
                                    const tnd_session_wishes_t *wishes, tnd_error_t *error)
 {
@@ -80,10 +95,13 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
                             "%s is to be a process of its own (`isolate: process`), which the "
                             "command `tundish run` starts and a program does not",
                             plan->hosts[h].name);
+    uint64_t descriptors;
+    TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
     tnd_session_t *session = calloc(1, sizeof *session);
     if (session == NULL)
         abort();
     session->plan = whole;
+    session->descriptors = descriptors;
     session->graph = wishes->graph;
     config.plan = &session->plan;
     if (config.observer == NULL) {
@@ -97,6 +115,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         tnd_network.destroy(&session->network);
         if (session->tallies)
             tnd_tally_fini(&session->tally);
+        tnd_open_files_release(descriptors);
         free(session);
         return status;
     }
@@ -275,6 +294,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     tnd_network.destroy(&session->network);
     if (session->tallies)
         tnd_tally_fini(&session->tally);
+    tnd_open_files_release(session->descriptors);
     free(session);
     return status;
 }

@@ -78,7 +78,7 @@ Test(checkup, each_lack_is_named_with_what_to_do)
     tnd_facts_t facts = fine();
     facts.limits = (tnd_group_limits_t){
         .cores = 1.5, .cores_by = "/cpu.max", .memory_bytes = 64 << 20, .memory_by = "/memory.max"};
-    facts.descriptors = 256;
+    facts.descriptors_max = 256;
     facts.shared_free_bytes = 1 << 20;
     facts.pages_reason = "Permission denied";
     facts.temporary_reason = "No space left on device";
@@ -111,7 +111,7 @@ Test(checkup, bounds_are_where_they_are_said_to_be)
     facts = fine();
     facts.limits.cores = 8;
     expect(&facts, "cores", TND_CHECK_OK, "8 of processor time");
-    facts.descriptors = 127;
+    facts.descriptors_max = 127;
     expect(&facts, "descriptors", TND_CHECK_BAD, "127");
     facts.port_last = facts.port_first + 998;
     expect(&facts, "ports", TND_CHECK_WARNING, "ip_local_port_range");
