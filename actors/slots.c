@@ -9,7 +9,7 @@
 #include "runtime/device.h"
 
 /*  Bytes copied before they are hashed: they are still in the nearest cache then. */
-enum { HOT_BYTES = 8192 };
+enum { HOT_BYTES = 4096 };
 
 /*  What has been gathered into a slot. */
 typedef struct {

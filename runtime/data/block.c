@@ -14,7 +14,8 @@
 enum { SLICE_PIECES_MIN = 8, SLICE_SHELVES = 29 };
 
 /*  Gathering asks for rows ahead of the one it copies: about this many bytes, this many rows. */
-enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16, LINE_BYTES = 64, AHEAD_LINES_MAX = 16 };
+enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16 };
+enum { LINE_BYTES = 64, AHEAD_LINES_MAX = 64, FIRST_LINES_MAX = 16 };
 
 struct tnd_rack {
     tnd_shelf_t blocks;
@@ -178,20 +179,31 @@ static void prefetch(const uint8_t *row, size_t lines)
         __builtin_prefetch(row + i * LINE_BYTES);
 }
 
-/*  The hardware follows a row once it has begun; only where the next ones begin it cannot know. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/*  The hardware follows a row once it has begun, within a page; only where the next ones begin it
+ *  cannot know.  A row is asked for in two halves, before and after another one is copied, because
+ *  only so many lines can be under way at a time; the second half arrives while the caller hashes.
+ */
 static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
                         uint32_t known, size_t row_bytes, uint8_t *target)
 {
     size_t ahead = AHEAD_BYTES / row_bytes;
-    ahead = ahead < AHEAD_MIN ? AHEAD_MIN : ahead > AHEAD_MAX ? AHEAD_MAX : ahead;
-    size_t lines = (row_bytes + LINE_BYTES - 1) / LINE_BYTES;
-    lines = lines > AHEAD_LINES_MAX ? AHEAD_LINES_MAX : lines;
+    ahead = ahead < AHEAD_MIN ? AHEAD_MIN : least(ahead, AHEAD_MAX);
+    size_t lines = least((row_bytes + LINE_BYTES - 1) / LINE_BYTES, AHEAD_LINES_MAX);
     for (uint32_t i = 0; i < rows && i < ahead; i++)
-        prefetch(from->base + index[i] * from->stride, lines);
+        prefetch(from->base + index[i] * from->stride, least(lines, FIRST_LINES_MAX));
     for (uint32_t i = 0; i < rows; i++) {
-        if (i + ahead < known)
-            prefetch(from->base + index[i + ahead] * from->stride, lines);
+        const uint8_t *next =
+            i + ahead < known ? from->base + index[i + ahead] * from->stride : NULL;
+        if (next != NULL)
+            prefetch(next, lines / 2);
         memcpy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
+        if (next != NULL)
+            prefetch(next + lines / 2 * LINE_BYTES, lines - lines / 2);
     }
 }
 
