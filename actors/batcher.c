@@ -528,7 +528,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
     (void)error;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
         if (batcher->part_count == PARTS_MAX ||
-            !tnd_join_next(batcher->machine, tnd_actor_now(self), &effect)) {
+            !tnd_join_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
             return TND_OK;
         }

@@ -38,7 +38,7 @@ static const tnd_option_t options[] = {
      .choices = "auto=0",
      .offset = offsetof(tnd_feeder_options_t, depth),
      .help = "batches prepared ahead of the step; auto: as many as 4 MiB, or a 16th of `memory:`, "
-             "have room for, from 2 to 128"},
+             "have room for, from 2 to 256"},
     {.name = "spare",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_TUNE,

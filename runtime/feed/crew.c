@@ -288,9 +288,8 @@ static bool has_work(const void *context)
            atomic_load_explicit(&awaited->crew->published, memory_order_acquire) > awaited->number;
 }
 
-bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known)
+bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known, uint64_t now)
 {
-    uint64_t now = tnd_clock_now();
     if (finished < known && finished - self->told < (known - self->told) / 2 &&
         now - self->told_ns < tell_ns)
         return false;
@@ -305,7 +304,8 @@ static void finish(tnd_crew_t *self)
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
         tnd_gate_open(&self->program);
     else if (tnd_crew_worth_telling(self, finished,
-                                    atomic_load_explicit(&self->published, memory_order_relaxed)))
+                                    atomic_load_explicit(&self->published, memory_order_relaxed),
+                                    tnd_clock_now()))
         tnd_crew_wake(self);
 }
 

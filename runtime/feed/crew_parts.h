@@ -137,6 +137,7 @@ struct tnd_crew {
     tnd_float_mode_t caller_mode; /* as the last step left it */
     bool caller_known;            /* caller_thread is */
     bool caller_long;             /* the last step was */
+    uint64_t caller_ended_ns;     /* when the last step did */
     _Atomic bool inside;          /* the program runs a step */
     _Atomic uint64_t caller_cpu_ns;
 
@@ -159,7 +160,7 @@ bool tnd_crew_has_finished(const void *awaited);
  *  it is woken for several short steps at a time, but never while nothing else is there to do, and
  *  not late.  True: it is then told.
  */
-bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known);
+bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known, uint64_t now);
 void tnd_crew_make_caller(tnd_crew_t *self);
 /*  Until the program is outside of a step, after which it begins none in a stopped crew. */
 void tnd_crew_await_caller(tnd_crew_t *self);

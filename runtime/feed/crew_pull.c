@@ -64,7 +64,7 @@ static void run_in_mode(tnd_crew_t *self, job_t *job)
 
 static void count_time(tnd_crew_t *self, uint64_t began_ns, uint64_t cpu_ns)
 {
-    uint64_t took_ns = tnd_clock_now() - began_ns;
+    uint64_t took_ns = self->caller_ended_ns - began_ns;
     uint64_t used_ns = self->caller_long ? tnd_clock_thread() - cpu_ns : took_ns;
     self->caller_long = took_ns >= worth_reading_ns;
     atomic_store_explicit(&self->caller_cpu_ns,
@@ -87,9 +87,12 @@ static void run_here(tnd_crew_t *self, job_t *job)
             atomic_store_explicit(&page->thread, (uint64_t)gettid(), memory_order_relaxed);
         }
         run_in_mode(self, job);
+        self->caller_ended_ns = tnd_clock_now();
         tnd_statistics_device(page, TND_DEVICE_IDLE, self->config.first, job->note.step,
-                              tnd_clock_now());
+                              self->caller_ended_ns);
         count_time(self, began_ns, cpu_ns);
+    } else {
+        self->caller_ended_ns = tnd_clock_now();
     }
     atomic_store(&self->inside, false);
     tnd_gate_open(&self->left);
@@ -133,7 +136,8 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self)
     if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
         atomic_store_explicit(&self->retired, self->taken, memory_order_release);
         if (tnd_crew_worth_telling(self, self->taken,
-                                   atomic_load_explicit(&self->ready, memory_order_relaxed)))
+                                   atomic_load_explicit(&self->ready, memory_order_relaxed),
+                                   runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
             tnd_crew_wake(self);
     }
     awaited_t awaited = {self, self->taken};

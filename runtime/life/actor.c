@@ -61,6 +61,7 @@ struct tnd_actor {
     bool stranger_said;
     uint64_t cpu_read_ns, ready_read_ns;
     uint64_t counted_ns; /* when its time was */
+    uint64_t round_ns;   /* when it last began to look at what has arrived */
     int schedule;        /* what the system says of this thread; -1: nothing */
     tnd_words_t words;
     tnd_error_t lost; /* rows that could not be sent; "": there are none */
@@ -113,6 +114,11 @@ uint64_t tnd_actor_now(const tnd_actor_t *self)
 {
     (void)self;
     return tnd_clock_now();
+}
+
+uint64_t tnd_actor_round(const tnd_actor_t *self)
+{
+    return self->round_ns;
 }
 
 void *tnd_actor_shared(tnd_actor_t *self)
@@ -205,9 +211,9 @@ void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carr
     if (!tnd_words_bear(msg)) {
         say_words(self);
         send_control(self, &stamped, carry);
-    } else if (!tnd_words_keep(&self->words, &stamped, carry, tnd_clock_now())) {
+    } else if (!tnd_words_keep(&self->words, &stamped, carry, self->round_ns)) {
         say_words(self);
-        bool kept = tnd_words_keep(&self->words, &stamped, carry, tnd_clock_now());
+        bool kept = tnd_words_keep(&self->words, &stamped, carry, self->round_ns);
         assert(kept);
     }
 }
@@ -610,7 +616,7 @@ static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
 {
-    uint64_t now = tnd_clock_now();
+    uint64_t now = self->round_ns;
     for (int taken = 0; taken < ARRIVALS_A_ROUND; taken++) {
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
@@ -679,7 +685,8 @@ static void begin_counting(tnd_actor_t *self)
     self->schedule = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     atomic_store_explicit(&self->config.statistics->thread, (uint64_t)gettid(),
                           memory_order_relaxed);
-    tnd_statistics_state(self->config.statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
+    self->round_ns = tnd_clock_now();
+    tnd_statistics_state(self->config.statistics, TND_STATE_RUNNING, 0, self->round_ns);
 }
 
 /*  How long the actor may sleep. */
@@ -698,7 +705,8 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
     tnd_statistics_t *statistics = self->config.statistics;
     while (!tnd_actor_stopping(self)) {
         bool more = false;
-        tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, tnd_clock_now());
+        self->round_ns = tnd_clock_now();
+        tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, self->round_ns);
         TND_TRY(take_arrivals(self, error));
         if (atomic_exchange(&self->moved, false))
             TND_TRY(connect_peers(self, error));

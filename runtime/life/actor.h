@@ -29,6 +29,10 @@ const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self);
 tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
+/*  The same clock when the actor last began to look at what has arrived: enough for machines that
+ *  see many events in between.
+ */
+uint64_t tnd_actor_round(const tnd_actor_t *self);
 
 /*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not up.
  */
