@@ -38,11 +38,6 @@ enum { REPORT_LINE = 96 };
 /*  How many lines of that length say whether a model was kept. */
 enum { KEPT_LINES = 4 };
 
-/*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
- *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time.
- */
-enum { GATHERED_BYTES = 1 << 20 };
-
 typedef struct {
     const tnd_feeder_options_t *options;
     const tnd_stream_t *stream;
@@ -65,8 +60,6 @@ typedef struct {
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
     uint64_t kept;        /* steps behind the last checkpoint */
     uint32_t depth;
-    uint64_t row_bytes;
-    uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
     const tnd_actor_t *actor;
@@ -247,6 +240,16 @@ static uint64_t rows_of_replica(const tnd_plan_t *plan, const tnd_instance_t *ow
                           plan->chains[own->chain].replicas, 0);
 }
 
+/*  How many threads gather the rows of its steps. */
+static uint32_t gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
+                               const tnd_batcher_options_t *batcher, const tnd_stream_t *stream)
+{
+    const tnd_feeder_options_t *options = own->options;
+    return tnd_gather_threads(options->gather, rows_of_replica(plan, own, batcher) *
+                                                   own->replica_count *
+                                                   tnd_schema_row_bytes(&stream->fed));
+}
+
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
  * that begin before them and end after them.  The same applies to a step whose tensors a program
  * holds.
@@ -267,6 +270,11 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
                   rows * own->replica_count);
     tnd_needs_add(needs, own->name, options->spare * slot_bytes,
                   "%" PRIu64 " spare batches, for tensors of earlier steps", options->spare);
+    uint32_t threads = gather_threads(plan, own, plan->instances[batcher].options, stream);
+    if (threads > 1)
+        tnd_needs_add(needs, own->name, tnd_gatherers_bytes(),
+                      "the parts that %" PRIu32 " threads gather", threads);
+    needs->threads += threads - 1;
     uint64_t coming = (depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
@@ -327,6 +335,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .count = config.count,
         .rows_max = rows_max,
         .digest = feeder->options->digest,
+        .threads = gather_threads(plan, feeder->own, batcher, feeder->stream),
     };
     feeder->slots = tnd_slots_new(&slots);
     return TND_OK;
@@ -350,7 +359,6 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->actor = self;
     feeder->options = tnd_actor_options(self);
     feeder->stream = tnd_actor_stream(self);
-    feeder->row_bytes = tnd_schema_row_bytes(&feeder->stream->fed);
     feeder->own = tnd_actor_instance(self);
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
@@ -445,13 +453,6 @@ static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
     return task;
 }
 
-/*  Lets the devices, or the program, begin the steps that are ready. */
-static void flush(feeder_t *feeder)
-{
-    feeder->gathered = 0;
-    tnd_crew_flush(feeder->crew);
-}
-
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -462,13 +463,11 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             TND_TRY(tnd_slots_place(feeder->slots, &effect, error));
             break;
         case TND_EFFECT_READY:
-            tnd_crew_ready(feeder->crew, effect.slot, &effect.msg.slice,
-                           keep_behind(feeder, effect.msg.slice.step));
-            feeder->gathered += effect.msg.slice.step_rows * feeder->row_bytes;
-            if (feeder->gathered >= GATHERED_BYTES)
-                flush(feeder);
+            tnd_slots_ready(feeder->slots, effect.slot, &effect.msg.slice,
+                            keep_behind(feeder, effect.msg.slice.step));
             break;
         case TND_EFFECT_FREE:
+            TND_TRY(tnd_slots_settle(feeder->slots, error));
             TND_TRY(tnd_slots_free(feeder->slots, effect.slot, error));
             break;
         case TND_EFFECT_LINK:
@@ -552,6 +551,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
 {
     tnd_done_t done;
     while (tnd_crew_done(feeder->crew, &done)) {
+        TND_TRY(tnd_slots_settle(feeder->slots, error));
         tnd_digest_t rows = tnd_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
@@ -661,10 +661,12 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     }
     if (tnd_crew_error(feeder->crew) != NULL)
         return tnd_fail(error, "%s", tnd_crew_error(feeder->crew));
+    TND_TRY(tnd_slots_settle(feeder->slots, error));
     TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));
     TND_TRY(take_done(feeder, self, error));
-    flush(feeder);
+    TND_TRY(tnd_slots_settle(feeder->slots, error));
+    tnd_slots_flush(feeder->slots);
     if (tnd_feed_over(feeder->machine) && !feeder->over)
         return end(feeder, self, error);
     return TND_OK;
@@ -754,10 +756,22 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
     return perform(feeder, self, error);
 }
 
+/*  Slices that follow one another are gathered beside each other, until something arrives that may
+ *  change what a slot is for.
+ */
+static bool leaves_slots(const tnd_arrival_t *arrival)
+{
+    return arrival->kind == TND_ARRIVAL_MESSAGE &&
+           (arrival->msg.kind == TND_MSG_SLICE || arrival->msg.kind == TND_MSG_WINDOW ||
+            arrival->msg.kind == TND_MSG_BOOKED);
+}
+
 static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                                   tnd_error_t *error)
 {
     feeder_t *feeder = state;
+    if (!leaves_slots(arrival))
+        TND_TRY(tnd_slots_settle(feeder->slots, error));
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (is_join(feeder, arrival->peer)) {
@@ -825,6 +839,8 @@ static void feeder_fini(void *state)
             tnd_crew_over(feeder->crew, TND_STOPPED);
         tnd_crew_stop(feeder->crew);
     }
+    if (feeder->slots != NULL)
+        tnd_count(&feeder->statistics->cpu_ns, tnd_slots_cpu_ns(feeder->slots));
     if (feeder->machine != NULL)
         drop_reports(feeder);
     tnd_slots_destroy(&feeder->slots);

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     uint64_t depth; /* or TND_DEPTH_AUTO */
     uint64_t spare;
+    uint64_t gather;                /* threads, or TND_GATHER_AUTO: runtime/feed/gatherers.h */
     tnd_strings_t devices;          /* as the actor says; those of a host are in the plan */
     const tnd_step_options_t *step; /* NULL: none */
     const char *after;              /* NULL: none */

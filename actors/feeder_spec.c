@@ -47,6 +47,17 @@ static const tnd_option_t options[] = {
      .range = "0..1024",
      .offset = offsetof(tnd_feeder_options_t, spare),
      .help = "batches kept in memory for programs that hold tensors of earlier steps (DLPack)"},
+    {.name = "gather",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "threads",
+     .fallback = "auto",
+     .range = "1..64",
+     .choices = "auto=0",
+     .offset = offsetof(tnd_feeder_options_t, gather),
+     .help = "threads that gather the rows of large batches and compute their digest, the feeder's "
+             "own included; auto: one for each 256 KiB of a batch, on at most half of the "
+             "processors, and no more than 8"},
     {.name = "devices",
      .type = TND_OPTION_STRINGS,
      .role = TND_ROLE_PLACE,

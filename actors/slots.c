@@ -11,6 +11,16 @@
 /*  Bytes copied before they are hashed: they are still in the nearest cache then. */
 enum { HOT_BYTES = 4096 };
 
+/*  Where several threads gather: bytes of a part, at least (slices of less than two are not
+ * shared), and about how many a slice has at most.
+ */
+enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
+
+/*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
+ *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time.
+ */
+enum { FLUSH_BYTES = 1 << 20 };
+
 /*  What has been gathered into a slot. */
 typedef struct {
     uint64_t step;
@@ -19,11 +29,29 @@ typedef struct {
     tnd_digest_t digest; /* of what was hashed here */
 } filled_t;
 
+/*  A step whose rows may still be on their way to its slot. */
+typedef struct {
+    uint32_t slot;
+    tnd_slice_note_t note;
+    const tnd_task_t *keep;
+} ready_t;
+
 struct tnd_slots {
     tnd_slots_config_t config;
-    bool ragged;      /* columns, some */
-    filled_t *filled; /* by slot */
+    bool ragged;       /* columns, some */
+    filled_t *filled;  /* by slot */
+    uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
+
+    tnd_gatherers_t *gatherers; /* NULL: the actor alone gathers, at once */
+    _Atomic uint32_t *left;     /* by slot: parts that are not gathered */
+    ready_t *ready;             /* a ring of `depth`, in step order */
+    uint32_t ready_first, ready_count;
+    tnd_slice_t **slices; /* of parts that were not collected */
+    uint32_t slice_count, slice_room;
+    atomic_bool any_lost; /* rows of a part */
 };
+
+static void gather_part(void *context, tnd_gather_part_t *part);
 
 tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
 {
@@ -33,8 +61,12 @@ tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
     self->config = *config;
     self->ragged = tnd_schema_ragged(config->schema) > 0;
     self->filled = calloc(config->depth, sizeof *self->filled);
-    if (self->filled == NULL)
+    self->left = calloc(config->depth, sizeof *self->left);
+    self->ready = calloc(config->depth, sizeof *self->ready);
+    if (self->filled == NULL || self->left == NULL || self->ready == NULL)
         abort();
+    if (config->threads > 1)
+        self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
     return self;
 }
 
@@ -44,6 +76,12 @@ void tnd_slots_destroy(tnd_slots_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
+    tnd_gatherers_destroy(&self->gatherers);
+    for (uint32_t i = 0; i < self->slice_count; i++)
+        tnd_slice_drop(&self->slices[i]);
+    free(self->slices);
+    free(self->ready);
+    free((void *)self->left);
     free(self->filled);
     free(self);
 }
@@ -101,6 +139,71 @@ static size_t gather_ragged(tnd_slots_t *self, const tnd_block_t *block, uint32_
             tnd_digest_row(digest, rank + i, columns, schema->count);
     }
     return copied;
+}
+
+/*  On any of the threads. */
+static void gather_part(void *context, tnd_gather_part_t *part)
+{
+    tnd_slots_t *self = context;
+    tnd_error_t lost;
+    part->copied = (self->ragged ? gather_ragged : gather)(self, part->block, part->first,
+                                                           part->rows, part->slot, part->local,
+                                                           part->at, part->rank, &part->digest);
+    if (tnd_block_intact(part->block, part->first, part->rows, &lost) != TND_OK)
+        atomic_store(&self->any_lost, true);
+}
+
+/*  The rows of a part: a slice has so many parts that threads end at about the same time. */
+static uint32_t rows_of_part(const tnd_slots_t *self, const tnd_slice_t *slice)
+{
+    size_t row_bytes = tnd_schema_row_bytes(self->config.schema);
+    size_t rows = row_bytes < PART_BYTES ? PART_BYTES / row_bytes : 1;
+    size_t least = slice->note.rows / PARTS_A_SLICE;
+    return (uint32_t)(rows > least ? rows : least);
+}
+
+/*  Whether several threads are to gather these rows. */
+static bool is_large(const tnd_slots_t *self, const tnd_slice_t *slice)
+{
+    return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_BYTES &&
+           tnd_gatherers_have_room(self->gatherers, slice->piece_count + 2 * PARTS_A_SLICE);
+}
+
+static void hold_slice(tnd_slots_t *self, tnd_slice_t *slice)
+{
+    if (self->slice_count == self->slice_room) {
+        self->slice_room = 2 * self->slice_room + 16;
+        self->slices = realloc(self->slices, self->slice_room * sizeof(tnd_slice_t *));
+        if (self->slices == NULL)
+            abort();
+    }
+    self->slices[self->slice_count++] = slice;
+}
+
+/*  Lets all threads gather the rows of a slice; it stays until they have. */
+static void share_out(tnd_slots_t *self, tnd_slice_t *slice, uint32_t slot, uint32_t local,
+                      uint64_t at, uint64_t rank)
+{
+    uint32_t most = rows_of_part(self, slice);
+    for (uint32_t p = 0; p < slice->piece_count; p++) {
+        uint32_t first = slice->pieces[p].first, left = slice->pieces[p].rows;
+        for (uint32_t some; left > 0; left -= some) {
+            some = left < most ? left : most;
+            tnd_gather_part_t part = {.block = slice->pieces[p].block,
+                                      .first = first,
+                                      .rows = some,
+                                      .slot = slot,
+                                      .local = local,
+                                      .at = at,
+                                      .rank = rank};
+            tnd_gatherers_add(self->gatherers, &part, &self->left[slot]);
+            first += some;
+            at += some;
+            rank += some;
+        }
+    }
+    hold_slice(self, slice);
+    tnd_gatherers_wake(self->gatherers);
 }
 
 /*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
@@ -209,6 +312,8 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
         status = check_read(self, slice, error);
         tnd_crew_keep(self->config.crew, place->slot, local, slice);
+    } else if (is_large(self, slice)) {
+        share_out(self, slice, place->slot, local, note->offset, note->rank);
     } else {
         for (uint32_t p = 0; p < slice->piece_count; p++) {
             copied += (self->ragged ? gather_ragged : gather)(
@@ -221,6 +326,70 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
     }
     tnd_count(&self->config.statistics->bytes_copied, copied);
     return status;
+}
+
+/*  Hands over the steps that are whole, in order. */
+static void hand_over(tnd_slots_t *self)
+{
+    while (self->ready_count > 0 && !atomic_load(&self->any_lost)) {
+        ready_t *first = &self->ready[self->ready_first];
+        if (atomic_load_explicit(&self->left[first->slot], memory_order_acquire) > 0)
+            return;
+        /* A part that was lost said so before it was counted as gathered. */
+        if (atomic_load(&self->any_lost))
+            return;
+        tnd_crew_ready(self->config.crew, first->slot, &first->note, first->keep);
+        self->ready_first = (self->ready_first + 1) % self->config.depth;
+        self->ready_count--;
+        self->gathered += first->note.step_rows * tnd_schema_row_bytes(self->config.schema);
+        if (self->gathered >= FLUSH_BYTES)
+            tnd_slots_flush(self);
+    }
+}
+
+void tnd_slots_ready(tnd_slots_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                     const tnd_task_t *keep)
+{
+    assert(self->ready_count < self->config.depth);
+    self->ready[(self->ready_first + self->ready_count++) % self->config.depth] =
+        (ready_t){slot, *note, keep};
+    hand_over(self);
+}
+
+void tnd_slots_flush(tnd_slots_t *self)
+{
+    self->gathered = 0;
+    tnd_crew_flush(self->config.crew);
+}
+
+tnd_status_t tnd_slots_settle(tnd_slots_t *self, tnd_error_t *error)
+{
+    if (self->slice_count == 0)
+        return TND_OK;
+    while (tnd_gatherers_help(self->gatherers))
+        hand_over(self);
+    tnd_gatherers_wait(self->gatherers);
+    hand_over(self);
+    const tnd_gather_part_t *part;
+    size_t copied = 0;
+    while ((part = tnd_gatherers_collect(self->gatherers)) != NULL) {
+        tnd_digest_add(&self->filled[part->slot].digest, &part->digest);
+        copied += part->copied;
+    }
+    tnd_count(&self->config.statistics->bytes_copied, copied);
+    tnd_status_t status = TND_OK;
+    while (self->slice_count > 0) {
+        tnd_slice_t *slice = self->slices[--self->slice_count];
+        if (status == TND_OK && atomic_load(&self->any_lost))
+            status = check_read(self, slice, error);
+        tnd_slice_drop(&slice);
+    }
+    return status;
+}
+
+uint64_t tnd_slots_cpu_ns(const tnd_slots_t *self)
+{
+    return self->gatherers != NULL ? tnd_gatherers_cpu_ns(self->gatherers) : 0;
 }
 
 tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error)

@@ -21,7 +21,7 @@ enum { THREADS = 4 };
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
                         const tnd_survey_t *survey)
 {
-    uint64_t threads = THREADS;
+    uint64_t threads = THREADS, before = self->needs.threads;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         const tnd_survey_chain_t *chain = &survey->chains[instance->chain];
@@ -40,6 +40,7 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
             threads++; /* it keeps them */
             break;
         }
+    threads += self->needs.threads - before;
     tnd_needs_add(&self->needs, who, (16 + threads) * MIB,
                   "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
 }

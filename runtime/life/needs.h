@@ -19,7 +19,8 @@ typedef struct {
 typedef struct {
     tnd_need_t *items;
     uint32_t count, room;
-    uint64_t bytes; /* of all items */
+    uint64_t bytes;   /* of all items */
+    uint64_t threads; /* beside one for each actor and device; their memory is no item */
 } tnd_needs_t;
 
 /*  Of 0 bytes nothing is said. */

@@ -284,6 +284,20 @@ def test_spare_batches_are_part_of_the_memory_sum(folder):
     assert "spare batches" not in run("explain", graph(folder), "--set", "feed.spare=0")[1]
 
 
+def test_threads_that_gather_are_part_of_the_memory_sum(folder):
+    arrays(folder)
+
+    def threads(*options):
+        text = run("explain", graph(folder), *options)[1]
+        return int(re.search(r"1 MiB for each of (\d+) threads", text).group(1)), text
+
+    alone, text = threads()
+    assert "threads gather" not in text, text
+    several, text = threads("--set", "feed.gather=3")
+    same(several, alone + 2)
+    holds(text, "feed: the parts that 3 threads gather")
+
+
 def test_explain_shows_what_it_knows_and_fails_where_a_plugin_is_missing(folder):
     arrays(folder)
     path = graph(folder)
@@ -312,7 +326,7 @@ def test_explain_shows_every_actor_and_how_they_connect(folder):
         same(memory["bytes"], sum(term["bytes"] for term in memory["terms"]))
     slots = [term["bytes"] for term in told["hosts"][2]["memory"]["terms"]
              if term["actor"] == "feed" and term["what"].startswith("slots")]
-    same(slots, [128 * 32 * (3 * 4 + 8)])
+    same(slots, [256 * 32 * (3 * 4 + 8)])
 
 
 # Rows of x f32[3] and y i64 in blocks of 10, made to x f64[3]; batches of 32 for 3 replicas of 11, 11, 10.
