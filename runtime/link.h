@@ -97,6 +97,8 @@ typedef struct {
      *  that port, if both keep to their credit.  NULL: TND_UNREAD.
      */
     uint32_t (*unread)(void *context, uint32_t port);
+    /*  How many peers may come to one bound port, all at once at the start of a run. */
+    uint32_t callers;
 } tnd_hub_config_t;
 
 /*  Counters of a hub, for statistics; read by its thread. */

@@ -33,6 +33,7 @@ enum {
     CLOSE_WAIT_MS = 200,       /* for an endpoint to be free again */
     PARTING_LINGER_MS = 2000,  /* for a GOODBYE to leave a busy machine */
     RECONNECT_MS = 1000000000, /* never: days after the line was closed */
+    BACKLOG = 128,             /* that wait to be accepted, beside those that are expected */
     IDENTITY_MAX = 128,
     LOOK_AGAIN_NS = 50 * 1000, /* between two looks of one who has other work */
     MAIL_BUDGET = 32           /* messages of this process before other lines have their turn */
@@ -666,6 +667,10 @@ static tnd_status_t bind_line(hub_t *self, binder_t *binder, const char *endpoin
     }
     set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
     set_int(socket, ZMQ_ROUTER_HANDOVER, 0);
+    /* A connection for which there is no room in the queue is tried again by the system after a
+     * second.
+     */
+    set_int(socket, ZMQ_BACKLOG, BACKLOG + (int)self->config.callers);
     binder->line = (line_t){.binder = binder, .data = socket, .watch = watch};
     if (zmq_bind(socket, endpoint) != 0) {
         int number = zmq_errno();
@@ -697,7 +702,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     if (tnd_address_is_served(endpoint))
         return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
     binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
-    *binder = (binder_t){.port = port, .terms = *terms};
+    *binder = (binder_t){.port = port, .terms = *terms, .strangers.expected = self->config.callers};
     tnd_status_t status = tnd_address_is_inproc(endpoint)
                               ? bind_inside(self, binder, endpoint, error)
                               : bind_line(self, binder, endpoint, error);

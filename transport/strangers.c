@@ -54,10 +54,11 @@ uint32_t tnd_strangers_dismiss(tnd_strangers_t *self, uint64_t now, uint64_t *ne
         if (visitor->known)
             continue;
         uint64_t late_ns = visitor->since_ns + TND_STRANGER_MS * 1000000ull;
-        if (strangers > TND_STRANGERS_MAX || now >= late_ns) {
+        bool crowded = strangers > TND_STRANGERS_MAX + self->expected;
+        if (crowded || now >= late_ns) {
             tnd_watch_cut(visitor->fd);
             visitor->known = true; /* dealt with: its end will be said */
-            refused += strangers > TND_STRANGERS_MAX;
+            refused += crowded;
         } else if (late_ns < *next_ns) {
             *next_ns = late_ns;
         }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    TND_STRANGERS_MAX = 64, /* at the same time */
+    TND_STRANGERS_MAX = 64, /* at the same time, beside those that are expected */
     TND_STRANGER_MS = 10000 /* how long one may take: a few journeys on a slow link */
 };
 
@@ -26,6 +26,7 @@ typedef struct {
 
 /*  Zeroed: nobody has come. */
 typedef struct {
+    uint32_t expected;       /* peers that may come all at once, beside TND_STRANGERS_MAX others */
     tnd_visitor_t *visitors; /* in order of coming */
     uint32_t count, room;
     uint64_t turned_away[TND_STRANGERS_MAX]; /* a ring of hashes of identities */

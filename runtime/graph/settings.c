@@ -227,7 +227,8 @@ static const tnd_option_t settings_options[] = {
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, link_timeout_ns),
      .help = "a connection on which no byte arrives for so long is replaced; one over a slow path "
-             "is given up to nine times as long"},
+             "is given up to nine times as long, and all of a run that has thousands on one "
+             "machine up to eight times"},
     {.name = "hung_after",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

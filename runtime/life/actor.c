@@ -475,7 +475,7 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
         .self = self->id,
         .name = tnd_actor_name(self),
         .life = self->life,
-        .link_timeout_ns = self->plan->link_timeout_ns,
+        .link_timeout_ns = tnd_host_link_timeout(self->config.host),
         /* A lost host is back and announced by then, or the run has ended. */
         .search_ns = self->plan->dead_after_ns + self->plan->restart_timeout_ns,
         .busy = peer_busy,
@@ -484,6 +484,7 @@ static tnd_status_t be_born(tnd_actor_t *self, tnd_error_t *error)
         .frame_max = TND_FRAME_MAX,
         .expects = peer_expected,
         .unread = unread_of,
+        .callers = self->plan->instance_count,
     };
     const tnd_host_config_t *host = tnd_host_config(self->config.host);
     tnd_hub_t *hub = NULL;

@@ -10,6 +10,7 @@
 #include "runtime/feed/feed.h"
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
+#include "runtime/life/pace.h"
 #include "runtime/life/seat.h"
 #include "runtime/life/thread.h"
 
@@ -18,6 +19,9 @@ enum { CONTROL_UNREAD = 16384 };
 
 /*  The longest sleep of the host's thread: as often the words of its actors are told. */
 static const uint64_t nap_ns = 250000000;
+
+/*  How often the words of actors inside work hooks are told to other hosts. */
+static const uint64_t words_every_ns = 250000000;
 
 /*  How long the leader waits for what other hosts counted, once the run has ended. */
 static const uint64_t last_words_ns = 2000000000;
@@ -47,6 +51,11 @@ void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
     pthread_mutex_lock(&self->lock);
     snprintf(text, room, "%s", self->unsaved);
     pthread_mutex_unlock(&self->lock);
+}
+
+uint64_t tnd_host_link_timeout(const tnd_host_t *self)
+{
+    return self->link_timeout_ns;
 }
 
 const char *tnd_host_control(const tnd_host_t *self)
@@ -399,12 +408,13 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .self = tnd_host_id(self->config.host),
         .name = self->plan->hosts[self->config.host].name,
         .life = self->life,
-        .link_timeout_ns = self->plan->link_timeout_ns,
+        .link_timeout_ns = self->link_timeout_ns,
         .busy = is_working,
         .context = self,
         .frame_max = 64 << 10,
         .expects = expects,
         .unread = control_unread,
+        .callers = self->plan->host_count,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
                          &config, error));
@@ -440,6 +450,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         abort();
     self->config = *config;
     self->plan = config->plan;
+    self->link_timeout_ns = tnd_pace_stretch(self->plan, self->plan->link_timeout_ns);
+    self->words_every_ns = tnd_pace_stretch(self->plan, words_every_ns);
     self->actors = calloc(self->plan->instance_count, sizeof *self->actors);
     self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
     self->words = calloc(self->plan->instance_count, 1);

@@ -84,6 +84,8 @@ void tnd_host_unsaved(tnd_host_t *self, const char *why);
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room);
 /*  Where to connect for control: an inproc endpoint; the peer is TND_HOST_ID. */
 const char *tnd_host_control(const tnd_host_t *self);
+/*  How long the peer of a connection of this run may be silent. */
+uint64_t tnd_host_link_timeout(const tnd_host_t *self);
 /*  The actor id of a host's control. */
 static inline tnd_actor_id_t tnd_host_id(uint32_t host)
 {

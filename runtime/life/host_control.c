@@ -12,9 +12,6 @@
 /*  What another host may say that cannot be, before it ends the run. */
 enum { VIOLATIONS_MAX = 16 };
 
-/*  How often the words of actors inside work hooks are told to other hosts. */
-static const uint64_t words_every_ns = 250000000;
-
 /* --- routing -----------------------------------------------------------------------------------
  */
 
@@ -176,7 +173,7 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
 {
     if (self->plan->host_count == 1 || now < self->words_due_ns)
         return;
-    self->words_due_ns = now + words_every_ns;
+    self->words_due_ns = now + self->words_every_ns;
     tnd_note_writer_t writer;
     tnd_note_begin(&writer);
     if (tnd_host_leads(self))

@@ -57,7 +57,8 @@ struct tnd_host {
     bool hung;      /* a device thread, which ends the run */
     uint8_t *words; /* by instance: inside a work hook elsewhere */
     tnd_census_t census;
-    uint32_t *violations; /* by host */
+    uint32_t *violations;                     /* by host */
+    uint64_t link_timeout_ns, words_every_ns; /* of this run: see pace.h */
     uint64_t words_due_ns;
     uint64_t exhausted_ns;  /* since when no file can be opened; 0: one can */
     uint64_t join_until_ns; /* the leader must have come by then; 0: it has */

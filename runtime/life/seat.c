@@ -9,6 +9,7 @@
 #include "runtime/life/clock.h"
 #include "runtime/life/host.h"
 #include "runtime/life/note.h"
+#include "runtime/life/pace.h"
 
 static tnd_status_t ask(tnd_hub_t *hub, tnd_actor_id_t self, const char *pool)
 {
@@ -74,7 +75,7 @@ tnd_status_t tnd_seat_take(const tnd_network_t *network, const tnd_plan_t *plan,
         .self = TND_NEWCOMER_FIRST + (tnd_actor_id_t)(mixed >> 36),
         .name = pool,
         .life = life,
-        .link_timeout_ns = plan->link_timeout_ns,
+        .link_timeout_ns = tnd_pace_stretch(plan, plan->link_timeout_ns),
         .frame_max = 64 << 10,
     };
     tnd_terms_t terms = {
