@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/life/descriptors.h"
 #include "runtime/life/session.h"
 #include "tools/crash.h"
 #include "tools/load.h"
@@ -152,6 +153,10 @@ static int look(head_t *head)
     tnd_session_wishes_t wishes = {
         .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
     tnd_error_t error;
+    if (tnd_descriptors_check(&head->look.plan, 0, &tnd_network.cost, &error) != TND_OK) {
+        complain(head, error.text);
+        return TND_EXIT_TOPOLOGY;
+    }
     tnd_crash_arm(&head->look.plan, NULL);
     if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
         tnd_crash_disarm();
@@ -221,7 +226,9 @@ const tnd_command_t tnd_command_head = {
         "{\"dtype\":\"u8\",\"shape\":[32,null],\"splits\":[0,...],\"data\":[...]}\n"
         "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
     .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
-             "  78  the topology is wrong, or a file cannot be used when it is opened\n"
+             "  78  the topology is wrong, a file cannot be used when it is opened, or file "
+             "descriptors\n"
+             "      do not suffice\n"
              "  128+n  signal n ended it: 139 is a crash of an operation, which is named\n",
     .operands_min = 1,
     .run = head_graph,

@@ -72,7 +72,7 @@ def explain(files):
 def start(files, host, limit=None, hard=None, out=subprocess.DEVNULL):
     """A process of a run, which may have `limit` descriptors."""
     bounds = (limit, hard or limit)
-    return subprocess.Popen([str(TUNDISH), "run", *files, *(["--host", host] if len(files) > 1 else [])],
+    return subprocess.Popen([str(TUNDISH), "run", *files, *(["--host", host] if host != "local" else [])],
                             cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True,
                             preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, bounds)))
 
@@ -179,6 +179,25 @@ def test_files_that_run_out_for_a_while(folder):
     for process in (first, worker, last):
         process.communicate(timeout=100)
     assert [process.returncode for process in (first, worker, last)] == [0, 0, 0]
+
+
+def test_files_that_run_out_for_good(folder):
+    """End a run with that sentence."""
+    files = write(folder, "one process", None, epochs=1000000)
+    process = start([*files, "--set", "dead_after=300ms"], "local", out=subprocess.PIPE)
+    await_line(process.stdout, "epoch")
+    exhaust(process)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 1, (process.returncode, errors)
+    assert errors.splitlines()[-1].startswith("tundish run: no file can be opened: all"), errors
+
+
+def test_head_refuses_too(folder):
+    """It starts a host of its own."""
+    files = write(folder, "one process", None)
+    done = subprocess.run([str(TUNDISH), "head", *files], cwd=ROOT, capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)))
+    assert done.returncode == 78 and "this process may have 20" in done.stderr, (done.returncode, done.stderr)
 
 
 def test_up_refuses_before_any_host_starts(folder):
