@@ -23,6 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from deaths import Run
@@ -99,19 +100,51 @@ class Soak(Run):
         self.seen = self.size = self.second_rows = 0
         self.changed = self.looked = time.monotonic()
         self.longest = self.away = 0.0
+        self.before = self.scribe = None
 
     def start(self):
-        with open(self.log, "a") as log:
-            self.process = subprocess.Popen(
-                [str(TUNDISH), "up", *map(str, self.files), "--metrics", str(self.metrics),
-                 "--report", str(self.report), "--log-level", "debug"], stdout=log, stderr=log,
-                cwd=ROOT, env=self.env)
+        self.process = subprocess.Popen(
+            [str(TUNDISH), "up", *map(str, self.files), "--metrics", str(self.metrics),
+             "--report", str(self.report), "--log-level", "debug"], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=self.env)
         self.began = time.monotonic()
+        self.scribe = threading.Thread(target=self.record)
+        self.scribe.start()
+
+    def write(self, text):
+        with open(self.log, "a") as log:
+            log.write(f"{time.monotonic() - self.began:9.3f}  {text}")
+
+    def record(self):
+        """Writes what the run says, each line with its time, until the run ends."""
+        for line in self.process.stdout:
+            self.write(line)
 
     def note(self, text):
         """Adds a line to what the run says."""
-        with open(self.log, "a") as log:
-            log.write(f"{time.monotonic() - self.began:9.3f}  +++ {text}\n")
+        self.write(f"+++ {text}\n")
+
+    def shares(self):
+        """By process and thread: processor time, and time ready without a processor, in seconds."""
+        found = {}
+        for host, pid in self.pids().items():
+            found[host, pid] = {}
+            for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+                try:
+                    words = path.read_text().split()
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                found[host, pid][path.parent.name] = int(words[0]) * 1e-9, int(words[1]) * 1e-9
+        return found
+
+    def note_shares(self):
+        """Tells a run whose processes have no processor from one whose processes wait for each other."""
+        for process, threads in sorted(self.shares().items()):
+            before = self.before.get(process, {}) if self.before is not None else {}
+            since = [(ran - before.get(thread, (0, 0))[0], ready - before.get(thread, (0, 0))[1])
+                     for thread, (ran, ready) in threads.items()]
+            self.note(f"meanwhile {process[0]} ran for {sum(ran for ran, _ in since):.2f} s; a thread of it "
+                      f"was ready without a processor for {max([ready for _, ready in since] or [0]):.2f} s")
 
     def second_progress(self):
         """Rows that the feeders of the second chain were given; to ask takes a quarter of a second."""
@@ -144,10 +177,15 @@ class Soak(Run):
             if now - self.changed > 0.5:
                 self.note(f"no step for {now - self.changed:.2f} s before step {self.seen}; not "
                           f"looked at for {self.away:.2f} s of them")
+                if self.before is not None:
+                    self.note_shares()
         if moved or self.size == 0:
-            self.changed, self.away = now, 0.0
+            self.changed, self.away, self.before = now, 0.0, None
+        elif self.before is None and now - self.changed > 0.5:
+            self.before = self.shares()
         if now - self.changed - self.away > self.stall_s and self.process.poll() is None:
             why = subprocess.run([str(TUNDISH), "why"], capture_output=True, text=True)
+            self.note_shares()
             raise AssertionError(f"no step for {now - self.changed:.1f} s after step {self.seen}\n"
                                  f"{why.stdout}{why.stderr}\n{self.said()[-6000:]}")
         return self.process.poll() is None
@@ -194,12 +232,19 @@ class Soak(Run):
         return gaps
 
     def ends_well(self):
+        self.scribe.join()
         said = self.said()
         assert self.process.poll() == 0, f"it ended with {self.process.poll()}\n{said[-6000:]}"
         for word in ("refused", "turned away", "does not expect"):
             assert word not in said, f"`{word}`\n" + "\n".join(
                 line for line in said.splitlines() if word in line)
         self.is_as_quiet()
+
+
+    def close(self):
+        super().close()
+        if self.scribe is not None:
+            self.scribe.join()
 
 
 class Busy:
