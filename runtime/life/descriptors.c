@@ -18,6 +18,11 @@ enum {
     WAYS = 2 * TND_PORT_MAX * 3 /* ports of an actor, by each transport */
 };
 
+/*  Of one process; those of hosts that may join, and are not there from the start, once more. */
+typedef struct {
+    uint64_t listeners, accepted, dialled, spare_accepted, spare_dialled;
+} counted_t;
+
 /*  Counts the listener of an edge once, however many edges share it. */
 static bool is_new(uint8_t *seen, const tnd_edge_t *edge)
 {
@@ -30,20 +35,23 @@ static bool is_new(uint8_t *seen, const tnd_edge_t *edge)
 }
 
 /*  Control: the leader listens, every other host connects to it. */
-static void count_control(const tnd_plan_t *plan, uint32_t host, uint64_t *listeners,
-                          uint64_t *accepted, uint64_t *dialled)
+static void count_control(const tnd_plan_t *plan, uint32_t host, counted_t *counted)
 {
     if (plan->host_count == 1)
         return;
-    *listeners += host == 0;
-    *accepted += host == 0 ? plan->host_count - 1 : 0;
-    *dialled += host != 0;
+    counted->listeners += host == 0;
+    counted->dialled += host != 0;
+    for (uint32_t h = 1; h < plan->host_count && host == 0; h++) {
+        counted->accepted++;
+        counted->spare_accepted += plan->hosts[h].spare;
+    }
 }
 
 void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint32_t host,
                            const tnd_link_cost_t *cost)
 {
-    uint64_t listeners = 0, accepted = 0, dialled = 0, actors = 0, children = 0, data = 0;
+    uint64_t actors = 0, children = 0, data = 0;
+    counted_t counted = {0};
     uint8_t *seen = calloc((size_t)plan->instance_count + 1, WAYS);
     if (seen == NULL)
         abort();
@@ -54,26 +62,30 @@ void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint
     }
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        bool from = plan->instances[edge->from].host == host;
-        bool to = plan->instances[edge->to].host == host;
-        bool binds = edge->from_connects ? to : from, dials = edge->from_connects ? from : to;
+        uint32_t from = plan->instances[edge->from].host, to = plan->instances[edge->to].host;
+        uint32_t binder = edge->from_connects ? to : from;
+        uint32_t dialler = edge->from_connects ? from : to;
         if (edge->transport == TND_TRANSPORT_INPROC)
             continue;
-        listeners += binds && is_new(seen, edge);
-        accepted += binds;
-        dialled += dials;
+        counted.listeners += binder == host && is_new(seen, edge);
+        counted.accepted += binder == host;
+        counted.dialled += dialler == host;
+        counted.spare_accepted += binder == host && plan->hosts[dialler].spare;
+        counted.spare_dialled += dialler == host && plan->hosts[binder].spare;
     }
     free(seen);
-    count_control(plan, host, &listeners, &accepted, &dialled);
+    count_control(plan, host, &counted);
     for (uint32_t h = 0; h < plan->host_count; h++)
         children += plan->hosts[h].isolated && plan->hosts[h].parent == host;
     *self = (tnd_descriptors_t){
         .process = PROCESS + cost->context,
         .actors = actors * (ACTOR + cost->hub),
-        .listeners = listeners * cost->listener,
-        .connections = dialled * cost->dialled + accepted * cost->accepted,
+        .listeners = counted.listeners * cost->listener,
+        .connections = counted.dialled * cost->dialled + counted.accepted * cost->accepted,
         .children = children * CHILD,
-        .reserve = BRIEF + data * BRIEF_DATA + dialled * cost->dialled + accepted * cost->accepted,
+        .reserve = BRIEF + data * BRIEF_DATA +
+                   (counted.dialled - counted.spare_dialled) * cost->dialled +
+                   (counted.accepted - counted.spare_accepted) * cost->accepted,
     };
     self->total = self->process + self->actors + self->listeners + self->connections +
                   self->children + self->reserve;

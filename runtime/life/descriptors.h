@@ -17,7 +17,8 @@ typedef struct {
     uint64_t listeners;   /* that other processes connect to */
     uint64_t connections; /* to and from other processes */
     uint64_t children;    /* processes that this one starts for isolated actors */
-    uint64_t reserve;     /* for connections that replace others, and files that are open briefly */
+    uint64_t reserve; /* for connections that replace others, those of hosts that may join left out,
+                         and files that are open briefly */
     uint64_t total;
 } tnd_descriptors_t;
 

@@ -26,14 +26,16 @@ uint64_t tnd_pace_stretch(const tnd_plan_t *plan, uint64_t span_ns)
         machine[h] = machine_of(plan, h);
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->transport == TND_TRANSPORT_INPROC)
+        uint32_t from = plan->instances[edge->from].host, to = plan->instances[edge->to].host;
+        if (edge->transport == TND_TRANSPORT_INPROC || plan->hosts[from].spare ||
+            plan->hosts[to].spare)
             continue;
-        ends[machine[plan->instances[edge->from].host]]++;
-        ends[machine[plan->instances[edge->to].host]]++;
+        ends[machine[from]]++;
+        ends[machine[to]]++;
     }
     for (uint32_t h = 1; h < plan->host_count; h++) {
-        ends[machine[0]]++; /* control */
-        ends[machine[h]]++;
+        ends[machine[0]] += !plan->hosts[h].spare; /* control */
+        ends[machine[h]] += !plan->hosts[h].spare;
     }
     for (uint32_t h = 0; h < plan->host_count; h++)
         most = ends[h] > most ? ends[h] : most;

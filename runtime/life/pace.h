@@ -4,7 +4,8 @@
  *  are thousands, and pings alone could keep its processors busy: a few hundred microseconds of
  *  work for each host and ping leave nothing for the run, connections are given up for silence, and
  *  to open them again takes more work still.  So the time-out grows with the connections that end
- *  on one machine, and the same on all hosts: it is a function of the plan.
+ *  on one machine, and the same on all hosts: it is a function of the plan, in which hosts that may
+ *  join later do not count.
  *
  *  Threads: any.
  */

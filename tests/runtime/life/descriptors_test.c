@@ -93,6 +93,20 @@ Test(descriptors, the_reserve_lets_every_connection_be_replaced)
     cr_assert_eq(count(1).reserve, no_data + 2);
 }
 
+Test(descriptors, hosts_that_may_join_have_room_and_no_reserve)
+{
+    begin(2);
+    add_actor(0);
+    add_actor(1);
+    add_edge(1, 0, TND_TRANSPORT_TCP);
+    tnd_descriptors_t before = count(0);
+    hosts[1].spare = true;
+    tnd_descriptors_t needed = count(0);
+    cr_assert_eq(needed.connections, before.connections);
+    cr_assert_eq(needed.reserve, before.reserve - 2, "of control, and of the edge");
+    cr_assert_eq(count(1).reserve, before.reserve - 2 + 8, "its own may be replaced");
+}
+
 Test(descriptors, isolated_processes_count_for_themselves)
 {
     begin(3);

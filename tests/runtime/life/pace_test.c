@@ -61,6 +61,14 @@ Test(pace, what_passes_inside_a_process_does_not_count)
     cr_assert_eq(second_with(0, 0, 4 * TND_PACE_ENDS, TND_TRANSPORT_INPROC), SECOND);
 }
 
+Test(pace, hosts_that_may_join_do_not_count)
+{
+    begin("10.0.0.1", "10.0.0.1", "10.0.0.3", "10.0.0.4");
+    hosts[1].spare = true;
+    cr_assert_eq(second_with(0, 1, 4 * TND_PACE_ENDS, TND_TRANSPORT_IPC), SECOND);
+    cr_assert_eq(second_with(1, 0, 4 * TND_PACE_ENDS, TND_TRANSPORT_IPC), SECOND);
+}
+
 Test(pace, it_grows_no_further_than_said)
 {
     begin("10.0.0.1", "10.0.0.1", "10.0.0.3", "10.0.0.4");
