@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/data/open_files.h"
 #include "tools/json.h"
 
 /*  Hosts that the last byte of an address tells apart. */
@@ -156,11 +157,18 @@ static void raise_limit(void)
     }
 }
 
+/*  What is open beside the sockets at which the relay listens; its connections come on top. */
+enum { OWN_FILES = 32 };
+
 /*  Finds addresses of loopback whose ports are free; there are many, and few use them. */
 static bool open_relay(tnd_stage_t *self, scene_t *scene, uint32_t hosts)
 {
     tnd_relay_door_t doors[HOSTS_MAX];
     tnd_error_t error = {0};
+    if (tnd_open_files_reserve(hosts * (scene->ports + 1) + OWN_FILES, &error) != TND_OK) {
+        tnd_complain("chaos", "no relay: %s", error.text);
+        return false;
+    }
     for (unsigned t = 0; t < TRIES; t++) {
         uint32_t net = 1 + ((uint32_t)getpid() * 7 + t) % 4000;
         scene->outer = 127u << 24 | (64 + net / 64) << 16 | (net % 64 * 2) << 8;
