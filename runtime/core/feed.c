@@ -152,6 +152,15 @@ static bool is_window_due(const tnd_feed_core_t *self, const join_t *join, uint6
             until == self->config.steps_max);
 }
 
+/*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
+ *  nothing: a lane without rows may be that far behind.
+ */
+static bool is_quiet(const tnd_feed_core_t *self, const join_t *join)
+{
+    return self->config.join_count > 1 && self->committed >= join->quiet &&
+           join->said >= join->quiet;
+}
+
 static void hand(tnd_feed_core_t *self, const tnd_slice_note_t *note, bool place)
 {
     assert(self->handed_count < self->handed_room);
@@ -488,8 +497,7 @@ static bool next_window(tnd_feed_core_t *self, tnd_effect_t *effect)
         return false;
     for (uint32_t i = 0; i < self->config.join_count; i++) {
         join_t *join = &self->joins[i];
-        bool quiet = self->config.join_count > 1 && self->committed >= join->quiet;
-        if (quiet || !is_window_due(self, join, until))
+        if (is_quiet(self, join) || !is_window_due(self, join, until))
             continue;
         join->said = until;
         effect->kind = TND_EFFECT_LINK;

@@ -221,10 +221,11 @@ Test(feed, a_join_that_comes_up_is_told_the_window)
 
 enum { DEEP = 16 };
 
-/*  A feeder with many slots, one join and one replica, whose steps all have one row. */
+/*  A feeder with many slots and one replica, whose steps all have one row, of the first join. */
 typedef struct {
     tnd_feed_core_t *machine;
-    uint64_t now, window, started, done; /* as told to the join; of the devices */
+    uint64_t now, window, started, done; /* as told to the first join; of the devices */
+    uint64_t told;                       /* to the second join */
     uint32_t windows;
 } deep_t;
 
@@ -234,24 +235,27 @@ static void run_deep(deep_t *self)
     while (tnd_feed_next_effect(self->machine, self->now, &effect)) {
         if (effect.kind == TND_EFFECT_READY)
             cr_assert_eq(effect.msg.slice.step, self->started++);
-        if (effect.msg.kind == TND_MSG_WINDOW) {
+        if (effect.msg.kind == TND_MSG_WINDOW && effect.msg.to != JOIN) {
+            self->told = effect.msg.until.step;
+        } else if (effect.msg.kind == TND_MSG_WINDOW) {
             self->window = effect.msg.until.step;
             self->windows++;
         }
     }
 }
 
-static deep_t make_deep(uint64_t steps_max)
+static deep_t make_deep(uint64_t steps_max, uint32_t join_count)
 {
     const tnd_feed_config_t config = {.self = SELF,
                                       .joins = joins,
-                                      .join_count = 1,
+                                      .join_count = join_count,
                                       .replicas = 1,
                                       .depth = DEEP,
                                       .unbooked_max = 10 * DEEP,
                                       .steps_max = steps_max};
     deep_t self = {.machine = tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config)};
-    tnd_feed_join_up(self.machine, JOIN);
+    for (uint32_t i = 0; i < join_count; i++)
+        tnd_feed_join_up(self.machine, joins[i]);
     tnd_feed_rewind_to(self.machine, 1, 0);
     run_deep(&self);
     return self;
@@ -279,7 +283,7 @@ static void do_deep(deep_t *self, uint64_t took_ns)
 
 Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
 {
-    deep_t self = make_deep(3 * DEEP + 1);
+    deep_t self = make_deep(3 * DEEP + 1, 1);
     cr_assert_eq(self.window, DEEP);
     for (uint64_t step = 0; step < 3 * DEEP + 1; step++) {
         cr_assert(step < self.window, "no slot is known for step %u", (unsigned)step);
@@ -292,10 +296,30 @@ Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
     free(self.machine);
 }
 
+/*  A join asks for nothing until TND_WINDOW_QUIET steps after the one that it asked for last, and
+ *  one whose lane has no rows may be far behind what is committed.
+ */
+Test(feed, a_join_that_asks_late_is_told_all_that_it_asks_for)
+{
+    deep_t self = make_deep(TND_UNKNOWN, 2);
+    for (uint64_t step = 0; step < 6 * DEEP; step++) {
+        put_deep(&self, step, step + 1);
+        do_deep(&self, 1000);
+    }
+    uint64_t asked = self.told;
+    cr_assert_lt(asked + TND_WINDOW_QUIET, 6 * DEEP, "it is told unasked");
+    tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .generation = 1, .from = JOIN + 1, .to = SELF};
+    msg.until.step = asked;
+    tnd_feed_asked(self.machine, &msg);
+    run_deep(&self);
+    cr_assert_geq(self.told, asked + TND_WINDOW_QUIET);
+    free(self.machine);
+}
+
 /*  How many steps are with the devices while each takes so long. */
 static uint64_t steps_ahead(uint64_t took_ns)
 {
-    deep_t self = make_deep(TND_UNKNOWN);
+    deep_t self = make_deep(TND_UNKNOWN, 1);
     uint64_t put = 0;
     for (int i = 0; i < 5 * DEEP; i++) {
         put_deep(&self, put, self.window);
