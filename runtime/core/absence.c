@@ -35,11 +35,13 @@ void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now)
     self->until_ns += away_ns;
 }
 
-bool tnd_absence_is_over(const tnd_absence_t *self, bool refused, uint64_t now)
+bool tnd_absence_is_over(const tnd_absence_t *self, tnd_fate_t fate, bool ends_run, uint64_t now)
 {
     if (self->until_ns == 0)
         return false;
-    bool died = (self->loss == TND_LOSS_ENDED && refused) || TND_PLANT(LOST_IS_DEAD);
+    bool presumed = fate == TND_FATE_UNKNOWN && (!ends_run || TND_PLANT(ENDED_IS_DEAD));
+    bool died = self->loss == TND_LOSS_ENDED && (fate == TND_FATE_DEAD || presumed);
+    died = died || TND_PLANT(LOST_IS_DEAD);
     return now >= (died ? self->grace_until_ns : self->until_ns);
 }
 

@@ -4,7 +4,9 @@
  *  A process that is alive may be silent for long: its machine may be busy, or the network slow.
  *  So it is lost once it has been away for `dead_after`.  It is lost after the short `grace` only
  *  if its connection ended without a GOODBYE, which is what the death of a process looks like, and
- *  if its address, where it has one, refuses connections: nothing listens there any more.
+ *  if it is known to be dead.  An end alone proves no death, for networks end connections too, and
+ *  a busy machine may need longer than the grace for another one.  Where nothing else is known, a
+ *  death is presumed only of a process that the run can do without: if it lives, it comes back.
  *
  *  A peer that is away again soon after it came back may not have heard that it was welcome, and
  *  the longer it has been away, the longer it waits for an answer (link_end.h): the absence goes on
@@ -27,6 +29,13 @@ typedef enum {
     TND_LOSS_OURS      /* this side closed it */
 } tnd_loss_t;
 
+/*  What is known of a process beside its connection. */
+typedef enum {
+    TND_FATE_UNKNOWN,
+    TND_FATE_ALIVE,
+    TND_FATE_DEAD /* it does not exist any more, or nothing listens at its address */
+} tnd_fate_t;
+
 typedef struct {
     uint64_t grace_ns, dead_after_ns; /* a larger grace counts as dead_after */
 } tnd_absence_limits_t;
@@ -48,10 +57,8 @@ void tnd_absence_end(tnd_absence_t *self, uint64_t now);
  * be here may have been away for as long.
  */
 void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now);
-/*  Whether the peer counts as lost.  `refused`: the last attempt to connect to it was refused, or
- * no host connects to this peer.
- */
-bool tnd_absence_is_over(const tnd_absence_t *self, bool refused, uint64_t now);
+/*  Whether the peer counts as lost.  `ends_run`: then the run ends, for the caller at least. */
+bool tnd_absence_is_over(const tnd_absence_t *self, tnd_fate_t fate, bool ends_run, uint64_t now);
 /*  When to ask next; TND_NEVER while the peer is here. */
 uint64_t tnd_absence_deadline(const tnd_absence_t *self, uint64_t now);
 

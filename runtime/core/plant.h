@@ -29,6 +29,7 @@
     X(LIAR_WHILE_AWAY, "who was away takes a peer for a liar before the leader can speak")         \
     X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
     X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
+    X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without a word")         \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
     X(WINDOW_UNASKED, "a join to which a feeder does not speak waits for its window in silence")   \

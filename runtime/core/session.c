@@ -212,33 +212,44 @@ static void take_down(tnd_session_core_t *self, uint32_t host)
     self->want_rewind = self->want_rewind || it->needed;
 }
 
-/*  The stream is done, but what its replicas have made of their models goes with the host. */
-static void lose_models(tnd_session_core_t *self, uint32_t host, const char *why)
+/*  Whether the stream is done, but replicas of that host have not said their last word: what they
+ *  have made of their models goes with it.
+ */
+static bool has_last_words(const tnd_session_core_t *self, uint32_t host)
 {
+    bool has = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         const tnd_member_t *member = &self->config.members[i];
-        if (member->host != host || member->role != TND_ROLE_FEEDER || self->actors[i].parted ||
-            TND_PLANT(LOST_AT_THE_END))
-            continue;
-        self->state = TND_SESSION_FAILED;
-        self->absent = true;
-        (void)tnd_fail(&self->why,
-                       "host %s was lost before the last word of the replicas that it carried, and "
-                       "their models with it: %s" TND_KEPT,
-                       host_name(self, host), why, kept(self));
-        return;
+        has = has ||
+              (member->host == host && member->role == TND_ROLE_FEEDER && !self->actors[i].parted);
     }
+    return has && self->started && self->state == TND_SESSION_DONE;
+}
+
+bool tnd_session_ends_with(const tnd_session_core_t *self, uint32_t host)
+{
+    const host_t *it = &self->hosts[host];
+    if (over(self))
+        return has_last_words(self, host);
+    return self->started && it->came && !it->lost && (!it->soft || self->config.restarts.max == 0);
 }
 
 void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
 {
     assert(host < self->config.host_count);
     host_t *it = &self->hosts[host];
-    if (self->state == TND_SESSION_DONE && self->started)
-        lose_models(self, host, why);
+    bool final = tnd_session_ends_with(self, host);
+    if (over(self) && final && !TND_PLANT(LOST_AT_THE_END)) {
+        self->state = TND_SESSION_FAILED;
+        self->absent = true;
+        (void)tnd_fail(&self->why,
+                       "host %s was lost before the last word of the replicas that it carried, and "
+                       "their models with it: %s" TND_KEPT,
+                       host_name(self, host), why, kept(self));
+    }
     if (over(self) || !it->came || it->lost)
         return;
-    if (self->started && (!it->soft || self->config.restarts.max == 0)) {
+    if (final) {
         self->state = TND_SESSION_FAILED;
         self->absent = true;
         (void)tnd_fail(&self->why, "host %s was lost%s: %s" TND_KEPT, host_name(self, host),

@@ -128,5 +128,7 @@ uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, ui
 bool tnd_session_absent(const tnd_session_core_t *self);
 /*  Of a host that is away: whether the run ends if it stays so. */
 bool tnd_session_needs(const tnd_session_core_t *self, uint32_t host);
+/*  Whether the run fails as soon as that host is lost (host_lost). */
+bool tnd_session_ends_with(const tnd_session_core_t *self, uint32_t host);
 
 #endif

@@ -218,8 +218,8 @@ static const tnd_option_t settings_options[] = {
      .fallback = "10s",
      .range = "1ms..",
      .offset = offsetof(tnd_settings_t, dead_after_ns),
-     .help = "a peer that is silent for so long is lost; one whose connection has ended and does "
-             "not come back, after 1.5s at most"},
+     .help = "a host that is away for so long is lost; one whose connection has ended, after 1.5s "
+             "if its process is known to be dead or can be replaced"},
     {.name = "link_timeout",
      .type = TND_OPTION_DURATION,
      .role = TND_ROLE_TUNE,

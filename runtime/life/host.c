@@ -26,8 +26,8 @@ static const uint64_t words_every_ns = 250000000;
 /*  How long the leader waits for what other hosts counted, once the run has ended. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long a host may be away after its connection has ended, if its process seems to have died: a
- *  live one is back within the largest back-off.
+/*  How long a host may be away after its connection has ended, if its process has died or seems to
+ *  have: another one has so long to take its place.
  */
 static const uint64_t grace_ns = 1500000000;
 
@@ -238,8 +238,9 @@ static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 static bool leader_is_missed(const tnd_host_t *self, uint64_t now)
 {
     bool refused = tnd_hub_refused(self->hub, PORT_HOSTS, tnd_host_id(0));
+    tnd_fate_t fate = refused ? TND_FATE_DEAD : TND_FATE_UNKNOWN;
     return (self->join_until_ns != 0 && now >= self->join_until_ns) ||
-           tnd_absence_is_over(&self->leader_absence, refused, now);
+           tnd_absence_is_over(&self->leader_absence, fate, true, now);
 }
 
 static void live(tnd_host_t *self)

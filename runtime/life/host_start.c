@@ -7,6 +7,7 @@
 
 #include "runtime/life/clock.h"
 #include "runtime/life/note.h"
+#include "runtime/life/process.h"
 
 static void wake(void *context)
 {
@@ -239,6 +240,8 @@ static void say_endpoints(tnd_host_t *self)
                     endpoints[e].instance, endpoints[e].port, (int)endpoints[e].transport,
                     endpoints[e].listener, endpoints[e].endpoint);
     }
+    tnd_process_t process = tnd_process_own();
+    tnd_process_write(&process, writer.stream);
     tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
 }
 

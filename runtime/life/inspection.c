@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/life/clock.h"
+#include "runtime/life/process.h"
 
 /*  Pages of one file that are read: far more than a host has actors. */
 enum { COUNT_MAX = 4096 };
@@ -97,9 +98,9 @@ static const char *take_pages(int file, tnd_inspected_t *process)
             memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
     }
     /* Where that number is of another process, or of none, this one runs in a container. */
-    bool stopped = false;
-    if (tnd_process_start(process->process, &stopped) == header.is.process_start)
-        process->stopped = stopped;
+    char state;
+    if (tnd_process_start(process->process, &state) == header.is.process_start)
+        process->stopped = tnd_process_is_stopped(state);
     return NULL;
 }
 

@@ -12,6 +12,9 @@
 /*  How long a place is kept for who asked for it. */
 static const uint64_t seat_kept_ns = 10000000000;
 
+/*  How often the leader looks what has become of a process that is away. */
+static const uint64_t fate_every_ns = 100000000;
+
 static void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
@@ -273,6 +276,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     member->late = self->tabled;
     member->life = life;
     member->facts_said = member->ready = member->left = false;
+    member->process = (tnd_process_t){0};
     member->why[0] = '\0';
     tnd_buffer_drop(&member->endpoints);
 }
@@ -309,11 +313,31 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
     tnd_absence_begin(&member->absence, &limits, loss, now);
     member->replaced = loss == TND_LOSS_REPLACED;
+    member->fate_ns = 0;
     snprintf(member->why, sizeof member->why, "%s", why);
     tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
 }
 
-/*  A host is away for too long to be merely slow. */
+/*  Whether the run ends once that host is lost. */
+static bool ends_with(const tnd_leader_t *self, uint32_t host)
+{
+    return (!self->tabled && self->plan->hosts[host].restart == TND_RESTART_NEVER) ||
+           tnd_session_ends_with(session_of(self), host);
+}
+
+/*  Whether a host is away for too long to be merely slow. */
+static bool is_lost(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    if (!tnd_absence_is_over(&member->absence, TND_FATE_DEAD, true, now))
+        return false;
+    if (now >= member->fate_ns + fate_every_ns) {
+        member->fate = tnd_process_fate(&member->process);
+        member->fate_ns = now;
+    }
+    return tnd_absence_is_over(&member->absence, member->fate, ends_with(self, host), now);
+}
+
 static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
@@ -783,9 +807,8 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
     for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
-        const tnd_absence_t *absence = &self->hosts[h].absence;
-        uint64_t due = tnd_absence_deadline(absence, now);
-        if (tnd_absence_is_over(absence, true, now))
+        uint64_t due = tnd_absence_deadline(&self->hosts[h].absence, now);
+        if (is_lost(self, h, now))
             lose_host(self, h, now);
         else if (due < wake)
             wake = due;

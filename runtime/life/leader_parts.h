@@ -10,6 +10,7 @@
 #include "runtime/life/archive.h"
 #include "runtime/life/leader.h"
 #include "runtime/life/note.h"
+#include "runtime/life/process.h"
 
 /*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
  *  often feeders are told what is booked, which wakes them.
@@ -60,6 +61,9 @@ typedef struct {
     bool left;             /* by itself; its place is free */
     bool late;             /* it came when the run was under way */
     tnd_life_t life;       /* of its process */
+    tnd_process_t process; /* as it said with its endpoints */
+    tnd_fate_t fate;       /* of its process, at `fate_ns` */
+    uint64_t fate_ns;
     tnd_absence_t absence; /* its `until_ns` is 0: it is not away, or is lost already */
     bool replaced;         /* its last connection was lost since it came by another */
     uint64_t lost_ns;      /* since when; 0: it is not lost */

@@ -222,5 +222,9 @@ void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *
         return;
     tnd_buffer_drop(&member->endpoints);
     member->endpoints = tnd_buffer_hold(note);
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+        (void)tnd_process_read(&member->process, line);
     publish_table(self);
 }

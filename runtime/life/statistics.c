@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/core/effect.h"
+#include "runtime/life/process.h"
 
 struct tnd_pages {
     char path[304];
@@ -91,31 +92,6 @@ static void sweep(const char *folder)
 /* --- a process's own ---------------------------------------------------------------------------
  */
 
-uint64_t tnd_process_start(int process, bool *stopped_p)
-{
-    char path[64], text[1024];
-    *stopped_p = false;
-    snprintf(path, sizeof path, "/proc/%d/stat", process);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0)
-        close(file);
-    if (got <= 0)
-        return 0;
-    text[got] = '\0';
-    /* The second of its fields is a name in brackets, which may hold anything. */
-    const char *at = strrchr(text, ')');
-    char state = '?';
-    unsigned long long start = 0;
-    if (at == NULL || sscanf(at + 1,
-                             " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                             "%*s %*s %llu",
-                             &state, &start) != 2)
-        return 0;
-    *stopped_p = state == 'T' || state == 't';
-    return start;
-}
-
 /*  Fills a file that nobody knows yet. */
 static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
                 uint64_t session, size_t count)
@@ -128,14 +104,14 @@ static int fill(tnd_pages_t *self, const char *name, const char *run, const char
     self->memory = mmap(NULL, self->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self->file, 0);
     if (self->memory == MAP_FAILED)
         return errno;
-    bool stopped;
+    char state;
     tnd_pages_header_t *header = self->memory;
     memcpy(header->magic, "TNDPAGES", sizeof header->magic);
     header->version = TND_PAGES_VERSION;
     header->actor_bytes = sizeof(tnd_statistics_t);
     header->count = (uint32_t)count;
     header->process = (int32_t)getpid();
-    header->process_start = tnd_process_start(getpid(), &stopped);
+    header->process_start = tnd_process_start(getpid(), &state);
     header->session = session;
     snprintf(header->run, sizeof header->run, "%s", run);
     snprintf(header->host, sizeof header->host, "%s", host);

@@ -179,8 +179,5 @@ typedef struct {
 size_t tnd_pages_folders(tnd_pages_folders_t *folders);
 /*  Whether a file of this name in one of them is one of statistics. */
 bool tnd_pages_named(const char *name);
-/*  When a process began, and whether it was stopped by a signal, as /proc says; 0: it is not here.
- */
-uint64_t tnd_process_start(int process, bool *stopped_p);
 
 #endif

@@ -330,7 +330,7 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
 {
     uint32_t h = self->links[link].host[0];
     sim_host_t *host = &self->hosts[h];
-    tnd_absence_limits_t limits = {.grace_ns = self->plan.dead_after_ns * 3 / 5,
+    tnd_absence_limits_t limits = {.grace_ns = self->plan.link_timeout_ns * 3 / 2,
                                    .dead_after_ns = self->plan.dead_after_ns};
     if (side == 0) {
         host->leader_lost_at = self->now;
@@ -435,6 +435,49 @@ static void session_run(sim_t *self)
 
 /* Processes. */
 
+/*  What the leader knows of the process of a host: every other one runs on its machine. */
+static tnd_fate_t fate_of(const sim_t *self, uint32_t h)
+{
+    const sim_host_t *host = &self->hosts[h];
+    if (sim_hash(self->plan.seed, h) % 2 == 0)
+        return TND_FATE_UNKNOWN;
+    return host->alive && host->said == host->known_life ? TND_FATE_ALIVE : TND_FATE_DEAD;
+}
+
+/*  Hosts that were lost once they had been away for too long. */
+static void lose_hosts(sim_t *self)
+{
+    uint64_t now = sim_clock(self, 0);
+    for (uint32_t h = 1; h < self->plan.hosts; h++) {
+        sim_host_t *host = &self->hosts[h];
+        bool ends_run = tnd_session_ends_with(self->session, h);
+        if (!tnd_absence_is_over(&host->absence, fate_of(self, h), ends_run, now))
+            continue;
+        host->absence = (tnd_absence_t){0};
+        tnd_session_host_lost(self->session, h, "it is silent", now);
+        forget_actors(self, h);
+        session_run(self);
+    }
+}
+
+/*  As life/host.c: control that looks much too late was away, or its clock has jumped, and what
+ *  others said meanwhile is still to be read.
+ */
+static void look_at_clock(sim_t *self, uint32_t h)
+{
+    sim_host_t *host = &self->hosts[h];
+    uint64_t now = sim_clock(self, h);
+    if (now >= host->expected_ns + self->plan.link_timeout_ns / 4) {
+        uint64_t away = now - host->expected_ns;
+        tnd_absence_excuse(&host->leader_absence, away, now);
+        for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
+            tnd_absence_excuse(&self->hosts[other].absence, away, now);
+        if (h == 0)
+            tnd_session_excuse(self->session, away);
+    }
+    host->expected_ns = now + self->plan.link_timeout_ns / 8;
+}
+
 static void tick(sim_t *self, uint32_t h)
 {
     const sim_plan_t *plan = &self->plan;
@@ -449,21 +492,15 @@ static void tick(sim_t *self, uint32_t h)
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
     /* A host ends without its leader, which here lives as long as the session. */
-    if (tnd_absence_is_over(&self->hosts[h].leader_absence, !self->hosts[0].alive,
+    if (tnd_absence_is_over(&self->hosts[h].leader_absence, TND_FATE_UNKNOWN, true,
                             sim_clock(self, h)))
         sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
                     self->host_names[h],
                     (unsigned long long)((self->now - self->hosts[h].leader_lost_at) / 1000000));
-    for (uint32_t other = 1; h == 0 && other < plan->hosts; other++) {
-        sim_host_t *host = &self->hosts[other];
-        sim_link_tick(self, host->control, 1);
-        if (tnd_absence_is_over(&host->absence, true, sim_clock(self, 0))) {
-            host->absence = (tnd_absence_t){0};
-            tnd_session_host_lost(self->session, other, "it is silent", sim_clock(self, 0));
-            forget_actors(self, other);
-            session_run(self);
-        }
-    }
+    for (uint32_t other = 1; h == 0 && other < plan->hosts; other++)
+        sim_link_tick(self, self->hosts[other].control, 1);
+    if (h == 0)
+        lose_hosts(self);
     sim_agenda_put(&self->agenda, self->now + plan->link_timeout_ns / 8, SIM_AT_TICK, h,
                    self->hosts[h].boot, 0);
 }
@@ -483,6 +520,7 @@ static void boot(sim_t *self, uint32_t h)
     }
     host->said = sim_life(self, h);
     host->leader_absence = (tnd_absence_t){0};
+    host->expected_ns = sim_clock(self, h) + self->plan.link_timeout_ns / 8;
     host->generation = 0;
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
@@ -618,14 +656,6 @@ static void say_msg(sim_t *self, const tnd_msg_t *msg)
 
 static void happen(sim_t *self, const sim_event_t *event);
 
-/*  The leader was away: so much longer others have until they are lost. */
-static void excuse_leader(sim_t *self, uint64_t away)
-{
-    for (uint32_t h = 1; h < self->plan.hosts; h++)
-        tnd_absence_excuse(&self->hosts[h].absence, away, sim_clock(self, 0));
-    tnd_session_excuse(self->session, away);
-}
-
 static void resume(sim_t *self, uint32_t h, uint32_t boots)
 {
     sim_host_t *host = &self->hosts[h];
@@ -635,12 +665,10 @@ static void resume(sim_t *self, uint32_t h, uint32_t boots)
     host->resumed_at = self->now;
     sim_say(self, "the process of host %s goes on", self->host_names[h]);
     uint64_t away = self->now - host->paused_at;
-    tnd_absence_excuse(&host->leader_absence, away, sim_clock(self, h));
-    if (h == 0)
-        excuse_leader(self, away);
-    else if (away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
-             host->control_at_stop != 0 &&
-             self->links[host->control].bound == host->control_at_stop)
+    look_at_clock(self, h);
+    if (h > 0 &&
+        away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
+        host->control_at_stop != 0 && self->links[host->control].bound == host->control_at_stop)
         sim_violate(self, "host %s was stopped for %llu ms, and the leader did not give it up",
                     self->host_names[h], (unsigned long long)(away / 1000000));
     for (uint32_t link = 0; host->keeps_links && link < self->link_count; link++)
@@ -709,6 +737,8 @@ static void happen(sim_t *self, const sim_event_t *event)
             discard(self, event);
         return;
     }
+    if (h != SIM_NONE)
+        look_at_clock(self, h);
     sim_actor_t *actor = &self->actors[event->a < SIM_ACTORS ? event->a : 0];
     bool same_life = actor->alive && (uint32_t)actor->life == event->b;
     switch ((sim_at_t)event->kind) {

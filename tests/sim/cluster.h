@@ -206,7 +206,8 @@ typedef struct {
     sim_event_t *frozen;
     uint32_t frozen_next, frozen_count, frozen_room;
     uint64_t paused_at, resume_at, resumed_at;
-    uint64_t starved_ns; /* of this pause: the leader was away too */
+    uint64_t expected_ns; /* by its clock, when its control looks again at the latest */
+    uint64_t starved_ns;  /* of this pause: the leader was away too */
     uint32_t control_at_stop;
     tnd_absence_t leader_absence; /* from its control, as this process knows it */
     uint64_t leader_lost_at;      /* in true time */

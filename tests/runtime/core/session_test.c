@@ -464,6 +464,27 @@ static tnd_session_core_t *done(void)
     return self;
 }
 
+Test(session, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_started_again)
+{
+    tnd_session_core_t *self = running();
+    static const bool ends[] = {false, false, false, true};
+    for (uint32_t h = 1; h < 4; h++)
+        cr_assert_eq(tnd_session_ends_with(self, h), ends[h], "host %u", h);
+    free(self);
+
+    self = running_with(TND_UNKNOWN, 0);
+    cr_assert(tnd_session_ends_with(self, 1), "nothing is started again");
+    free(self);
+
+    self = done();
+    cr_assert_not(tnd_session_ends_with(self, 1));
+    cr_assert(tnd_session_ends_with(self, 3), "its last word is to come");
+    tnd_msg_t model = {.kind = TND_MSG_MODEL, .from = FEED_1};
+    tnd_session_message(self, &model, 0);
+    cr_assert_not(tnd_session_ends_with(self, 3));
+    free(self);
+}
+
 Test(session, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
 {
     tnd_session_core_t *self = done();

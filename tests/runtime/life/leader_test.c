@@ -1,6 +1,6 @@
-/*  Covers runtime/life/leader.h: what hosts are told when they come, go and come back, the places
- * of a range, and which bad records count.  The session itself is
- * tests/runtime/core/session_test.c.
+/*  Covers runtime/life/leader.h: what hosts are told when they come, go and come back, when those
+ * that are away are lost, the places of a range, and which bad records count.  The session itself
+ * is tests/runtime/core/session_test.c.
  */
 #include "runtime/life/leader.h"
 
@@ -44,10 +44,13 @@ static void send(void *context, const tnd_msg_t *msg, tnd_carry_t carry)
     tnd_msg_drop(&sent, carry);
 }
 
+/*  How the run ended; "": it has not. */
+static char ended[640];
+
 static void end(void *context, tnd_outcome_t outcome, const char *why)
 {
     (void)context;
-    cr_assert_fail("the run ended with %d: %s", (int)outcome, why);
+    snprintf(ended, sizeof ended, "%d: %s", (int)outcome, why);
 }
 
 static void wake(void *context)
@@ -65,6 +68,7 @@ static void lead(const char *graph_file, const char *overlay)
     tnd_host_config_t config = {.plan = &whole, .steps_max = TND_UNKNOWN};
     tnd_leader_voice_t voice = {.send = send, .end = end, .wake = wake};
     leader = tnd_leader_new(&config, &voice, 0);
+    ended[0] = '\0';
 }
 
 static void leave(void)
@@ -127,6 +131,60 @@ Test(leader, a_host_that_was_away_is_told_again_where_everybody_listens)
     cr_assert_not_null(strstr(table_of(1, before), "tcp://127.0.0.1:7999"), "%s",
                        table_of(1, before));
     cr_assert_null(table_of(0, before), "who was there is not told twice");
+}
+
+/*  Host 2 has replicas, host 1 has none; both processes run here, or are not known. */
+static void runs(bool known)
+{
+    lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    for (uint32_t h = 0; h < 3; h++) {
+        tnd_msg_t ready = {.kind = TND_MSG_READY, .from = tnd_host_id(h), .to = TND_LEADER};
+        tnd_leader_host_up(leader, h, 10 + h, 0);
+        listens(h, instance_on(h), "tcp://127.0.0.1:7200");
+        if (known)
+            leader->hosts[h].process = tnd_process_own();
+        tnd_leader_message(leader, &ready, 0);
+    }
+    (void)tnd_leader_work(leader, 0);
+    cr_assert_str_eq(ended, "");
+}
+
+/*  Whether the leader, which looks now, has lost that host. */
+static bool loses(uint32_t host, uint64_t now)
+{
+    (void)tnd_leader_work(leader, now);
+    return ended[0] != '\0' || leader->hosts[host].lost_ns != 0;
+}
+
+Test(leader, a_host_that_the_run_ends_with_is_lost_soon_only_if_its_process_is_dead)
+{
+    runs(false);
+    tnd_leader_host_away(leader, 2, TND_LOSS_ENDED, "the connection ended", second_ns);
+    cr_assert_not(loses(2, 10 * second_ns), "%s", ended);
+    cr_assert(loses(2, 11 * second_ns));
+    leave();
+
+    runs(true);
+    tnd_leader_host_away(leader, 2, TND_LOSS_ENDED, "the connection ended", second_ns);
+    cr_assert_not(loses(2, 4 * second_ns), "it lives: %s", ended);
+    leader->hosts[2].process.start--;
+    cr_assert(loses(2, 5 * second_ns));
+    cr_assert_not_null(strstr(ended, "was lost with the replicas that it carried"), "%s", ended);
+}
+
+Test(leader, a_host_that_the_run_can_do_without_is_lost_soon_unless_its_process_lives)
+{
+    runs(false);
+    tnd_leader_host_away(leader, 1, TND_LOSS_ENDED, "the connection ended", second_ns);
+    cr_assert_not(loses(1, 2 * second_ns));
+    cr_assert(loses(1, 3 * second_ns));
+    cr_assert_str_eq(ended, "");
+    leave();
+
+    runs(true);
+    tnd_leader_host_away(leader, 1, TND_LOSS_ENDED, "the connection ended", second_ns);
+    cr_assert_not(loses(1, 10 * second_ns));
+    cr_assert(loses(1, 11 * second_ns));
 }
 
 Test(leader, a_place_is_given_to_one_and_kept_for_ten_seconds)
