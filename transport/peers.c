@@ -248,7 +248,10 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
         return peer;
     }
     tnd_peers_turned_away(self, port, peer->id, peer->end.why);
-    forget(self, peer);
+    /* One that was here before is known by its life, whatever is said in its name meanwhile. */
+    peer->wire = NULL;
+    if (!peer->end.known)
+        forget(self, peer);
     return NULL;
 }
 

@@ -150,7 +150,7 @@ static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
 static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
 {
     tnd_error_t error;
-    if (hello->hello.life != 0 && hello->hello.life <= LIFE_MOST)
+    if ((hello->hello.life != 0 && hello->hello.life <= LIFE_MOST) || TND_PLANT(LIFE_UNCHECKED))
         return terms_fit(self, &hello->hello.terms);
     tnd_fail(&error,
              "the side that connects names an impossible time of its start (%llu): check its clock",
@@ -161,7 +161,7 @@ static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
 
 static tnd_end_change_t refuse(tnd_end_t *self)
 {
-    if (self->state == TND_END_OPEN)
+    if (self->state == TND_END_OPEN && !TND_PLANT(LIAR_ENDS_LINK))
         return TND_END_REFUTED;
     clear_dues(self);
     self->state = TND_END_REFUSED;
@@ -311,7 +311,7 @@ void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
 {
     if (!is_connected(self) || TND_PLANT(SILENCE_BY_MESSAGES))
         return;
-    self->round_ns = movement->round_ns;
+    self->round_ns = TND_PLANT(ROUND_UNCOUNTED) ? 0 : movement->round_ns;
     self->overdue = movement->overdue;
     if (movement->came_ns > self->heard_ns) {
         self->heard_ns = movement->came_ns;

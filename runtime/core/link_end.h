@@ -39,8 +39,9 @@
  *  `tick` whenever the deadline has come.
  *
  *  A HELLO is hostile until it fits.  What a binding end requires must be said: a zero is no
- * answer. A life that no clock can name is refused, and a HELLO that is refused does not end a
- * connection that is up.
+ * answer. A life that no clock can name is refused, and a HELLO that is refused neither ends a
+ * connection that is up nor makes a binding end forget the life that it knows.  A stranger that
+ * knows the terms and names a later life takes the peer's place: only keys could tell it apart.
  *
  *  A connecting end has one socket at a time and passes on only what that socket brings.  A binding
  *  end belongs to a peer actor, not to a connection: the driver finds it by `from` of a HELLO and

@@ -30,6 +30,9 @@
     X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
     X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
     X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \
+    X(LIAR_ENDS_LINK, "a HELLO that is refused ends the connection of the peer that it names")     \
+    X(LIFE_UNCHECKED, "a HELLO may name a time of birth that no clock can name")                   \
+    X(ROUND_UNCOUNTED, "a peer is given no more time for what a round trip takes")                 \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without a word")         \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
     X(WINDOW_UNASKED, "a join to which a feeder does not speak waits for its window in silence")   \

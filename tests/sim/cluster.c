@@ -453,6 +453,12 @@ static void lose_hosts(sim_t *self)
         bool ends_run = tnd_session_ends_with(self->session, h);
         if (!tnd_absence_is_over(&host->absence, fate_of(self, h), ends_run, now))
             continue;
+        /* Its GOODBYE comes before the end of the connection, unless both are cut. */
+        if (host->alive && host->absence.loss == TND_LOSS_ENDED &&
+            host->lost_net == host->given_up_net && host->said == host->known_life &&
+            host->lost_net > self->links[host->control].broken)
+            sim_violate(self, "host %s has given up a silent connection, and is taken for dead",
+                        self->host_names[h]);
         host->absence = (tnd_absence_t){0};
         tnd_session_host_lost(self->session, h, "it is silent", now);
         forget_actors(self, h);

@@ -82,6 +82,8 @@ typedef enum {
     SIM_LATE_CONTROL,
     SIM_BUSY,
     SIM_CRAWL,
+    SIM_LIAR,
+    SIM_LAG,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -134,6 +136,10 @@ typedef struct {
      * come to a side from `moves_from` on until `last`.
      */
     uint64_t crawls_until, transfer_ns, moves_from[2];
+    /*  A path that is long in one direction: all that comes to `lag_side` takes so much longer. */
+    uint64_t lag_ns, lag_since, lag_until;
+    uint32_t lag_side;
+    uint64_t dialled_at;  /* the connector's socket, in true time */
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
 } sim_link_t;
 
@@ -209,8 +215,9 @@ typedef struct {
     uint64_t expected_ns; /* by its clock, when its control looks again at the latest */
     uint64_t starved_ns;  /* of this pause: the leader was away too */
     uint32_t control_at_stop;
-    tnd_absence_t leader_absence; /* from its control, as this process knows it */
-    uint64_t leader_lost_at;      /* in true time */
+    tnd_absence_t leader_absence;    /* from its control, as this process knows it */
+    uint64_t leader_lost_at;         /* in true time */
+    uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
     /* what the leader knows */
     tnd_absence_t absence;
     tnd_life_t known_life;
@@ -353,6 +360,8 @@ void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
 /*  Gives up what the connector has and connects to that place. */
 void sim_link_dial(sim_t *self, uint32_t link, sim_place_t at);
+/*  A HELLO comes to the binder that is not of the connector in whose name it is said. */
+void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello);
 /*  Something arrives at a listener that was not meant. */
 void sim_link_stray(sim_t *self, uint32_t parcel);
 /*  Of endpoints, where the plan has fixed ports: whose it is (SIM_NONE: nobody's); the actors of a

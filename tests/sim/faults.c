@@ -43,6 +43,8 @@ static const struct {
     [SIM_LATE_CONTROL] = {"late_control", 0},
     [SIM_BUSY] = {"busy", 0},
     [SIM_CRAWL] = {"crawl", 0},
+    [SIM_LIAR] = {"liar", 0},
+    [SIM_LAG] = {"lag", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -117,6 +119,57 @@ static void plan_crawls(sim_t *self)
                        SIM_CRAWL, 0, 0);
 }
 
+/*  Strangers who know the names of actors, and paths that are long in one direction. */
+static void plan_strangers(sim_t *self)
+{
+    sim_random_t luck = sim_random(self->plan.seed, 1100 + self->plan.session);
+    uint32_t liars = sim_chance(&luck, 30) ? sim_between(&luck, 1, 12) : 0;
+    for (uint32_t i = 0; i < liars; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_LIAR, 0, 0);
+    uint32_t lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < lags; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_LAG, 0, 0);
+}
+
+/*  Draws a HELLO that cannot be of the peer that it names, as far as a listener can know: one of a
+ *  later life, with the right terms, can only be told apart by keys.
+ */
+static bool lie(sim_random_t *luck, const tnd_end_t *end, tnd_msg_t *hello)
+{
+    static const uint64_t lives[] = {0, 1ull << 63, UINT64_MAX - 1, UINT64_MAX};
+    static const uint32_t connections[] = {0, 1, UINT32_MAX - 1, UINT32_MAX};
+    tnd_terms_t *terms = &hello->hello.terms;
+    *hello = (tnd_msg_t){.kind = TND_MSG_HELLO, .from = end->config.peer, .to = end->config.self};
+    hello->hello.life = end->life + 1;
+    hello->hello.birth = lives[sim_below(luck, 4)];
+    hello->hello.connection = connections[sim_below(luck, 4)];
+    *terms = end->config.terms;
+    switch (sim_below(luck, end->known ? 5 : 2)) {
+    case 0:
+        hello->hello.life = lives[sim_below(luck, 4)];
+        return true;
+    case 1: {
+        uint64_t *said[] = {&terms->graph[0], &terms->graph[1], &terms->schema, &terms->numeric};
+        uint64_t *one = said[sim_below(luck, 4)];
+        *one = sim_chance(luck, 50) ? *one + 1 : lives[sim_below(luck, 4)];
+        terms->abi += sim_below(luck, 2);
+        return true;
+    }
+    case 2:
+        hello->hello.life = 1;
+        return end->life > 1;
+    case 3:
+        hello->hello.life = end->life - 1;
+        return end->life > 1;
+    default:
+        hello->hello.life = end->life;
+        hello->hello.connection = sim_chance(luck, 50) ? 0 : end->connection;
+        return true;
+    }
+}
+
 static bool flap(sim_t *self, uint64_t *lasts)
 {
     sim_random_t *luck = &self->bad_luck;
@@ -153,6 +206,7 @@ void sim_faults_plan(sim_t *self)
     plan_absences(self);
     plan_flaps(self);
     plan_crawls(self);
+    plan_strangers(self);
 }
 
 void sim_drain(sim_t *self)
@@ -455,6 +509,25 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         self->links[link].crawls_until = self->now + *lasts;
         self->links[link].transfer_ns = self->plan.link_timeout_ns * sim_between(luck, 5, 40) / 10;
         return true;
+    case SIM_LIAR: {
+        tnd_msg_t hello;
+        if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE ||
+            !lie(luck, &self->links[link].end[1], &hello))
+            return false;
+        sim_link_lie(self, link, &hello);
+        return true;
+    }
+    case SIM_LAG: {
+        if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE)
+            return false;
+        sim_link_t *at = &self->links[link];
+        *lasts = sim_between(luck, 500, 4000) * ms;
+        at->lag_side = sim_below(luck, 2);
+        at->lag_ns = self->plan.link_timeout_ns * sim_between(luck, 5, 40) / 10;
+        at->lag_since = self->now;
+        at->lag_until = self->now + *lasts;
+        return true;
+    }
     case SIM_CRASH_LEADER:
         self->leader_dead = self->over = true;
         return true;

@@ -55,6 +55,9 @@ void sim_links_plan(sim_t *self)
     }
 }
 
+/*  What both ends of every link require. */
+static const tnd_terms_t common_terms = {.graph = {11, 12}, .schema = 13, .numeric = 14, .abi = 1};
+
 static tnd_actor_id_t id_of(const sim_link_t *link, uint32_t side)
 {
     return link->actor[side] == SIM_NONE ? SIM_HOST_ID + link->host[side] : link->actor[side];
@@ -80,6 +83,7 @@ void sim_link_birth(sim_t *self, uint32_t index, uint32_t side, bool again)
     tnd_end_config_t config = {.self = id_of(link, side),
                                .peer = id_of(link, 1 - side),
                                .birth = life,
+                               .terms = common_terms,
                                .link_timeout_ns = self->plan.link_timeout_ns,
                                .search_ns = 8 * self->plan.dead_after_ns,
                                .binder = side == 1};
@@ -103,6 +107,12 @@ static uint64_t delay(sim_t *self, const sim_link_t *link)
     return ns + 1000;
 }
 
+/*  How much longer it takes to that side. */
+static uint64_t lag(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    return side == link->lag_side && self->now < link->lag_until ? link->lag_ns : 0;
+}
+
 static bool carries_rows(const tnd_msg_t *msg)
 {
     return msg->kind == TND_MSG_BLOCK || msg->kind == TND_MSG_SLICE || msg->kind == TND_MSG_POST ||
@@ -121,8 +131,11 @@ static bool is_moving(const sim_t *self, const sim_link_t *link, uint32_t side)
 static void look(sim_t *self, uint32_t index, uint32_t side, uint64_t now)
 {
     sim_link_t *link = &self->links[index];
+    bool is_long = self->now < link->lag_until;
     tnd_movement_t movement = {.came_ns = is_moving(self, link, side) ? now : 0,
-                               .went_ns = is_moving(self, link, 1 - side) ? now : 0};
+                               .went_ns = is_moving(self, link, 1 - side) ? now : 0,
+                               .round_ns = is_long ? link->lag_ns : 0,
+                               .overdue = is_long && self->now < link->lag_since + link->lag_ns};
     if (tnd_end_is_quiet(&link->end[side], now))
         tnd_end_moved(&link->end[side], &movement);
 }
@@ -143,7 +156,7 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     parcel->net = net;
     parcel->link = index;
     parcel->side = 1 - side;
-    uint64_t arrival = self->now + delay(self, link);
+    uint64_t arrival = self->now + delay(self, link) + lag(self, link, 1 - side);
     if (arrival < link->held_until[1 - side])
         arrival = link->held_until[1 - side];
     if (arrival <= link->last[1 - side])
@@ -172,8 +185,8 @@ static void flush(sim_t *self, uint32_t index, uint32_t side)
 
 static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
 {
-    uint64_t at = self->now + 1000 + sim_below(&self->chance, 200 * 1000);
     const sim_link_t *link = &self->links[index];
+    uint64_t at = self->now + 1000 + sim_below(&self->chance, 200 * 1000) + lag(self, link, side);
     if (at < link->held_until[side])
         at = link->held_until[side];
     if (link->parting && at <= link->last[side])
@@ -230,6 +243,11 @@ void sim_link_drop(sim_t *self, uint32_t index, uint32_t side)
 static void lost(sim_t *self, uint32_t index, uint32_t side, tnd_loss_t loss)
 {
     sim_link_t *link = &self->links[index];
+    sim_host_t *host = &self->hosts[link->host[0]];
+    if (link->actor[side] == SIM_NONE && side == 1)
+        host->lost_net = link->bound;
+    else if (link->actor[side] == SIM_NONE && loss == TND_LOSS_SILENT && !is_broken(link))
+        host->given_up_net = link->net;
     sim_say(self, "%s loses %s", sim_name(self, id_of(link, side)),
             sim_name(self, id_of(link, 1 - side)));
     sim_link_drop(self, index, side);
@@ -252,6 +270,7 @@ static void open(sim_t *self, uint32_t index)
                 self->actors[owner].places[port].listener == link->dialled.listener;
     }
     link->net = ++link->nets;
+    link->dialled_at = self->now;
     link->parting = false;
     link->stray = listens && !meant;
     self->counts.strays += link->stray;
@@ -302,6 +321,18 @@ static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side
            link->held_until[0] > heard_at || link->held_until[1] > heard_at;
 }
 
+/*  Whether all that the other side says is only late, and was on this connection from its first
+ * word on.
+ */
+static bool is_only_late(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    uint32_t peer = link->actor[1 - side];
+    bool runs = peer == SIM_NONE || (self->actors[peer].started && !self->actors[peer].busy);
+    return self->now < link->lag_until && link->dialled_at > link->lag_since + link->lag_ns &&
+           link->net != 0 && link->bound == link->net && !is_broken(link) && !link->stray && runs &&
+           is_alive(self, link, 1 - side) && !was_held_up(self, link, side);
+}
+
 /*  Whether something that came by the connection waits to be looked at. */
 static bool has_unread(const sim_t *self, uint32_t index, uint32_t side)
 {
@@ -332,12 +363,16 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     if (now < tnd_end_deadline(&link->end[side]))
         return;
     bool was_open = link->end[side].state == TND_END_OPEN;
-    bool moves = is_moving(self, link, side);
+    bool moves = is_moving(self, link, side), is_late = is_only_late(self, link, side);
     look(self, index, side, now);
     tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
     if (change == TND_END_LOST && was_open) {
         self->counts.silences++;
-        if (has_unread(self, index, side) && !was_held_up(self, link, side))
+        if (is_late)
+            sim_violate(self, "%s takes %s for silent, whose words are only late",
+                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
+        if (has_unread(self, index, side) && !was_held_up(self, link, side) &&
+            link->lag_until <= link->heard_at[side])
             sim_violate(self, "%s takes %s for silent, whose words lie unread",
                         sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
         if (moves)
@@ -375,7 +410,7 @@ void sim_links_check(sim_t *self)
         bool busy = link->actor[0] != SIM_NONE && (sim_actor_away(&self->actors[link->actor[0]]) ||
                                                    sim_actor_away(&self->actors[link->actor[1]]));
         if (!is_alive(self, link, 0) || link->end[0].state != TND_END_OPEN ||
-            link->bound == link->net || is_moving(self, link, 0))
+            link->bound == link->net || is_moving(self, link, 0) || self->now < link->lag_until)
             link->alone_since = 0;
         else if (link->alone_since == 0 || host->paused || busy ||
                  host->resumed_at > link->alone_since)
@@ -428,6 +463,30 @@ void sim_link_stray(sim_t *self, uint32_t parcel)
         put(self, index, 1, net, &answer);
     }
     sim_free_msg(self, &msg);
+}
+
+/*  As transport/peers.c takes it. */
+void sim_link_lie(sim_t *self, uint32_t index, const tnd_msg_t *hello)
+{
+    sim_link_t *link = &self->links[index];
+    tnd_end_t *end = &link->end[1], before = *end;
+    const char *named = sim_name(self, id_of(link, 0)), *here = sim_name(self, id_of(link, 1));
+    if (!is_alive(self, link, 1) || !tnd_end_is_meant(&end->config.terms, hello))
+        return;
+    tnd_end_change_t change = tnd_end_heard(end, hello, sim_clock(self, link->host[1]));
+    if (change == TND_END_UP || change == TND_END_LOST)
+        sim_violate(self, "%s takes a liar for %s", here, named);
+    bool stays = end->state == before.state && end->connection == before.connection;
+    if (before.state == TND_END_OPEN && !stays)
+        sim_violate(self, "%s gives %s up for what a liar says", here, named);
+    if ((change == TND_END_REFUSAL || change == TND_END_REFUTED) && end->why[0] == '\0')
+        sim_violate(self, "%s does not say why it refuses a liar", here);
+    if (change == TND_END_REFUSAL && !end->known) {
+        sim_link_birth(self, index, 1, false);
+        end->config.terms = before.config.terms;
+    }
+    if (before.known && (!end->known || end->life != before.life))
+        sim_violate(self, "%s forgets the life of %s for what a liar says", here, named);
 }
 
 void sim_link_notice(sim_t *self, uint32_t index, uint32_t side, uint32_t net)

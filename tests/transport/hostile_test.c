@@ -1,5 +1,5 @@
 /*  Covers transport/hub_zmq.c and runtime/core/accept.h together: a peer that says a proper HELLO
- *  and then lies, over tcp, beside an honest one.
+ *  and then lies, or says a HELLO that cannot be, over tcp, beside an honest one.
  */
 #include <zmq.h>
 
@@ -292,4 +292,147 @@ Test(hostile, a_peer_that_asks_for_ever_and_never_reads_is_given_up)
     part(&self->stage, &self->join, &self->worker);
     cr_assert_eq(tnd_pool_out(pool), 0);
     tnd_pool_destroy(&pool);
+}
+
+/* --- HELLOs that cannot be ---------------------------------------------------------------------
+ */
+
+enum { HONEST_LIFE = 1000, STRANGER = 40 };
+
+static void say_hello(scene_t *self, const tnd_msg_t *hello)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    size_t length = tnd_wire_encode(hello, TND_CARRY_NOTHING, bytes);
+    cr_assert_eq(zmq_send(self->socket, bytes, length, 0), (int)length);
+}
+
+/*  A HELLO that would fit if it were of `from`. */
+static tnd_msg_t hello_of(const scene_t *self, tnd_actor_id_t from)
+{
+    tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = from, .to = JOIN};
+    hello.hello.life = hello.hello.birth = HONEST_LIFE + 1;
+    hello.hello.terms = self->stage.terms;
+    return hello;
+}
+
+/*  The next answer on the liar's connection; the honest sites go on meanwhile. */
+static tnd_msg_kind_t answer(scene_t *self, char *why, size_t room)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    int got;
+    while ((got = zmq_recv(self->socket, bytes, sizeof bytes, ZMQ_DONTWAIT)) < 0) {
+        (void)site_step(&self->join);
+        (void)site_step(&self->worker);
+        cr_assert(stage_now(&self->stage) < deadline, "it is not answered");
+        tnd_hub_wait(self->join.hub, stage_now(&self->stage) + 1000000);
+    }
+    tnd_msg_t msg;
+    tnd_wire_form_t form;
+    tnd_error_t error;
+    cr_assert_eq(tnd_wire_decode(&msg, &form, bytes, (size_t)got, &error), TND_OK, "%s",
+                 error.text);
+    snprintf(why, room, "%s", msg.kind == TND_MSG_REFUSE ? msg.refuse.why : "");
+    return msg.kind;
+}
+
+/*  All of them by the connection that the liar has; each is refused aloud, told that it is stale,
+ *  or ignored, and none ends the connection of whom it names.
+ */
+static void lie_by_hellos(scene_t *self)
+{
+    static const uint64_t lives[] = {0, (1ull << 63) + 1, UINT64_MAX - 1, UINT64_MAX};
+    static const uint32_t connections[] = {0, 1, UINT32_MAX};
+    static const tnd_actor_id_t names[] = {WORKER, STRANGER};
+    char why[256];
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t c = 0; c < sizeof connections / sizeof *connections; c++) {
+            uint32_t refused = self->join.refusals;
+            tnd_msg_t hello = hello_of(self, names[n]);
+            hello.hello.connection = connections[c];
+            for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+                hello.hello.life = hello.hello.birth = lives[i];
+                say_hello(self, &hello);
+                cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+                cr_assert_not_null(strstr(why, "impossible time"), "%s", why);
+            }
+            hello = hello_of(self, names[n]);
+            hello.hello.connection = connections[c];
+            hello.hello.terms = (tnd_terms_t){0};
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+            hello.hello.terms = self->stage.terms;
+            hello.hello.terms.graph[1]++;
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+            cr_assert_not_null(strstr(why, "another graph"), "%s", why);
+            run_until(&self->join, &self->worker, &self->join.refusals, refused + 6);
+        }
+    /* Of the one that is up: an earlier life is stale, an earlier connection of its is nothing. */
+    tnd_msg_t hello = hello_of(self, WORKER);
+    hello.hello.life = HONEST_LIFE - 1;
+    hello.hello.connection = UINT32_MAX;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_STALE);
+    hello.hello.life = HONEST_LIFE;
+    hello.hello.connection = 0;
+    say_hello(self, &hello);
+    hello.hello.life = UINT64_MAX;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE, "the one before is not answered");
+}
+
+static void come(scene_t *self)
+{
+    int none = 0;
+    self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);
+    zmq_setsockopt(self->socket, ZMQ_LINGER, &none, sizeof none);
+    cr_assert_eq(zmq_connect(self->socket, self->stage.actual), 0);
+}
+
+Test(hostile, hellos_that_cannot_be_are_refused_by_name_and_the_peers_that_they_name_stay)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    char why[256];
+    stage_open(&self->stage);
+    site_open_patient(&self->join, &self->stage, JOIN, HONEST_LIFE, DEADLINE_NS);
+    site_open_patient(&self->worker, &self->stage, WORKER, HONEST_LIFE, DEADLINE_NS);
+    site_bind(&self->join, &self->stage.terms);
+    site_connect(&self->worker, &self->stage.terms);
+    run_until(&self->worker, &self->join, &self->worker.ups, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 1);
+
+    for (uint32_t good = 0; good < 2; good++) {
+        come(self);
+        if (good == 1) {
+            tnd_msg_t hello = hello_of(self, LIAR);
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
+        }
+        lie_by_hellos(self);
+        send_block(&self->worker, make_block(&self->stage, good * ROWS, ROWS));
+        run_until(&self->join, &self->worker, &self->join.messages, good + 1);
+        cr_assert_eq(self->worker.losts, 0, "%s", self->worker.trace);
+        cr_assert_eq(self->worker.ups, 1);
+        leave(self);
+    }
+    run_until(&self->join, &self->worker, &self->join.losts, 1); /* the liar itself */
+
+    /* Nor do they make the join forget one that is away: an earlier life of it stays stale. */
+    come(self);
+    tnd_msg_t hello = hello_of(self, LIAR);
+    hello.hello.terms.abi++;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+    hello = hello_of(self, LIAR);
+    hello.hello.life--;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_STALE);
+    hello.hello.life += 2;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
+    leave(self);
+    run_until(&self->join, &self->worker, &self->join.losts, 2);
+    part(&self->stage, &self->join, &self->worker);
 }
