@@ -261,6 +261,17 @@ static uint32_t any_link(sim_t *self, bool control)
     return SIM_NONE;
 }
 
+/*  Whether a host has had no control for so long that another cut, of an attempt to come back,
+ * could keep it away for dead_after.
+ */
+static bool is_long_away(const sim_t *self, uint32_t index)
+{
+    const sim_link_t *link = &self->links[index];
+    const tnd_end_t *end = &link->end[0];
+    return link->actor[0] == SIM_NONE && end->state != TND_END_OPEN &&
+           sim_clock(self, link->host[0]) > end->away_ns + self->plan.dead_after_ns / 4;
+}
+
 /*  A host whose process may die: no feeder stands there, and it is not the leader's. */
 static uint32_t any_soft_host(sim_t *self)
 {
@@ -324,7 +335,8 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
     case SIM_CUT_ONE:
     case SIM_HALF_OPEN:
     case SIM_CUT_CONTROL: {
-        if ((link = any_link(self, kind == SIM_CUT_CONTROL)) == SIM_NONE)
+        if ((link = any_link(self, kind == SIM_CUT_CONTROL)) == SIM_NONE ||
+            is_long_away(self, link))
             return false;
         uint32_t how = kind == SIM_CUT_CONTROL ? sim_below(luck, 4)
                        : kind == SIM_CUT_BOTH  ? 3
