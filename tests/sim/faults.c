@@ -261,6 +261,13 @@ static uint32_t any_link(sim_t *self, bool control)
     return SIM_NONE;
 }
 
+/*  Whether both ends have the same connection, and nothing has cut it. */
+static bool is_whole(const sim_link_t *link)
+{
+    return link->end[0].state == TND_END_OPEN && link->end[1].state == TND_END_OPEN &&
+           link->bound == link->net && link->net > link->broken;
+}
+
 /*  Whether a host has had no control for so long that another cut, of an attempt to come back,
  * could keep it away for dead_after.
  */
@@ -338,7 +345,9 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((link = any_link(self, kind == SIM_CUT_CONTROL)) == SIM_NONE ||
             is_long_away(self, link))
             return false;
-        uint32_t how = kind == SIM_CUT_CONTROL ? sim_below(luck, 4)
+        /* On a long path a host that is not told needs longer than `dead_after` to find it out. */
+        bool is_long = self->now < self->links[link].lag_until;
+        uint32_t how = kind == SIM_CUT_CONTROL ? (is_long ? 3 : sim_below(luck, 4))
                        : kind == SIM_CUT_BOTH  ? 3
                        : kind == SIM_CUT_ONE   ? 1 + sim_below(luck, 2)
                                                : 0;
@@ -495,9 +504,8 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         return true;
     case SIM_LATE_CONTROL: {
         /* One whose connection has just been cut seems to have died if it is late as well. */
-        if ((link = any_link(self, true)) == SIM_NONE ||
-            self->links[link].end[1].state != TND_END_OPEN ||
-            self->links[link].bound != self->links[link].net)
+        if ((link = any_link(self, true)) == SIM_NONE || !is_whole(&self->links[link]) ||
+            self->now < self->links[link].lag_until)
             return false;
         uint32_t side = sim_below(luck, 2);
         *lasts = sim_between(luck, 1, 1100) * ms;
@@ -533,6 +541,8 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE)
             return false;
         sim_link_t *at = &self->links[link];
+        if (self->now < at->lag_until || (at->actor[0] == SIM_NONE && !is_whole(at)))
+            return false;
         *lasts = sim_between(luck, 500, 4000) * ms;
         at->lag_side = sim_below(luck, 2);
         at->lag_ns = self->plan.link_timeout_ns * sim_between(luck, 5, 40) / 10;
