@@ -64,9 +64,6 @@ static const uint64_t leave_lines_ns = 200000000;
 /*  Nothing has moved for so long in a drain before it is said why. */
 static const uint64_t drain_wait_ns = 1000000000;
 
-/*  Rows of a batch that is looked at more closely before the start. */
-enum { LARGE_BATCH = 1 << 20 };
-
 /* --- what the leader tells ---------------------------------------------------------------------
  */
 
@@ -319,8 +316,24 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
     return code;
 }
 
+/*  Whether this host's part fits into its `memory:`, or into the machine. */
+static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
+                 tnd_diagnostics_t *found)
+{
+    size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
+    tnd_survey_t survey = {.chains = calloc(plan->chain_count, sizeof *survey.chains)};
+    if (survey.chains == NULL)
+        abort();
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        survey.chains[c] = (tnd_survey_chain_t){.known = true, .stream = streams[c]};
+    tnd_memory_check(plan, host, &survey, found);
+    free(survey.chains);
+    return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
+}
+
 static int perform(run_t *run, tnd_graph_t *graph)
 {
+    static const tnd_review_t review = {fits};
     tnd_observer_t observer = {
         .context = run,
         .state = observe_state,
@@ -338,6 +351,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .steps_max = run->request->steps,
         .save = run->request->save,
         .observer = &observer,
+        .review = &review,
         .keeps = true,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
@@ -409,39 +423,6 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return code;
 }
 
-/*  Whether a graph could need more memory than a machine has: to open its data twice, for the sum,
- *  is worth it only then.
- */
-static bool may_be_large(const run_t *run)
-{
-    for (uint32_t i = 0; i < run->plan->instance_count; i++) {
-        const tnd_instance_t *instance = &run->plan->instances[i];
-        const uint64_t *size =
-            tnd_options_field(&instance->kind->table, instance->options, "size", TND_OPTION_U64);
-        if (size != NULL && *size >= LARGE_BATCH)
-            return true;
-    }
-    return false;
-}
-
-/*  Whether this host's part fits into its `memory:`, or into the machine. */
-static bool fits(const run_t *run, tnd_graph_t *graph)
-{
-    if (run->plan->hosts[run->host].memory == 0 && !may_be_large(run))
-        return true;
-    tnd_survey_t survey;
-    tnd_arena_t *arena = tnd_arena_new();
-    tnd_diagnostics_t *memory = tnd_diagnostics_new(arena), *data = tnd_diagnostics_new(arena);
-    tnd_survey_make(&survey, graph, run->plan, data);
-    tnd_memory_check(run->plan, run->host, &survey, memory);
-    bool fit = !survey.hung && tnd_diagnostics_count(memory, TND_SEVERITY_ERROR) == 0;
-    /* Data that cannot be used is told by the run itself, but what hangs is not tried again. */
-    tnd_diagnostics_print(survey.hung ? data : memory, stderr);
-    tnd_survey_destroy(&survey);
-    tnd_arena_destroy(&arena);
-    return fit;
-}
-
 /*  Whether the model that --save wants can be written, as far as that is known before the start. */
 static int check_save(const run_t *run)
 {
@@ -511,7 +492,7 @@ static int find_host(run_t *run)
 }
 
 /*  What can be said about the command line once the hosts are known. */
-static int prepare(run_t *run, tnd_graph_t *graph)
+static int prepare(run_t *run)
 {
     const tnd_request_t *request = run->request;
     tnd_error_t error;
@@ -533,8 +514,6 @@ static int prepare(run_t *run, tnd_graph_t *graph)
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_PEER;
     }
-    if (!fits(run, graph))
-        return TND_EXIT_TOPOLOGY;
     int code = check_save(run);
     if (code != TND_EXIT_OK)
         return code;
@@ -562,7 +541,7 @@ static int run_graph(const tnd_request_t *request)
         if (request->host != NULL)
             run.plan = &run.whole;
         tnd_tally_init(&run.tally, run.plan);
-        code = prepare(&run, graph);
+        code = prepare(&run);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
         tnd_tally_fini(&run.tally);

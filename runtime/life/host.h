@@ -29,6 +29,15 @@ typedef enum {
     TND_OUTCOME_MAX = TND_OUTCOME_UNUSABLE
 } tnd_outcome_t;
 
+/*  What a caller wants to know before the actors start. */
+typedef struct {
+    /*  Whether this host may run its part of the plan, now that the streams of all chains are
+     *  known; reports why not.  On a thread of its own.
+     */
+    bool (*fits)(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
+                 tnd_diagnostics_t *found);
+} tnd_review_t;
+
 typedef struct {
     const tnd_hub_ops_t *transport;
     void *transport_context;
@@ -37,6 +46,7 @@ typedef struct {
     uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
     const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
+    const tnd_review_t *review;     /* kept by the caller; NULL: none */
 } tnd_host_config_t;
 
 /*  Starts the host's thread.  TND_FAILED: its control port is in use, say. */

@@ -32,9 +32,12 @@ static void try_data(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found
 static void try_streams(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
+    const tnd_review_t *review = self->config.review;
     bool fits = true;
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
         fits = tnd_stock_derive(self->plan, trial, &self->streams[c], found);
+    if (fits && review != NULL)
+        fits = review->fits(self->plan, self->config.host, self->streams, found);
     self->fits = fits;
 }
 

@@ -86,6 +86,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .steps_max = wishes->steps_max,
         .save = wishes->save,
         .observer = wishes->observer,
+        .review = wishes->review,
         .transport = tnd_network.hub,
     };
     TND_TRY(find_host(plan, wishes->host, &config.host, error));

@@ -17,6 +17,7 @@ typedef struct {
     uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
     const char *save;               /* where the first chain's model goes; NULL: nowhere */
     const tnd_observer_t *observer; /* kept by the caller; NULL: none */
+    const tnd_review_t *review;     /* kept by the caller; NULL: none */
     bool keeps;                     /* the caller starts the isolated hosts of this one */
     tnd_graph_t *graph;             /* whose plan it is: kept with whom it leaves behind, or NULL */
 } tnd_session_wishes_t;

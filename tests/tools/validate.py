@@ -475,6 +475,12 @@ def test_more_memory_than_the_machine_has_is_refused(folder):
                          r"allows) [\d.]+ [MGT]iB.*; most of it, [\d.]+ [GTP]iB, is for \S+ \(", err), err
         holds(err, "error[T065]", "what helps: a smaller `size:`")
     assert re.search(r"^memory of local: at most [\d.]+ MiB$", run("validate", path)[1], re.M)
+    # Not only where batches have many rows.
+    path.write_text(path.read_text().replace("  batch:", "  prep: {kind: preprocessor, ops: [{one_hot: {column: y, depth: 1000000}}]}\n  batch:")
+                    .replace("read -> batch", "read -> prep -> batch"))
+    code, _, err = run("run", path, "--set", "batch.size=100000", "--set", "feed.depth=64")
+    same(code, 78, err)
+    holds(err, "error[T065]", "host local may need")
 
 
 def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):
