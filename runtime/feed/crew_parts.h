@@ -137,6 +137,8 @@ struct tnd_crew {
     tnd_float_mode_t caller_mode; /* as the last step left it */
     bool caller_known;            /* caller_thread is */
     bool caller_long;             /* the last step was */
+    uint32_t caller_misses;       /* waits that were longer than it looked, since one was not */
+    uint32_t caller_skips;        /* waits in which it does not look */
     uint64_t caller_ended_ns;     /* when the last step did */
     _Atomic bool inside;          /* the program runs a step */
     _Atomic uint64_t caller_cpu_ns;

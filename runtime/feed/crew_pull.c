@@ -17,6 +17,12 @@
  */
 static const uint64_t worth_reading_ns = 50000;
 
+/*  How long a program looks for its next step before it sleeps.  After waits that were longer one
+ *  wait in 2, 4 ... 2^MISSES_MOST looks.
+ */
+static const uint64_t next_spin_ns = 50000;
+enum { MISSES_MOST = 6 };
+
 /* --- steps on the program's thread -------------------------------------------------------------
  */
 
@@ -124,6 +130,26 @@ static bool has_step(const void *context)
            atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
 }
 
+/*  Looking instead of sleeping is worth it where the step is being gathered on another processor.
+ *  If it does not come in time, or others want this processor, the next waits do without.
+ */
+static void await_step(tnd_crew_t *self)
+{
+    awaited_t awaited = {self, self->taken};
+    if (has_step(&awaited))
+        return;
+    if (self->caller_skips > 0) {
+        self->caller_skips--;
+    } else if (tnd_gate_spin(has_step, &awaited, next_spin_ns)) {
+        self->caller_misses = 0;
+        return;
+    } else {
+        self->caller_misses += self->caller_misses < MISSES_MOST;
+        self->caller_skips = (UINT32_C(1) << self->caller_misses) - 1;
+    }
+    tnd_gate_wait(&self->program, has_step, &awaited, 0);
+}
+
 tnd_status_t tnd_crew_next(tnd_crew_t *self)
 {
     int mode = MODE_KEEP;
@@ -140,8 +166,7 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self)
                                    runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
             tnd_crew_wake(self);
     }
-    awaited_t awaited = {self, self->taken};
-    tnd_gate_wait(&self->program, has_step, &awaited, 0);
+    await_step(self);
     if (tnd_crew_dead(self))
         return ended(self);
     if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {

@@ -12,6 +12,9 @@
 /*  Looks between two looks at the clock. */
 enum { LOOKS = 64 };
 
+/*  What so many looks never take, unless the thread was interrupted. */
+static const uint64_t interrupted_ns = 20000;
+
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
     /* Being woken for nothing, or not asleep at all, is no error here. */
@@ -48,6 +51,21 @@ static bool spin(bool (*ready)(const void *), const void *context, uint64_t spin
         /* Whoever is waited for may want this very processor. */
         sched_yield();
     } while (tnd_clock_now() < until);
+    return false;
+}
+
+bool tnd_gate_spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
+{
+    uint64_t now = tnd_clock_now(), until = now + spin_ns, before;
+    do {
+        for (int look = 0; look < LOOKS; look++) {
+            if (ready(context))
+                return true;
+            relax();
+        }
+        before = now;
+        now = tnd_clock_now();
+    } while (now < until && now - before < interrupted_ns);
     return false;
 }
 

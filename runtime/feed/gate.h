@@ -27,4 +27,9 @@ void tnd_gate_open(tnd_gate_t *self);
 void tnd_gate_wait(tnd_gate_t *self, bool (*ready)(const void *context), const void *context,
                    uint64_t spin_ns);
 
+/*  Asks `ready(context)` for `spin_ns` without a system call.  False: it is not, or another thread
+ *  has run on this processor meanwhile.
+ */
+bool tnd_gate_spin(bool (*ready)(const void *context), const void *context, uint64_t spin_ns);
+
 #endif
