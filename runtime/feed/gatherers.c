@@ -98,7 +98,7 @@ static void *gatherer_main(void *context)
     tnd_gatherers_t *self = gatherer->pool;
     char name[16];
     snprintf(name, sizeof name, "%.8s +%u", self->name, gatherer->number);
-    tnd_thread_begin(name);
+    tnd_thread_name(name); /* scheduled as the owner, which started it */
     for (;;) {
         tnd_gate_wait(&self->work, has_work, self, spin_ns);
         if (atomic_load_explicit(&self->stopped, memory_order_acquire))

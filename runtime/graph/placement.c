@@ -16,6 +16,26 @@ tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan)
     return whole;
 }
 
+static bool has_several_devices(const tnd_chain_plan_t *chain)
+{
+    for (uint32_t r = 1; chain->carriers != NULL && r < chain->replicas; r++)
+        if (chain->carriers[r].instance != chain->carriers[0].instance ||
+            chain->carriers[r].device != chain->carriers[0].device)
+            return true;
+    return false;
+}
+
+bool tnd_placement_reduces(const tnd_plan_t *plan)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *from = &plan->instances[plan->edges[e].from];
+        if (from->kind->outlets[plan->edges[e].outlet].call &&
+            has_several_devices(&plan->chains[from->chain]))
+            return true;
+    }
+    return false;
+}
+
 const char *tnd_transport_name(tnd_transport_t transport)
 {
     switch (transport) {

@@ -763,7 +763,7 @@ static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
 static void *actor_main(void *context)
 {
     tnd_actor_t *self = context;
-    tnd_thread_begin(tnd_actor_name(self));
+    (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)(tnd_actor_name(self));
 
     tnd_error_t error = {.text = ""};
     begin_counting(self);

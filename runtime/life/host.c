@@ -369,7 +369,7 @@ static void hear_statistics(tnd_host_t *self)
 static void *host_main(void *context)
 {
     tnd_host_t *self = context;
-    tnd_thread_begin("control");
+    (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)("control");
     live(self);
     stop_actors(self);
     say_statistics(self);

@@ -97,6 +97,18 @@ Test(graph, who_connects_follows_from_the_kinds)
     tnd_graph_destroy(&graph);
 }
 
+Test(graph, only_several_devices_that_reduce_wait_for_each_other)
+{
+    tnd_graph_t *graph = compose();
+    cr_expect_not(tnd_placement_reduces(plan_of(graph)), "one device");
+    tnd_graph_destroy(&graph);
+
+    graph = compose();
+    tnd_graph_set(graph, "feed.devices", "[cpu:0, cpu:1]");
+    cr_expect(tnd_placement_reduces(plan_of(graph)));
+    tnd_graph_destroy(&graph);
+}
+
 Test(graph, a_value_is_set_by_its_path)
 {
     tnd_graph_t *graph = compose();
