@@ -35,6 +35,11 @@ extern const tnd_kind_spec_t tnd_kind_feeder_spec;
 /*  The characters of one line of a report, at most. */
 enum { REPORT_LINE = 96 };
 
+/*  How often it looks whether processors are free; they are not if it had to wait for one for more
+ *  than this part of the time.
+ */
+enum { LOOK_EVERY_NS = 300000000, CROWDED_PART = 50 };
+
 /*  How many lines of that length say whether a model was kept. */
 enum { KEPT_LINES = 4 };
 
@@ -60,6 +65,7 @@ typedef struct {
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
     uint64_t kept;        /* steps behind the last checkpoint */
     uint32_t depth;
+    uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
     const tnd_actor_t *actor;
@@ -651,6 +657,19 @@ static void count_devices(feeder_t *feeder)
                           memory_order_relaxed);
 }
 
+/*  Where this thread had to wait for a processor, none is free. */
+static void look_for_processors(feeder_t *feeder, uint64_t now)
+{
+    uint64_t ready = atomic_load_explicit(&feeder->statistics->ready_ns, memory_order_relaxed);
+    uint64_t passed = now - feeder->looked_ns;
+    if (passed < LOOK_EVERY_NS)
+        return;
+    tnd_crew_may_look(feeder->crew,
+                      feeder->looked_ns != 0 && (ready - feeder->ready_ns) * CROWDED_PART < passed);
+    feeder->looked_ns = now;
+    feeder->ready_ns = ready;
+}
+
 static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     feeder_t *feeder = state;
@@ -661,6 +680,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     }
     if (tnd_crew_error(feeder->crew) != NULL)
         return tnd_fail(error, "%s", tnd_crew_error(feeder->crew));
+    look_for_processors(feeder, tnd_actor_round(self));
     TND_TRY(tnd_slots_settle(feeder->slots, error));
     TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));

@@ -132,6 +132,10 @@ typedef struct {
 tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error) TND_CHECKED;
 /*  Whether steps are discarded: nothing is computed on them. */
 bool tnd_crew_discards(const tnd_crew_t *self);
+/*  Whether a processor seems to be free: then a program that waits for its next step looks for it
+ *  before it sleeps.  Not so at first.
+ */
+void tnd_crew_may_look(tnd_crew_t *self, bool may);
 /*  The next one; false: none yet. */
 bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done);
 

@@ -124,6 +124,7 @@ struct tnd_crew {
     _Atomic int mode;
     _Atomic int over; /* a status; TND_OK: not yet */
     _Atomic bool failed, stopped;
+    _Atomic bool may_look; /* a processor seems to be free */
     _Atomic uint64_t ready, published, finished, retired;
     uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
                                the program */

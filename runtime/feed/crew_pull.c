@@ -107,6 +107,11 @@ static void run_here(tnd_crew_t *self, job_t *job)
 /* --- the loop -----------------------------------------------------------------------------------
  */
 
+void tnd_crew_may_look(tnd_crew_t *self, bool may)
+{
+    atomic_store_explicit(&self->may_look, may, memory_order_relaxed);
+}
+
 void tnd_crew_discard(tnd_crew_t *self)
 {
     int keep = MODE_KEEP;
@@ -138,7 +143,9 @@ static void await_step(tnd_crew_t *self)
     awaited_t awaited = {self, self->taken};
     if (has_step(&awaited))
         return;
-    if (self->caller_skips > 0) {
+    if (!atomic_load_explicit(&self->may_look, memory_order_relaxed)) {
+        /* It would keep this processor from those who make the step. */
+    } else if (self->caller_skips > 0) {
         self->caller_skips--;
     } else if (tnd_gate_spin(has_step, &awaited, next_spin_ns)) {
         self->caller_misses = 0;

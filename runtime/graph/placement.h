@@ -101,7 +101,8 @@ typedef struct tnd_plan {
 
 /*  A plan that counts its spares in: what a run goes by. */
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan);
-/*  Whether several devices reduce what their replicas post: each of them may wait for the others. */
+/*  Whether several devices reduce what their replicas post: each of them may wait for the others.
+ */
 bool tnd_placement_reduces(const tnd_plan_t *plan);
 
 /*  Places a topology.  `data`: what ${data} stands for on every host, above what the files say;
