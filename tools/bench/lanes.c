@@ -3,6 +3,7 @@
  *  files at 0.6 of one.  The bound is the better of a plain loop and one that prefetches.
  *
  *  Each lane is a host of its own, with its reader, batcher and feeder; both are in this process.
+ *  One lane whose feeder gathers with two threads is held to the same.
  *  Usage: bench_lanes [--smoke | PAIRS]
  */
 #include <stdio.h>
@@ -22,16 +23,21 @@ typedef struct {
     char source[768];
     bench_file_t columns[2];
     uint32_t column_count;
+    bool one_lane; /* whose feeder gathers with as many threads */
 } question_t;
 
 static double ours(const question_t *question)
 {
-    char reader[1024], batcher[64];
+    char reader[1024], batcher[64], feeder[64];
     snprintf(reader, sizeof reader, "source: %s, shuffle: global, epochs: %d", question->source,
              EPOCHS + 1);
-    snprintf(batcher, sizeof batcher, "size: %u, replicas: %d", question->batch, LANES);
-    bench_graph_t graph = {
-        .reader = reader, .batcher = batcher, .feeder = "digest: false", .hosts = LANES};
+    snprintf(batcher, sizeof batcher, "size: %u, replicas: %d", question->batch,
+             question->one_lane ? 1 : LANES);
+    snprintf(feeder, sizeof feeder, "digest: false, gather: %d", question->one_lane ? LANES : 1);
+    bench_graph_t graph = {.reader = reader,
+                           .batcher = batcher,
+                           .feeder = feeder,
+                           .hosts = question->one_lane ? 0 : LANES};
     bench_took_t took = bench_flow(&graph);
     return took.rows / took.seconds * 1e-6;
 }
@@ -78,6 +84,9 @@ static void ask_tokens(const bench_wish_t *wish)
         bench_file_raw("tokens.bin", 4096, (size_t)(wish->smoke ? 16 : 1536) << 20);
     snprintf(question.source, sizeof question.source,
              "{raw: {files: \"%s\", columns: {x: \"u16[2048]\"}}}", question.columns[0].path);
+    answer(&question, wish->runs);
+    question.bench = "gather_2_4k_mrows_per_s";
+    question.one_lane = true;
     answer(&question, wish->runs);
     bench_file_forget(&question.columns[0]);
 }
