@@ -380,6 +380,8 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
                         sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
     }
     changed(self, index, side, change, TND_LOSS_SILENT);
+    if (change == TND_END_LOST && !was_open && peer == SIM_NONE && side == 0)
+        self->hosts[link->host[0]].given_up_net = 0; /* an attempt is given up without a word */
 }
 
 void sim_link_hurry(sim_t *self, uint32_t actor)
