@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/lane.h"
+#include "actors/plan_queries.h"
 #include "actors/peers.h"
 #include "actors/prefetch.h"
-#include "actors/rejects.h"
-#include "runtime/core/join.h"
-#include "runtime/kind.h"
-#include "runtime/life/actor.h"
-#include "runtime/life/note.h"
+#include "actors/quarantine/bad_records.h"
+#include "runtime/core/batcher.h"
+#include "runtime/interface/kind.h"
+#include "runtime/host/actor.h"
+#include "runtime/host/text_payload.h"
 
 extern const tnd_kind_spec_t tnd_kind_batcher_spec;
 

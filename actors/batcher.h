@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/core/join.h"
-#include "runtime/core/split.h"
-#include "runtime/graph/placement.h"
-#include "runtime/life/stream.h"
+#include "runtime/core/batcher.h"
+#include "runtime/core/order/split.h"
+#include "runtime/plan/placement.h"
+#include "runtime/data/stream.h"
 
 typedef struct {
     uint64_t size;

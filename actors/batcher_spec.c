@@ -1,7 +1,7 @@
 /*  actors/batcher_spec.c - the options and ports of a batcher. */
 #include "actors/batcher.h"
 
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 static const tnd_option_t options[] = {
     {.name = "size",

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/graph/options.h"
+#include "runtime/option/option_parse.h"
 
 /*  `step: {plugin: mlp, hidden: 128}`: all but the name is the plugin's own. */
 typedef struct {

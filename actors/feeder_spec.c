@@ -1,7 +1,7 @@
 /*  actors/feeder_spec.c - the options and ports of a feeder. */
 #include "actors/feeder.h"
 
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 static const tnd_option_t step_options[] = {
     {.name = "plugin",

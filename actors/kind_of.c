@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "runtime/kind.h"
+#include "runtime/interface/kind.h"
 
 #define KIND(name) extern const tnd_kind_t tnd_kind_##name;
 #include "actors/kinds.def"

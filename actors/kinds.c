@@ -1,5 +1,5 @@
 /*  actors/kinds.c - the list of kinds, as the runtime asks for it. */
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 #define KIND(name) extern const tnd_kind_spec_t tnd_kind_##name##_spec;
 #include "actors/kinds.def"

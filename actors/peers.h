@@ -5,7 +5,7 @@
 #ifndef TND_ACTORS_PEERS_H
 #define TND_ACTORS_PEERS_H
 
-#include "runtime/life/actor.h"
+#include "runtime/host/actor.h"
 
 typedef struct {
     uint32_t count;

@@ -5,8 +5,8 @@
 
 #include "actors/batcher.h"
 #include "actors/feeder.h"
-#include "actors/lane.h"
-#include "runtime/core/split.h"
+#include "actors/plan_queries.h"
+#include "runtime/core/order/split.h"
 
 /*  With `depth: auto`: bytes of all slots of a feeder, its part of a memory budget, and the least
  *  and most steps.

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "actors/batcher.h"
-#include "actors/lane.h"
+#include "actors/plan_queries.h"
 #include "actors/op/chain.h"
 #include "actors/peers.h"
-#include "runtime/core/queue.h"
-#include "runtime/kind.h"
-#include "runtime/life/actor.h"
-#include "runtime/life/note.h"
+#include "runtime/core/preprocessor.h"
+#include "runtime/interface/kind.h"
+#include "runtime/host/actor.h"
+#include "runtime/host/text_payload.h"
 
 extern const tnd_kind_spec_t tnd_kind_preprocessor_spec;
 

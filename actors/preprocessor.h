@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "runtime/graph/options.h"
+#include "runtime/option/option_parse.h"
 
 #define TND_WORKERS_AUTO 0
 

@@ -1,7 +1,7 @@
 /*  actors/preprocessor_spec.c - the options and ports of a preprocessor. */
 #include "actors/preprocessor.h"
 
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 static const tnd_option_t options[] = {
     {.name = "ops",

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "runtime/core/position.h"
-#include "runtime/graph/options.h"
+#include "runtime/core/order/position.h"
+#include "runtime/option/option_parse.h"
 
 typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tnd_shuffle_t;
 

@@ -1,7 +1,7 @@
 /*  actors/reader_spec.c - the options and ports of a reader. */
 #include "actors/reader.h"
 
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 static const tnd_option_t options[] = {
     {.name = "source",

@@ -13,10 +13,10 @@
 #include "actors/feeder.h"
 #include "actors/peers.h"
 #include "actors/prefetch.h"
-#include "runtime/collective.h"
-#include "runtime/core/round.h"
-#include "runtime/kind.h"
-#include "runtime/life/actor.h"
+#include "runtime/interface/collective.h"
+#include "runtime/core/reducer.h"
+#include "runtime/interface/kind.h"
+#include "runtime/host/actor.h"
 
 extern const tnd_kind_spec_t tnd_kind_reducer_spec;
 

@@ -3,7 +3,7 @@
  */
 #include "actors/reducer.h"
 
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 static const tnd_option_t options[] = {
     {.name = "weight",

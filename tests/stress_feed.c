@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "runtime/feed/dlpack.h"
-#include "tests/runtime/feed/crewed.h"
+#include "tests/runtime/feed/device_workers_fixture.h"
 
 enum { STEPS = 600, DEPTH = 3 };
 

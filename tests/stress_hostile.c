@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/accept.h"
-#include "runtime/core/dispatch.h"
-#include "runtime/core/feed.h"
-#include "runtime/core/join.h"
-#include "runtime/core/queue.h"
-#include "runtime/core/random.h"
-#include "runtime/core/round.h"
+#include "runtime/core/message_validator.h"
+#include "runtime/core/reader.h"
+#include "runtime/core/feeder.h"
+#include "runtime/core/batcher.h"
+#include "runtime/core/preprocessor.h"
+#include "runtime/core/numeric/random.h"
+#include "runtime/core/reducer.h"
 #include "tests/support/lies.h"
 
 enum { READ0, READ1, PREP0, PREP1, BATCH0, BATCH1, FEED0, FEED1, MEAN, ACTORS, HOST_ID = 1000 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "transport/context.h"
+#include "transport/zmq/context.h"
 #include "transport/hubs.h"
 
 enum { WORKERS = 3, LIVES = 3, BLOCKS = 150, ROWS = 512, JOIN = 100 };

@@ -5,7 +5,7 @@
 #ifndef TND_TRANSPORT_ADDRESS_H
 #define TND_TRANSPORT_ADDRESS_H
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 enum { TND_ADDRESS_SIZE = 256 };
 

@@ -11,7 +11,7 @@
 #ifndef TND_TRANSPORT_WIRE_H
 #define TND_TRANSPORT_WIRE_H
 
-#include "runtime/link.h"
+#include "runtime/interface/link.h"
 
 enum { TND_WIRE_VERSION = 5, TND_WIRE_BYTES_MAX = 512, TND_WIRE_TEXT_MAX = 255 };
 

@@ -1,8 +1,8 @@
 /*  actors/op/cast.c - a column in another type: cast.  What every cast gives stands in
- *  runtime/core/numeric.h.
+ *  runtime/core/numeric/numeric.h.
  */
 #include "actors/op/ops.h"
-#include "runtime/core/numeric.h"
+#include "runtime/core/numeric/numeric.h"
 
 typedef struct {
     const char *column;

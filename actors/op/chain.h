@@ -16,8 +16,8 @@
 #define TND_ACTORS_OP_CHAIN_H
 
 #include "runtime/data/block.h"
-#include "runtime/graph/options.h"
-#include "runtime/life/trial.h"
+#include "runtime/option/option_parse.h"
+#include "runtime/host/guarded_call.h"
 
 typedef struct tnd_chain tnd_chain_t;
 

@@ -6,7 +6,7 @@
 
 #include "actors/op/loops.h"
 #include "actors/op/ops.h"
-#include "runtime/core/numeric.h"
+#include "runtime/core/numeric/numeric.h"
 
 typedef struct {
     const char *column, *min, *max;

@@ -12,8 +12,8 @@
 
 #include "actors/op/ops.h"
 #include "actors/source/npy.h"
-#include "runtime/core/numeric.h"
-#include "runtime/graph/quantity.h"
+#include "runtime/core/numeric/numeric.h"
+#include "runtime/text/quantity.h"
 
 enum { TABLE_BYTES_MAX = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "actors/op/ops.h"
-#include "runtime/core/numeric.h"
+#include "runtime/core/numeric/numeric.h"
 
 typedef struct {
     const char *column;

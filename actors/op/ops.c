@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <math.h>
 
-#include "actors/op/given.h"
-#include "runtime/core/numeric.h"
-#include "runtime/graph/quantity.h"
-#include "runtime/registry.h"
+#include "actors/op/custom.h"
+#include "runtime/core/numeric/numeric.h"
+#include "runtime/text/quantity.h"
+#include "runtime/option/registry.h"
 
 static const tnd_op_spec_t *const specs[] = {
 #define OP(name) &tnd_op_##name##_spec,

@@ -5,7 +5,7 @@
 #ifndef TND_ACTORS_OP_OPS_H
 #define TND_ACTORS_OP_OPS_H
 
-#include "runtime/operation.h"
+#include "runtime/interface/operation.h"
 
 #define OP(name)                                                                                   \
     extern const tnd_op_spec_t tnd_op_##name##_spec;                                               \

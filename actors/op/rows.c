@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "actors/op/ops.h"
-#include "runtime/core/numeric.h"
-#include "runtime/graph/quantity.h"
+#include "runtime/core/numeric/numeric.h"
+#include "runtime/text/quantity.h"
 
 /*  The n-th copy of a sample draws its own random numbers; the first draws as the sample itself.
  *  The mixing is the finaliser of SplitMix64, a bijection.

@@ -18,7 +18,7 @@
 
 #include "actors/op/loops.h"
 #include "actors/op/ops.h"
-#include "runtime/core/numeric.h"
+#include "runtime/core/numeric/numeric.h"
 
 enum { CHUNK = 256, BYTES = 256 };
 

@@ -8,7 +8,7 @@
 
 #include <xxhash.h>
 
-#include "actors/source/columns_parts.h"
+#include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
 
 enum { LINE_BYTES = 64 };

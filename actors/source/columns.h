@@ -24,8 +24,8 @@
 #include "actors/source/failures.h"
 #include "actors/source/files.h"
 #include "runtime/data/loader.h"
-#include "runtime/graph/options.h"
-#include "runtime/source.h"
+#include "runtime/option/option_parse.h"
+#include "runtime/interface/source.h"
 
 /*  One file of a strand: record i is at byte offset + i * its size. */
 typedef struct {
@@ -124,17 +124,17 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  As `ahead_rows` and `ahead` of runtime/source.h. */
+/*  As `ahead_rows` and `ahead` of runtime/interface/source.h. */
 uint32_t tnd_columns_ahead_rows(const tnd_columns_t *self);
 void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t count);
 
-/*  As `where` of runtime/source.h: in the files of the first column. */
+/*  As `where` of runtime/interface/source.h: in the files of the first column. */
 void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);
 
-/*  As `read` of runtime/source.h: nothing is copied of mapped files.  Rows in a run become a packed
- *  block, others one gathered by the index list, or by lists of offsets where there are several
- *  files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that was written
- *  down.
+/*  As `read` of runtime/interface/source.h: nothing is copied of mapped files.  Rows in a run
+ * become a packed block, others one gathered by the index list, or by lists of offsets where there
+ * are several files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that
+ * was written down.
  */
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error) TND_CHECKED;

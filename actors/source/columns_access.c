@@ -1,5 +1,5 @@
 /*  actors/source/columns_access.c - how the files of columns come into memory.  */
-#include "actors/source/columns_parts.h"
+#include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
 #include "runtime/data/open_files.h"
 

@@ -13,7 +13,7 @@
 #define TND_ACTORS_SOURCE_CONTENT_H
 
 #include "runtime/data/mapping.h"
-#include "runtime/source.h"
+#include "runtime/interface/source.h"
 
 typedef struct {
     const char *path; /* borrowed */

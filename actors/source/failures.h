@@ -8,8 +8,8 @@
 #ifndef TND_ACTORS_SOURCE_FAILURES_H
 #define TND_ACTORS_SOURCE_FAILURES_H
 
-#include "runtime/source.h"
-#include "runtime/status.h"
+#include "runtime/interface/source.h"
+#include "runtime/base/status.h"
 
 typedef struct {
     const tnd_source_scope_t *scope; /* NULL: nobody asks */

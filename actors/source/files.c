@@ -13,7 +13,7 @@
 
 #include <xxhash.h>
 
-#include "runtime/graph/diagnostic.h"
+#include "runtime/text/diagnostic.h"
 
 /*  Longest digits of a number in a range. */
 enum { DIGITS_MAX = 9 };

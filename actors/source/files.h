@@ -10,8 +10,8 @@
 #ifndef TND_ACTORS_SOURCE_FILES_H
 #define TND_ACTORS_SOURCE_FILES_H
 
-#include "runtime/graph/options.h"
-#include "runtime/status.h"
+#include "runtime/option/option_parse.h"
+#include "runtime/base/status.h"
 
 enum { TND_FILES_MAX = 32768 };
 

@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 typedef struct {
     z_stream stream;

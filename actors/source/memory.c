@@ -6,8 +6,8 @@
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
-#include "runtime/core/numeric.h"
-#include "runtime/graph/quantity.h"
+#include "runtime/core/numeric/numeric.h"
+#include "runtime/text/quantity.h"
 
 static const tnd_option_t options[] = {
     {.name = "*",

@@ -9,7 +9,7 @@
 #define TND_ACTORS_SOURCE_MEMORY_H
 
 #include "runtime/data/schema.h"
-#include "runtime/graph/options.h"
+#include "runtime/option/option_parse.h"
 
 typedef struct {
     const char *name;

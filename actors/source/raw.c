@@ -11,7 +11,7 @@
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
-#include "runtime/graph/quantity.h"
+#include "runtime/text/quantity.h"
 
 typedef struct {
     tnd_pairs_t columns;

@@ -1,8 +1,8 @@
 /*  actors/source/sources.c - the list of sources, as the runtime asks for it. */
 #include "actors/source/sources.h"
 
-#include "actors/source/given.h"
-#include "runtime/registry.h"
+#include "actors/source/custom.h"
+#include "runtime/option/registry.h"
 
 static const tnd_source_spec_t *const specs[] = {
 #define SOURCE(name) &tnd_source_##name##_spec,

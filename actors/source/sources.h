@@ -2,7 +2,7 @@
 #ifndef TND_ACTORS_SOURCE_SOURCES_H
 #define TND_ACTORS_SOURCE_SOURCES_H
 
-#include "runtime/source.h"
+#include "runtime/interface/source.h"
 
 #define SOURCE(name)                                                                               \
     extern const tnd_source_spec_t tnd_source_##name##_spec;                                       \

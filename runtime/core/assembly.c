@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/plant.h"
+#include "runtime/base/bug_injection.h"
 
 typedef tnd_assembly_entry_t entry_t;
 

@@ -17,7 +17,7 @@
 #ifndef TND_RUNTIME_CORE_ASSEMBLY_H
 #define TND_RUNTIME_CORE_ASSEMBLY_H
 
-#include "runtime/core/message.h"
+#include "runtime/core/protocol/message.h"
 
 enum { TND_ASSEMBLY_WORDS = TND_LANES_MAX / 64 };
 

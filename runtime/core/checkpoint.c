@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/plant.h"
+#include "runtime/base/bug_injection.h"
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {

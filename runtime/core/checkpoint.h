@@ -17,7 +17,7 @@
 #ifndef TND_RUNTIME_CORE_CHECKPOINT_H
 #define TND_RUNTIME_CORE_CHECKPOINT_H
 
-#include "runtime/core/message.h"
+#include "runtime/core/protocol/message.h"
 
 /*  What one replica's model is where it is kept; all 0: there is none, nothing is computed. */
 typedef struct {

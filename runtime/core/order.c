@@ -9,8 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/latency.h"
-#include "runtime/core/plant.h"
+#include "runtime/core/order/latency.h"
+#include "runtime/base/bug_injection.h"
 
 /*  A block that ended its worker is cut into PIECES: two cuts find one row of 4,096 at the price of
  *  two workers, where halves would need twelve.  TND_ORDER_SPARE has room for those of four blocks.

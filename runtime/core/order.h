@@ -40,7 +40,7 @@
 #ifndef TND_RUNTIME_CORE_ORDER_H
 #define TND_RUNTIME_CORE_ORDER_H
 
-#include "runtime/core/effect.h"
+#include "runtime/core/protocol/effect.h"
 
 typedef struct {
     tnd_actor_id_t self;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/data/mapped.h"
-#include "runtime/data/shelf.h"
+#include "runtime/base/free_list.h"
 
 /*  Slices lie on a shelf for their size: room for 8, 16, 32 ... pieces. */
 enum { SLICE_PIECES_MIN = 8, SLICE_SHELVES = 29 };

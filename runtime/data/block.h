@@ -1,8 +1,8 @@
 /*  runtime/data/block.h - rows of a stream in columns: the unit of exchange.
  *
- *  A block names its rows by a note (runtime/core/message.h) and holds them in one of two forms:
- *  packed, row i of a column at base + i * stride; or gathered, at base + index[i] * stride, an
- *  index list over a mapped file, or with a stride of 1 a list of byte offsets over several, so
+ *  A block names its rows by a note (runtime/core/protocol/message.h) and holds them in one of two
+ * forms: packed, row i of a column at base + i * stride; or gathered, at base + index[i] * stride,
+ * an index list over a mapped file, or with a stride of 1 a list of byte offsets over several, so
  * that a shuffled read copies nothing.  Readers of a block ask for rows and never see the form.
  *  Rows of a ragged column lie in one of these forms too, each as many bytes as its length says.
  *
@@ -17,7 +17,7 @@
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
 
-#include "runtime/core/effect.h"
+#include "runtime/core/protocol/effect.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/schema.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "runtime/data/shelf.h"
+#include "runtime/base/free_list.h"
 
 struct tnd_buffer {
     tnd_shelf_node_t node;

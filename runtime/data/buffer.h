@@ -11,7 +11,7 @@
 #ifndef TND_RUNTIME_DATA_BUFFER_H
 #define TND_RUNTIME_DATA_BUFFER_H
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 typedef enum {
     TND_BUFFER_HEAP,

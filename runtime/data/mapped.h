@@ -21,7 +21,7 @@
 
 #include <signal.h>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 enum { TND_MAPPING_PATH_MAX = 1024 };
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "runtime/status.h"
+#include "runtime/base/status.h"
 
 /*  Reserves `count` descriptors beside those reserved already and those that were open before the
  *  first reservation.  TND_FAILED: the hard limit is lower, and nothing was reserved.

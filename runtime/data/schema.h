@@ -10,8 +10,8 @@
 #ifndef TND_RUNTIME_DATA_SCHEMA_H
 #define TND_RUNTIME_DATA_SCHEMA_H
 
-#include "runtime/data/dtype.h"
-#include "runtime/status.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
 
 #ifndef TND_SCHEMA_DEFINED
 #define TND_SCHEMA_DEFINED

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/life/store.h"
+#include "runtime/checkpoint/store.h"
 
 struct tnd_feed {
     tnd_crew_t *crew;

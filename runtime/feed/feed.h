@@ -6,7 +6,7 @@
 #ifndef TND_RUNTIME_FEED_FEED_H
 #define TND_RUNTIME_FEED_FEED_H
 
-#include "runtime/feed/crew.h"
+#include "runtime/feed/device_workers.h"
 #include "runtime/feed/models.h"
 
 typedef struct {

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/feed/gate.h"
-#include "runtime/life/clock.h"
-#include "runtime/life/thread.h"
+#include "runtime/feed/futex_wait.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 
 enum { PARTS_MAX = 4096 };
 

@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-#include "runtime/core/digest.h"
+#include "runtime/core/numeric/digest.h"
 #include "runtime/data/block.h"
 
 /*  As many threads as the size of a batch and the processors suggest. */

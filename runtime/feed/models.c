@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "runtime/core/digest.h"
-#include "runtime/folder.h"
-#include "runtime/life/store.h"
-#include "runtime/plugin.h"
+#include "runtime/core/numeric/digest.h"
+#include "runtime/base/folder.h"
+#include "runtime/checkpoint/store.h"
+#include "runtime/option/plugin.h"
 
 struct tnd_models {
     _Atomic uint32_t references;

@@ -1,7 +1,7 @@
 /*  runtime/feed/models.h - a step plugin, and one model of it a logical replica.
  *
- *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`; runtime/plugin.h says
- *  where it is looked for.
+ *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`; runtime/option/plugin.h
+ * says where it is looked for.
  *
  *  Threads: new and the tasks' functions as <tundish/tundish.h> says of plugins; hold and drop on
  *  any.  Models are closed by the last drop.
@@ -9,7 +9,7 @@
 #ifndef TND_RUNTIME_FEED_MODELS_H
 #define TND_RUNTIME_FEED_MODELS_H
 
-#include "runtime/feed/crew.h"
+#include "runtime/feed/device_workers.h"
 
 typedef struct tnd_models tnd_models_t;
 

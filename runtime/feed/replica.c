@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/core/numeric.h"
-#include "runtime/graph/value.h"
+#include "runtime/core/numeric/numeric.h"
+#include "runtime/text/value.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
 {

@@ -11,12 +11,12 @@
 
 #include <tundish/tundish.h>
 
-#include "runtime/collective.h"
-#include "runtime/core/message.h"
+#include "runtime/interface/collective.h"
+#include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
 #include "runtime/feed/slot_pool.h"
-#include "runtime/life/observer.h"
-#include "runtime/life/store.h"
+#include "runtime/observe/observer.h"
+#include "runtime/checkpoint/store.h"
 
 /*  Whether a replica's model was kept behind a step. */
 typedef enum {

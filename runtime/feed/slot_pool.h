@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "runtime/data/block.h"
-#include "runtime/device.h"
+#include "runtime/interface/device.h"
 
 typedef struct tnd_slot_pool tnd_slot_pool_t;
 

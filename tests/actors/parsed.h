@@ -7,8 +7,8 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/graph/yaml.h"
-#include "runtime/registry.h"
+#include "runtime/text/yaml.h"
+#include "runtime/option/registry.h"
 
 typedef struct {
     tnd_part_t source;

@@ -3,7 +3,7 @@
  *  A block has rows of 1 KiB of which each has its number in every byte; slices of 300 of them, in
  *  a mixed order, are more than one part.
  */
-#include "actors/slots.h"
+#include "actors/batch_slots.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

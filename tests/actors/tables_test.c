@@ -1,13 +1,13 @@
 /*  Covers every option table of kinds, sources and operations: what a table says of itself holds,
  *  so that a mistake in one is found here and not by the first user of the option.
  */
-#include "runtime/registry.h"
+#include "runtime/option/registry.h"
 
 #include <string.h>
 
 #include <criterion/criterion.h>
 
-#include "runtime/graph/topology.h"
+#include "runtime/topology/topology.h"
 
 static void check_table(const tnd_table_t *table);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/cursor.h"
+#include "runtime/core/order/cursor.h"
 #include "tests/fuzz/fuzz.h"
 
 static void try_bytes(const uint8_t *bytes, size_t size)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "actors/source/sources.h"
-#include "runtime/graph/yaml.h"
-#include "runtime/registry.h"
+#include "runtime/text/yaml.h"
+#include "runtime/option/registry.h"
 #include "tests/fuzz/scratch.h"
 
 /*  The options `{x: PATH}` of the source called `name`. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/graph.h"
+#include "runtime/plan/graph.h"
 #include "tests/fuzz/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -10,7 +10,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/messages.h"
-#include "transport/frames.h"
+#include "transport/zmq/frames.h"
 
 enum { FRAMES = 0xc1, KIND = 0xc2, INPUT_MAX = 64 * 1024 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The permutation of runtime/core/permute.h said again in Python; writes permute.txt.
+"""The permutation of runtime/core/numeric/permute.h said again in Python; writes permute.txt.
 
 A line is `COUNT SEED EPOCH POSITION SAMPLE...`: samples from that position on.
 """

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/core/plant.h"
+#include "runtime/base/bug_injection.h"
 #include "tests/sim/cluster.h"
 
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns)

@@ -9,18 +9,18 @@
 
 #include <setjmp.h>
 
-#include "runtime/core/absence.h"
-#include "runtime/core/accept.h"
+#include "runtime/core/protocol/absence.h"
+#include "runtime/core/message_validator.h"
 #include "runtime/core/checkpoint.h"
-#include "runtime/core/dispatch.h"
-#include "runtime/core/feed.h"
-#include "runtime/core/link_end.h"
-#include "runtime/core/queue.h"
-#include "runtime/core/round.h"
+#include "runtime/core/reader.h"
+#include "runtime/core/feeder.h"
+#include "runtime/core/protocol/link_end.h"
+#include "runtime/core/preprocessor.h"
+#include "runtime/core/reducer.h"
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
 
-/*  Spoken between a host and its leader beside what runtime/core/message.h has. */
+/*  Spoken between a host and its leader beside what runtime/core/protocol/message.h has. */
 enum {
     SIM_MSG_ACTOR = TND_MSG_KINDS,
     SIM_MSG_RESTART,

@@ -73,7 +73,7 @@ void sim_endpoints_bind(sim_t *self, uint32_t host)
     }
 }
 
-/*  Connects to every peer at its last announced endpoint, as runtime/life/actor.c does. */
+/*  Connects to every peer at its last announced endpoint, as runtime/host/actor.c does. */
 static void dial(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/core/plant.h"
+#include "runtime/base/bug_injection.h"
 #include "tests/sim/cluster.h"
 
 enum tnd_plant tnd_planted = TND_PLANT_NONE;

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/plant.h"
+#include "runtime/base/bug_injection.h"
 #include "tests/sim/cluster.h"
 
 static void add(sim_t *self, uint32_t connector, uint32_t binder)
@@ -467,7 +467,7 @@ void sim_link_stray(sim_t *self, uint32_t parcel)
     sim_free_msg(self, &msg);
 }
 
-/*  As transport/peers.c takes it. */
+/*  As transport/zmq/connections.c takes it. */
 void sim_link_lie(sim_t *self, uint32_t index, const tnd_msg_t *hello)
 {
     sim_link_t *link = &self->links[index];

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/core/join.h"
-#include "runtime/core/session.h"
+#include "runtime/core/batcher.h"
+#include "runtime/core/leader.h"
 #include "tests/sim/random.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transport/context.h"
+#include "transport/zmq/context.h"
 
 static uint64_t monotonic_now(void *context)
 {

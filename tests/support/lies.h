@@ -8,8 +8,8 @@
 #ifndef TND_TESTS_LIES_H
 #define TND_TESTS_LIES_H
 
-#include "runtime/core/message.h"
-#include "runtime/core/random.h"
+#include "runtime/core/protocol/message.h"
+#include "runtime/core/numeric/random.h"
 
 /*  Another value: near the truth, at the edges, or anything. */
 uint64_t lies_another(tnd_random_t *random, uint64_t value);

@@ -5,7 +5,7 @@
 #ifndef TND_TESTS_SUPPORT_MESSAGES_H
 #define TND_TESTS_SUPPORT_MESSAGES_H
 
-#include "runtime/core/message.h"
+#include "runtime/core/protocol/message.h"
 
 /*  Its texts are constants; it carries nothing. */
 tnd_msg_t tnd_message_of(tnd_msg_kind_t kind);

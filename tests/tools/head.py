@@ -248,7 +248,7 @@ def decoded(path):
     return lines[:, 1:].reshape(height, width, channels)
 
 
-GAP, WISH, LABEL, PAPER = 2, 56, 9, 24  # as tools/sheet.h says
+GAP, WISH, LABEL, PAPER = 2, 56, 9, 24  # as tools/rows/contact_sheet.h says
 
 
 def sheet(folder, pictures, labels=None, rows=6):

@@ -9,10 +9,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/dispatch.h"
-#include "runtime/core/feed.h"
-#include "runtime/core/join.h"
-#include "runtime/core/queue.h"
+#include "runtime/core/reader.h"
+#include "runtime/core/feeder.h"
+#include "runtime/core/batcher.h"
+#include "runtime/core/preprocessor.h"
 #include "tools/bench/bench.h"
 
 enum { RUNS = 5, WORKERS = 3, ROWS = 128, REPLICAS = 4, DEPTH = 4, MAIL = 1024 };

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/life/session.h"
+#include "runtime/host/session.h"
 
 enum { HOSTS_MAX = 64, OVERLAY_BYTES = 8192 };
 

@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 #include "tools/bench/bench.h"
-#include "transport/context.h"
+#include "transport/zmq/context.h"
 #include "transport/hubs.h"
 
 enum { PRODUCER = 1, CONSUMER = 2 };

@@ -13,7 +13,7 @@
 
 #include <tundish/tundish.h>
 
-#include "runtime/core/digest.h"
+#include "runtime/core/numeric/digest.h"
 #include "runtime/data/mapping.h"
 #include "tools/bench/bench.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/message.h"
+#include "runtime/core/protocol/message.h"
 
 typedef enum { LANE_PLAIN, LANE_FILTERED, LANE_EXPANDED, LANE_EMPTYING } lane_kind_t;
 

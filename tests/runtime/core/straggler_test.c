@@ -1,9 +1,9 @@
 /*  Covers what runtime/core/order.h and dispatch.h do together about slow workers: the machines of
  * a lane, and workers that take so long a block, in a time of their own.
  */
-#include "runtime/core/dispatch.h"
+#include "runtime/core/reader.h"
 #include "runtime/core/order.h"
-#include "runtime/core/queue.h"
+#include "runtime/core/preprocessor.h"
 
 #include "tests/runtime/core/lane.h"
 

@@ -1,0 +1,13 @@
+/*  actors/op/custom.h - an operation that a program or a plugin gave, as one of ours.
+ *
+ *  Threads: as runtime/interface/operation.h says.
+ */
+#ifndef TND_ACTORS_OP_GIVEN_H
+#define TND_ACTORS_OP_GIVEN_H
+
+#include "runtime/interface/operation.h"
+
+/*  What every spec with a `given` table does. */
+extern const tnd_op_t tnd_op_given;
+
+#endif

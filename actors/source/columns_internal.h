@@ -1,0 +1,32 @@
+/*  actors/source/columns_internal.h - what the files of columns.h share.  */
+#ifndef TND_ACTORS_SOURCE_COLUMNS_PARTS_H
+#define TND_ACTORS_SOURCE_COLUMNS_PARTS_H
+
+#include "actors/source/columns.h"
+
+/*  Decides how files come into memory, once all strands are there, and prepares them for it. */
+tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *scope,
+                                tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
+
+/*  Rows of a strand were read, `index` one of them: notes whether they must be requested ahead. */
+void tnd_columns_note(tnd_columns_t *self, const tnd_strand_t *strand, uint64_t index);
+
+/*  The file that has a row, as a place in strand->stored. */
+static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
+{
+    if (strand->count == 1)
+        return 0;
+    if (strand->even > 0)
+        return row / strand->even;
+    size_t low = 0, high = strand->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (strand->first[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/*  actors/source/custom.h - a source that a program or a plugin gave, as one of ours.
+ *
+ *  Threads: as runtime/interface/source.h says.
+ */
+#ifndef TND_ACTORS_SOURCE_GIVEN_H
+#define TND_ACTORS_SOURCE_GIVEN_H
+
+#include "runtime/interface/source.h"
+
+/*  What every spec with a `given` table does. */
+extern const tnd_source_t tnd_source_given;
+
+#endif

@@ -1,0 +1,66 @@
+/*  actors/source/npy_header.c - what stands before the elements in a .npy file, version 1.0. */
+#include "actors/source/npy_header.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/*  The magic, the version and the length of the text. */
+enum { MAGIC_BYTES = 10 };
+
+static const char *descr_of(tnd_dtype_t dtype)
+{
+    switch (dtype) {
+    case TND_U8:
+        return "|u1";
+    case TND_I8:
+        return "|i1";
+    case TND_U16:
+        return "<u2";
+    case TND_I16:
+        return "<i2";
+    case TND_U32:
+        return "<u4";
+    case TND_I32:
+        return "<i4";
+    case TND_U64:
+        return "<u8";
+    case TND_I64:
+        return "<i8";
+    case TND_F16:
+        return "<f2";
+    case TND_BF16:
+        return "<u2"; /* numpy has no such type: its bits */
+    case TND_F32:
+        return "<f4";
+    case TND_F64:
+        return "<f8";
+    case TND_BOOL:
+        return "|b1";
+    }
+    return "|u1";
+}
+
+size_t tnd_npy_head(char head[TND_NPY_HEAD_MAX], const tnd_column_t *column, uint64_t rows,
+                    size_t least)
+{
+    char text[TND_NPY_HEAD_MAX];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",",
+                                   descr_of(column->dtype), rows);
+    for (uint32_t d = column->ragged ? 1 : 0, first = d; d < column->rank; d++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64,
+                                 d > first ? ", " : " ", column->shape[d]);
+    used += (size_t)snprintf(text + used, sizeof text - used, "), }");
+    size_t whole = (MAGIC_BYTES + used + 1 + 63) / 64 * 64;
+    whole = whole > least ? whole : least;
+    assert(whole <= TND_NPY_HEAD_MAX && whole % 64 == 0);
+    memcpy(head, "\x93NUMPY\x01\x00", 8);
+    head[8] = (char)((whole - MAGIC_BYTES) & 0xff);
+    head[9] = (char)((whole - MAGIC_BYTES) >> 8);
+    memset(head + MAGIC_BYTES, ' ', whole - MAGIC_BYTES);
+    memcpy(head + MAGIC_BYTES, text, used);
+    head[whole - 1] = '\n';
+    return whole;
+}

@@ -1,0 +1,62 @@
+/*  runtime/base/bug_injection.h - bugs that the simulator can build into the core, to show that it
+ * finds them.
+ *
+ *  The core is compiled twice.  In the library TND_PLANT(x) is the constant false and nothing of
+ *  this is left; in the simulator it asks whether that bug was chosen.
+ */
+#ifndef TND_RUNTIME_CORE_PLANT_H
+#define TND_RUNTIME_CORE_PLANT_H
+
+/*  NAME, what it does. */
+#define TND_PLANTS(X)                                                                              \
+    X(ACK_ON_RECEIPT, "the floor advances when a block arrives, not when it is joined")            \
+    X(DUPLICATE_OFF_BY_ONE, "the duplicate check lets the block just below the floor in again")    \
+    X(END_NOT_RETAINED, "an end of epoch that must be asked for again is forgotten")               \
+    X(STALE_GENERATION, "slices of an older generation count towards partial steps")               \
+    X(CREDIT_NOT_RESTORED, "a lost ticket is issued again without giving its credit back")         \
+    X(FRONT_INSTEAD_OF_SORTED, "a ticket issued again goes to the front of the queue")             \
+    X(RESERVATION_MISSING, "tickets are issued without reserving the largest block")               \
+    X(ROUTING_ID_REUSED, "a new connection uses the identity of the one before")                   \
+    X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
+    X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
+    X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
+    X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
+    X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
+    X(FORGOTTEN_EARLY, "older checkpoints are given up before the new one is written")             \
+    X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
+    X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
+    X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
+    X(LIAR_WHILE_AWAY, "who was away takes a peer for a liar before the leader can speak")         \
+    X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
+    X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
+    X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \
+    X(LIAR_ENDS_LINK, "a HELLO that is refused ends the connection of the peer that it names")     \
+    X(LIFE_UNCHECKED, "a HELLO may name a time of birth that no clock can name")                   \
+    X(ROUND_UNCOUNTED, "a peer is given no more time for what a round trip takes")                 \
+    X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without a word")         \
+    X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
+    X(WINDOW_UNASKED, "a join to which a feeder does not speak waits for its window in silence")   \
+    X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
+    X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
+    X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")                \
+    X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")                        \
+    X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
+    X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
+    X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \
+    X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")
+
+enum tnd_plant {
+    TND_PLANT_NONE,
+#define TND_PLANT_ENUM(name, text) TND_PLANT_##name,
+    TND_PLANTS(TND_PLANT_ENUM)
+#undef TND_PLANT_ENUM
+};
+
+#ifdef TND_SIMULATOR
+extern enum tnd_plant tnd_planted;
+#define TND_PLANT(name) (__builtin_expect(tnd_planted == TND_PLANT_##name, 0))
+#else
+#define TND_PLANT(name) 0
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+/*  runtime/base/free_list.h - where used things wait until their owner takes them again.
+ *
+ *  Any thread lays a thing back; only the owner takes one.  No lock: a return is one exchange of
+ *  the list's head, and the owner takes all that came back by another, so that no node is ever
+ *  compared after it was used again.
+ *
+ *  Threads: tnd_shelf_put on any; the others on the owner's.
+ */
+#ifndef TND_RUNTIME_DATA_SHELF_H
+#define TND_RUNTIME_DATA_SHELF_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/*  Part of every thing that lies on a shelf. */
+typedef struct tnd_shelf_node {
+    struct tnd_shelf_node *next;
+} tnd_shelf_node_t;
+
+/*  All zero: empty. */
+typedef struct {
+    tnd_shelf_node_t *front;          /* the owner's */
+    _Atomic(tnd_shelf_node_t *) back; /* what came back since the owner last looked */
+} tnd_shelf_t;
+
+static inline void tnd_shelf_put(tnd_shelf_t *self, tnd_shelf_node_t *node)
+{
+    tnd_shelf_node_t *head = atomic_load_explicit(&self->back, memory_order_relaxed);
+    do
+        node->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&self->back, &head, node, memory_order_release,
+                                                  memory_order_relaxed));
+}
+
+/*  The thing that came back last, as it is the warmest; NULL if none is there. */
+static inline tnd_shelf_node_t *tnd_shelf_take(tnd_shelf_t *self)
+{
+    if (self->front == NULL)
+        self->front = atomic_exchange_explicit(&self->back, NULL, memory_order_acquire);
+    tnd_shelf_node_t *node = self->front;
+    if (node != NULL)
+        self->front = node->next;
+    return node;
+}
+
+#endif

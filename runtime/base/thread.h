@@ -1,0 +1,45 @@
+/*  runtime/base/thread.h - how the threads that carry rows, and those that compute, are scheduled.
+ *
+ *  Actors and hosts wake up thousands of times a second for a little work each.  Where several
+ *  devices reduce they are batch threads, which wait for their turn instead of interrupting whoever
+ *  computes: a device thread that is interrupted keeps all the others waiting at the next
+ *  reduction.  Elsewhere nobody waits for an interrupted one, and on a busy machine a batch thread
+ *  gets its turn milliseconds late.  Device threads, which an actor starts, are what the program
+ *  itself is.
+ *
+ *  Threads: the calling one.
+ */
+#ifndef TND_RUNTIME_LIFE_THREAD_H
+#define TND_RUNTIME_LIFE_THREAD_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/*  Names the calling thread, cut to 15 letters. */
+static inline void tnd_thread_name(const char *name)
+{
+    char cut[16];
+    snprintf(cut, sizeof cut, "%.15s", name);
+    pthread_setname_np(pthread_self(), cut);
+}
+
+/*  Names the calling thread and makes it a batch thread where that is allowed. */
+static inline void tnd_thread_begin(const char *name)
+{
+    struct sched_param none = {.sched_priority = 0};
+    tnd_thread_name(name);
+    (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+}
+
+/*  Names the calling thread and makes it what the program's first thread is. */
+static inline void tnd_thread_begin_computing(const char *name)
+{
+    struct sched_param param;
+    tnd_thread_name(name);
+    if (sched_getparam(getpid(), &param) == 0)
+        (void)pthread_setschedparam(pthread_self(), sched_getscheduler(getpid()), &param);
+}
+
+#endif

@@ -1,0 +1,707 @@
+/*  runtime/core/batcher.c - a batcher's decisions: one lane's order, composed into steps.  */
+#include "runtime/core/batcher.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+
+/*  A lane composes at most two epochs ahead of another, and its marks reach one further. */
+enum { MARKED_EPOCHS = 4 };
+
+/*  A lane that is ahead says so when it has joined rows for so many more steps. */
+enum { QUOTAS_A_MARK = 3 };
+
+typedef enum {
+    COMPOSING, /* the next step is not decided yet */
+    COMPOSED,  /* decided; feeders lack a slot for it */
+    SLICING,   /* its slices go out */
+    ENDED,     /* all steps went out, LAST did not */
+    OVER
+} phase_t;
+
+typedef struct {
+    uint64_t rows;
+    uint32_t epoch;
+    bool ended;
+} mark_t;
+
+typedef struct {
+    uint32_t generation;
+    mark_t mark[MARKED_EPOCHS]; /* by epoch */
+} lane_marks_t;
+
+typedef struct {
+    tnd_actor_id_t id;
+    uint64_t until; /* steps below have a slot */
+    bool up;
+    bool sent;      /* slices of this generation */
+    uint64_t quiet; /* it tells of its slots unasked until so many steps are committed */
+} feeder_t;
+
+/*  The rows of a replica in the step under way. */
+typedef struct {
+    uint64_t offset, total, padded; /* the whole replica; offset in the batch */
+    uint64_t first, rows;           /* this lane's share */
+    bool mine;                      /* this lane sends it a slice */
+} share_t;
+
+struct tnd_join {
+    tnd_join_config_t config;
+    tnd_order_t *order;
+    uint32_t generation;
+    bool started, broken, broken_said;
+    bool changed; /* since composing was tried in vain */
+    phase_t phase;
+
+    uint32_t epoch; /* of the stream: 0 with span_epochs */
+    uint64_t step, step_of_epoch, rank;
+    uint64_t skipped; /* batches of the epoch that were no steps */
+
+    /*  The step under way. */
+    tnd_composition_t composition;
+    uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
+    uint64_t mine_dropped;          /* rows of this lane behind the last step, not sent */
+    bool cut;                       /* it is the last by `take`, with rows behind it */
+    uint32_t replica;               /* next to get a slice */
+    tnd_position_t before;
+    tnd_ledger_t ledger;
+
+    mark_t published[2];
+    lane_marks_t *marks;
+    uint64_t *lane_rows;  /* of every epoch; NULL: marks tell */
+    uint64_t *rows_ahead; /* of the epoch of the last rewind, from its cursor on */
+    uint32_t first_epoch; /* that one */
+    uint64_t *taken, *take;
+    tnd_left_t *left;
+    feeder_t *feeders;
+    uint32_t feeder_count;
+    uint32_t *feeder_of; /* by replica */
+    tnd_piece_t *pieces;
+};
+
+/*  A step waits for the row behind it; with `drop`, for the batch behind it. */
+uint64_t tnd_join_rows_wanted(uint64_t size, tnd_remainder_t remainder)
+{
+    return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
+}
+
+static tnd_order_config_t order_config(const tnd_join_config_t *config)
+{
+    tnd_order_config_t order = config->order;
+    order.rows_wanted = tnd_join_rows_wanted(config->size, config->remainder);
+    order.span_epochs = config->span_epochs;
+    return order;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/*  Carves `bytes` from what begins at *at. */
+static void *carve(uintptr_t *at, size_t bytes)
+{
+    void *piece = (void *)*at;
+    *at += round_up(bytes);
+    return piece;
+}
+
+/*  Where everything lies in memory that begins at `memory`; returns how much it takes. */
+static size_t lay_out(tnd_join_t *self, uintptr_t memory, const tnd_join_config_t *config)
+{
+    uintptr_t at = memory;
+    carve(&at, sizeof *self);
+    self->marks = carve(&at, config->lanes * sizeof *self->marks);
+    self->lane_rows = carve(&at, config->lanes * sizeof *self->lane_rows);
+    self->rows_ahead = carve(&at, config->lanes * sizeof *self->rows_ahead);
+    self->taken = carve(&at, config->lanes * sizeof *self->taken);
+    self->take = carve(&at, config->lanes * sizeof *self->take);
+    self->left = carve(&at, config->lanes * sizeof *self->left);
+    self->feeders = carve(&at, config->replicas * sizeof *self->feeders);
+    self->feeder_of = carve(&at, config->replicas * sizeof *self->feeder_of);
+    self->pieces = carve(&at, config->size * sizeof *self->pieces);
+    tnd_order_config_t order = order_config(config);
+    self->order = carve(&at, tnd_order_bytes(&order));
+    return at - memory;
+}
+
+size_t tnd_join_bytes(const tnd_join_config_t *config)
+{
+    tnd_join_t layout;
+    return lay_out(&layout, 0, config);
+}
+
+static uint32_t find_feeder(const tnd_join_t *self, tnd_actor_id_t id)
+{
+    uint32_t at = 0;
+    while (at < self->feeder_count && self->feeders[at].id != id)
+        at++;
+    return at;
+}
+
+tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config)
+{
+    assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && config->replicas > 0);
+    assert(config->size > 0 && config->size < 1u << 29 && config->order.lane < config->lanes);
+    tnd_join_t *self = memory;
+    lay_out(self, (uintptr_t)memory, config);
+    self->config = *config;
+    if (config->lane_rows != NULL && !config->span_epochs)
+        memcpy(self->lane_rows, config->lane_rows, config->lanes * sizeof *self->lane_rows);
+    else
+        self->lane_rows = NULL;
+    tnd_order_config_t order = order_config(config);
+    self->order = tnd_order_init(self->order, &order);
+    for (uint32_t replica = 0; replica < config->replicas; replica++) {
+        uint32_t at = find_feeder(self, config->feeders[replica]);
+        if (at == self->feeder_count)
+            self->feeders[self->feeder_count++].id = config->feeders[replica];
+        self->feeder_of[replica] = at;
+    }
+    return self;
+}
+
+static uint32_t stream_epochs(const tnd_join_t *self)
+{
+    return self->config.span_epochs ? 1 : self->config.order.epochs;
+}
+
+bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor)
+{
+    if (cursor->lanes != self->config.lanes)
+        return false;
+    for (uint32_t lane = 0; lane < cursor->lanes && !self->config.span_epochs; lane++)
+        if (cursor->part[lane].epoch != cursor->epoch)
+            return false;
+    return true;
+}
+
+void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor)
+{
+    assert(cursor->lanes == self->config.lanes);
+    tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
+    self->generation = generation;
+    self->started = true;
+    self->broken = self->broken_said = false;
+    self->changed = true;
+    self->epoch = cursor->epoch;
+    self->step = cursor->step;
+    self->step_of_epoch = cursor->step_of_epoch;
+    self->rank = cursor->rank;
+    self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
+    self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
+    memset(&self->ledger, 0, sizeof self->ledger);
+    memset(self->published, 0, sizeof self->published);
+    memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
+    self->first_epoch = cursor->epoch;
+    for (uint32_t lane = 0; lane < self->config.lanes && self->lane_rows != NULL; lane++) {
+        uint64_t read = TND_PLANT(ROWS_KNOWN_TWICE) ? 0 : cursor->part[lane].index;
+        self->rows_ahead[lane] = self->lane_rows[lane] - read;
+    }
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        self->feeders[i].sent = false, self->feeders[i].quiet = 0;
+}
+
+tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    self->changed = true;
+    return tnd_order_block(self->order, msg, error);
+}
+
+void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg)
+{
+    tnd_order_begin(self->order, msg);
+}
+
+void tnd_join_worker_up(tnd_join_t *self, tnd_actor_id_t worker, tnd_life_t birth)
+{
+    self->changed = true; /* a row that is condemned lets those behind it join */
+    tnd_order_worker_up(self->order, worker, birth);
+}
+
+void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg)
+{
+    tnd_order_lost(self->order, msg);
+}
+
+/*  Marks may overtake the rewind that they belong to, and wait for it. */
+void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg)
+{
+    if (msg->mark.lane >= self->config.lanes)
+        return;
+    lane_marks_t *lane = &self->marks[msg->mark.lane];
+    if (msg->generation < self->generation || msg->generation < lane->generation)
+        return;
+    /* No lane is so far ahead; its mark would take the place of one that counts. */
+    if (msg->generation == self->generation && msg->mark.epoch > self->epoch &&
+        msg->mark.epoch - self->epoch >= MARKED_EPOCHS)
+        return;
+    if (msg->generation > lane->generation)
+        *lane = (lane_marks_t){.generation = msg->generation};
+    mark_t *mark = &lane->mark[msg->mark.epoch % MARKED_EPOCHS];
+    if (msg->mark.epoch < mark->epoch)
+        return;
+    if (msg->mark.epoch > mark->epoch)
+        *mark = (mark_t){.epoch = msg->mark.epoch};
+    if (msg->mark.rows > mark->rows)
+        mark->rows = msg->mark.rows;
+    mark->ended = mark->ended || msg->mark.ended;
+    self->changed = true;
+}
+
+void tnd_join_window(tnd_join_t *self, const tnd_msg_t *msg)
+{
+    uint32_t at = find_feeder(self, msg->from);
+    if (at < self->feeder_count && msg->until.step > self->feeders[at].until)
+        self->feeders[at].until = msg->until.step;
+}
+
+static void reset_feeder(tnd_join_t *self, tnd_actor_id_t id, bool up)
+{
+    uint32_t at = find_feeder(self, id);
+    if (at == self->feeder_count)
+        return;
+    feeder_t *feeder = &self->feeders[at];
+    if (feeder->sent)
+        self->broken = true;
+    feeder->up = up;
+    feeder->until = feeder->quiet = 0;
+}
+
+void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder)
+{
+    reset_feeder(self, feeder, true);
+}
+
+void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder)
+{
+    reset_feeder(self, feeder, false);
+}
+
+/*  What a lane said of an epoch, or this lane knows. */
+static mark_t mark_of(const tnd_join_t *self, uint32_t lane, uint32_t epoch)
+{
+    mark_t mark = {.epoch = epoch};
+    if (lane == self->config.order.lane) {
+        mark.rows = tnd_order_joined(self->order, epoch, &mark.ended);
+        return mark;
+    }
+    if (self->lane_rows != NULL) {
+        bool first = epoch == self->first_epoch;
+        return (mark_t){.epoch = epoch,
+                        .rows = first ? self->rows_ahead[lane] : self->lane_rows[lane],
+                        .ended = true};
+    }
+    const lane_marks_t *said = &self->marks[lane];
+    if (said->generation == self->generation && said->mark[epoch % MARKED_EPOCHS].epoch == epoch)
+        mark = said->mark[epoch % MARKED_EPOCHS];
+    return mark;
+}
+
+static bool another_ended(const tnd_join_t *self, uint32_t epoch)
+{
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        if (lane != self->config.order.lane && mark_of(self, lane, epoch).ended)
+            return true;
+    return false;
+}
+
+/*  Which batch of the epoch is composed: steps and skipped ones. */
+static uint64_t batch_of_epoch(const tnd_join_t *self)
+{
+    return self->step_of_epoch + self->skipped;
+}
+
+/*  Whether the others could need this lane's watermark of the current epoch (which == 0) or the
+ *  next.  While no lane has ended, a step and the row behind it need the lane's quota and one row;
+ *  beyond that it is enough to say a few quotas at a time: each word wakes every other lane.  Then
+ *  any row may be asked for.
+ */
+static bool is_mark_due(const tnd_join_t *self, uint32_t which)
+{
+    uint32_t own = self->config.order.lane, lanes = self->config.lanes;
+    mark_t now = mark_of(self, own, self->epoch + which);
+    const mark_t *said = &self->published[which];
+    if (now.ended != said->ended)
+        return true;
+    if (now.rows == said->rows)
+        return false;
+    /* The last step that is taken: this lane goes, and others look behind it too (look_behind). */
+    if (which == 0 && self->phase == COMPOSED && self->cut)
+        return true;
+    uint64_t step = which == 0 ? batch_of_epoch(self) : 0;
+    uint64_t quota = tnd_lane_quota(self->config.size, lanes, own, step);
+    uint64_t next = tnd_lane_quota(self->config.size, lanes, own, step + 1);
+    uint64_t needed = (which == 0 ? self->taken[own] : 0) + quota + next + 1;
+    return said->rows < needed || now.rows >= said->rows + QUOTAS_A_MARK * next ||
+           another_ended(self, self->epoch + which);
+}
+
+static void start_control(const tnd_join_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
+                          tnd_actor_id_t to)
+{
+    memset(effect, 0, sizeof *effect);
+    effect->kind = TND_EFFECT_CONTROL;
+    effect->msg.kind = kind;
+    effect->msg.generation = self->generation;
+    effect->msg.from = self->config.order.self;
+    effect->msg.to = to;
+}
+
+static bool say_mark(tnd_join_t *self, tnd_effect_t *effect)
+{
+    for (uint32_t which = 0; which < 2; which++) {
+        uint32_t epoch = self->epoch + which;
+        if (epoch >= stream_epochs(self) || !is_mark_due(self, which))
+            continue;
+        mark_t mark = mark_of(self, self->config.order.lane, epoch);
+        self->published[which] = mark;
+        start_control(self, effect, TND_MSG_MARK, TND_NOBODY);
+        effect->msg.mark.rows = mark.rows;
+        effect->msg.mark.lane = self->config.order.lane;
+        effect->msg.mark.epoch = epoch;
+        effect->msg.mark.ended = mark.ended;
+        return true;
+    }
+    return false;
+}
+
+/*  Rows of this epoch that no step takes: dropped by name. */
+static void discard(tnd_join_t *self, uint64_t rows)
+{
+    tnd_order_head_t head;
+    while (rows > 0 && tnd_order_head(self->order, &head)) {
+        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
+        tnd_order_discard(self->order, some, &self->ledger);
+        rows -= some;
+    }
+}
+
+static void begin_epoch(tnd_join_t *self, uint32_t epoch)
+{
+    self->epoch = epoch;
+    self->step_of_epoch = 0;
+    self->skipped = 0;
+    self->published[0] = self->published[1];
+    self->published[1] = (mark_t){0};
+    memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
+    self->phase = epoch >= stream_epochs(self) ? ENDED : COMPOSING;
+}
+
+/*  An epoch without a step: what was read of it is booked with the next step or the end. */
+static void skip_epoch(tnd_join_t *self, uint64_t dropped)
+{
+    bool endless = stream_epochs(self) == TND_ENDLESS;
+    discard(self, dropped);
+    tnd_order_close(self->order, self->epoch, &self->ledger);
+    begin_epoch(self, endless ? TND_ENDLESS : self->epoch + 1);
+}
+
+/*  With `drop` a step is the last unless a whole batch follows it. */
+static tnd_compose_t look_behind(tnd_join_t *self)
+{
+    uint64_t rest = 0;
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        rest += self->left[lane].left - self->take[lane];
+    if (rest >= self->config.size)
+        return TND_COMPOSE_BATCH;
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        if (!self->left[lane].ended) {
+            self->composition.waits_for = lane;
+            return TND_COMPOSE_WAIT;
+        }
+    self->composition.last = true;
+    return TND_COMPOSE_BATCH;
+}
+
+/*  The batch that was composed is no step. */
+static void skip_batch(tnd_join_t *self)
+{
+    uint32_t own = self->config.order.lane;
+    self->changed = true;
+    if (self->composition.last) {
+        skip_epoch(self, self->left[own].left);
+        return;
+    }
+    discard(self, self->take[own]);
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        self->taken[lane] += self->take[lane];
+    self->skipped++;
+}
+
+/*  Decides the next step, or passes over an epoch that has none; false: not yet. */
+static bool compose(tnd_join_t *self)
+{
+    uint32_t own = self->config.order.lane, lanes = self->config.lanes;
+    bool drops = self->config.remainder == TND_REMAINDER_DROP;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        if (lane != own && self->marks[lane].generation > self->generation) {
+            /* That lane is rewound already: this one will be before anything else can be known. */
+            self->composition.waits_for = lane;
+            self->changed = false;
+            return false;
+        }
+        mark_t mark = mark_of(self, lane, self->epoch);
+        assert(mark.rows >= self->taken[lane]);
+        self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
+    }
+    tnd_compose_t outcome = tnd_compose(self->config.size, lanes, batch_of_epoch(self), self->left,
+                                        self->take, &self->composition);
+    bool is_short = outcome == TND_COMPOSE_BATCH && self->composition.rows < self->config.size;
+    if (outcome == TND_COMPOSE_OVER || (is_short && drops)) {
+        skip_epoch(self, self->left[own].left);
+        return true;
+    }
+    if (outcome == TND_COMPOSE_BATCH && drops)
+        outcome = look_behind(self);
+    self->changed = false;
+    if (outcome == TND_COMPOSE_WAIT)
+        return false;
+    if (self->skipped < self->config.skip) {
+        skip_batch(self);
+        return true;
+    }
+    self->mine_first = 0;
+    for (uint32_t lane = 0; lane < own; lane++)
+        self->mine_first += self->take[lane];
+    self->mine_rows = self->take[own];
+    self->mine_dropped =
+        drops && self->composition.last ? self->left[own].left - self->take[own] : 0;
+    self->cut = !self->composition.last && self->step_of_epoch + 1 == self->config.take;
+    self->composition.last = self->composition.last || self->cut;
+    self->replica = 0;
+    self->before = tnd_order_position(self->order);
+    self->phase = COMPOSED;
+    return true;
+}
+
+/*  Padding fills the batch behind its rows, and then the batch is cut as a full one. */
+static share_t share_of(const tnd_join_t *self, uint32_t replica)
+{
+    tnd_split_t split = self->config.split;
+    uint32_t replicas = self->config.replicas;
+    uint64_t size = self->config.size, rows = self->composition.rows;
+    bool pads = self->config.remainder == TND_REMAINDER_PAD;
+    uint64_t cut = pads ? size : rows;
+    uint64_t from = tnd_split_offset(split, size, cut, replicas, replica);
+    uint64_t to = from + tnd_split_rows(split, size, cut, replicas, replica);
+    share_t share = {.offset = from < rows ? from : rows};
+    share.total = (to < rows ? to : rows) - share.offset;
+    share.padded = to - from - share.total;
+
+    uint64_t end = self->mine_first + self->mine_rows;
+    uint64_t first = share.offset > self->mine_first ? share.offset : self->mine_first;
+    uint64_t last = share.offset + share.total < end ? share.offset + share.total : end;
+    share.first = first;
+    share.rows = first < last ? last - first : 0;
+    bool has_rank_0 = self->mine_first == 0 && self->mine_rows > 0;
+    share.mine = share.rows > 0 || (share.total == 0 && has_rank_0);
+    return share;
+}
+
+static bool has_slot(const tnd_join_t *self, uint32_t feeder)
+{
+    return self->feeders[feeder].up && self->feeders[feeder].until > self->step;
+}
+
+/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows goes
+ *  at the pace of all of them, so that it does not run away from the leader.
+ */
+static bool may_release(const tnd_join_t *self)
+{
+    if (tnd_order_ready(self->order) < self->mine_rows)
+        return false;
+    for (uint32_t replica = 0; replica < self->config.replicas; replica++)
+        if (!has_slot(self, self->feeder_of[replica]) &&
+            (self->mine_rows == 0 || share_of(self, replica).mine))
+            return false;
+    return true;
+}
+
+/*  Asks a feeder for its window that does not tell it unasked. */
+static bool ask_window(tnd_join_t *self, tnd_effect_t *effect)
+{
+    bool asks = self->config.lanes > 1 && !TND_PLANT(WINDOW_UNASKED);
+    for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
+        feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
+        if (!feeder->up || feeder->until > self->step || self->step < feeder->quiet ||
+            !(self->mine_rows == 0 || share_of(self, replica).mine))
+            continue;
+        feeder->quiet = self->step + TND_WINDOW_QUIET;
+        start_control(self, effect, TND_MSG_WINDOW, feeder->id);
+        effect->kind = TND_EFFECT_LINK;
+        effect->msg.until.step = self->step;
+        return true;
+    }
+    return false;
+}
+
+static void say_slice(tnd_join_t *self, uint32_t replica, const share_t *share,
+                      tnd_effect_t *effect)
+{
+    feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
+    feeder->sent = true;
+    feeder->quiet = self->step + TND_WINDOW_QUIET;
+    start_control(self, effect, TND_MSG_SLICE, feeder->id);
+    effect->kind = TND_EFFECT_LINK;
+    effect->msg.slice = (tnd_slice_note_t){.step = self->step,
+                                           .step_of_epoch = self->step_of_epoch,
+                                           .rank = self->rank + share->offset,
+                                           .epoch = self->epoch,
+                                           .lane = self->config.order.lane,
+                                           .replica = replica,
+                                           .rows = (uint32_t)share->rows,
+                                           .total = (uint32_t)share->total,
+                                           .padded = (uint32_t)share->padded,
+                                           .step_rows = (uint32_t)self->composition.rows,
+                                           .last_of_epoch = self->composition.last,
+                                           .last_of_run = self->composition.last &&
+                                                          self->epoch + 1 == stream_epochs(self)};
+    uint64_t rows = share->rows;
+    if (rows > 0) {
+        effect->msg.slice.offset = (uint32_t)(share->first - share->offset);
+        effect->msg.slice.rank = self->rank + share->first;
+    }
+    effect->pieces = self->pieces;
+    while (rows > 0) {
+        tnd_order_head_t head;
+        bool there = tnd_order_head(self->order, &head);
+        assert(there);
+        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
+        self->pieces[effect->piece_count++] =
+            (tnd_piece_t){.payload = head.payload, .first = head.first, .rows = some};
+        tnd_order_take(self->order, some, &self->ledger);
+        rows -= some;
+    }
+}
+
+/*  Closes the step: the lane's part of the cursor behind it. */
+static void say_part(tnd_join_t *self, tnd_effect_t *effect)
+{
+    bool last = self->composition.last;
+    discard(self, self->mine_dropped);
+    if (self->cut)
+        tnd_order_abandon(self->order, self->epoch);
+    else if (last)
+        tnd_order_close(self->order, self->epoch, &self->ledger);
+    if (self->config.remainder == TND_REMAINDER_PAD && self->mine_first == 0 && self->mine_rows > 0)
+        self->ledger.padded += self->config.size - self->composition.rows;
+    start_control(self, effect, TND_MSG_PART, TND_LEADER);
+    effect->msg.part.step = self->step;
+    effect->msg.part.ledger = self->ledger;
+    effect->msg.part.position =
+        TND_PLANT(CURSOR_ONE_LATE) ? self->before : tnd_order_position(self->order);
+    memset(&self->ledger, 0, sizeof self->ledger);
+
+    self->step++;
+    self->step_of_epoch++;
+    self->rank += self->composition.rows;
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        self->taken[lane] += self->take[lane];
+    self->phase = COMPOSING;
+    self->changed = true;
+    if (last)
+        begin_epoch(self, self->epoch + 1);
+    effect->msg.part.lane = self->config.order.lane;
+    effect->msg.part.epoch = self->epoch;
+    effect->msg.part.step_of_epoch = self->step_of_epoch;
+    effect->msg.part.rank = self->rank;
+}
+
+static void say_last(tnd_join_t *self, tnd_effect_t *effect)
+{
+    start_control(self, effect, TND_MSG_LAST, TND_LEADER);
+    effect->msg.part.step = self->step;
+    effect->msg.part.lane = self->config.order.lane;
+    effect->msg.part.epoch = self->epoch;
+    effect->msg.part.rank = self->rank;
+    effect->msg.part.position = tnd_order_position(self->order);
+    effect->msg.part.ledger = self->ledger;
+    memset(&self->ledger, 0, sizeof self->ledger);
+    self->phase = OVER;
+}
+
+/*  The next slice of the step, then its part of the cursor. */
+static void say_step(tnd_join_t *self, tnd_effect_t *effect)
+{
+    while (self->replica < self->config.replicas) {
+        uint32_t replica = self->replica++;
+        share_t share = share_of(self, replica);
+        if (share.mine) {
+            say_slice(self, replica, &share, effect);
+            return;
+        }
+    }
+    say_part(self, effect);
+}
+
+bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    for (;;) {
+        if (tnd_order_next(self->order, now, effect))
+            return true;
+        if (!self->started || self->broken_said)
+            return false;
+        if (self->broken) {
+            self->broken_said = true;
+            start_control(self, effect, TND_MSG_BROKEN, TND_LEADER);
+            return true;
+        }
+        if (self->config.lanes > 1 && self->lane_rows == NULL && self->phase != SLICING &&
+            say_mark(self, effect))
+            return true;
+        switch (self->phase) {
+        case COMPOSING:
+            if (!self->changed || !compose(self))
+                return false;
+            break;
+        case COMPOSED:
+            if (!may_release(self))
+                return ask_window(self, effect);
+            self->phase = SLICING;
+            break;
+        case SLICING:
+            say_step(self, effect);
+            return true;
+        case ENDED:
+            say_last(self, effect);
+            return true;
+        case OVER:
+            return false;
+        }
+    }
+}
+
+uint64_t tnd_join_deadline(const tnd_join_t *self)
+{
+    return tnd_order_deadline(self->order);
+}
+
+uint32_t tnd_join_blocked_on(const tnd_join_t *self)
+{
+    if (!self->started || self->broken_said)
+        return TND_WAIT_LEADER;
+    if (self->phase == OVER)
+        return TND_WAIT_ENDED;
+    uint32_t waits = tnd_order_blocked_on(self->order) & ~(uint32_t)TND_WAIT_ENDED;
+    if (self->phase == COMPOSED)
+        waits |= TND_WAIT_WINDOW;
+    if (self->phase == COMPOSING && self->composition.waits_for != self->config.order.lane)
+        waits |= TND_WAIT_MARK;
+    return waits;
+}
+
+uint64_t tnd_join_slots(const tnd_join_t *self)
+{
+    uint64_t least = TND_UNKNOWN;
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        if (self->feeders[i].up && self->feeders[i].until < least)
+            least = self->feeders[i].until;
+    return least != TND_UNKNOWN && least > self->step ? least - self->step : 0;
+}
+
+const tnd_order_t *tnd_join_order(const tnd_join_t *self)
+{
+    return self->order;
+}

@@ -1,0 +1,632 @@
+/*  runtime/core/feeder.c - a feeder's decisions: slots, whole steps, commits.  */
+#include "runtime/core/feeder.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+
+typedef enum {
+    STEP_EMPTY,
+    STEP_PARTIAL,
+    STEP_HELD,   /* whole, in its slot */
+    STEP_STARTED /* with the devices */
+} step_state_t;
+
+typedef struct {
+    tnd_slice_note_t note; /* of its first slice: what is true of the whole step */
+    step_state_t state;
+    uint32_t whole; /* replicas that have all their rows */
+} step_t;
+
+typedef struct {
+    uint32_t rows, total, padded;
+    uint32_t pieces; /* slices so far: at most one a join */
+    bool seen;
+} share_t;
+
+/*  Which rows of its replica a slice has. */
+typedef struct {
+    uint32_t first, rows;
+} piece_t;
+
+typedef struct {
+    tnd_actor_id_t id;
+    bool up;
+    uint64_t said;  /* the window it knows of this connection and generation */
+    uint64_t quiet; /* it uses the window until so many steps are committed */
+} join_t;
+
+typedef struct {
+    uint64_t digest[2];
+    uint32_t rows;
+    void *payload;
+} commit_t;
+
+/*  Steps are started so far ahead of the last that was committed: a drain waits for all of them. */
+static const uint64_t ahead_ns = 20 * 1000 * 1000;
+
+enum { AHEAD_LEAST = 2 };
+
+/*  Rows that the driver has not been told to copy or to drop yet. */
+typedef struct {
+    tnd_slice_note_t note;
+    bool place;
+} handed_t;
+
+/*  booked <= committed <= started <= held: counts of steps from the start of the run. */
+struct tnd_feed_core {
+    tnd_feed_config_t config;
+    uint32_t generation, ring; /* ring: steps kept, one more than slots, see slot_of */
+    bool begun;
+    uint64_t end; /* TND_UNKNOWN: not told */
+    uint64_t booked, committed, started, held;
+    uint64_t freed;       /* steps whose slot was given back */
+    uint64_t said_commit; /* steps whose COMMIT was said in this generation */
+    uint64_t dropped;     /* commits whose report was given back */
+    uint64_t window;      /* said to those joins that are up */
+    uint64_t ahead;       /* steps that may be started and not committed */
+    uint64_t paced;       /* steps committed when the pace was taken last, and when that was */
+    uint64_t paced_ns;
+    bool held_due, draining, drain_due;
+    uint32_t handed_first, handed_count, handed_room;
+    step_t *steps;   /* by step % ring */
+    share_t *shares; /* by (step % ring) x replica */
+    piece_t *pieces; /* likewise, x join */
+    join_t *joins;
+    commit_t *commits; /* by step % (2 * unbooked_max) */
+    handed_t *handed;
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t ring_of(const tnd_feed_config_t *config)
+{
+    return config->depth + 1;
+}
+
+static uint32_t handed_of(const tnd_feed_config_t *config)
+{
+    return ring_of(config) * config->replicas * config->join_count + 1;
+}
+
+static step_t *step_at(const tnd_feed_core_t *self, uint64_t step)
+{
+    return &self->steps[step % self->ring];
+}
+
+static share_t *shares_at(const tnd_feed_core_t *self, uint64_t step)
+{
+    return &self->shares[step % self->ring * self->config.replicas];
+}
+
+static piece_t *pieces_of(const tnd_feed_core_t *self, const share_t *share)
+{
+    return &self->pieces[(size_t)(share - self->shares) * self->config.join_count];
+}
+
+static uint32_t slot_of(const tnd_feed_core_t *self, uint64_t step)
+{
+    return (uint32_t)(step % self->config.depth);
+}
+
+static commit_t *commit_at(const tnd_feed_core_t *self, uint64_t step)
+{
+    return &self->commits[step % (2 * (uint64_t)self->config.unbooked_max)];
+}
+
+static uint64_t last_step(const tnd_feed_core_t *self)
+{
+    return smaller(self->end, self->config.steps_max);
+}
+
+static uint64_t window_of(const tnd_feed_core_t *self)
+{
+    uint64_t until = self->committed + self->config.depth;
+    if (TND_PLANT(SLOT_GIVEN_TWICE))
+        until++;
+    return smaller(until, self->config.steps_max);
+}
+
+/*  A join is told of so many more slots at a time. */
+static uint64_t window_quantum(const tnd_feed_core_t *self)
+{
+    return self->config.depth >= 8 ? self->config.depth / 4 : 1;
+}
+
+/*  Whether a join is to be told the window.  It can use what it knows until that is committed, and
+ *  by then so much more is there, unless the run ends before.
+ */
+static bool is_window_due(const tnd_feed_core_t *self, const join_t *join, uint64_t until)
+{
+    return join->up && join->said != until &&
+           (join->said == 0 || until >= join->said + window_quantum(self) ||
+            until == self->config.steps_max);
+}
+
+/*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
+ *  nothing: a lane without rows may be that far behind.
+ */
+static bool is_quiet(const tnd_feed_core_t *self, const join_t *join)
+{
+    return self->config.join_count > 1 && self->committed >= join->quiet &&
+           join->said >= join->quiet;
+}
+
+static void hand(tnd_feed_core_t *self, const tnd_slice_note_t *note, bool place)
+{
+    assert(self->handed_count < self->handed_room);
+    uint32_t at = (self->handed_first + self->handed_count++) % self->handed_room;
+    self->handed[at] = (handed_t){.note = *note, .place = place};
+}
+
+static void clear(tnd_feed_core_t *self, uint64_t step)
+{
+    memset(step_at(self, step), 0, sizeof(step_t));
+    memset(shares_at(self, step), 0, self->config.replicas * sizeof(share_t));
+}
+
+static join_t *find_join(tnd_feed_core_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->config.join_count; i++)
+        if (self->joins[i].id == id)
+            return &self->joins[i];
+    return NULL;
+}
+
+/*  A join sends rows of that step, or waits to.  It counts as the join does (join.c). */
+static void uses_window(tnd_feed_core_t *self, tnd_actor_id_t id, uint64_t step)
+{
+    join_t *join = find_join(self, id);
+    uint64_t quiet = smaller(step, TND_UNKNOWN / 2) + TND_WINDOW_QUIET;
+    if (join == NULL || join->quiet >= quiet)
+        return;
+    join->quiet = quiet;
+    self->window = join->said < self->window ? 0 : self->window;
+}
+
+/*  What a rewind does whether the leader or a slice brought it. */
+static void begin_generation(tnd_feed_core_t *self, uint32_t generation)
+{
+    self->generation = generation;
+    for (uint32_t i = 0; i < self->handed_count; i++) {
+        handed_t *handed = &self->handed[(self->handed_first + i) % self->handed_room];
+        if (step_at(self, handed->note.step)->state == STEP_PARTIAL)
+            handed->place = false;
+    }
+    for (uint64_t step = self->started; step < self->started + self->ring; step++)
+        if (step_at(self, step)->state == STEP_PARTIAL)
+            clear(self, step_at(self, step)->note.step);
+    for (uint32_t i = 0; i < self->config.join_count; i++) {
+        self->joins[i].said = 0;
+        uses_window(self, self->joins[i].id, self->committed);
+    }
+    self->window = 0;
+    self->held_due = true;
+    self->said_commit = self->booked;
+}
+
+static tnd_status_t check_frame(const tnd_feed_core_t *self, const tnd_msg_t *msg,
+                                tnd_error_t *error)
+{
+    const tnd_slice_note_t *slice = &msg->slice;
+    const tnd_feed_config_t *config = &self->config;
+    const unsigned long long step = slice->step;
+
+    if (slice->replica < config->first_replica ||
+        slice->replica - config->first_replica >= config->replicas)
+        return tnd_fail(error,
+                        "rows of replica %u, step %llu, came to a feeder of replicas %u to %u: "
+                        "compare the placements of both hosts",
+                        slice->replica, step, config->first_replica,
+                        config->first_replica + config->replicas - 1);
+    if (slice->step >= window_of(self))
+        return tnd_fail(error,
+                        "rows of step %llu came, where slots are for steps below %llu: who sent "
+                        "them does not keep to its credit",
+                        step, (unsigned long long)window_of(self));
+    if ((uint64_t)slice->offset + slice->rows > slice->total || slice->total > slice->step_rows ||
+        (slice->rows == 0) != (slice->total == 0))
+        return tnd_fail(error,
+                        "rows %u + %u of %u (%u in the whole step) came for replica %u, step %llu: "
+                        "they do not fit",
+                        slice->offset, slice->rows, slice->total, slice->step_rows, slice->replica,
+                        step);
+    return TND_OK;
+}
+
+/*  Against what other slices of the step said. */
+static tnd_status_t check_step(const tnd_feed_core_t *self, const tnd_msg_t *msg,
+                               tnd_error_t *error)
+{
+    const tnd_slice_note_t *slice = &msg->slice;
+    const step_t *step = step_at(self, slice->step);
+    const share_t *share =
+        &shares_at(self, slice->step)[slice->replica - self->config.first_replica];
+    if (step->state == STEP_EMPTY)
+        return TND_OK;
+    if (step->note.epoch != slice->epoch || step->note.step_rows != slice->step_rows ||
+        step->note.step_of_epoch != slice->step_of_epoch ||
+        step->note.last_of_epoch != slice->last_of_epoch ||
+        step->note.last_of_run != slice->last_of_run)
+        return tnd_fail(error,
+                        "a slice says that step %llu is step %llu of epoch %u with %u rows, one of "
+                        "another lane says step %llu of epoch %u with %u rows",
+                        (unsigned long long)slice->step, (unsigned long long)slice->step_of_epoch,
+                        slice->epoch, slice->step_rows,
+                        (unsigned long long)step->note.step_of_epoch, step->note.epoch,
+                        step->note.step_rows);
+    if (share->seen && (share->total != slice->total || share->padded != slice->padded ||
+                        share->total - share->rows < slice->rows || slice->rows == 0))
+        return tnd_fail(error,
+                        "%u of %u rows came for replica %u, step %llu, which has %u of %u already",
+                        slice->rows, slice->total, slice->replica, (unsigned long long)slice->step,
+                        share->rows, share->total);
+    const piece_t *pieces = pieces_of(self, share);
+    for (uint32_t i = 0; i < share->pieces; i++)
+        if (slice->offset < pieces[i].first + pieces[i].rows &&
+            pieces[i].first < slice->offset + slice->rows)
+            return tnd_fail(error,
+                            "rows %u + %u came for replica %u, step %llu, which has rows %u + %u "
+                            "already: two lanes sent the same rows",
+                            slice->offset, slice->rows, slice->replica,
+                            (unsigned long long)slice->step, pieces[i].first, pieces[i].rows);
+    if (share->pieces == self->config.join_count)
+        return tnd_fail(error, "replica %u got more slices for step %llu than there are lanes",
+                        slice->replica, (unsigned long long)slice->step);
+    return TND_OK;
+}
+
+size_t tnd_feed_bytes(const tnd_feed_config_t *config)
+{
+    size_t ring = ring_of(config);
+    return aligned(sizeof(tnd_feed_core_t)) + aligned(ring * sizeof(step_t)) +
+           aligned(ring * config->replicas * sizeof(share_t)) +
+           aligned(ring * config->replicas * config->join_count * sizeof(piece_t)) +
+           aligned(config->join_count * sizeof(join_t)) +
+           aligned(2 * (size_t)config->unbooked_max * sizeof(commit_t)) +
+           aligned(handed_of(config) * sizeof(handed_t));
+}
+
+tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
+{
+    assert(config->depth > 0 && config->replicas > 0 && config->unbooked_max > 0);
+    tnd_feed_core_t *self = memory;
+    char *at = (char *)memory + aligned(sizeof *self);
+    self->config = *config;
+    self->end = TND_UNKNOWN;
+    self->ring = ring_of(config);
+    self->ahead = AHEAD_LEAST;
+    self->handed_room = handed_of(config);
+    self->steps = (step_t *)at;
+    at += aligned(self->ring * sizeof *self->steps);
+    self->shares = (share_t *)at;
+    at += aligned((size_t)self->ring * config->replicas * sizeof *self->shares);
+    self->pieces = (piece_t *)at;
+    at += aligned((size_t)self->ring * config->replicas * config->join_count * sizeof(piece_t));
+    self->joins = (join_t *)at;
+    at += aligned(config->join_count * sizeof *self->joins);
+    self->commits = (commit_t *)at;
+    at += aligned(2 * (size_t)config->unbooked_max * sizeof *self->commits);
+    self->handed = (handed_t *)at;
+    for (uint32_t i = 0; i < config->join_count; i++)
+        self->joins[i].id = config->joins[i];
+    return self;
+}
+
+void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step)
+{
+    if (self->begun && generation < self->generation)
+        return;
+    if (self->begun && generation == self->generation) {
+        /* A slice brought it first, maybe while no word could reach the leader. */
+        self->held_due = true;
+        self->said_commit = self->booked;
+        return;
+    }
+    begin_generation(self, generation);
+    if (self->begun) {
+        assert(step <= self->held);
+        return;
+    }
+    self->begun = true;
+    self->committed = self->started = self->held = self->freed = self->paced = step;
+    for (uint32_t i = 0; i < self->config.join_count; i++)
+        uses_window(self, self->joins[i].id, step);
+    self->booked = self->said_commit = self->dropped = step;
+}
+
+void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg)
+{
+    if (self->begun && msg->generation < self->generation)
+        return;
+    if (self->begun && msg->generation > self->generation)
+        begin_generation(self, msg->generation);
+    uses_window(self, msg->from, msg->until.step);
+}
+
+tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    const tnd_slice_note_t *slice = &msg->slice;
+    bool stale = msg->generation < self->generation && !TND_PLANT(STALE_GENERATION);
+    if (stale || !self->begun) {
+        if (!stale)
+            uses_window(self, msg->from, slice->step);
+        hand(self, slice, false);
+        return TND_OK;
+    }
+    if (msg->generation > self->generation)
+        begin_generation(self, msg->generation);
+    tnd_status_t status = check_frame(self, msg, error);
+    uses_window(self, msg->from, slice->step);
+    bool wanted = status == TND_OK && slice->step >= self->started && slice->step < last_step(self);
+    if (wanted && step_at(self, slice->step)->state >= STEP_HELD)
+        wanted = false;
+    if (wanted)
+        status = check_step(self, msg, error);
+    hand(self, slice, wanted && status == TND_OK);
+    if (!wanted || status != TND_OK)
+        return status;
+
+    step_t *step = step_at(self, slice->step);
+    share_t *share = &shares_at(self, slice->step)[slice->replica - self->config.first_replica];
+    if (step->state == STEP_EMPTY) {
+        step->state = STEP_PARTIAL;
+        step->note = *slice;
+        step->note.payload = NULL;
+    }
+    share->seen = true;
+    share->total = slice->total;
+    share->padded = slice->padded;
+    share->rows += slice->rows;
+    pieces_of(self, share)[share->pieces++] = (piece_t){slice->offset, slice->rows};
+    if (share->rows == share->total && ++step->whole == self->config.replicas) {
+        step->state = STEP_HELD;
+        while (self->held < self->started + self->ring &&
+               step_at(self, self->held)->state == STEP_HELD) {
+            self->held++;
+            self->held_due = true;
+        }
+    }
+    return TND_OK;
+}
+
+void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t id)
+{
+    join_t *join = find_join(self, id);
+    assert(join != NULL);
+    join->up = true;
+    join->said = self->window = 0;
+    uses_window(self, id, self->committed);
+}
+
+void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t id)
+{
+    join_t *join = find_join(self, id);
+    assert(join != NULL);
+    join->up = false;
+}
+
+void tnd_feed_done(tnd_feed_core_t *self, uint64_t step, const uint64_t digest[2], uint32_t rows,
+                   void *payload)
+{
+    assert(step == self->committed && step < self->started);
+    *commit_at(self, step) =
+        (commit_t){.digest = {digest[0], digest[1]}, .rows = rows, .payload = payload};
+    clear(self, step);
+    self->committed++;
+}
+
+void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below)
+{
+    below = smaller(below, self->committed);
+    if (below <= self->booked)
+        return;
+    self->booked = below;
+    if (self->said_commit < below)
+        self->said_commit = below;
+}
+
+void tnd_feed_end(tnd_feed_core_t *self, uint64_t step)
+{
+    self->end = smaller(self->end, step > self->started ? step : self->started);
+    self->draining = false;
+}
+
+void tnd_feed_drain(tnd_feed_core_t *self)
+{
+    self->draining = self->drain_due = true;
+}
+
+static bool next_handed(tnd_feed_core_t *self, tnd_effect_t *effect)
+{
+    if (self->handed_count == 0)
+        return false;
+    const handed_t *handed = &self->handed[self->handed_first];
+    self->handed_first = (self->handed_first + 1) % self->handed_room;
+    self->handed_count--;
+    effect->kind = handed->place ? TND_EFFECT_PLACE : TND_EFFECT_DROP;
+    effect->payload = handed->note.payload;
+    effect->msg.kind = TND_MSG_SLICE;
+    if (handed->place) {
+        effect->slot = slot_of(self, handed->note.step);
+        effect->msg.slice = handed->note;
+    }
+    return true;
+}
+
+/*  The report of a step that is booked. */
+static bool next_report(tnd_feed_core_t *self, tnd_effect_t *effect)
+{
+    while (self->dropped < self->booked) {
+        commit_t *commit = commit_at(self, self->dropped++);
+        if (commit->payload == NULL)
+            continue;
+        effect->kind = TND_EFFECT_DROP;
+        effect->msg.kind = TND_MSG_COMMIT;
+        effect->payload = commit->payload;
+        commit->payload = NULL;
+        return true;
+    }
+    return false;
+}
+
+static bool next_free(tnd_feed_core_t *self, tnd_effect_t *effect)
+{
+    if (self->freed == self->committed)
+        return false;
+    effect->kind = TND_EFFECT_FREE;
+    effect->slot = slot_of(self, self->freed);
+    effect->msg.kind = TND_MSG_SLICE;
+    effect->msg.slice.step = self->freed++;
+    return true;
+}
+
+static bool next_window(tnd_feed_core_t *self, tnd_effect_t *effect)
+{
+    uint64_t until = window_of(self);
+    if (!self->begun || self->window == until)
+        return false;
+    for (uint32_t i = 0; i < self->config.join_count; i++) {
+        join_t *join = &self->joins[i];
+        if (is_quiet(self, join) || !is_window_due(self, join, until))
+            continue;
+        join->said = until;
+        effect->kind = TND_EFFECT_LINK;
+        effect->msg.kind = TND_MSG_WINDOW;
+        effect->msg.to = join->id;
+        effect->msg.until.step = until;
+        return true;
+    }
+    self->window = until;
+    return false;
+}
+
+static void tell_leader(tnd_effect_t *effect, tnd_msg_kind_t kind)
+{
+    effect->kind = TND_EFFECT_CONTROL;
+    effect->msg.kind = kind;
+    effect->msg.to = TND_LEADER;
+}
+
+static bool next_word(tnd_feed_core_t *self, tnd_effect_t *effect)
+{
+    if (!self->begun)
+        return false;
+    if (self->said_commit < self->committed) {
+        const commit_t *commit = commit_at(self, self->said_commit);
+        tell_leader(effect, TND_MSG_COMMIT);
+        effect->msg.commit.step = self->said_commit++;
+        effect->msg.commit.digest[0] = commit->digest[0];
+        effect->msg.commit.digest[1] = commit->digest[1];
+        effect->msg.commit.rows = commit->rows;
+        effect->msg.commit.payload = commit->payload;
+        return true;
+    }
+    if (self->held_due) {
+        self->held_due = false;
+        tell_leader(effect, TND_MSG_HELD);
+        effect->msg.until.step = self->held;
+        return true;
+    }
+    if (self->drain_due) {
+        self->drain_due = false;
+        tell_leader(effect, TND_MSG_DRAIN);
+        effect->msg.until.step = self->started;
+        return true;
+    }
+    return false;
+}
+
+/*  How many steps may be started ahead follows from how long the last ones took. */
+static void take_pace(tnd_feed_core_t *self, uint64_t now)
+{
+    uint64_t steps = self->committed - self->paced, depth = self->config.depth;
+    if (steps == 0)
+        return;
+    uint64_t span = now > self->paced_ns ? now - self->paced_ns : 1;
+    uint64_t ahead = ahead_ns * steps / span;
+    self->ahead = ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead > depth ? depth : ahead;
+    self->paced = self->committed;
+    self->paced_ns = now;
+}
+
+static bool may_start(const tnd_feed_core_t *self)
+{
+    return self->begun && !self->draining && self->started < last_step(self) &&
+           self->started - self->booked < self->config.unbooked_max &&
+           self->started - self->committed < self->ahead;
+}
+
+static bool next_ready(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    take_pace(self, now);
+    if (self->started == self->held || !may_start(self))
+        return false;
+    step_t *step = step_at(self, self->started);
+    step->state = STEP_STARTED;
+    effect->kind = TND_EFFECT_READY;
+    effect->slot = slot_of(self, self->started);
+    effect->msg.kind = TND_MSG_SLICE;
+    effect->msg.slice = step->note;
+    self->started++;
+    return true;
+}
+
+bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    memset(effect, 0, sizeof *effect);
+    effect->msg.generation = self->generation;
+    effect->msg.from = self->config.self;
+    return next_handed(self, effect) || next_report(self, effect) || next_free(self, effect) ||
+           next_window(self, effect) || next_word(self, effect) || next_ready(self, now, effect);
+}
+
+bool tnd_feed_over(const tnd_feed_core_t *self)
+{
+    return self->begun && self->committed >= last_step(self);
+}
+
+uint64_t tnd_feed_started(const tnd_feed_core_t *self)
+{
+    return self->started;
+}
+
+uint64_t tnd_feed_committed(const tnd_feed_core_t *self)
+{
+    return self->committed;
+}
+
+uint64_t tnd_feed_held(const tnd_feed_core_t *self)
+{
+    return self->held;
+}
+
+uint32_t tnd_feed_blocked_on(const tnd_feed_core_t *self)
+{
+    uint32_t waits = 0;
+    if (tnd_feed_over(self))
+        return TND_WAIT_ENDED;
+    if (!self->begun || self->draining)
+        waits |= TND_WAIT_LEADER;
+    if (self->started > self->committed)
+        waits |= TND_WAIT_STEP;
+    if (self->begun && self->started < last_step(self)) {
+        if (self->started - self->booked >= self->config.unbooked_max)
+            waits |= TND_WAIT_LEADER;
+        if (self->started == self->held)
+            waits |= TND_WAIT_INPUT;
+    }
+    for (uint32_t i = 0; i < self->config.join_count; i++)
+        if (!self->joins[i].up)
+            waits |= TND_WAIT_PEER;
+    return waits;
+}

@@ -1,0 +1,409 @@
+/*  runtime/core/message_validator.c - may this peer say this to this actor?  */
+#include "runtime/core/message_validator.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+
+/*  Parties as bits: the roles, and those who are no actor. */
+enum {
+    READER = 1 << TND_ROLE_READER,
+    WORKER = 1 << TND_ROLE_WORKER,
+    JOIN = 1 << TND_ROLE_JOIN,
+    FEEDER = 1 << TND_ROLE_FEEDER,
+    REDUCER = 1 << TND_ROLE_REDUCER,
+    LEADER = 1 << (TND_ROLE_REDUCER + 1),
+    HOST = 1 << (TND_ROLE_REDUCER + 2),
+    ACTOR = READER | WORKER | JOIN | FEEDER | REDUCER,
+    NONE = 0
+};
+
+typedef struct {
+    tnd_msg_kind_t kind;
+    uint8_t says, hears;
+} rule_t;
+
+static const rule_t links[] = {
+    {TND_MSG_CREDIT, WORKER | JOIN, READER}, {TND_MSG_BLOCK, READER, WORKER},
+    {TND_MSG_BLOCK, READER | WORKER, JOIN},  {TND_MSG_WINDOW, FEEDER, JOIN},
+    {TND_MSG_SLICE, JOIN, FEEDER},           {TND_MSG_POST, FEEDER, REDUCER},
+    {TND_MSG_RESULT, REDUCER, FEEDER},       {TND_MSG_GOT, FEEDER, REDUCER},
+    {TND_MSG_CLOSED, REDUCER, FEEDER},       {TND_MSG_PASSED, FEEDER, REDUCER},
+    {TND_MSG_BEGIN, WORKER, JOIN},           {TND_MSG_GO, JOIN, WORKER},
+    {TND_MSG_WINDOW, JOIN, FEEDER},
+};
+
+static const rule_t controls[] = {
+    {TND_MSG_REWIND, LEADER, ACTOR},      {TND_MSG_TICKET, JOIN, READER},
+    {TND_MSG_LOST, READER, JOIN},         {TND_MSG_MARK, JOIN, JOIN},
+    {TND_MSG_PART, JOIN, LEADER},         {TND_MSG_LAST, JOIN, LEADER},
+    {TND_MSG_LAST, LEADER, FEEDER},       {TND_MSG_BROKEN, JOIN, LEADER},
+    {TND_MSG_HELD, FEEDER, LEADER},       {TND_MSG_COMMIT, FEEDER, LEADER},
+    {TND_MSG_BOOKED, LEADER, FEEDER},     {TND_MSG_DRAIN, LEADER, FEEDER},
+    {TND_MSG_DRAIN, FEEDER, LEADER},      {TND_MSG_FACTS, HOST, LEADER},
+    {TND_MSG_STREAM, LEADER, HOST},       {TND_MSG_ENDPOINTS, HOST, LEADER},
+    {TND_MSG_TABLE, LEADER, HOST},        {TND_MSG_READY, HOST, LEADER},
+    {TND_MSG_DOWN, HOST, LEADER},         {TND_MSG_WORDS, HOST, HOST},
+    {TND_MSG_LOG, HOST | ACTOR, LEADER},  {TND_MSG_ASK, HOST, LEADER},
+    {TND_MSG_MODEL, FEEDER, LEADER},      {TND_MSG_STATISTICS, HOST, LEADER},
+    {TND_MSG_OUTCOME, LEADER, HOST},      {TND_MSG_KEEP, LEADER, FEEDER},
+    {TND_MSG_LEAVE, HOST, LEADER},        {TND_MSG_HUNG, HOST, LEADER},
+    {TND_MSG_RESTART, LEADER, HOST},      {TND_MSG_LIVES, HOST, LEADER},
+    {TND_MSG_BAD, WORKER | JOIN, READER}, {TND_MSG_ASIDE, READER, JOIN},
+    {TND_MSG_WHY, JOIN, LEADER},
+};
+
+/*  What a reader was given and has sent. */
+typedef struct {
+    uint64_t granted, sent;
+} credit_t;
+
+struct tnd_accept {
+    tnd_accept_config_t config;
+    const tnd_party_t *own;
+    uint8_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* who may say it to this actor */
+    uint32_t generation;                                       /* the leader's last word */
+    uint32_t ahead; /* a later one that a peer spoke of; 0: none */
+    tnd_actor_id_t ahead_peer;
+    uint64_t ahead_ns; /* since when, less the time that this actor was away */
+    uint64_t asked_ns;
+    credit_t *credits; /* by actor id */
+};
+
+static const char stranger[] = "it is not of this run";
+static const char wrong_kind[] = "it may not say this here";
+static const char elsewhere[] = "it speaks of a lane or replicas that are not its own";
+static const char out_of_range[] = "its numbers cannot be";
+
+static uint8_t bit_of(const tnd_census_t *census, tnd_actor_id_t id)
+{
+    if (id < census->party_count)
+        return (uint8_t)(1 << census->parties[id].role);
+    if (id == TND_LEADER)
+        return LEADER;
+    return id >= census->host_id && id - census->host_id < census->host_count ? HOST : NONE;
+}
+
+/* --- numbers -----------------------------------------------------------------------------------
+ */
+
+static bool has_position(const tnd_bounds_t *bounds, uint32_t epoch, uint64_t first, uint64_t count)
+{
+    if (epoch >= bounds->epochs)
+        return false;
+    return bounds->lane_rows == TND_UNKNOWN ||
+           (first <= bounds->lane_rows && count <= bounds->lane_rows - first);
+}
+
+/*  A place that may also be the end of the stream. */
+static bool is_place(const tnd_bounds_t *bounds, tnd_position_t place)
+{
+    return place.epoch <= bounds->epochs &&
+           (bounds->lane_rows == TND_UNKNOWN || place.index <= bounds->lane_rows);
+}
+
+static bool serves(const tnd_party_t *party, uint32_t lane)
+{
+    return party->role == TND_ROLE_WORKER ? lane - party->lane_first < party->lane_count
+                                          : lane == party->lane;
+}
+
+static const char *check_block(const tnd_accept_t *self, const tnd_party_t *peer,
+                               const tnd_block_note_t *block)
+{
+    const tnd_bounds_t *bounds = &self->config.bounds;
+    bool raw = peer->role == TND_ROLE_READER;
+    uint64_t rows = raw ? block->count : (uint64_t)block->count * bounds->rows_max;
+    if (!serves(peer, block->lane) || !serves(self->own, block->lane))
+        return elsewhere;
+    if (block->payload == NULL)
+        return "a block without rows";
+    if (block->asked == 0 || block->count > block->asked || block->rows > rows ||
+        block->bad_count > block->count ||
+        !has_position(bounds, block->epoch, block->first, block->asked) ||
+        (block->bad_count == 0 && block->why_bytes > 0) ||
+        block->bytes / block->asked > bounds->row_bytes)
+        return out_of_range;
+    if (block->origin == NULL && (block->rows != block->count || block->bad_count > 0))
+        return "its rows do not fit their positions";
+    return NULL;
+}
+
+static const char *check_slice(const tnd_accept_t *self, const tnd_party_t *peer,
+                               const tnd_slice_note_t *slice)
+{
+    if (slice->lane != peer->lane ||
+        slice->replica - self->own->replica_first >= self->own->replica_count)
+        return elsewhere;
+    if (slice->payload == NULL)
+        return "a slice without rows";
+    return slice->epoch >= self->config.bounds.epochs || slice->step_of_epoch > slice->step ||
+                   (uint64_t)slice->offset + slice->rows > slice->total ||
+                   slice->total > slice->step_rows || (slice->rows == 0) != (slice->total == 0)
+               ? out_of_range
+               : NULL;
+}
+
+static const char *check_post(const tnd_accept_t *self, const tnd_party_t *peer,
+                              const tnd_msg_t *msg)
+{
+    const tnd_post_note_t *post = &msg->post;
+    bool valued = msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT;
+    if (post->count > self->config.bounds.replicas ||
+        post->first > self->config.bounds.replicas - post->count)
+        return out_of_range;
+    if (msg->kind == TND_MSG_POST &&
+        (post->first < peer->replica_first ||
+         post->first + post->count > peer->replica_first + peer->replica_count))
+        return elsewhere;
+    return valued && post->payload == NULL ? "a value of a reduction without the value" : NULL;
+}
+
+static const char *check_ticket(const tnd_accept_t *self, const tnd_party_t *peer,
+                                const tnd_msg_t *msg)
+{
+    const tnd_bounds_t *bounds = &self->config.bounds;
+    if (msg->ticket.lane != peer->lane || msg->ticket.lane != self->own->lane)
+        return elsewhere;
+    return msg->ticket.count == 0 || !is_place(bounds, msg->ticket.floor) ||
+                   !has_position(bounds, msg->ticket.epoch, msg->ticket.first, msg->ticket.count)
+               ? out_of_range
+               : NULL;
+}
+
+static const char *check_mark(const tnd_accept_t *self, const tnd_party_t *peer,
+                              const tnd_msg_t *msg)
+{
+    const tnd_bounds_t *bounds = &self->config.bounds;
+    if (msg->mark.lane != peer->lane || peer == self->own)
+        return elsewhere;
+    /* With `span_epochs` all epochs are one. */
+    uint64_t most = bounds->lane_rows;
+    bool bounded = most != TND_UNKNOWN && bounds->epochs != TND_ENDLESS &&
+                   !__builtin_mul_overflow(most, bounds->epochs, &most);
+    return msg->mark.epoch >= bounds->epochs ||
+                   (bounded && msg->mark.rows / bounds->rows_max > most)
+               ? out_of_range
+               : NULL;
+}
+
+static const char *check_rewind(const tnd_accept_t *self, const tnd_msg_t *msg)
+{
+    const tnd_cursor_t *cursor = msg->rewind.cursor;
+    if (cursor == NULL || cursor->lanes != self->config.census.lanes)
+        return "a cursor of other lanes";
+    for (uint32_t lane = 0; lane < cursor->lanes; lane++)
+        if (!is_place(&self->config.bounds, cursor->part[lane]))
+            return out_of_range;
+    return cursor->epoch > self->config.bounds.epochs ? out_of_range : NULL;
+}
+
+static const char *check(const tnd_accept_t *self, tnd_actor_id_t from, const tnd_msg_t *msg)
+{
+    const tnd_census_t *census = &self->config.census;
+    const tnd_party_t *peer = from < census->party_count ? &census->parties[from] : NULL;
+    if (peer != NULL && peer->chain != self->own->chain)
+        return wrong_kind;
+    switch (msg->kind) {
+    case TND_MSG_BLOCK:
+        return check_block(self, peer, &msg->block);
+    case TND_MSG_SLICE:
+        return check_slice(self, peer, &msg->slice);
+    case TND_MSG_POST:
+    case TND_MSG_RESULT:
+    case TND_MSG_GOT:
+    case TND_MSG_CLOSED:
+        return check_post(self, peer, msg);
+    case TND_MSG_PASSED:
+        return msg->passed.first > msg->passed.last || msg->passed.begin > msg->passed.end
+                   ? out_of_range
+                   : NULL;
+    case TND_MSG_TICKET:
+    case TND_MSG_LOST:
+        return check_ticket(self, peer, msg);
+    case TND_MSG_BEGIN:
+    case TND_MSG_GO:
+        return !serves(peer, msg->ticket.lane) || !serves(self->own, msg->ticket.lane) ? elsewhere
+                                                                                       : NULL;
+    case TND_MSG_BAD:
+    case TND_MSG_ASIDE:
+        return !serves(peer, msg->bad.lane) || !serves(self->own, msg->bad.lane) ? elsewhere
+               : msg->bad.way > TND_BAD_QUARANTINE ||
+                       !has_position(&self->config.bounds, msg->bad.epoch, msg->bad.position, 1)
+                   ? out_of_range
+                   : NULL;
+    case TND_MSG_MARK:
+        return check_mark(self, peer, msg);
+    case TND_MSG_REWIND:
+        return check_rewind(self, msg);
+    default:
+        return NULL;
+    }
+}
+
+/* --- control between hosts ---------------------------------------------------------------------
+ */
+
+static bool is_ruled(tnd_msg_kind_t kind, uint8_t says, uint8_t hears)
+{
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (controls[i].kind == kind && (controls[i].says & says) && (controls[i].hears & hears))
+            return true;
+    return false;
+}
+
+const char *tnd_accept_relay(const tnd_census_t *census, uint32_t self, uint32_t host,
+                             const tnd_msg_t *msg)
+{
+    uint8_t says = bit_of(census, msg->from), hears = bit_of(census, msg->to);
+    if (says == NONE || hears == NONE || (hears == LEADER && self != 0) ||
+        (hears == HOST && msg->to - census->host_id != self) ||
+        ((hears & ACTOR) && self != 0 && census->parties[msg->to].host != self))
+        return stranger;
+    if (!is_ruled(msg->kind, says, hears))
+        return wrong_kind;
+    const tnd_party_t *from = says & ACTOR ? &census->parties[msg->from] : NULL;
+    uint32_t home = from != NULL ? from->host : says == HOST ? msg->from - census->host_id : 0;
+    /* All control passes the leader's host: others hear what came from anywhere but themselves. */
+    if (self == 0 ? home != host : host != 0 || home == self)
+        return "it speaks for an actor of another host";
+    if ((msg->kind == TND_MSG_PART || (msg->kind == TND_MSG_LAST && hears == LEADER)) &&
+        msg->part.lane != from->lane)
+        return elsewhere;
+    if (msg->kind == TND_MSG_MARK && msg->mark.lane != from->lane)
+        return elsewhere;
+    return NULL;
+}
+
+const char *tnd_accept_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg)
+{
+    if (msg->kind != TND_MSG_PART && msg->kind != TND_MSG_LAST)
+        return NULL;
+    return !is_place(bounds, msg->part.position) || msg->part.epoch > bounds->epochs ? out_of_range
+                                                                                     : NULL;
+}
+
+/* --- an actor ----------------------------------------------------------------------------------
+ */
+
+size_t tnd_accept_bytes(const tnd_accept_config_t *config)
+{
+    return sizeof(tnd_accept_t) + config->census.party_count * sizeof(credit_t);
+}
+
+tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
+{
+    assert(config->self < config->census.party_count && config->bounds.rows_max > 0);
+    tnd_accept_t *self = memory;
+    self->config = *config;
+    self->own = &config->census.parties[config->self];
+    self->credits = (credit_t *)(self + 1);
+    self->ahead_peer = TND_NOBODY;
+    uint8_t bit = bit_of(&config->census, config->self);
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+        if (links[i].hears & bit)
+            self->by_link[links[i].kind] |= links[i].says;
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (controls[i].hears & bit)
+            self->by_control[controls[i].kind] |= controls[i].says;
+    return self;
+}
+
+static void reach(tnd_accept_t *self, uint32_t generation)
+{
+    if (generation <= self->generation)
+        return;
+    self->generation = generation;
+    if (self->ahead <= generation) {
+        self->ahead = 0;
+        self->ahead_peer = TND_NOBODY;
+    }
+}
+
+void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
+{
+    if (!TND_PLANT(GENERATION_UNHEARD))
+        reach(self, generation);
+}
+
+static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generation, uint64_t now)
+{
+    if (generation <= self->generation || generation <= self->ahead)
+        return;
+    self->ahead = generation;
+    self->ahead_peer = peer;
+    self->ahead_ns = now;
+}
+
+static bool is_far_ahead(const tnd_accept_t *self, uint32_t generation)
+{
+    return generation > self->generation && generation - self->generation > TND_AHEAD_MAX;
+}
+
+const char *tnd_accept_link(tnd_accept_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
+                            uint64_t now)
+{
+    const tnd_census_t *census = &self->config.census;
+    if (peer >= census->party_count)
+        return stranger;
+    if (msg->from != peer)
+        return "it speaks in the name of another";
+    if ((unsigned)msg->kind >= TND_MSG_KINDS ||
+        !(self->by_link[msg->kind] & 1 << census->parties[peer].role))
+        return wrong_kind;
+    if (is_far_ahead(self, msg->generation))
+        return "it speaks of a generation far ahead of the leader's";
+    const char *why = check(self, peer, msg);
+    if (why != NULL)
+        return why;
+    if (msg->kind == TND_MSG_BLOCK && census->parties[peer].role == TND_ROLE_READER) {
+        credit_t *credit = &self->credits[peer];
+        if (credit->sent >= credit->granted)
+            return "it sends without credit";
+        credit->sent++;
+    }
+    look_ahead(self, peer, msg->generation, now);
+    return NULL;
+}
+
+const char *tnd_accept_control(tnd_accept_t *self, const tnd_msg_t *msg, uint64_t now)
+{
+    uint8_t says = bit_of(&self->config.census, msg->from);
+    if (says == NONE)
+        return stranger;
+    if ((unsigned)msg->kind >= TND_MSG_KINDS || !(self->by_control[msg->kind] & says))
+        return wrong_kind;
+    if (says != LEADER && is_far_ahead(self, msg->generation))
+        return "it speaks of a generation far ahead of the leader's";
+    const char *why = check(self, msg->from, msg);
+    if (why != NULL)
+        return why;
+    if (says != LEADER)
+        look_ahead(self, msg->from, msg->generation, now);
+    else
+        reach(self, msg->generation);
+    return NULL;
+}
+
+void tnd_accept_sent(tnd_accept_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_CREDIT && msg->to < self->config.census.party_count &&
+        msg->credit.blocks > self->credits[msg->to].granted)
+        self->credits[msg->to].granted = msg->credit.blocks;
+}
+
+void tnd_accept_reset(tnd_accept_t *self, tnd_actor_id_t peer)
+{
+    if (peer < self->config.census.party_count)
+        self->credits[peer] = (credit_t){0};
+}
+
+tnd_actor_id_t tnd_accept_unconfirmed(tnd_accept_t *self, uint64_t now, uint64_t patience_ns)
+{
+    uint64_t since = self->asked_ns > self->ahead_ns ? self->asked_ns : self->ahead_ns;
+    if (now > since && now - since > patience_ns / 8 && !TND_PLANT(LIAR_WHILE_AWAY))
+        self->ahead_ns += now - since - patience_ns / 8;
+    self->asked_ns = now;
+    return self->ahead != 0 && now - self->ahead_ns >= patience_ns ? self->ahead_peer : TND_NOBODY;
+}

@@ -1,0 +1,32 @@
+/*  runtime/core/numeric/half.h - f32 from and to f16 and bf16, many at a time, for each width of
+ * vector.
+ *
+ *  What the casts give stands in numeric.h, which is also what others call.  Each loop is written
+ *  once and compiled for every set of instructions that pays; all give the same bits.
+ *
+ *  `in` and `out` do not overlap and are aligned to their elements.
+ *
+ *  Threads: any.
+ */
+#ifndef TND_RUNTIME_CORE_HALF_H
+#define TND_RUNTIME_CORE_HALF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *name;
+    void (*f16_from_f32)(size_t count, uint16_t *out, const float *in);
+    void (*bf16_from_f32)(size_t count, uint16_t *out, const float *in);
+    void (*f32_from_f16)(size_t count, float *out, const uint16_t *in);
+    void (*f32_from_bf16)(size_t count, float *out, const uint16_t *in);
+} tnd_half_t;
+
+/*  The paths that this machine can run, slowest first; returns how many, at least 1. */
+enum { TND_HALF_PATHS = 2 };
+size_t tnd_half_paths(const tnd_half_t *paths[TND_HALF_PATHS]);
+
+/*  The last of them. */
+const tnd_half_t *tnd_half(void);
+
+#endif

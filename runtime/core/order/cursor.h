@@ -1,0 +1,50 @@
+/*  runtime/core/order/cursor.h - the few hundred bytes from which a run resumes exactly.
+ *
+ *  The cursor of step s says where the stream stands once s has entered the model: `step` is the
+ *  next one.  Hosts, workers, devices and block sizes do not occur in it.
+ *
+ *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes a lane (little-endian, versioned,
+ *  closed by a hash); the bytes are hostile until decoded.
+ *
+ *  Threads: any; plain values.
+ */
+#ifndef TND_RUNTIME_CORE_CURSOR_H
+#define TND_RUNTIME_CORE_CURSOR_H
+
+#include <stddef.h>
+
+#include "runtime/core/order/ledger.h"
+#include "runtime/core/order/position.h"
+#include "runtime/base/status.h"
+
+enum { TND_LANES_MAX = 256, TND_CURSOR_FIXED_BYTES = 512 };
+
+typedef struct tnd_cursor {
+    uint64_t step;          /* next, over the run */
+    uint64_t step_of_epoch; /* next, within `epoch` */
+    uint64_t rank;          /* of the next row in the stream of the run */
+    uint64_t seed;
+    uint64_t graph[2];  /* fingerprint */
+    uint64_t data;      /* hash of the table of data files in its checkpoint */
+    uint64_t digest[2]; /* of the stream so far: low, high */
+    tnd_ledger_t ledger;
+    uint32_t epoch;
+    uint32_t lanes;
+    tnd_position_t part[TND_LANES_MAX];
+} tnd_cursor_t;
+
+/*  The cursor of a run that has not begun. */
+void tnd_cursor_start(tnd_cursor_t *self, uint32_t lanes);
+
+/*  Writes at most `room` bytes and returns how many the cursor takes, at most
+ *  TND_CURSOR_FIXED_BYTES + 24 * lanes; more than `room` means that nothing was written.
+ */
+size_t tnd_cursor_encode(const tnd_cursor_t *self, void *bytes, size_t room);
+
+/*  Reads a cursor.  TND_FAILED: not a cursor, cut short, of an unknown version, damaged or out of
+ *  range; *self is unchanged.
+ */
+tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t size,
+                               tnd_error_t *error) TND_CHECKED;
+
+#endif

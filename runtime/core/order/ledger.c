@@ -1,0 +1,33 @@
+/*  runtime/core/order/ledger.c - the account of rows up to a cursor.  */
+#include "runtime/core/order/ledger.h"
+
+#include "runtime/core/order/position.h"
+
+void tnd_ledger_add(tnd_ledger_t *self, const tnd_ledger_t *more)
+{
+    self->read += more->read;
+    self->added += more->added;
+    self->fed += more->fed;
+    self->filtered += more->filtered;
+    self->quarantined += more->quarantined;
+    self->dropped += more->dropped;
+    self->padded += more->padded;
+}
+
+bool tnd_ledger_balances(const tnd_ledger_t *self)
+{
+    return self->read + self->added ==
+           self->fed + self->filtered + self->quarantined + self->dropped;
+}
+
+bool tnd_ledger_exceeds(const tnd_ledger_t *self, const tnd_bad_limit_t *limit, uint64_t epoch)
+{
+    if (!limit->set)
+        return false;
+    if (!limit->is_part)
+        return self->quarantined > limit->count;
+    uint64_t of = epoch == TND_UNKNOWN ? 10000 : epoch;
+    if (self->read > of)
+        of = self->read;
+    return (double)self->quarantined > limit->part * (double)of;
+}

@@ -1,0 +1,36 @@
+/*  runtime/core/order/position.h - where a row stands in the order of its lane.
+ *
+ *  A lane walks its epochs one after another; within an epoch its source has positions 0 ... n-1,
+ *  and one position may become no row (a filter) or several (a one-to-many operation).  Blocks,
+ *  tickets and cursors are named by positions, so that they mean the same on any placement.
+ *
+ *  Threads: any; plain values.
+ */
+#ifndef TND_RUNTIME_CORE_POSITION_H
+#define TND_RUNTIME_CORE_POSITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*  How many there will be is not known before the end / there is no end. */
+#define TND_UNKNOWN UINT64_MAX
+#define TND_ENDLESS UINT32_MAX
+
+/*  The next row to use: the `used`-th row made from position `index` of `epoch`. */
+typedef struct {
+    uint64_t index;
+    uint32_t epoch;
+    uint32_t used;
+} tnd_position_t;
+
+/*  Less than, equal to or greater than zero as `a` stands before, at or behind `b`. */
+static inline int tnd_position_compare(tnd_position_t a, tnd_position_t b)
+{
+    if (a.epoch != b.epoch)
+        return a.epoch < b.epoch ? -1 : 1;
+    if (a.index != b.index)
+        return a.index < b.index ? -1 : 1;
+    return a.used < b.used ? -1 : a.used > b.used;
+}
+
+#endif

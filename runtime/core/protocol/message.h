@@ -1,0 +1,250 @@
+/*  runtime/core/protocol/message.h - what actors say to each other.
+ *
+ *  One struct a message, the same in the simulator, inside a process and, encoded by the transport,
+ *  on a wire.  The payload (rows) is opaque to the core: a pointer that travels along.
+ *
+ *  Data links carry what stands under "links"; everything else goes by control, addressed to an
+ *  actor or to the leader, over the host that the actor lives on.
+ *
+ *  Generations.  A rewind raises the generation of the whole run.  A message of an older generation
+ *  is dropped by whoever gets it; a link message of a newer one means that the rewind itself is
+ *  still under way, and the receiver acts as if it had come.
+ *
+ *  Threads: any; plain values.  Pointers inside are valid while the payload is.
+ */
+#ifndef TND_RUNTIME_CORE_MESSAGE_H
+#define TND_RUNTIME_CORE_MESSAGE_H
+
+#include "runtime/core/order/cursor.h"
+#include "runtime/core/order/ledger.h"
+#include "runtime/core/order/position.h"
+
+/*  An actor instance in the plan of the run: the same number on every host. */
+typedef uint32_t tnd_actor_id_t;
+#define TND_LEADER ((tnd_actor_id_t)0xfffffffe) /* the session's leader */
+#define TND_NOBODY ((tnd_actor_id_t)0xffffffff)
+
+/*  One life of one actor: never used twice in a run, greater for a later one of the same actor.
+ *  They begin with the time of day; where that went back, the actor is told (STALE) and raises it.
+ */
+typedef uint64_t tnd_life_t;
+
+typedef enum {
+    /* links: any */
+    TND_MSG_HELLO,   /* connector -> binder: who I am, what I expect */
+    TND_MSG_WELCOME, /* binder -> connector: it fits */
+    TND_MSG_REFUSE,  /* binder -> connector: it does not, and why; or another one was meant */
+    TND_MSG_STALE,   /* binder -> connector: there was a later life of yours, `hello.life` */
+    TND_MSG_GOODBYE, /* I close this connection, and live: its end does not mean that I died */
+    TND_MSG_PING,
+    TND_MSG_PONG,
+    /* links: reader -> worker -> join, reader -> join */
+    TND_MSG_CREDIT, /* downstream -> reader: what may be sent, cumulative over the connection */
+    TND_MSG_BLOCK,
+    /* links: join -> feeder */
+    TND_MSG_WINDOW, /* feeder -> join: steps below `step` have a slot; join -> feeder: I wait for a
+                       slot of the step `step`, see feed.h */
+    TND_MSG_SLICE,
+    /* links: feeder <-> reducer */
+    TND_MSG_POST,   /* feeder -> reducer: one node of the tree of one round */
+    TND_MSG_RESULT, /* reducer -> feeder: the root of that round */
+    TND_MSG_GOT,    /* feeder -> reducer: has the root; its input is still kept */
+    TND_MSG_CLOSED, /* reducer -> feeder: all have the root; inputs may go */
+    TND_MSG_PASSED, /* feeder -> reducer: what it does not post there */
+    /* links: worker <-> join, about a block whose ticket was lost before */
+    TND_MSG_BEGIN, /* worker -> join: I am about to work on it */
+    TND_MSG_GO,    /* join -> worker: I know of it, or have it */
+    /* control */
+    TND_MSG_REWIND, /* leader -> all: drop older generations, go on from `cursor` */
+    TND_MSG_TICKET, /* join -> reader */
+    TND_MSG_LOST,   /* reader -> join: that ticket went to a worker that is gone */
+    TND_MSG_BAD,    /* worker, join -> reader: that record is bad; and why */
+    TND_MSG_ASIDE,  /* reader -> join: it is set aside, on disk */
+    TND_MSG_WHY,    /* join -> leader: how many bad records a step leaves behind, by reason */
+    TND_MSG_MARK,   /* join -> joins: watermark of a lane */
+    TND_MSG_PART,   /* join -> leader: the lane's part of the cursor after a step */
+    TND_MSG_LAST,   /* every join -> leader: the stream ends before step `step`; with what its lane
+                       read behind the last step */
+    TND_MSG_BROKEN, /* join -> leader: slices of this generation may have been lost */
+    TND_MSG_HELD,   /* feeder -> leader: has all its rows of every step below `step` */
+    TND_MSG_COMMIT, /* feeder -> leader: step done, with what it reports */
+    TND_MSG_BOOKED, /* leader -> feeder: commits below `step` are booked */
+    TND_MSG_DRAIN,  /* leader -> feeder: which step did you start last? / feeder's answer */
+    TND_MSG_KEEP,   /* leader -> feeder: behind which steps the models are to be kept */
+    /* control between hosts: `note`, a payload of lines of text that the life layer reads */
+    TND_MSG_FACTS,      /* host -> leader: what is in the data */
+    TND_MSG_STREAM,     /* leader -> hosts: what is in the data of every chain */
+    TND_MSG_ENDPOINTS,  /* host -> leader: where its actors listen */
+    TND_MSG_TABLE,      /* leader -> hosts: where everybody listens */
+    TND_MSG_READY,      /* host -> leader: all its actors are connected */
+    TND_MSG_DOWN,       /* host -> leader: an actor failed, and why */
+    TND_MSG_WORDS,      /* host <-> leader: which actors are inside a work hook */
+    TND_MSG_LOG,        /* host -> leader: a warning to be shown */
+    TND_MSG_ASK,        /* host -> leader: the user asks for an orderly end */
+    TND_MSG_MODEL,      /* feeder -> leader: hash of what the model's `save` wrote */
+    TND_MSG_STATISTICS, /* host -> leader: what its actors counted */
+    TND_MSG_OUTCOME,    /* leader -> hosts: how the run ended */
+    TND_MSG_SEAT,    /* who wants to join -> leader: a host of that range / which; not < host count:
+                        none, and why */
+    TND_MSG_LEAVE,   /* host -> leader: it leaves, the run goes on */
+    TND_MSG_HUNG,    /* host -> leader: actor `number` hangs, and where */
+    TND_MSG_RESTART, /* leader -> host: replace actor `number` */
+    TND_MSG_LIVES,   /* host -> leader: actor `number` runs again */
+    TND_MSG_KINDS
+} tnd_msg_kind_t;
+
+/*  What both ends of a connection must agree on before the first row.  Zero: not checked. */
+typedef struct {
+    uint64_t graph[2]; /* fingerprint of the graph */
+    uint64_t schema;   /* of the rows that pass here */
+    uint64_t numeric;  /* hash of the worker's own operations over built-in rows */
+    /*  The bound port that is meant, one number per port and life of its actor, which announces it
+     *  with its endpoint.  At a binding end, 0: the endpoint is known in advance.
+     */
+    uint64_t listener;
+    uint32_t abi;  /* of the wire format and of this program */
+    bool tolerant; /* `numeric: tolerant`: another `numeric` is let in */
+} tnd_terms_t;
+
+/*  What is done about a bad record. */
+typedef enum {
+    TND_BAD_STOP,      /* the run fails, and says which it was */
+    TND_BAD_SKIP,      /* it is left out and counted */
+    TND_BAD_QUARANTINE /* and written to a file of such */
+} tnd_bad_way_t;
+
+/*  Bytes of what is said of a bad record, its end included. */
+enum { TND_BAD_TEXT_MAX = 480 };
+
+/*  A bad record, or a number of them. */
+typedef struct {
+    uint64_t position; /* WHY: the step */
+    uint32_t lane, epoch;
+    uint32_t way;  /* tnd_bad_way_t */
+    void *payload; /* text */
+} tnd_bad_note_t;
+
+/*  A block as the core sees it: rows made from positions [first, first + count) of an epoch. */
+typedef struct {
+    uint64_t first;
+    uint32_t lane, epoch;
+    uint32_t count;   /* positions covered; fewer than the ticket asked for only with `end` */
+    uint32_t asked;   /* positions the ticket asked for */
+    uint32_t attempt; /* of the ticket, from 0 */
+    uint32_t rows;    /* carried, after the operations */
+    bool end;         /* the epoch has no position from first + count on */
+    uint32_t bad_count;
+    const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
+    const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
+    /*  A text for each of them, one behind the other, each with its end: tnd_bad_way_t as a
+     *  letter, who found it, a tab, what is wrong.  NULL: nothing is said.
+     */
+    const char *why;
+    uint32_t why_bytes;
+    uint64_t bytes;   /* of the payload in memory */
+    uint64_t work_ns; /* what the slowest stage so far spent on it */
+    void *payload;
+} tnd_block_note_t;
+
+/*  The rows of one lane for one replica in one step. */
+typedef struct {
+    uint64_t step; /* over the run */
+    uint64_t step_of_epoch;
+    uint64_t rank; /* of the first row of the slice in the stream of the run */
+    uint32_t epoch, lane, replica;
+    uint32_t offset;    /* of the first row within the replica's rows */
+    uint32_t rows;      /* in this slice; 0 only if `total` is 0 */
+    uint32_t total;     /* real rows of the replica in this step */
+    uint32_t padded;    /* rows of weight 0 behind them */
+    uint32_t step_rows; /* real rows of the whole step */
+    bool last_of_epoch, last_of_run;
+    void *payload;
+} tnd_slice_note_t;
+
+typedef struct {
+    uint64_t round;        /* over the run and the feeder's chain: step, then order of posting */
+    uint32_t reducer_slot; /* which reduction of the step: 0, 1 ... in order of posting */
+    uint32_t reduction;    /* of the user's in this step; large ones travel in several slots */
+    uint32_t first, count; /* logical replicas covered: an aligned node of the tree */
+    uint64_t weight;       /* rows behind the value */
+    void *payload;
+} tnd_post_note_t;
+
+/*  In each of the steps [first, last] a feeder posts nothing here under the slots [begin, end). */
+typedef struct {
+    uint64_t first, last;
+    uint32_t begin, end; /* `end` TND_PASSED_DONE: these steps are done */
+    uint32_t reductions; /* of the user's, in each of them so far */
+} tnd_passed_note_t;
+#define TND_PASSED_DONE UINT32_MAX
+
+/*  Checkpoints, each named by how many steps are behind it. */
+typedef struct {
+    uint64_t every; /* the models are kept behind each multiple of it; 0: of nothing */
+    uint64_t step;  /* and behind that many, which nobody has done yet; 0: none */
+    uint64_t below; /* those of fewer steps may go */
+} tnd_keep_note_t;
+
+typedef struct tnd_msg {
+    tnd_msg_kind_t kind;
+    uint32_t generation;
+    tnd_actor_id_t from, to;
+    union {
+        struct {
+            tnd_life_t life;
+            tnd_life_t birth;    /* which the lives of an actor that goes on have in common */
+            uint32_t connection; /* of that life, from 0 */
+            tnd_terms_t terms;
+        } hello;
+        struct {
+            const char *why;
+            bool elsewhere; /* another listener was meant, which has moved: not final */
+        } refuse;
+        struct {
+            uint64_t blocks, bytes;
+        } credit;
+        tnd_block_note_t block;
+        struct {
+            uint64_t step;
+        } until; /* WINDOW, HELD, BOOKED, DRAIN; LAST of the leader to feeders */
+        tnd_slice_note_t slice;
+        tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
+        tnd_passed_note_t passed;
+        tnd_keep_note_t keep;
+        struct {
+            const tnd_cursor_t *cursor;
+        } rewind;
+        struct {
+            uint64_t first;
+            uint32_t lane, epoch, count, attempt;
+            tnd_position_t floor; /* below it nothing is needed any more */
+        } ticket;                 /* TICKET, LOST, BEGIN, GO */
+        tnd_bad_note_t bad;       /* BAD, ASIDE, WHY */
+        struct {
+            uint64_t rows;        /* joined in `epoch` since the cursor of this generation */
+            uint32_t lane, epoch; /* of the stream: 0 with span_epochs */
+            bool ended;           /* no more rows in that epoch */
+        } mark;
+        struct {
+            uint64_t step;
+            uint32_t lane;
+            uint32_t epoch;          /* of the cursor after the step */
+            uint64_t step_of_epoch;  /* of the cursor after the step */
+            uint64_t rank;           /* of the cursor after the step */
+            tnd_position_t position; /* of the lane, after the step */
+            tnd_ledger_t ledger;     /* what this lane adds with this step */
+        } part;                      /* PART; LAST of a join, where `step` is how many there are */
+        struct {
+            uint64_t step;
+            uint64_t digest[2]; /* of the rows this feeder got: low, high */
+            uint32_t rows;
+            void *payload; /* reported metrics; opaque */
+        } commit;
+        struct {
+            uint64_t number; /* of the chain, the actor ...: as the kind wants it */
+            void *payload;   /* NULL: no text */
+        } note;
+    };
+} tnd_msg_t;
+
+#endif

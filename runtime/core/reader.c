@@ -1,0 +1,506 @@
+/*  runtime/core/reader.c - a reader's decisions: which ticket next, to which worker.  */
+#include "runtime/core/reader.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+
+/*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
+enum { LATE_MOST = 6 };
+
+typedef enum {
+    TICKET_WAITING,
+    TICKET_SENT,
+    TICKET_LOST, /* to be said */
+    TICKET_GONE  /* said to be lost: the join's again */
+} ticket_state_t;
+
+typedef struct {
+    uint64_t first;
+    uint32_t epoch, count, attempt;
+    uint32_t worker; /* index; of TICKET_SENT */
+    ticket_state_t state;
+} ticket_t;
+
+typedef struct {
+    tnd_actor_id_t id;
+    bool up;
+    bool reading;     /* a READ was handed out, its bytes are not known yet */
+    bool rests;       /* it was late, until wake_ns */
+    bool tried;       /* it was late before and has one ticket now */
+    uint32_t late;    /* so often in a row */
+    uint64_t wake_ns; /* 0: to be set when the time is known */
+    uint32_t place;   /* in the heap */
+    uint64_t served;  /* serial number of the last READ: least is served longest ago */
+    uint64_t granted_blocks, granted_bytes;
+    uint64_t sent_blocks, sent_bytes;
+} worker_t;
+
+/*  Tickets stand sorted by position in an array with room at its end: new ones are appended, the
+ *  floor takes them away in front, and what is left moves to the start when the end is reached, so
+ *  that both cost nothing in the long run.  Only tickets issued again are inserted.
+ */
+struct tnd_dispatch {
+    tnd_dispatch_config_t config;
+    uint32_t generation;
+    tnd_position_t floor;
+    ticket_t *tickets;
+    uint32_t head, tail; /* in tickets[2 * tickets_max] */
+    uint32_t next;       /* no ticket before it is waiting */
+    uint32_t waiting, lost;
+    worker_t *workers;
+    uint32_t *heap;  /* of live workers: the one to serve next on top */
+    uint32_t *index; /* hash of ids: worker + 1, or 0 */
+    uint32_t index_mask;
+    uint32_t live, resting;
+    uint64_t wake_ns; /* the least of those that rest */
+    uint64_t serial;
+};
+
+static uint32_t index_size(const tnd_dispatch_config_t *config)
+{
+    uint32_t size = 4;
+    while (size < 2 * config->workers_max)
+        size *= 2;
+    return size;
+}
+
+/* Workers: look-up by id, a heap by free credit. */
+
+static uint32_t spot(const tnd_dispatch_t *self, tnd_actor_id_t id)
+{
+    uint32_t at = (id * 2654435761u) & self->index_mask;
+    while (self->index[at] != 0 && self->workers[self->index[at] - 1].id != id)
+        at = (at + 1) & self->index_mask;
+    return at;
+}
+
+static worker_t *find_worker(const tnd_dispatch_t *self, tnd_actor_id_t id)
+{
+    uint32_t entry = self->index[spot(self, id)];
+    return entry == 0 ? NULL : &self->workers[entry - 1];
+}
+
+static uint64_t free_blocks(const worker_t *worker)
+{
+    /* A block may take more bytes than are left: its size is known only once it was read. */
+    if (worker->reading || worker->rests || worker->granted_bytes <= worker->sent_bytes ||
+        worker->granted_blocks <= worker->sent_blocks)
+        return 0;
+    return worker->granted_blocks - worker->sent_blocks;
+}
+
+static bool before(const worker_t *a, const worker_t *b)
+{
+    uint64_t free_a = free_blocks(a), free_b = free_blocks(b);
+    /* Whoever is tried gets more only from a reader that has nobody else. */
+    if (free_a > 0 && free_b > 0 && a->tried != b->tried)
+        return b->tried;
+    return free_a != free_b ? free_a > free_b : a->served < b->served;
+}
+
+static void put(tnd_dispatch_t *self, uint32_t place, uint32_t worker)
+{
+    self->heap[place] = worker;
+    self->workers[worker].place = place;
+}
+
+/*  The worker's credit changed: moves it to where it belongs. */
+static void settle(tnd_dispatch_t *self, worker_t *worker)
+{
+    uint32_t place = worker->place, number = (uint32_t)(worker - self->workers);
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        if (!before(worker, &self->workers[self->heap[parent]]))
+            break;
+        put(self, place, self->heap[parent]);
+        place = parent;
+    }
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= self->live)
+            break;
+        if (child + 1 < self->live &&
+            before(&self->workers[self->heap[child + 1]], &self->workers[self->heap[child]]))
+            child++;
+        if (!before(&self->workers[self->heap[child]], worker))
+            break;
+        put(self, place, self->heap[child]);
+        place = child;
+    }
+    put(self, place, number);
+}
+
+static void rebuild_index(tnd_dispatch_t *self)
+{
+    memset(self->index, 0, (self->index_mask + 1) * sizeof *self->index);
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up)
+            self->index[spot(self, self->workers[i].id)] = i + 1;
+}
+
+/* Late workers. */
+
+static void wake(tnd_dispatch_t *self, worker_t *worker)
+{
+    worker->rests = false;
+    self->resting--;
+    settle(self, worker);
+}
+
+static void wake_all(tnd_dispatch_t *self)
+{
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up && self->workers[i].rests)
+            wake(self, &self->workers[i]);
+}
+
+/*  One of its tickets is given to another. */
+static void put_to_rest(tnd_dispatch_t *self, worker_t *worker)
+{
+    worker->tried = false;
+    if (worker->rests)
+        return;
+    if (self->resting + 1 == self->live)
+        wake_all(self);
+    worker->rests = true;
+    worker->wake_ns = self->wake_ns = 0;
+    self->resting++;
+    settle(self, worker);
+}
+
+static void look_at_resting(tnd_dispatch_t *self, uint64_t now)
+{
+    self->wake_ns = TND_NEVER;
+    for (uint32_t i = 0; i < self->config.workers_max && self->resting > 0; i++) {
+        worker_t *worker = &self->workers[i];
+        if (!worker->up || !worker->rests)
+            continue;
+        if (worker->wake_ns == 0) {
+            worker->wake_ns = now + (self->config.rest_ns << worker->late);
+            worker->late += worker->late < LATE_MOST;
+        }
+        if (worker->wake_ns <= now)
+            wake(self, worker);
+        else if (worker->wake_ns < self->wake_ns)
+            self->wake_ns = worker->wake_ns;
+    }
+}
+
+/*  The floor passed a ticket that it had and nobody else. */
+static void note_in_time(tnd_dispatch_t *self, worker_t *worker)
+{
+    if (!worker->tried)
+        return;
+    worker->tried = false;
+    worker->late = 0;
+    settle(self, worker);
+}
+
+/* Tickets. */
+
+static int compare(const ticket_t *ticket, uint32_t epoch, uint64_t first)
+{
+    if (ticket->epoch != epoch)
+        return ticket->epoch < epoch ? -1 : 1;
+    return ticket->first < first ? -1 : ticket->first > first;
+}
+
+static bool is_below_floor(const tnd_dispatch_t *self, uint32_t epoch, uint64_t first,
+                           uint32_t count)
+{
+    return epoch < self->floor.epoch ||
+           (epoch == self->floor.epoch && first + count <= self->floor.index);
+}
+
+static void count_state(tnd_dispatch_t *self, ticket_state_t state, int more)
+{
+    if (state == TICKET_WAITING)
+        self->waiting += (uint32_t)more;
+    else if (state == TICKET_LOST)
+        self->lost += (uint32_t)more;
+}
+
+static void set_state(tnd_dispatch_t *self, uint32_t at, ticket_state_t state)
+{
+    count_state(self, self->tickets[at].state, -1);
+    count_state(self, state, 1);
+    self->tickets[at].state = state;
+    if (state == TICKET_WAITING && at < self->next)
+        self->next = at;
+}
+
+static void raise_floor(tnd_dispatch_t *self, tnd_position_t floor)
+{
+    if (tnd_position_compare(floor, self->floor) <= 0)
+        return;
+    self->floor = floor;
+    while (self->head < self->tail) {
+        const ticket_t *ticket = &self->tickets[self->head];
+        if (!is_below_floor(self, ticket->epoch, ticket->first, ticket->count))
+            break;
+        count_state(self, ticket->state, -1);
+        if (ticket->state == TICKET_SENT)
+            note_in_time(self, &self->workers[ticket->worker]);
+        self->head++;
+    }
+    if (self->next < self->head)
+        self->next = self->head;
+}
+
+/*  Where (epoch, first) stands or belongs. */
+static uint32_t search(const tnd_dispatch_t *self, uint32_t epoch, uint64_t first)
+{
+    uint32_t low = self->head, high = self->tail;
+    if (low < high && compare(&self->tickets[high - 1], epoch, first) < 0)
+        return high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare(&self->tickets[middle], epoch, first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t make_room(tnd_dispatch_t *self, uint32_t at)
+{
+    assert(self->tail - self->head < self->config.tickets_max);
+    if (self->tail == 2 * self->config.tickets_max) {
+        memmove(self->tickets, self->tickets + self->head,
+                (self->tail - self->head) * sizeof *self->tickets);
+        self->next -= self->head;
+        self->tail -= self->head;
+        at -= self->head;
+        self->head = 0;
+    }
+    memmove(self->tickets + at + 1, self->tickets + at, (self->tail - at) * sizeof *self->tickets);
+    self->tail++;
+    if (self->next >= at)
+        self->next = at;
+    return at;
+}
+
+static uint32_t lowest_waiting(tnd_dispatch_t *self)
+{
+    if (TND_PLANT(FRONT_INSTEAD_OF_SORTED))
+        for (uint32_t at = self->tail; at-- > self->head;)
+            if (self->tickets[at].state == TICKET_WAITING && self->tickets[at].attempt > 0)
+                return at;
+    while (self->tickets[self->next].state != TICKET_WAITING)
+        self->next++;
+    return self->next;
+}
+
+static void fill(const tnd_dispatch_t *self, const ticket_t *ticket, tnd_msg_kind_t kind,
+                 tnd_actor_id_t to, tnd_effect_t *effect)
+{
+    memset(effect, 0, sizeof *effect);
+    effect->msg.kind = kind;
+    effect->msg.generation = self->generation;
+    effect->msg.from = self->config.self;
+    effect->msg.to = to;
+    effect->msg.ticket.first = ticket->first;
+    effect->msg.ticket.lane = self->config.lane;
+    effect->msg.ticket.epoch = ticket->epoch;
+    effect->msg.ticket.count = ticket->count;
+    effect->msg.ticket.attempt = ticket->attempt;
+    effect->msg.ticket.floor = self->floor;
+}
+
+size_t tnd_dispatch_bytes(const tnd_dispatch_config_t *config)
+{
+    return sizeof(tnd_dispatch_t) + 2 * (size_t)config->tickets_max * sizeof(ticket_t) +
+           config->workers_max * (sizeof(worker_t) + sizeof(uint32_t)) +
+           index_size(config) * sizeof(uint32_t);
+}
+
+tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *config)
+{
+    assert(config->tickets_max > 0 && config->workers_max > 0);
+    tnd_dispatch_t *self = memory;
+    self->config = *config;
+    self->wake_ns = TND_NEVER;
+    self->tickets = (ticket_t *)(self + 1);
+    self->workers = (worker_t *)(self->tickets + 2 * (size_t)config->tickets_max);
+    self->heap = (uint32_t *)(self->workers + config->workers_max);
+    self->index = self->heap + config->workers_max;
+    self->index_mask = index_size(config) - 1;
+    return self;
+}
+
+void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation)
+{
+    if (generation <= self->generation)
+        return;
+    self->generation = generation;
+    self->floor = (tnd_position_t){0};
+    self->head = self->tail = self->next = 0;
+    self->waiting = self->lost = 0;
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up && self->workers[i].tried) {
+            self->workers[i].tried = false;
+            settle(self, &self->workers[i]);
+        }
+}
+
+void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
+{
+    if (msg->generation < self->generation)
+        return;
+    tnd_dispatch_rewind(self, msg->generation);
+    raise_floor(self, msg->ticket.floor);
+    uint32_t epoch = msg->ticket.epoch;
+    uint64_t first = msg->ticket.first;
+    if (is_below_floor(self, epoch, first, msg->ticket.count))
+        return;
+    uint32_t at = search(self, epoch, first);
+    if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0) {
+        if (msg->ticket.attempt <= self->tickets[at].attempt)
+            return;
+        /* One that was cut is another ticket. */
+        bool is_overdue =
+            self->tickets[at].state == TICKET_SENT && self->tickets[at].count == msg->ticket.count;
+        if (is_overdue && self->live == 1) {
+            self->tickets[at].attempt = msg->ticket.attempt;
+            return;
+        }
+        if (is_overdue)
+            put_to_rest(self, &self->workers[self->tickets[at].worker]);
+    } else {
+        at = make_room(self, at);
+        self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
+    }
+    self->tickets[at].count = msg->ticket.count;
+    self->tickets[at].attempt = msg->ticket.attempt;
+    set_state(self, at, TICKET_WAITING);
+}
+
+bool tnd_dispatch_full(const tnd_dispatch_t *self)
+{
+    return self->tail - self->head == self->config.tickets_max;
+}
+
+void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t id)
+{
+    tnd_dispatch_worker_lost(self, id);
+    uint32_t free_place = 0;
+    while (free_place < self->config.workers_max && self->workers[free_place].up)
+        free_place++;
+    assert(free_place < self->config.workers_max);
+    worker_t *worker = &self->workers[free_place];
+    *worker = (worker_t){.id = id, .up = true, .place = self->live};
+    self->index[spot(self, id)] = free_place + 1;
+    self->live++;
+    settle(self, worker);
+}
+
+void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t id)
+{
+    worker_t *worker = find_worker(self, id);
+    if (worker == NULL)
+        return;
+    uint32_t number = (uint32_t)(worker - self->workers), place = worker->place;
+    for (uint32_t at = self->head; at < self->tail; at++)
+        if (self->tickets[at].state == TICKET_SENT && self->tickets[at].worker == number)
+            set_state(self, at, TICKET_LOST);
+    worker->up = false;
+    self->resting -= worker->rests;
+    rebuild_index(self);
+    self->live--;
+    if (place < self->live) {
+        put(self, place, self->heap[self->live]);
+        settle(self, &self->workers[self->heap[place]]);
+    }
+    if (self->resting == self->live)
+        wake_all(self);
+}
+
+void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t blocks, uint64_t bytes)
+{
+    worker_t *worker = find_worker(self, id);
+    if (worker == NULL)
+        return;
+    if (blocks > worker->granted_blocks)
+        worker->granted_blocks = blocks;
+    if (bytes > worker->granted_bytes)
+        worker->granted_bytes = bytes;
+    settle(self, worker);
+}
+
+void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t bytes)
+{
+    worker_t *worker = find_worker(self, id);
+    if (worker == NULL || !worker->reading)
+        return;
+    worker->reading = false;
+    worker->sent_bytes += bytes;
+    settle(self, worker);
+}
+
+bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    if (now >= self->wake_ns)
+        look_at_resting(self, now);
+    if (self->lost > 0) {
+        uint32_t at = self->head;
+        while (self->tickets[at].state != TICKET_LOST)
+            at++;
+        fill(self, &self->tickets[at], TND_MSG_LOST, self->config.join, effect);
+        effect->kind = TND_EFFECT_CONTROL;
+        set_state(self, at, TICKET_GONE);
+        return true;
+    }
+    if (self->waiting == 0 || self->live == 0)
+        return false;
+    worker_t *worker = &self->workers[self->heap[0]];
+    if (free_blocks(worker) == 0)
+        return false;
+    uint32_t at = lowest_waiting(self);
+    fill(self, &self->tickets[at], TND_MSG_TICKET, worker->id, effect);
+    effect->kind = TND_EFFECT_READ;
+    self->tickets[at].worker = (uint32_t)(worker - self->workers);
+    set_state(self, at, TICKET_SENT);
+    worker->served = ++self->serial;
+    worker->sent_blocks++;
+    worker->reading = true;
+    worker->tried = worker->late > 0;
+    settle(self, worker);
+    return true;
+}
+
+uint64_t tnd_dispatch_deadline(const tnd_dispatch_t *self)
+{
+    return self->wake_ns;
+}
+
+uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)
+{
+    uint32_t waits = 0;
+    if (self->waiting == 0)
+        waits |= TND_WAIT_INPUT;
+    if (self->live == 0)
+        waits |= TND_WAIT_PEER;
+    else if (self->waiting > 0 && free_blocks(&self->workers[self->heap[0]]) == 0)
+        waits |= TND_WAIT_CREDIT;
+    return waits;
+}
+
+uint64_t tnd_dispatch_room(const tnd_dispatch_t *self)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < self->live; i++) {
+        uint64_t blocks = free_blocks(&self->workers[self->heap[i]]);
+        if (blocks > UINT32_MAX)
+            return TND_UNKNOWN;
+        sum += blocks;
+    }
+    return sum;
+}
+
+uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self)
+{
+    return self->waiting;
+}

@@ -1,0 +1,788 @@
+/*  runtime/core/reducer.c - a reducer's decisions: when a reduction is complete, for whom.  */
+#include "runtime/core/reducer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+#include "runtime/core/numeric/reduction_tree.h"
+
+#define NONE UINT32_MAX
+
+typedef struct {
+    uint64_t round;
+    uint32_t slot;
+} name_t;
+
+/*  What is known of one leaf in one round; the post stands at the first leaf of its node. */
+typedef struct {
+    uint64_t weight;
+    void *payload;
+    uint32_t count; /* 0: no node begins here */
+    uint32_t reduction;
+    bool covered;
+} leaf_t;
+
+typedef enum { GETS_NOTHING, GETS_SENT, GETS_GOT } gets_t;
+
+typedef struct {
+    name_t name;
+    uint32_t before, behind; /* in the list of open rounds, or of free ones */
+    uint32_t covered, got;
+    uint64_t weight;
+    void *root;
+    bool queued, asked, has_root, closing;
+    bool reduce_due, results_due;
+    uint32_t walk; /* how far the effects of closing have come */
+} round_t;
+
+typedef struct {
+    name_t name;
+    uint32_t round; /* NONE: closed */
+    bool used;
+} entry_t;
+
+/*  What a feeder said it does not post: of the steps that it has done, and of slots that went to
+ *  other reducers.
+ */
+typedef struct {
+    tnd_actor_id_t id;
+    bool up, has_done, has_aside;
+    tnd_passed_note_t done, aside;
+} feeder_t;
+
+typedef struct {
+    void *payload;
+    tnd_actor_id_t closed_to; /* TND_NOBODY: nothing to say */
+    name_t name;
+} answer_t;
+
+/*  Open rounds stand in a list by name, so that the oldest is known; the hash finds them, and those
+ *  closed last, by name.  A feeder that lost the word CLOSED with its connection posts no more than
+ *  `rounds_max` rounds again, so that many closed ones are remembered.
+ */
+struct tnd_rounds {
+    tnd_round_config_t config;
+    uint32_t feeder_count, hash_mask;
+    uint32_t oldest, newest, spare;   /* rounds */
+    uint32_t open, incomplete;        /* how many */
+    uint32_t closed_at, closed_count; /* ring of the names closed last */
+    uint32_t work_first, work_count;  /* ring of rounds with effects to hand out */
+    uint32_t answer_first, answer_count, answer_room;
+    feeder_t *feeders; /* sorted by id */
+    name_t *latest;    /* by replica: of its last post ... */
+    bool *has_posted;  /* ... if there was one */
+    round_t *rounds;
+    leaf_t *leaves; /* by round x replica */
+    uint8_t *gets;  /* by round x feeder: gets_t */
+    entry_t *hash;
+    name_t *closed;
+    uint32_t *work;
+    answer_t *answers;
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+/*  Open rounds, and closed ones whose effects were not handed out yet. */
+static uint32_t pool_of(const tnd_round_config_t *config)
+{
+    return 2 * config->rounds_max;
+}
+
+static uint32_t hash_size(const tnd_round_config_t *config)
+{
+    uint32_t size = 8;
+    while (size < 4 * config->rounds_max)
+        size *= 2;
+    return size;
+}
+
+static int compare(name_t a, name_t b)
+{
+    if (a.round != b.round)
+        return a.round < b.round ? -1 : 1;
+    return a.slot < b.slot ? -1 : a.slot > b.slot;
+}
+
+static name_t name_of(const tnd_post_note_t *post)
+{
+    return (name_t){.round = post->round, .slot = post->reducer_slot};
+}
+
+/* The hash. */
+
+static uint32_t home(const tnd_rounds_t *self, name_t name)
+{
+    uint64_t mixed = (name.round * 31 + name.slot) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(mixed >> 32) & self->hash_mask;
+}
+
+static uint32_t find(const tnd_rounds_t *self, name_t name)
+{
+    uint32_t at = home(self, name);
+    while (self->hash[at].used && compare(self->hash[at].name, name) != 0)
+        at = (at + 1) & self->hash_mask;
+    return at;
+}
+
+/*  Moves later entries of the same run up, so that none stands behind a gap. */
+static void remove_entry(tnd_rounds_t *self, name_t name)
+{
+    uint32_t gap = find(self, name), at = gap;
+    assert(self->hash[gap].used);
+    for (;;) {
+        at = (at + 1) & self->hash_mask;
+        if (!self->hash[at].used)
+            break;
+        uint32_t distance = (at - home(self, self->hash[at].name)) & self->hash_mask;
+        if (distance < ((at - gap) & self->hash_mask))
+            continue;
+        self->hash[gap] = self->hash[at];
+        gap = at;
+    }
+    self->hash[gap].used = false;
+}
+
+static round_t *find_open(const tnd_rounds_t *self, name_t name)
+{
+    const entry_t *entry = &self->hash[find(self, name)];
+    return entry->used && entry->round != NONE ? &self->rounds[entry->round] : NULL;
+}
+
+/* Rounds. */
+
+static uint32_t number_of(const tnd_rounds_t *self, const round_t *round)
+{
+    return (uint32_t)(round - self->rounds);
+}
+
+static leaf_t *leaves_of(const tnd_rounds_t *self, const round_t *round)
+{
+    return &self->leaves[(size_t)number_of(self, round) * self->config.replicas];
+}
+
+static uint8_t *gets_of(const tnd_rounds_t *self, const round_t *round)
+{
+    return &self->gets[(size_t)number_of(self, round) * self->feeder_count];
+}
+
+static uint32_t find_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
+{
+    uint32_t low = 0, high = self->feeder_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (self->feeders[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < self->feeder_count && self->feeders[low].id == id ? low : NONE;
+}
+
+static void enqueue(tnd_rounds_t *self, round_t *round)
+{
+    if (round->queued)
+        return;
+    round->queued = true;
+    uint32_t at = (self->work_first + self->work_count++) % pool_of(&self->config);
+    self->work[at] = number_of(self, round);
+}
+
+static void answer(tnd_rounds_t *self, void *payload, tnd_actor_id_t closed_to, name_t name)
+{
+    assert(self->answer_count < self->answer_room);
+    uint32_t at = (self->answer_first + self->answer_count++) % self->answer_room;
+    self->answers[at] = (answer_t){.payload = payload, .closed_to = closed_to, .name = name};
+}
+
+static void link_in(tnd_rounds_t *self, round_t *round)
+{
+    uint32_t number = number_of(self, round), before = self->newest;
+    while (before != NONE && compare(self->rounds[before].name, round->name) > 0)
+        before = self->rounds[before].before;
+    uint32_t behind = before == NONE ? self->oldest : self->rounds[before].behind;
+    round->before = before;
+    round->behind = behind;
+    *(before == NONE ? &self->oldest : &self->rounds[before].behind) = number;
+    *(behind == NONE ? &self->newest : &self->rounds[behind].before) = number;
+}
+
+static void link_out(tnd_rounds_t *self, round_t *round)
+{
+    *(round->before == NONE ? &self->oldest : &self->rounds[round->before].behind) = round->behind;
+    *(round->behind == NONE ? &self->newest : &self->rounds[round->behind].before) = round->before;
+}
+
+static round_t *open_round(tnd_rounds_t *self, name_t name)
+{
+    if (self->open == self->config.rounds_max)
+        return NULL;
+    assert(self->spare != NONE);
+    round_t *round = &self->rounds[self->spare];
+    self->spare = round->behind;
+    *round = (round_t){.name = name};
+    memset(leaves_of(self, round), 0, self->config.replicas * sizeof(leaf_t));
+    memset(gets_of(self, round), GETS_NOTHING, self->feeder_count);
+    self->hash[find(self, name)] =
+        (entry_t){.name = name, .round = number_of(self, round), .used = true};
+    link_in(self, round);
+    self->open++;
+    self->incomplete++;
+    return round;
+}
+
+static void close_round(tnd_rounds_t *self, round_t *round)
+{
+    if (self->closed_count == self->config.rounds_max)
+        remove_entry(self, self->closed[self->closed_at]);
+    else
+        self->closed_count++;
+    self->closed[self->closed_at] = round->name;
+    self->closed_at = (self->closed_at + 1) % self->config.rounds_max;
+    self->hash[find(self, round->name)].round = NONE;
+    link_out(self, round);
+    self->open--;
+    self->incomplete -= round->covered < self->config.replicas;
+    round->closing = true;
+    round->reduce_due = round->results_due = false;
+    enqueue(self, round);
+}
+
+/*  A replica posts its rounds in order, after a loss too.  So one that has gone on without posting
+ *  to an open round had seen that closed, by a reducer that is gone: nobody lacks its result.
+ */
+static void close_passed(tnd_rounds_t *self, name_t name, uint32_t leaf)
+{
+    uint32_t number = self->newest;
+    while (number != NONE) {
+        round_t *round = &self->rounds[number];
+        number = round->before;
+        if (compare(round->name, name) >= 0)
+            continue;
+        if (leaves_of(self, round)[leaf].covered)
+            return;
+        close_round(self, round);
+    }
+}
+
+static bool was_passed(const tnd_rounds_t *self, name_t name)
+{
+    for (uint32_t i = 0; i < self->config.replicas; i++)
+        if (self->has_posted[i] && compare(self->latest[i], name) > 0)
+            return true;
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        if (self->feeders[i].has_done && self->feeders[i].done.last >= name.round)
+            return true;
+    return false;
+}
+
+/*  Likewise of all that a feeder has done and has not posted again. */
+static void close_done(tnd_rounds_t *self, uint32_t feeder)
+{
+    uint32_t at = self->oldest;
+    while (at != NONE && self->rounds[at].name.round <= self->feeders[feeder].done.last) {
+        round_t *round = &self->rounds[at];
+        const leaf_t *leaves = leaves_of(self, round);
+        at = round->behind;
+        for (uint32_t i = 0; i < self->config.replicas; i++)
+            if (self->config.feeders[i] == self->feeders[feeder].id && !leaves[i].covered) {
+                close_round(self, round);
+                break;
+            }
+    }
+}
+
+/* Who left out what. */
+
+static bool leaves_out(const tnd_passed_note_t *passed, name_t name)
+{
+    return name.round >= passed->first && name.round <= passed->last &&
+           name.slot >= passed->begin && name.slot < passed->end;
+}
+
+/*  A replica posted to a round that another one leaves out: both and what they did, for the user.
+ */
+static tnd_status_t tell(const tnd_rounds_t *self, name_t name, uint32_t one, uint32_t reduction,
+                         uint32_t other, const tnd_passed_note_t *passed, tnd_error_t *error)
+{
+    static const char rule[] = "all replicas post the same reductions in the same order";
+    const char *const *names = self->config.names;
+    uint64_t posted = (uint64_t)reduction + 1;
+    if (passed->reductions < posted)
+        return tnd_fail(error,
+                        "in step %llu replica %u (%s) posted to %llu reduction%s at least, replica "
+                        "%u (%s) to %u: %s",
+                        (unsigned long long)name.round, one, names[one], (unsigned long long)posted,
+                        posted == 1 ? "" : "s", other, names[other], passed->reductions, rule);
+    return tnd_fail(error,
+                    "in step %llu replica %u (%s) posted to reduction %u what replica %u (%s) did "
+                    "not: other elements, or to another reducer; %s",
+                    (unsigned long long)name.round, one, names[one], reduction, other, names[other],
+                    rule);
+}
+
+/*  Whether a replica but those of feeder `but` has passed a round without posting to it. */
+static tnd_status_t check_passed(const tnd_rounds_t *self, name_t name, const leaf_t *leaves,
+                                 uint32_t one, uint32_t reduction, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->config.replicas; i++) {
+        if (self->config.feeders[i] == self->config.feeders[one] ||
+            (leaves != NULL && leaves[i].covered))
+            continue;
+        const feeder_t *feeder = &self->feeders[find_feeder(self, self->config.feeders[i])];
+        if (feeder->has_done && leaves_out(&feeder->done, name))
+            return tell(self, name, one, reduction, i, &feeder->done, error);
+        if (feeder->has_aside && leaves_out(&feeder->aside, name))
+            return tell(self, name, one, reduction, i, &feeder->aside, error);
+    }
+    return TND_OK;
+}
+
+/*  The open rounds of the steps [first, last], once a feeder has said more of these. */
+static tnd_status_t check_steps(const tnd_rounds_t *self, uint64_t first, uint64_t last,
+                                tnd_error_t *error)
+{
+    for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
+        const round_t *round = &self->rounds[at];
+        const leaf_t *leaves = leaves_of(self, round);
+        if (round->name.round > last)
+            break;
+        if (round->name.round < first || round->covered == self->config.replicas)
+            continue;
+        uint32_t one = 0;
+        while (!leaves[one].covered)
+            one++;
+        TND_TRY(check_passed(self, round->name, leaves, one, leaves[one].reduction, error));
+    }
+    return TND_OK;
+}
+
+/*  A feeder that goes on to another step has done those before like the last one it spoke of. */
+static tnd_status_t has_done(tnd_rounds_t *self, feeder_t *feeder, uint64_t until,
+                             tnd_error_t *error)
+{
+    if (!feeder->has_done || until <= feeder->done.last + 1)
+        return TND_OK;
+    uint64_t first = feeder->done.last + 1;
+    feeder->done.last = until - 1;
+    return check_steps(self, first, feeder->done.last, error);
+}
+
+static const char *name_of_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->config.replicas; i++)
+        if (self->config.feeders[i] == id)
+            return self->config.names[i];
+    return "a stranger";
+}
+
+static tnd_status_t check_post(const tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    const tnd_post_note_t *post = &msg->post;
+    const tnd_tree_node_t node = {.first = post->first, .count = post->count};
+    if (!tnd_tree_has(self->config.replicas, node))
+        return tnd_fail(error,
+                        "%s posted replicas %u + %u to step %llu: the tree of %u replicas has no "
+                        "such node",
+                        name_of_feeder(self, msg->from), post->first, post->count,
+                        (unsigned long long)post->round, self->config.replicas);
+    for (uint32_t i = post->first; i < post->first + post->count; i++)
+        if (self->config.feeders[i] != msg->from)
+            return tnd_fail(error,
+                            "%s posted to step %llu for replica %u, which %s carries: compare the "
+                            "placements of both hosts",
+                            name_of_feeder(self, msg->from), (unsigned long long)post->round, i,
+                            self->config.names[i]);
+    return TND_OK;
+}
+
+static void check_complete(tnd_rounds_t *self, round_t *round)
+{
+    uint32_t needed = self->config.replicas;
+    if (TND_PLANT(ROUND_CLOSED_EARLY) && needed > 1)
+        needed--;
+    if (round->covered < needed || round->asked)
+        return;
+    round->asked = round->reduce_due = true;
+    enqueue(self, round);
+}
+
+static void take(tnd_rounds_t *self, round_t *round, const tnd_post_note_t *post)
+{
+    leaf_t *leaves = leaves_of(self, round);
+    leaves[post->first].weight = post->weight;
+    leaves[post->first].payload = post->payload;
+    leaves[post->first].count = post->count;
+    leaves[post->first].reduction = post->reduction;
+    for (uint32_t i = post->first; i < post->first + post->count; i++) {
+        leaves[i].covered = true;
+        if (!self->has_posted[i] || compare(self->latest[i], round->name) < 0)
+            self->latest[i] = round->name;
+        self->has_posted[i] = true;
+    }
+    round->weight += post->weight;
+    round->covered += post->count;
+    self->incomplete -= round->covered == self->config.replicas;
+    check_complete(self, round);
+}
+
+size_t tnd_rounds_bytes(const tnd_round_config_t *config)
+{
+    size_t rounds = pool_of(config), replicas = config->replicas;
+    return aligned(sizeof(tnd_rounds_t)) + aligned(replicas * sizeof(feeder_t)) +
+           aligned(replicas * sizeof(name_t)) + aligned(replicas * sizeof(bool)) +
+           aligned(rounds * sizeof(round_t)) + aligned(rounds * replicas * sizeof(leaf_t)) +
+           aligned(rounds * replicas) + aligned(hash_size(config) * sizeof(entry_t)) +
+           aligned(rounds * sizeof(name_t)) + aligned(rounds * sizeof(uint32_t)) +
+           aligned((rounds * replicas + 1) * sizeof(answer_t));
+}
+
+static void *piece(char **at, size_t bytes)
+{
+    void *start = *at;
+    *at += aligned(bytes);
+    return start;
+}
+
+tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config)
+{
+    assert(config->replicas > 0 && config->rounds_max > 0);
+    size_t rounds = pool_of(config), replicas = config->replicas;
+    char *at = memory;
+    tnd_rounds_t *self = piece(&at, sizeof *self);
+    self->config = *config;
+    self->feeders = piece(&at, replicas * sizeof *self->feeders);
+    self->latest = piece(&at, replicas * sizeof *self->latest);
+    self->has_posted = piece(&at, replicas * sizeof *self->has_posted);
+    self->rounds = piece(&at, rounds * sizeof *self->rounds);
+    self->leaves = piece(&at, rounds * replicas * sizeof *self->leaves);
+    self->gets = piece(&at, rounds * replicas);
+    self->hash = piece(&at, hash_size(config) * sizeof *self->hash);
+    self->closed = piece(&at, rounds * sizeof *self->closed);
+    self->work = piece(&at, rounds * sizeof *self->work);
+    self->answers = piece(&at, (rounds * replicas + 1) * sizeof *self->answers);
+    self->answer_room = (uint32_t)(rounds * replicas + 1);
+    self->hash_mask = hash_size(config) - 1;
+    self->oldest = self->newest = NONE;
+    for (uint32_t i = 0; i < rounds; i++)
+        self->rounds[i].behind = i + 1 < rounds ? i + 1 : NONE;
+    for (uint32_t i = 0; i < config->replicas; i++) {
+        tnd_actor_id_t id = config->feeders[i];
+        if (find_feeder(self, id) != NONE)
+            continue;
+        uint32_t place = self->feeder_count++;
+        for (; place > 0 && self->feeders[place - 1].id > id; place--)
+            self->feeders[place] = self->feeders[place - 1];
+        self->feeders[place] = (feeder_t){.id = id};
+    }
+    return self;
+}
+
+tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    const tnd_post_note_t *post = &msg->post;
+    const name_t name = name_of(post);
+    tnd_status_t status = check_post(self, msg, error);
+    if (status != TND_OK) {
+        answer(self, post->payload, TND_NOBODY, name);
+        return status;
+    }
+    const entry_t *entry = &self->hash[find(self, name)];
+    status = has_done(self, &self->feeders[find_feeder(self, msg->from)], name.round, error);
+    if (status == TND_OK && !entry->used)
+        status = check_passed(self, name, NULL, post->first, post->reduction, error);
+    if (status != TND_OK) {
+        answer(self, post->payload, TND_NOBODY, name);
+        return status;
+    }
+    if (entry->used ? entry->round == NONE : was_passed(self, name)) {
+        answer(self, post->payload, msg->from, name);
+        return TND_OK;
+    }
+    close_passed(self, name, post->first);
+    round_t *round = find_open(self, name);
+    if (round == NULL)
+        round = open_round(self, name);
+    if (round == NULL) {
+        answer(self, post->payload, TND_NOBODY, name);
+        return tnd_fail(error,
+                        "%s posted to step %llu while %u rounds are open, the most there may be: a "
+                        "replica does not post to all of its reductions",
+                        name_of_feeder(self, msg->from), (unsigned long long)post->round,
+                        self->config.rounds_max);
+    }
+    const leaf_t *leaves = leaves_of(self, round);
+    for (uint32_t i = post->first; i < post->first + post->count; i++) {
+        if (!leaves[i].covered)
+            continue;
+        answer(self, post->payload, TND_NOBODY, name);
+        if (leaves[post->first].count == post->count)
+            return TND_OK;
+        return tnd_fail(error,
+                        "%s posted replicas %u + %u to step %llu, of which replica %u had been "
+                        "posted as part of another node",
+                        name_of_feeder(self, msg->from), post->first, post->count,
+                        (unsigned long long)post->round, i);
+    }
+    take(self, round, post);
+    return TND_OK;
+}
+
+tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+{
+    const tnd_passed_note_t *passed = &msg->passed;
+    uint32_t number = find_feeder(self, msg->from);
+    if (number == NONE || TND_PLANT(PASSED_UNHEARD))
+        return TND_OK;
+    feeder_t *feeder = &self->feeders[number];
+    if (passed->end != TND_PASSED_DONE) {
+        feeder->aside = *passed;
+        feeder->has_aside = true;
+        return check_steps(self, passed->first, passed->last, error);
+    }
+    TND_TRY(has_done(self, feeder, passed->first, error));
+    feeder->done = *passed;
+    feeder->has_done = true;
+    TND_TRY(check_steps(self, passed->first, passed->last, error));
+    close_done(self, number);
+    return TND_OK;
+}
+
+void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root)
+{
+    round_t *round = find_open(self, name_of(&msg->post));
+    if (round == NULL || round->has_root || !round->asked) {
+        answer(self, root, TND_NOBODY, name_of(&msg->post));
+        return;
+    }
+    round->root = root;
+    round->has_root = round->results_due = true;
+    enqueue(self, round);
+}
+
+void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg)
+{
+    const name_t name = name_of(&msg->post);
+    uint32_t feeder = find_feeder(self, msg->from);
+    const entry_t *entry = &self->hash[find(self, name)];
+    if (feeder == NONE || !entry->used)
+        return;
+    if (entry->round == NONE) {
+        answer(self, NULL, msg->from, name);
+        return;
+    }
+    round_t *round = &self->rounds[entry->round];
+    uint8_t *gets = gets_of(self, round);
+    if (!round->has_root || gets[feeder] == GETS_GOT)
+        return;
+    gets[feeder] = GETS_GOT;
+    if (++round->got == self->feeder_count)
+        close_round(self, round);
+}
+
+void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t id)
+{
+    uint32_t feeder = find_feeder(self, id);
+    assert(feeder != NONE);
+    self->feeders[feeder].up = true;
+    for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
+        round_t *round = &self->rounds[at];
+        uint8_t *gets = gets_of(self, round);
+        if (!round->has_root || gets[feeder] == GETS_GOT)
+            continue;
+        gets[feeder] = GETS_NOTHING;
+        round->results_due = true;
+        enqueue(self, round);
+    }
+}
+
+void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t id)
+{
+    uint32_t feeder = find_feeder(self, id);
+    assert(feeder != NONE);
+    self->feeders[feeder].up = false;
+}
+
+uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t number, uint32_t reducer_slot,
+                          tnd_post_note_t *posts, uint32_t room)
+{
+    const round_t *round = find_open(self, (name_t){.round = number, .slot = reducer_slot});
+    if (round == NULL)
+        return 0;
+    const leaf_t *leaves = leaves_of(self, round);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < self->config.replicas; i++) {
+        if (leaves[i].count == 0)
+            continue;
+        if (count < room)
+            posts[count] = (tnd_post_note_t){.round = number,
+                                             .reducer_slot = reducer_slot,
+                                             .first = i,
+                                             .count = leaves[i].count,
+                                             .weight = leaves[i].weight,
+                                             .payload = leaves[i].payload};
+        count++;
+    }
+    return count;
+}
+
+/*  An effect about a whole round. */
+static void fill(const tnd_rounds_t *self, tnd_effect_kind_t kind, tnd_msg_kind_t msg_kind,
+                 tnd_actor_id_t to, name_t name, tnd_effect_t *effect)
+{
+    effect->kind = kind;
+    effect->msg.kind = msg_kind;
+    effect->msg.from = self->config.self;
+    effect->msg.to = to;
+    effect->msg.post.round = name.round;
+    effect->msg.post.reducer_slot = name.slot;
+    effect->msg.post.count = self->config.replicas;
+}
+
+static bool next_answer(tnd_rounds_t *self, tnd_effect_t *effect)
+{
+    if (self->answer_count == 0)
+        return false;
+    answer_t *first = &self->answers[self->answer_first];
+    if (first->payload != NULL) {
+        effect->kind = TND_EFFECT_DROP;
+        effect->payload = first->payload;
+        first->payload = NULL;
+        return true;
+    }
+    self->answer_first = (self->answer_first + 1) % self->answer_room;
+    self->answer_count--;
+    if (first->closed_to == TND_NOBODY)
+        return next_answer(self, effect);
+    fill(self, TND_EFFECT_LINK, TND_MSG_CLOSED, first->closed_to, first->name, effect);
+    return true;
+}
+
+static bool next_result(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+{
+    uint8_t *gets = gets_of(self, round);
+    for (uint32_t i = 0; i < self->feeder_count; i++) {
+        if (!self->feeders[i].up || gets[i] != GETS_NOTHING)
+            continue;
+        gets[i] = GETS_SENT;
+        fill(self, TND_EFFECT_LINK, TND_MSG_RESULT, self->feeders[i].id, round->name, effect);
+        effect->msg.post.weight = round->weight;
+        effect->msg.post.payload = round->root;
+        return true;
+    }
+    round->results_due = false;
+    return false;
+}
+
+/*  CLOSED to each feeder, then FORGET for each node and the root. */
+static bool next_closing(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+{
+    for (; round->walk < self->feeder_count; round->walk++)
+        if (self->feeders[round->walk].up) {
+            tnd_actor_id_t id = self->feeders[round->walk++].id;
+            fill(self, TND_EFFECT_LINK, TND_MSG_CLOSED, id, round->name, effect);
+            return true;
+        }
+    const leaf_t *leaves = leaves_of(self, round);
+    while (round->walk < self->feeder_count + self->config.replicas) {
+        uint32_t first = round->walk++ - self->feeder_count;
+        if (leaves[first].count == 0)
+            continue;
+        fill(self, TND_EFFECT_FORGET, TND_MSG_POST, self->config.self, round->name, effect);
+        effect->msg.post.first = first;
+        effect->msg.post.count = leaves[first].count;
+        effect->msg.post.weight = leaves[first].weight;
+        effect->msg.post.payload = effect->payload = leaves[first].payload;
+        return true;
+    }
+    if (!round->has_root)
+        return false;
+    round->has_root = false;
+    fill(self, TND_EFFECT_FORGET, TND_MSG_RESULT, self->config.self, round->name, effect);
+    effect->msg.post.weight = round->weight;
+    effect->msg.post.payload = effect->payload = round->root;
+    return true;
+}
+
+static bool next_of_round(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+{
+    if (round->closing)
+        return next_closing(self, round, effect);
+    if (round->reduce_due) {
+        round->reduce_due = false;
+        fill(self, TND_EFFECT_REDUCE, TND_MSG_POST, self->config.self, round->name, effect);
+        effect->msg.post.weight = round->weight;
+        return true;
+    }
+    return round->results_due && next_result(self, round, effect);
+}
+
+bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    (void)now;
+    memset(effect, 0, sizeof *effect);
+    if (next_answer(self, effect))
+        return true;
+    while (self->work_count > 0) {
+        uint32_t number = self->work[self->work_first];
+        round_t *round = &self->rounds[number];
+        if (next_of_round(self, round, effect))
+            return true;
+        self->work_first = (self->work_first + 1) % pool_of(&self->config);
+        self->work_count--;
+        round->queued = false;
+        if (round->closing) {
+            round->behind = self->spare;
+            self->spare = number;
+        }
+    }
+    return false;
+}
+
+void tnd_rounds_end(tnd_rounds_t *self)
+{
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        self->feeders[i].up = false;
+    for (uint32_t i = 0; i < self->answer_count; i++)
+        self->answers[(self->answer_first + i) % self->answer_room].closed_to = TND_NOBODY;
+    while (self->oldest != NONE)
+        close_round(self, &self->rounds[self->oldest]);
+}
+
+uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
+{
+    /* For posts, or for the word of feeders that they have a result. */
+    uint32_t waits = self->open == 0 || self->incomplete < self->open ? TND_WAIT_INPUT : 0;
+    if (self->incomplete > 0)
+        waits |= TND_WAIT_REDUCE;
+    for (uint32_t i = 0; i < self->feeder_count; i++)
+        if (!self->feeders[i].up)
+            waits |= TND_WAIT_PEER;
+    return waits;
+}
+
+uint32_t tnd_rounds_open(const tnd_rounds_t *self)
+{
+    return self->open;
+}
+
+uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room)
+{
+    uint32_t at = self->oldest, count = 0;
+    while (at != NONE && self->rounds[at].covered == self->config.replicas)
+        at = self->rounds[at].behind;
+    if (at == NONE)
+        return 0;
+    const leaf_t *leaves = leaves_of(self, &self->rounds[at]);
+    for (uint32_t i = 0; i < self->config.replicas; i++) {
+        if (leaves[i].covered)
+            continue;
+        if (count < room)
+            ids[count] = i;
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,29 @@
+/*  runtime/core/restart.h - how often and how soon an actor is started again.
+ *
+ *  The back-off doubles from `first_ns` to `most_ns` with every death and starts anew after a life
+ *  of `most_ns`: what lived so long did not die of being started.  More than `max` deaths without a
+ *  life of `calm_ns` between them is the limit.
+ */
+#ifndef TND_RUNTIME_CORE_SUPERVISE_H
+#define TND_RUNTIME_CORE_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    uint32_t max;
+    uint64_t first_ns, most_ns, calm_ns;
+} tnd_limits_t;
+
+typedef struct {
+    uint32_t deaths;      /* since the last calm life */
+    uint32_t short_lives; /* one after the other, shorter than `most_ns` */
+    uint64_t born_ns;
+} tnd_supervise_t;
+
+void tnd_supervise_born(tnd_supervise_t *self, uint64_t now);
+/*  A death: false when the limit is reached, else when to start again. */
+bool tnd_supervise_died(tnd_supervise_t *self, const tnd_limits_t *limits, uint64_t now,
+                        uint64_t *again_ns_p);
+
+#endif

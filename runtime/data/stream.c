@@ -1,0 +1,239 @@
+/*  runtime/data/stream.c - what is known of a chain's stream. */
+#include "runtime/data/stream.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+/*  How many of the first `rows` rows are of `lane`, when lanes take turns. */
+static uint64_t share_of(const tnd_stream_t *self, uint64_t rows, uint32_t lane)
+{
+    uint64_t low = 0, high = rows; /* whole rounds that fit: at least, at most */
+    while (low < high) {
+        uint64_t middle = high - (high - low) / 2, sum = 0;
+        for (uint32_t l = 0; l < self->lanes && sum <= rows; l++)
+            sum += self->lane[l].count < middle ? self->lane[l].count : middle;
+        if (sum <= rows)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    uint64_t rest = rows;
+    for (uint32_t l = 0; l < self->lanes; l++)
+        rest -= self->lane[l].count < low ? self->lane[l].count : low;
+    if (self->lane[lane].count <= low)
+        return self->lane[lane].count;
+    for (uint32_t l = 0; l < lane; l++)
+        rest -= self->lane[l].count > low && rest > 0;
+    return low + (rest > 0);
+}
+
+tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane)
+{
+    assert(self->count != TND_UNKNOWN);
+    uint64_t first = self->skip < self->count ? self->skip : self->count;
+    uint64_t left = self->count - first;
+    uint64_t count = self->take > 0 && self->take < left ? self->take : left;
+    uint64_t repeat = self->repeat > 0 ? self->repeat : 1;
+    if (!self->by_file)
+        return (tnd_window_t){.first = first, .count = count, .repeat = repeat};
+    uint64_t from = share_of(self, first, lane), to = share_of(self, first + count, lane);
+    return (tnd_window_t){.first = from, .count = to - from, .repeat = repeat};
+}
+
+uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
+{
+    if (self->count == TND_UNKNOWN)
+        return TND_UNKNOWN;
+    tnd_window_t window = tnd_stream_window(self, lane);
+    uint64_t positions = window.count * window.repeat;
+    if (self->by_file)
+        return positions;
+    return positions / self->lanes + (positions % self->lanes > lane);
+}
+
+uint64_t tnd_stream_positions(const tnd_stream_t *self)
+{
+    uint64_t sum = 0;
+    if (self->count == TND_UNKNOWN)
+        return TND_UNKNOWN;
+    for (uint32_t lane = 0; lane < self->lanes; lane++)
+        sum += tnd_stream_lane_count(self, lane);
+    return sum;
+}
+
+uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
+{
+    uint64_t most = 0;
+    for (uint32_t lane = 0; lane < self->lanes; lane++) {
+        uint64_t count = tnd_stream_lane_count(self, lane);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+uint64_t tnd_stream_run(const tnd_stream_t *self)
+{
+    uint64_t epoch = tnd_stream_positions(self), run;
+    uint64_t most = self->batched > 0 ? self->batched : UINT64_MAX;
+    if (epoch == TND_UNKNOWN ||
+        (self->epochs == TND_ENDLESS && (!self->spans || most == UINT64_MAX)))
+        return TND_UNKNOWN;
+    if (!self->spans && most < epoch)
+        epoch = most;
+    if (__builtin_mul_overflow(epoch, (uint64_t)self->epochs, &run))
+        run = UINT64_MAX - 1;
+    return self->spans && most < run ? most : run;
+}
+
+void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
+{
+    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
+        if (!self->lane[lane].known)
+            self->lane[lane] = other->lane[lane];
+}
+
+bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p)
+{
+    assert(lanes <= TND_LANES_MAX);
+    if (!self->by_file)
+        return true;
+    uint64_t count = 0, data = 0;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        const tnd_stream_lane_t *of = &self->lane[lane];
+        *lane_p = lane;
+        if (!of->known)
+            return false;
+        count += of->count;
+        data = XXH3_64bits_withSeed(&of->data, sizeof of->data, data);
+    }
+    self->count = count;
+    self->data = data;
+    return true;
+}
+
+void tnd_stream_write(const tnd_stream_t *self, FILE *out)
+{
+    fprintf(out, "stream %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->chain, self->count,
+            self->data);
+    if (self->by_file)
+        fprintf(out, "files %" PRIu64 "\n", self->found);
+    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
+        if (self->lane[lane].known)
+            fprintf(out, "lane %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", lane, self->lane[lane].count,
+                    self->lane[lane].data);
+    for (uint32_t c = 0; c < self->read.count; c++) {
+        const tnd_column_t *column = &self->read.columns[c];
+        fprintf(out, "%s %s %" PRIu32, column->ragged ? "ragged" : "column",
+                tnd_dtype_name(column->dtype), column->rank);
+        for (uint32_t d = 0; d < column->rank; d++)
+            fprintf(out, " %" PRIu64, column->shape[d]);
+        fprintf(out, " %s\n", column->name);
+    }
+}
+
+static tnd_status_t read_column(tnd_stream_t *stream, const char *text, tnd_error_t *error)
+{
+    char type[16];
+    uint32_t rank;
+    int used;
+    tnd_dtype_t dtype;
+    bool ragged = strncmp(text, "ragged ", 7) == 0;
+    if ((!ragged && strncmp(text, "column ", 7) != 0) ||
+        sscanf(text + 7, "%15s %" SCNu32 "%n", type, &rank, &used) != 2 ||
+        !tnd_dtype_parse(type, &dtype) || rank > TND_RANK_MAX)
+        return tnd_fail(error, "facts of a stream: not a column: '%s'", text);
+    used += 7;
+    uint64_t shape[TND_RANK_MAX];
+    for (uint32_t d = 0; d < rank; d++) {
+        int more;
+        if (sscanf(text + used, " %" SCNu64 "%n", &shape[d], &more) != 1)
+            return tnd_fail(error, "facts of a stream: not a shape: '%s'", text);
+        used += more;
+    }
+    if (text[used] != ' ')
+        return tnd_fail(error, "facts of a stream: a column without a name: '%s'", text);
+    return ragged ? tnd_schema_add_ragged(&stream->read, text + used + 1, dtype, rank, shape, error)
+                  : tnd_schema_add(&stream->read, text + used + 1, dtype, rank, shape, error);
+}
+
+/*  Counts are added up: a sum must not pass the end of a number. */
+static tnd_status_t read_lane(tnd_stream_t *stream, const char *text, tnd_error_t *error)
+{
+    uint32_t lane;
+    tnd_stream_lane_t said = {.known = true};
+    if (sscanf(text, "lane %" SCNu32 " %" SCNu64 " %" SCNu64, &lane, &said.count, &said.data) !=
+            3 ||
+        lane >= TND_LANES_MAX || said.count > INT64_MAX / TND_LANES_MAX)
+        return tnd_fail(error, "facts of a stream: not a lane: '%s'", text);
+    stream->lane[lane] = said;
+    return TND_OK;
+}
+
+tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error)
+{
+    if (strncmp(line, "stream ", 7) == 0) {
+        if (sscanf(line, "stream %" SCNu32 " %" SCNu64 " %" SCNu64, &self->chain, &self->count,
+                   &self->data) != 3)
+            return tnd_fail(error, "facts of a stream: not understood: '%s'", line);
+        memset(&self->read, 0, sizeof self->read);
+        memset(self->lane, 0, sizeof self->lane);
+        self->by_file = false;
+        self->found = 0;
+        return TND_OK;
+    }
+    if (sscanf(line, "files %" SCNu64, &self->found) == 1) {
+        self->by_file = true;
+        return TND_OK;
+    }
+    if (strncmp(line, "lane ", 5) == 0)
+        return read_lane(self, line, error);
+    return read_column(self, line, error);
+}
+
+/*  Each host has the files of its own lanes; which files those are all must see alike. */
+static tnd_status_t agree_by_file(const tnd_stream_t *self, const char *self_host,
+                                  const tnd_stream_t *other, const char *other_host,
+                                  tnd_error_t *error)
+{
+    if (self->found != other->found || self->by_file != other->by_file)
+        return tnd_fail(error,
+                        "hosts %s and %s find different files by the same pattern, so that lanes "
+                        "would not share them out alike; with `shard: file` name them by a range "
+                        "such as `part-[00-15].npy`, or by a list, which need not be on every host",
+                        self_host, other_host);
+    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++) {
+        const tnd_stream_lane_t *one = &self->lane[lane], *two = &other->lane[lane];
+        if (one->known && two->known && (one->count != two->count || one->data != two->data))
+            return tnd_fail(error,
+                            "hosts %s and %s have different files for lane %" PRIu32 ": %" PRIu64
+                            " rows and %" PRIu64 " rows; give both the same",
+                            self_host, other_host, lane, one->count, two->count);
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
+                              const tnd_stream_t *other, const char *other_host, tnd_error_t *error)
+{
+    tnd_error_t detail;
+    if (tnd_schema_compare(&self->read, &other->read, &detail) != TND_OK)
+        return tnd_fail(error, "hosts %s and %s read different data: %.300s", self_host, other_host,
+                        detail.text);
+    if (self->by_file || other->by_file)
+        return agree_by_file(self, self_host, other, other_host, error);
+    if (self->count != other->count)
+        return tnd_fail(error,
+                        "hosts %s and %s read different data: %" PRIu64 " rows and %" PRIu64
+                        " rows; give both the same files",
+                        self_host, other_host, self->count, other->count);
+    if (self->data != other->data)
+        return tnd_fail(error,
+                        "hosts %s and %s read different data: as many rows, but other content; "
+                        "give both the same files",
+                        self_host, other_host);
+    return TND_OK;
+}

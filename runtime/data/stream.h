@@ -1,0 +1,98 @@
+/*  runtime/data/stream.h - what is known of a chain's stream once its sources are open.
+ *
+ *  The hosts that have the files say what is in them (facts); from that and the graph every host
+ *  derives the same schemas along the chain, so that actors begin with all they need to know.
+ *
+ *  Threads: const once made; any.
+ */
+#ifndef TND_RUNTIME_LIFE_STREAM_H
+#define TND_RUNTIME_LIFE_STREAM_H
+
+#include <stdio.h>
+
+#include "runtime/core/access.h"
+#include "runtime/core/order/cursor.h"
+#include "runtime/core/protocol/message.h"
+#include "runtime/data/schema.h"
+
+/*  The files of one lane, where lanes share out files. */
+typedef struct {
+    uint64_t count; /* rows */
+    uint64_t data;  /* identity */
+    bool known;
+} tnd_stream_lane_t;
+
+typedef struct tnd_stream {
+    uint32_t chain;
+    uint32_t lanes;
+    uint64_t seed;
+    uint64_t graph[2]; /* fingerprint */
+    uint64_t data;     /* identity of the data set: over all lanes */
+    uint64_t numeric;  /* hash of the operations over built-in rows; 0: there are none */
+    uint64_t count;    /* rows of the source, over all lanes; TND_UNKNOWN */
+    uint64_t skip;     /* rows that an epoch leaves out at the begin of the source */
+    uint64_t take;     /* rows that it uses behind them; 0: all */
+    uint64_t repeat;   /* how many times; 0: once */
+    uint64_t batched;  /* positions of an epoch, or of a run whose batches span epochs, of which
+                          batches are made when no operation drops or adds any; 0: all */
+    bool spans;        /* batches span epochs */
+    uint32_t epochs;   /* TND_ENDLESS */
+    uint32_t rows_max; /* rows that one position may become */
+    tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
+    tnd_bad_limit_t bad_limit;
+    tnd_schema_t read; /* rows as they leave the reader */
+    tnd_schema_t fed;  /* rows as they enter batches */
+    bool by_file;      /* each lane has files of its own, by `lane` */
+    uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
+    tnd_stream_lane_t lane[TND_LANES_MAX];
+    size_t tables; /* bytes that the operations of a worker hold */
+    uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
+    /*  Of the readers of this host; others are not told. */
+    uint32_t lists;                /* u64 a row that they write beside the one of which rows */
+    size_t copied;                 /* bytes a row that they copy */
+    size_t loaded;                 /* bytes of files that they have in memory */
+    uint64_t mapped, copied_files; /* bytes of files that are mapped, and that are read */
+    uint64_t room;                 /* that the page cache may use for them; 0: unknown */
+    tnd_access_plan_t access;      /* of them */
+} tnd_stream_t;
+
+/*  Rows [first, first + count) of the source, over and over: `repeat` times an epoch. */
+typedef struct {
+    uint64_t first, count, repeat;
+} tnd_window_t;
+
+/*  The rows that an epoch uses, of the whole source; where lanes have files of their own, of the
+ *  files of `lane`.  There `skip` and `take` count rows of the lanes in turn, a row of lane 0, of
+ *  lane 1 ...; a lane that has ended is passed over.  Known counts only.
+ */
+tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane);
+
+/*  Positions of an epoch: over all lanes, in `lane` (by position: positions p of the whole with
+ *  p mod lanes == lane), in the lane that has most.  TND_UNKNOWN.
+ */
+uint64_t tnd_stream_positions(const tnd_stream_t *self);
+uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane);
+uint64_t tnd_stream_lane_most(const tnd_stream_t *self);
+
+/*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
+uint64_t tnd_stream_run(const tnd_stream_t *self);
+
+/*  Takes over what another host says of lanes that this one does not know; they agree. */
+void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other);
+/*  Once all `lanes` lanes are known: count and identity of the whole.  False: lane *lane_p is not
+ *  known yet.
+ */
+bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p);
+
+/*  The facts (chain, count, identity, the schema as read) as lines of a note. */
+void tnd_stream_write(const tnd_stream_t *self, FILE *out);
+/*  Takes one such line: "stream ..." begins, each "column ...", "ragged ..." and "lane ..." adds
+ * one, "files ..." says that lanes have files of their own.
+ */
+tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
+/*  TND_OK if two hosts see the same data; else the text says how it differs. */
+tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
+                              const tnd_stream_t *other, const char *other_host,
+                              tnd_error_t *error) TND_CHECKED;
+
+#endif

@@ -1,0 +1,137 @@
+/*  runtime/feed/device_workers_gather.c - what replicas posted, one after the other in order of
+ * replicas. */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*  Makes gather number `count` one of so many elements; `first` is already written. */
+static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t elements)
+{
+    size_t bytes = elements * tnd_dtype_size(dtype);
+    gathered->dtype = dtype;
+    if (bytes <= gathered->room && gathered->data != NULL)
+        return gathered;
+    free(gathered->data);
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, bytes > 0 ? bytes : 1) != 0)
+        abort();
+    gathered->data = memory;
+    gathered->room = bytes;
+    return gathered;
+}
+
+static tnd_gathered_t *next(tnd_crew_t *self)
+{
+    tnd_gathered_t *gathered = &self->gathers.items[self->gathers.count++];
+    self->gathers.replicas = self->config.replicas;
+    if (gathered->first == NULL)
+        gathered->first = calloc(self->config.replicas + 1, sizeof *gathered->first);
+    if (gathered->first == NULL)
+        abort();
+    return gathered;
+}
+
+void tnd_crew_gather_room(tnd_crew_t *self)
+{
+    const tnd_replica_t *one = &self->replicas[0];
+    self->gathers.count = 0;
+    for (uint32_t p = 0; p < one->post_count; p++) {
+        if (one->posts[p].reduce != TND_GATHER)
+            continue;
+        tnd_gathered_t *gathered = next(self);
+        for (uint32_t r = 0; r < self->config.replicas; r++)
+            gathered->first[r + 1] = gathered->first[r] + self->replicas[r].posts[p].count;
+        grow(gathered, one->posts[p].dtype, gathered->first[self->config.replicas]);
+    }
+}
+
+static void copy(void *out, const tnd_posting_t *post)
+{
+    if (post->count > 0)
+        memcpy(out, post->data, post->count * tnd_dtype_size(post->dtype));
+}
+
+void tnd_crew_gather_own(const worker_t *worker)
+{
+    tnd_crew_t *crew = worker->crew;
+    const tnd_gathered_t *gathered = crew->gathers.items;
+    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
+        if (crew->replicas[0].posts[p].reduce != TND_GATHER)
+            continue;
+        for (uint32_t r = worker->first; r < worker->first + worker->count; r++) {
+            const tnd_posting_t *post = &crew->replicas[r].posts[p];
+            copy(gathered->data + gathered->first[r] * tnd_dtype_size(post->dtype), post);
+        }
+        gathered++;
+    }
+}
+
+void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd_buffer_t *tensor)
+{
+    const tnd_replica_t *replicas = &self->replicas[node->node.first - self->config.first];
+    uint64_t *counts;
+    size_t sum = 0;
+    for (uint32_t i = 0; i < node->node.count; i++)
+        sum += replicas[i].posts[posting].count;
+    node->tensor = tensor;
+    node->values = tnd_gather_begin(tensor, replicas[0].posts[posting].dtype, true,
+                                    node->node.count, sum, &counts);
+    for (uint32_t i = 0; i < node->node.count; i++)
+        counts[i] = replicas[i].posts[posting].count;
+}
+
+void tnd_crew_gather_node(const worker_t *worker, const node_t *node, uint32_t posting)
+{
+    const tnd_crew_t *crew = worker->crew;
+    uint32_t first = node->node.first - crew->config.first;
+    uint8_t *out = node->values;
+    for (uint32_t r = first; r < first + node->node.count; r++) {
+        const tnd_posting_t *post = &crew->replicas[r].posts[posting];
+        if (r >= worker->first && r < worker->first + worker->count)
+            copy(out, post);
+        out += post->count * tnd_dtype_size(post->dtype);
+    }
+}
+
+static uint64_t count_at(const void *counts, uint32_t replica)
+{
+    uint64_t count;
+    memcpy(&count, (const char *)counts + replica * sizeof count, sizeof count);
+    return count;
+}
+
+tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_buffer_t *result,
+                                   tnd_error_t *error)
+{
+    tnd_tensor_head_t head;
+    TND_TRY(tnd_gather_read(result, self->config.replicas, &head, &piece->counts, &piece->values,
+                            error));
+    bool fits = head.partial == 0 && head.dtype == self->replicas[0].posts[piece->posting].dtype;
+    for (uint32_t i = 0; i < self->config.count; i++)
+        fits = fits && count_at(piece->counts, self->config.first + i) ==
+                           self->replicas[i].posts[piece->posting].count;
+    return fits
+               ? TND_OK
+               : tnd_fail(error, "%s: what was gathered in step %" PRIu64 " is not what was posted",
+                          self->config.name, self->exchange.round);
+}
+
+void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece)
+{
+    tnd_gathered_t *gathered = next(self);
+    tnd_dtype_t dtype = self->replicas[0].posts[piece->posting].dtype;
+    for (uint32_t r = 0; r < self->config.replicas; r++)
+        gathered->first[r + 1] = gathered->first[r] + count_at(piece->counts, r);
+    size_t elements = gathered->first[self->config.replicas];
+    memcpy(grow(gathered, dtype, elements)->data, piece->values, elements * tnd_dtype_size(dtype));
+}
+
+void tnd_crew_gather_forget(tnd_crew_t *self)
+{
+    for (uint32_t i = 0; i < TND_POSTINGS_MAX; i++) {
+        free(self->gathers.items[i].data);
+        free(self->gathers.items[i].first);
+    }
+}

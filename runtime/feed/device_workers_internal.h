@@ -1,0 +1,192 @@
+/*  runtime/feed/device_workers_internal.h - what the files of the crew share among themselves.
+ *
+ *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
+ *  published (the workers may run them), finished (by all workers), retired (the actor may commit
+ *  them).  A worker's `word` says how far it has come: the seq of its job, and the meetings that it
+ *  has arrived at in it; who meets waits until no other word is less than its own.
+ */
+#ifndef TND_RUNTIME_FEED_CREW_PARTS_H
+#define TND_RUNTIME_FEED_CREW_PARTS_H
+
+#include "runtime/feed/device_workers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/core/numeric/float_mode.h"
+#include "runtime/interface/device.h"
+#include "runtime/feed/futex_wait.h"
+
+/*  Meetings of one job have the low bits of a word. */
+enum { MEETING_BITS = 20 };
+
+typedef struct {
+    uint32_t slot;
+    tnd_slice_note_t note;
+    const tnd_task_t *task; /* NULL: nothing is to be done */
+    const tnd_task_t *keep; /* NULL: the models are not kept behind it */
+    tnd_report_t *reports;  /* by local replica */
+    uint32_t tensors;       /* of this step that have gone to reducers ... */
+    uint32_t reductions;    /* ... and how many reductions of the user's they are of */
+    _Atomic uint32_t left;  /* workers that have not finished it */
+    _Atomic uint32_t *met;  /* by worker: meetings arrived at */
+} job_t;
+
+/*  What the first replica of a worker posted in one round. */
+typedef struct {
+    uint32_t count;
+    tnd_posting_t posts[TND_POSTINGS_MAX];
+} posted_t;
+
+typedef struct {
+    _Alignas(64) _Atomic uint64_t word;
+    tnd_crew_t *crew;
+    uint32_t number, first, count;   /* local replicas */
+    const char *name;                /* of its device */
+    tnd_device_t *device;            /* the pool's */
+    tnd_device_page_t *page, unseen; /* `unseen`, where nobody looks */
+    pthread_t thread;
+    bool started;
+    uint64_t seq;
+    uint32_t meeting;
+    uint64_t exchanges;
+    uint64_t rounds, chunks;  /* of reductions so far; the same for all workers of a round */
+    posted_t *posted;         /* in the last two rounds */
+    tnd_tree_input_t *inputs; /* scratch: by local replica */
+    void **outs;
+} worker_t;
+
+/*  For waits at a gate: until some count of the crew is above, or at, `number`. */
+typedef struct {
+    const tnd_crew_t *crew;
+    uint64_t number;
+} awaited_t;
+
+/*  A piece of one reduction that travels, and the nodes of it that are computed here. */
+typedef struct {
+    uint32_t posting, slot, reduction;
+    size_t begin, count; /* elements */
+    tnd_buffer_t *result;
+    const void *values; /* in `result` */
+    const void *counts; /* of a GATHER: by replica of the run */
+} piece_t;
+
+typedef struct {
+    uint32_t piece;
+    tnd_tree_node_t node;
+    uint64_t rows;
+    tnd_buffer_t *tensor;
+    void *values;
+} node_t;
+
+/*  The reductions of one round, while they are away. */
+typedef struct {
+    uint64_t round;
+    piece_t *pieces;
+    node_t *nodes;
+    uint32_t piece_count, piece_room, node_count, node_room;
+    uint32_t taken;            /* nodes that the actor has */
+    _Atomic uint32_t missing;  /* results; not 0 only while the actor may look at all this */
+    _Atomic uint64_t complete; /* exchanges that are */
+    tnd_pool_t *pools[2 * TND_POSTINGS_MAX];
+    size_t pool_bytes[2 * TND_POSTINGS_MAX];
+} exchange_t;
+
+typedef struct {
+    uint32_t rows, padded;
+    bool unhashed; /* the rows lie from `rank` on and are still to be hashed */
+    uint64_t rank;
+    tnd_digest_t digest;
+} share_t;
+
+typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
+
+struct tnd_crew {
+    tnd_crew_config_t config;
+    size_t offsets[TND_COLUMNS_MAX];
+    size_t stage_bytes, stage_warm;          /* of a stage: all of it, its fixed columns */
+    uint32_t ragged, lists[TND_COLUMNS_MAX]; /* ragged columns: how many, the number of each */
+    size_t units[TND_COLUMNS_MAX];           /* of ragged columns */
+    tnd_slot_pool_t *pool;
+    tnd_slot_memory_t **memories; /* by slot */
+    share_t *shares;              /* by slot x local replica */
+    const void **columns; /* by slot x local replica x TND_COLUMNS_MAX: where steps read them */
+    tnd_replica_t *replicas;
+    worker_t *workers;
+    uint32_t worker_count;
+    job_t *jobs; /* by seq % depth */
+    const tnd_task_t *task;
+    exchange_t exchange;
+    tnd_gathers_t gathers;
+    _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
+
+    tnd_gate_t work, meet, program, left;
+    _Atomic int mode;
+    _Atomic int over; /* a status; TND_OK: not yet */
+    _Atomic bool failed, stopped;
+    _Atomic bool may_look; /* a processor seems to be free */
+    _Atomic uint64_t ready, published, finished, retired;
+    uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
+                               the program */
+    uint64_t consumed;      /* by the actor */
+    uint64_t flushed;       /* jobs that others were told of: the actor */
+    uint64_t taken, ran;    /* by the program */
+
+    /*  Steps on the program's thread (crew_pull.c), the program's but for the atomic ones. */
+    worker_t caller;
+    pthread_t caller_thread;
+    tnd_float_mode_t caller_mode; /* as the last step left it */
+    bool caller_known;            /* caller_thread is */
+    bool caller_long;             /* the last step was */
+    uint32_t caller_misses;       /* waits that were longer than it looked, since one was not */
+    uint32_t caller_skips;        /* waits in which it does not look */
+    uint64_t caller_ended_ns;     /* when the last step did */
+    _Atomic bool inside;          /* the program runs a step */
+    _Atomic uint64_t caller_cpu_ns;
+
+    pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
+    bool deaf;
+    char error[512];
+};
+
+/*  Stops everything for this reason; the first one counts.  Always false. */
+bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool tnd_crew_dead(const tnd_crew_t *self);
+/*  Zeroed memory; exhaustion aborts. */
+void *tnd_crew_zeroed(size_t count, size_t size);
+/*  Runs a job on the replicas of a worker, on the calling thread; false: the crew is dead. */
+bool tnd_crew_run_job(worker_t *worker, job_t *job);
+/*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */
+void tnd_crew_publish(tnd_crew_t *self, uint64_t jobs);
+bool tnd_crew_has_finished(const void *awaited);
+/*  Whether the actor should hear now of `finished` steps, where `known` are under way or finished:
+ *  it is woken for several short steps at a time, but never while nothing else is there to do, and
+ *  not late.  True: it is then told.
+ */
+bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known, uint64_t now);
+void tnd_crew_make_caller(tnd_crew_t *self);
+/*  Until the program is outside of a step, after which it begins none in a stopped crew. */
+void tnd_crew_await_caller(tnd_crew_t *self);
+void tnd_crew_wake(tnd_crew_t *self);
+/*  Arrives at the next meeting of the job and waits for the others; false: the crew is dead. */
+bool tnd_crew_meet(worker_t *worker, job_t *job);
+/*  Reduces what the replicas posted; false: the crew is dead. */
+bool tnd_crew_reduce(worker_t *worker, job_t *job);
+void tnd_crew_forget_exchange(tnd_crew_t *self);
+
+/*  Gathers (crew_gather.c).  `room`: the first worker, while the others meet, makes room for what
+ *  all replicas posted, which are here; every worker then copies what its own did.
+ */
+void tnd_crew_gather_room(tnd_crew_t *self);
+void tnd_crew_gather_own(const worker_t *worker);
+/*  Where replicas are elsewhere: a node's tensor is made by the first worker, filled by all; the
+ *  result of posting `posting` is taken by the first.
+ */
+void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd_buffer_t *tensor);
+void tnd_crew_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);
+tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_buffer_t *result,
+                                   tnd_error_t *error) TND_CHECKED;
+void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece);
+void tnd_crew_gather_forget(tnd_crew_t *self);
+
+#endif

@@ -1,0 +1,213 @@
+/*  runtime/feed/device_workers_pull.c - a program's own loop over the steps of a crew.
+ *
+ *  Where the crew has one device whose steps may run on any thread, they run on the program's: no
+ *  other thread has to be woken.  They use a worker of their own, so that nothing is shared with
+ * the device's thread, which sleeps meanwhile.
+ */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+
+/*  The processor time of a step is read if the one before took so long; shorter ones hardly wait,
+ *  and are counted by the wall.
+ */
+static const uint64_t worth_reading_ns = 50000;
+
+/*  How long a program looks for its next step before it sleeps.  After waits that were longer one
+ *  wait in 2, 4 ... 2^MISSES_MOST looks.
+ */
+static const uint64_t next_spin_ns = 50000;
+enum { MISSES_MOST = 6 };
+
+/* --- steps on the program's thread -------------------------------------------------------------
+ */
+
+void tnd_crew_make_caller(tnd_crew_t *self)
+{
+    const worker_t *first = &self->workers[0];
+    self->caller = (worker_t){
+        .crew = self,
+        .count = first->count,
+        .name = first->name,
+        .page = first->page,
+        .inputs = tnd_crew_zeroed(self->config.count, sizeof *first->inputs),
+        .outs = tnd_crew_zeroed(self->config.count, sizeof *first->outs),
+    };
+    tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
+    self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
+    tnd_float_mode_restore(before);
+}
+
+static bool is_outside(const void *context)
+{
+    return !atomic_load(&((const tnd_crew_t *)context)->inside);
+}
+
+void tnd_crew_await_caller(tnd_crew_t *self)
+{
+    tnd_gate_wait(&self->left, is_outside, self, 0);
+}
+
+static bool runs_here(tnd_crew_t *self)
+{
+    self->caller.device = self->workers[0].device;
+    return self->worker_count == 1 && self->caller.device->ops->any_thread;
+}
+
+/*  The device's thread would keep the mode that a step sets, and the program its own. */
+static void run_in_mode(tnd_crew_t *self, job_t *job)
+{
+    tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
+    tnd_float_mode_restore(self->caller_mode);
+    (void)tnd_crew_run_job(&self->caller, job); /* the crew is dead if it fails */
+    self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
+    tnd_float_mode_restore(before);
+}
+
+static void count_time(tnd_crew_t *self, uint64_t began_ns, uint64_t cpu_ns)
+{
+    uint64_t took_ns = self->caller_ended_ns - began_ns;
+    uint64_t used_ns = self->caller_long ? tnd_clock_thread() - cpu_ns : took_ns;
+    self->caller_long = took_ns >= worth_reading_ns;
+    atomic_store_explicit(&self->caller_cpu_ns,
+                          atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed) +
+                              used_ns,
+                          memory_order_relaxed);
+}
+
+/*  tnd_crew_stop waits until `inside` is false: it is set before the crew is found alive. */
+static void run_here(tnd_crew_t *self, job_t *job)
+{
+    atomic_store(&self->inside, true);
+    if (!atomic_load(&self->stopped) && !tnd_crew_dead(self) && job->task != NULL) {
+        uint64_t began_ns = tnd_clock_now();
+        uint64_t cpu_ns = self->caller_long ? tnd_clock_thread() : 0;
+        tnd_device_page_t *page = self->caller.page;
+        if (!self->caller_known || !pthread_equal(self->caller_thread, pthread_self())) {
+            self->caller_known = true;
+            self->caller_thread = pthread_self();
+            atomic_store_explicit(&page->thread, (uint64_t)gettid(), memory_order_relaxed);
+        }
+        run_in_mode(self, job);
+        self->caller_ended_ns = tnd_clock_now();
+        tnd_statistics_device(page, TND_DEVICE_IDLE, self->config.first, job->note.step,
+                              self->caller_ended_ns);
+        count_time(self, began_ns, cpu_ns);
+    } else {
+        self->caller_ended_ns = tnd_clock_now();
+    }
+    atomic_store(&self->inside, false);
+    tnd_gate_open(&self->left);
+}
+
+/* --- the loop -----------------------------------------------------------------------------------
+ */
+
+void tnd_crew_may_look(tnd_crew_t *self, bool may)
+{
+    atomic_store_explicit(&self->may_look, may, memory_order_relaxed);
+}
+
+void tnd_crew_discard(tnd_crew_t *self)
+{
+    int keep = MODE_KEEP;
+    if (atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
+        tnd_crew_wake(self);
+}
+
+/*  What a program gets of a crew that runs nothing any more. */
+static tnd_status_t ended(const tnd_crew_t *self)
+{
+    int over = atomic_load_explicit(&self->over, memory_order_acquire);
+    return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
+}
+
+static bool has_step(const void *context)
+{
+    const awaited_t *awaited = context;
+    const tnd_crew_t *crew = awaited->crew;
+    return tnd_crew_dead(crew) ||
+           atomic_load_explicit(&crew->ready, memory_order_acquire) > awaited->number ||
+           atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
+}
+
+/*  Looking instead of sleeping is worth it where the step is being gathered on another processor.
+ *  If it does not come in time, or others want this processor, the next waits do without.
+ */
+static void await_step(tnd_crew_t *self)
+{
+    awaited_t awaited = {self, self->taken};
+    if (has_step(&awaited))
+        return;
+    if (!atomic_load_explicit(&self->may_look, memory_order_relaxed)) {
+        /* It would keep this processor from those who make the step. */
+    } else if (self->caller_skips > 0) {
+        self->caller_skips--;
+    } else if (tnd_gate_spin(has_step, &awaited, next_spin_ns)) {
+        self->caller_misses = 0;
+        return;
+    } else {
+        self->caller_misses += self->caller_misses < MISSES_MOST;
+        self->caller_skips = (UINT32_C(1) << self->caller_misses) - 1;
+    }
+    tnd_gate_wait(&self->program, has_step, &awaited, 0);
+}
+
+tnd_status_t tnd_crew_next(tnd_crew_t *self)
+{
+    int mode = MODE_KEEP;
+    if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
+        return TND_FAILED;
+    if (tnd_crew_dead(self) || (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)) {
+        self->ran = self->taken; /* it is not committed, and nothing can run on it any more */
+        return ended(self);
+    }
+    if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
+        atomic_store_explicit(&self->retired, self->taken, memory_order_release);
+        if (tnd_crew_worth_telling(self, self->taken,
+                                   atomic_load_explicit(&self->ready, memory_order_relaxed),
+                                   runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
+            tnd_crew_wake(self);
+    }
+    await_step(self);
+    if (tnd_crew_dead(self))
+        return ended(self);
+    if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
+        self->taken++;
+        return TND_OK;
+    }
+    return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
+}
+
+tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
+{
+    if (self->taken == self->ran)
+        return TND_FAILED;
+    if (tnd_crew_dead(self))
+        return ended(self);
+    job_t *job = &self->jobs[(self->taken - 1) % self->config.depth];
+    job->task = task;
+    self->ran = self->taken;
+    if (runs_here(self)) {
+        run_here(self, job);
+    } else {
+        awaited_t awaited = {self, self->taken};
+        tnd_crew_publish(self, self->taken);
+        tnd_gate_wait(&self->program, tnd_crew_has_finished, &awaited, 0);
+    }
+    return tnd_crew_dead(self) ? ended(self) : TND_OK;
+}
+
+tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p)
+{
+    uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);
+    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran || tnd_crew_dead(self))
+        return NULL;
+    const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
+    *step_p = job->note.step;
+    return job->reports;
+}

@@ -1,0 +1,86 @@
+/*  runtime/feed/futex_wait.c - where threads wait for a word that another thread writes. */
+#include "runtime/feed/futex_wait.h"
+
+#include <linux/futex.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+
+/*  Looks between two looks at the clock. */
+enum { LOOKS = 64 };
+
+/*  What so many looks never take, unless the thread was interrupted. */
+static const uint64_t interrupted_ns = 20000;
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    /* Being woken for nothing, or not asleep at all, is no error here. */
+    (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void tnd_gate_open(tnd_gate_t *self)
+{
+    /* Either a sleeper's mark is seen here, or it sees the change that was made before. */
+    if (atomic_fetch_add(&self->asleep, 0) == 0 || atomic_exchange(&self->asleep, 0) == 0)
+        return;
+    atomic_fetch_add(&self->turn, 1);
+    futex(&self->turn, FUTEX_WAKE, INT_MAX);
+}
+
+static bool spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
+{
+    uint64_t until = tnd_clock_now() + spin_ns;
+    do {
+        for (int look = 0; look < LOOKS; look++) {
+            if (ready(context))
+                return true;
+            relax();
+        }
+        /* Whoever is waited for may want this very processor. */
+        sched_yield();
+    } while (tnd_clock_now() < until);
+    return false;
+}
+
+bool tnd_gate_spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
+{
+    uint64_t now = tnd_clock_now(), until = now + spin_ns, before;
+    do {
+        for (int look = 0; look < LOOKS; look++) {
+            if (ready(context))
+                return true;
+            relax();
+        }
+        before = now;
+        now = tnd_clock_now();
+    } while (now < until && now - before < interrupted_ns);
+    return false;
+}
+
+void tnd_gate_wait(tnd_gate_t *self, bool (*ready)(const void *), const void *context,
+                   uint64_t spin_ns)
+{
+    if (ready(context) || (spin_ns > 0 && spin(ready, context, spin_ns)))
+        return;
+    for (;;) {
+        uint32_t turn = atomic_load(&self->turn);
+        atomic_store(&self->asleep, 1);
+        if (ready(context))
+            return;
+        futex(&self->turn, FUTEX_WAIT, turn);
+        if (ready(context))
+            return;
+    }
+}

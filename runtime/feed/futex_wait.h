@@ -1,0 +1,35 @@
+/*  runtime/feed/futex_wait.h - where threads wait for a word that another thread writes.
+ *
+ *  A waiter looks at the word itself for a while, then sleeps.  Whoever changes such a word opens
+ *  the gate afterwards, which costs one atomic addition as long as nobody sleeps.  Zeroed is ready
+ * for use.
+ *
+ *  Threads: any.
+ */
+#ifndef TND_RUNTIME_FEED_GATE_H
+#define TND_RUNTIME_FEED_GATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    _Atomic uint32_t turn;
+    _Atomic uint32_t asleep; /* 1: a waiter may sleep, and none has been woken since */
+} tnd_gate_t;
+
+/*  Lets everybody look again. */
+void tnd_gate_open(tnd_gate_t *self);
+
+/*  Until `ready(context)`: asks for `spin_ns` without sleeping, then once each time the gate is
+ *  opened.
+ */
+void tnd_gate_wait(tnd_gate_t *self, bool (*ready)(const void *context), const void *context,
+                   uint64_t spin_ns);
+
+/*  Asks `ready(context)` for `spin_ns` without a system call.  False: it is not, or another thread
+ *  has run on this processor meanwhile.
+ */
+bool tnd_gate_spin(bool (*ready)(const void *context), const void *context, uint64_t spin_ns);
+
+#endif

@@ -1,0 +1,40 @@
+/*  runtime/host/control_batch.h - what an actor says that can wait a moment, said by the dozen.
+ *
+ *  Each word to the leader wakes a host and the leader.  What is done and only wants to be booked
+ *  (PART, HELD, COMMIT) nobody waits for, so some of it goes together; none waits longer than a few
+ *  milliseconds, and all of it goes before anything else is said.
+ *
+ *  Threads: the actor's.
+ */
+#ifndef TND_RUNTIME_LIFE_WORDS_H
+#define TND_RUNTIME_LIFE_WORDS_H
+
+#include "runtime/interface/link.h"
+
+enum { TND_WORDS_MAX = 128 };
+
+typedef struct {
+    tnd_msg_t msg;
+    tnd_carry_t carry;
+} tnd_word_t;
+
+/*  Zeroed: nothing waits. */
+typedef struct {
+    tnd_word_t items[TND_WORDS_MAX];
+    uint32_t count;
+    uint32_t held;   /* the place of a HELD among them, from 1; 0: there is none */
+    uint64_t due_ns; /* when the first of them has waited long enough */
+} tnd_words_t;
+
+/*  Whether that can wait at all. */
+bool tnd_words_bear(const tnd_msg_t *msg);
+/*  Keeps a word, and takes its payload; a later HELD takes the place of an earlier one.  False:
+ * there is no room until those that wait are said.
+ */
+bool tnd_words_keep(tnd_words_t *self, const tnd_msg_t *msg, tnd_carry_t carry, uint64_t now);
+/*  All of them were said. */
+void tnd_words_clear(tnd_words_t *self);
+/*  When they are to be said; TND_NEVER: nothing waits. */
+uint64_t tnd_words_due(const tnd_words_t *self);
+
+#endif

@@ -1,0 +1,35 @@
+/*  runtime/host/descriptors.h - how many file descriptors a host of a plan needs.
+ *
+ *  An upper bound, computed from the plan alone.  Files that sources and bad records keep open are
+ *  not in it: they are known once data is open, and are reserved then (runtime/data/open_files.h).
+ *
+ *  Threads: any.
+ */
+#ifndef TND_RUNTIME_LIFE_DESCRIPTORS_H
+#define TND_RUNTIME_LIFE_DESCRIPTORS_H
+
+#include "runtime/plan/placement.h"
+#include "runtime/interface/link.h"
+
+typedef struct {
+    uint64_t process;     /* standard streams, logs, statistics, the transport's own */
+    uint64_t actors;      /* of each actor here */
+    uint64_t listeners;   /* that other processes connect to */
+    uint64_t connections; /* to and from other processes */
+    uint64_t children;    /* processes that this one starts for isolated actors */
+    uint64_t reserve; /* for connections that replace others, those of hosts that may join left out,
+                         and files that are open briefly */
+    uint64_t total;
+} tnd_descriptors_t;
+
+/*  Of the process of host `host` of a whole plan (tnd_placement_whole). */
+void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint32_t host,
+                           const tnd_link_cost_t *cost);
+
+/*  Whether this process may have what the host and the processes that it starts need; raises the
+ *  soft limit.  TND_FAILED: `error` has the number, the limit and what to do.
+ */
+tnd_status_t tnd_descriptors_check(const tnd_plan_t *plan, uint32_t host,
+                                   const tnd_link_cost_t *cost, tnd_error_t *error) TND_CHECKED;
+
+#endif

@@ -1,0 +1,217 @@
+/*  runtime/host/guarded_call.c - what is tried before a run begins, on threads that can be left
+ * behind. */
+#include "runtime/host/guarded_call.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
+#include "runtime/observe/hang_detector.h"
+
+static const uint64_t look_every_ns = 50000000;
+
+/*  What one thread is at. */
+typedef struct word {
+    struct word *next;
+    pid_t thread;
+    const tnd_instance_t *instance;
+    tnd_diagnostic_code_t code;
+    const void *about;
+    char what[128];
+    uint64_t since_ns; /* 0: at nothing of other people's */
+    tnd_watch_t watch;
+} word_t;
+
+/*  What a thread was told by the way. */
+typedef struct told {
+    struct told *next;
+    const tnd_instance_t *instance;
+    tnd_diagnostic_code_t code;
+    tnd_error_t error;
+} told_t;
+
+struct tnd_trial {
+    tnd_trial_fn *work;
+    void (*done)(void *context);
+    void *context;
+    tnd_arena_t *arena;
+    tnd_diagnostics_t *found;
+    pthread_t thread;
+    _Atomic bool over;
+    pthread_mutex_t lock; /* guards the words, and what was told */
+    word_t *words;
+    told_t *told;
+};
+
+static void *trial_main(void *context)
+{
+    tnd_trial_t *self = context;
+    tnd_thread_begin("facts");
+    self->work(self->context, self, self->found);
+    atomic_store(&self->over, true);
+    if (self->done != NULL)
+        self->done(self->context);
+    return NULL;
+}
+
+tnd_trial_t *tnd_trial_begin(tnd_trial_fn *work, void (*done)(void *context), void *context)
+{
+    tnd_trial_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    *self = (tnd_trial_t){.work = work, .done = done, .context = context};
+    self->arena = tnd_arena_new();
+    self->found = tnd_diagnostics_new(self->arena);
+    pthread_mutex_init(&self->lock, NULL);
+    if (pthread_create(&self->thread, NULL, trial_main, self) != 0)
+        abort();
+    return self;
+}
+
+bool tnd_trial_done(const tnd_trial_t *self)
+{
+    return atomic_load(&self->over);
+}
+
+static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    char where[300];
+    tnd_watch_describe(word->thread, where, sizeof where);
+    (void)tnd_fail_about(&error, word->about,
+                         "%s hangs: tried before the start, it takes longer than %" PRIu64
+                         " ms (hung_after): %s",
+                         word->what, hung_after_ns / 1000000, where);
+    tnd_placement_report(word->instance, word->code, &error, diagnostics);
+}
+
+bool tnd_trial_hangs(tnd_trial_t *self, uint64_t hung_after_ns, uint64_t now,
+                     tnd_diagnostics_t *diagnostics)
+{
+    bool hangs = false;
+    pthread_mutex_lock(&self->lock);
+    for (word_t *word = self->words; word != NULL && !hangs; word = word->next) {
+        hangs = word->since_ns != 0 &&
+                tnd_watch_hangs(&word->watch, word->since_ns, word->thread, hung_after_ns, now);
+        if (hangs)
+            report(word, hung_after_ns, diagnostics);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return hangs;
+}
+
+bool tnd_trial_end(tnd_trial_t **self_p, uint64_t wait_ns, tnd_diagnostics_t *diagnostics)
+{
+    tnd_trial_t *self = *self_p;
+    if (self == NULL)
+        return true;
+    uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
+    struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    int failed = tnd_trial_done(self) ? pthread_join(self->thread, NULL)
+                                      : pthread_timedjoin_np(self->thread, NULL, &deadline);
+    if (failed != 0)
+        return false;
+    *self_p = NULL;
+    if (diagnostics != NULL)
+        tnd_diagnostics_add_all(diagnostics, self->found);
+    for (told_t *told = self->told, *next; told != NULL; told = next) {
+        next = told->next;
+        if (diagnostics != NULL)
+            tnd_placement_report(told->instance, told->code, &told->error, diagnostics);
+        free(told);
+    }
+    for (word_t *word = self->words, *next; word != NULL; word = next) {
+        next = word->next;
+        free(word);
+    }
+    pthread_mutex_destroy(&self->lock);
+    tnd_arena_destroy(&self->arena);
+    free(self);
+    return true;
+}
+
+bool tnd_trial_wait(tnd_trial_t **self_p, uint64_t hung_after_ns, tnd_diagnostics_t *diagnostics)
+{
+    uint64_t every_ns = hung_after_ns / 4 < look_every_ns ? hung_after_ns / 4 : look_every_ns;
+    while (!tnd_trial_end(self_p, every_ns, diagnostics))
+        if (tnd_trial_hangs(*self_p, hung_after_ns, tnd_clock_now(), diagnostics))
+            return false;
+    return true;
+}
+
+/* --- what is at work ---------------------------------------------------------------------------
+ */
+
+/*  That of the calling thread. */
+static word_t *own_word(tnd_trial_t *self)
+{
+    pid_t thread = gettid();
+    word_t *word = self->words;
+    while (word != NULL && word->thread != thread)
+        word = word->next;
+    if (word != NULL)
+        return word;
+    word = calloc(1, sizeof *word);
+    if (word == NULL)
+        abort();
+    word->thread = thread;
+    word->next = self->words;
+    self->words = word;
+    return word;
+}
+
+void tnd_trial_enter(tnd_trial_t *self, const tnd_instance_t *instance, tnd_diagnostic_code_t code)
+{
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->lock);
+    word_t *word = own_word(self);
+    word->instance = instance;
+    word->code = code;
+    word->since_ns = 0;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
+{
+    if (self == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&self->lock);
+    word_t *word = own_word(self);
+    word->about = about;
+    vsnprintf(word->what, sizeof word->what, format, arguments);
+    word->since_ns = tnd_clock_now();
+    pthread_mutex_unlock(&self->lock);
+    va_end(arguments);
+}
+
+void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error)
+{
+    if (self == NULL)
+        return;
+    told_t *told = calloc(1, sizeof *told);
+    if (told == NULL)
+        abort();
+    pthread_mutex_lock(&self->lock);
+    const word_t *word = own_word(self);
+    *told = (told_t){.next = self->told, .instance = word->instance, .code = word->code};
+    told->error = *error;
+    self->told = told;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_trial_leave(tnd_trial_t *self)
+{
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->lock);
+    own_word(self)->since_ns = 0;
+    pthread_mutex_unlock(&self->lock);
+}

@@ -1,0 +1,58 @@
+/*  runtime/host/guarded_call.h - what is tried before a run begins, on threads that can be left
+ * behind.
+ *
+ *  To open a source and to try an operation is other people's code, which may never return.  A
+ *  trial does that on a thread of its own and knows what each of its threads is at; whoever began
+ *  it looks now and then, says which of them hangs (watch.h) and leaves it behind: with all that it
+ *  may touch, until the process ends.
+ *
+ *  Lifecycle: begin; any number of looks; end.
+ *
+ *  Threads: begin, done, hangs, wait and end on one; enter, at and leave on those of the trial, and
+ *  on those that they make.
+ */
+#ifndef TND_RUNTIME_LIFE_TRIAL_H
+#define TND_RUNTIME_LIFE_TRIAL_H
+
+#include "runtime/text/diagnostic.h"
+#include "runtime/plan/placement.h"
+
+typedef struct tnd_trial tnd_trial_t;
+
+/*  What is to be tried; what it finds goes to `found`, which is the trial's. */
+typedef void tnd_trial_fn(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found);
+
+/*  Begins `work`; `context` must outlive it.  `done`, called with the context on the trial's thread
+ *  when it has ended, may be NULL.
+ */
+tnd_trial_t *tnd_trial_begin(tnd_trial_fn *work, void (*done)(void *context), void *context);
+
+/*  Whether it has ended. */
+bool tnd_trial_done(const tnd_trial_t *self);
+
+/*  Whether one of its threads hangs, which is then reported at the place that it is about. */
+bool tnd_trial_hangs(tnd_trial_t *self, uint64_t hung_after_ns, uint64_t now,
+                     tnd_diagnostics_t *diagnostics);
+
+/*  Waits at most `wait_ns` for its end, then adds what it found to `diagnostics` (NULL: to nothing)
+ *  and frees it.  False: it is left behind, and nobody may free what it may touch.
+ */
+bool tnd_trial_end(tnd_trial_t **self_p, uint64_t wait_ns, tnd_diagnostics_t *diagnostics);
+
+/*  The same for who has nothing else to do: waits until it has ended, or hangs, which is reported.
+ */
+bool tnd_trial_wait(tnd_trial_t **self_p, uint64_t hung_after_ns, tnd_diagnostics_t *diagnostics);
+
+/* --- what is at work; `self` NULL: nobody looks ------------------------------------------------
+ */
+
+/*  The calling thread begins something for an instance; a hang is an error of this code. */
+void tnd_trial_enter(tnd_trial_t *self, const tnd_instance_t *instance, tnd_diagnostic_code_t code);
+/*  It calls other people's code now: "operation 2, `drag`,", about a value of the topology. */
+void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/*  Something is wrong besides what the thing returns; found with the rest at the end. */
+void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error);
+void tnd_trial_leave(tnd_trial_t *self);
+
+#endif

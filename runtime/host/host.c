@@ -1,0 +1,678 @@
+/*  runtime/host/host.c - this process's part of a run: its birth, its loop, its end. */
+#include "runtime/host/host_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/feed/feed.h"
+#include "runtime/base/clock.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/plan/pace.h"
+#include "runtime/host/join_request.h"
+#include "runtime/base/thread.h"
+
+/*  Messages between two hosts of which one does not look at them. */
+enum { CONTROL_UNREAD = 16384 };
+
+/*  The longest sleep of the host's thread: as often the words of its actors are told. */
+static const uint64_t nap_ns = 250000000;
+
+/*  How often the words of actors inside work hooks are told to other hosts. */
+static const uint64_t words_every_ns = 250000000;
+
+/*  How long the leader waits for what other hosts counted, once the run has ended. */
+static const uint64_t last_words_ns = 2000000000;
+
+/*  How long a host may be away after its connection has ended, if its process has died or seems to
+ *  have: another one has so long to take its place.
+ */
+static const uint64_t grace_ns = 1500000000;
+
+/*  How long an actor may take to leave its hook once it was asked to stop. */
+static const uint64_t stop_wait_ns = 10000000000;
+
+const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
+{
+    return &self->config;
+}
+
+void tnd_host_unsaved(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->unsaved, sizeof self->unsaved, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(text, room, "%s", self->unsaved);
+    pthread_mutex_unlock(&self->lock);
+}
+
+uint64_t tnd_host_link_timeout(const tnd_host_t *self)
+{
+    return self->link_timeout_ns;
+}
+
+const char *tnd_host_control(const tnd_host_t *self)
+{
+    return self->control;
+}
+
+const char *tnd_host_nonce(const tnd_host_t *self)
+{
+    return self->nonce;
+}
+
+bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint)
+{
+    bool found = false;
+    pthread_mutex_lock(&self->lock);
+    for (uint32_t i = 0; i < self->table_count && !found; i++) {
+        const tnd_endpoint_t *entry = &self->table[i];
+        found = entry->instance == endpoint->instance && entry->port == endpoint->port &&
+                entry->transport == endpoint->transport;
+        if (found)
+            *endpoint = *entry;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return found;
+}
+
+uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain)
+{
+    return atomic_load(&self->generations[chain]);
+}
+
+bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
+{
+    if (actor >= self->plan->instance_count)
+        return false;
+    if (self->plan->instances[actor].host != self->config.host)
+        return __atomic_load_n(&self->words[actor], __ATOMIC_RELAXED) != 0;
+    uint64_t state =
+        atomic_load_explicit(&tnd_pages_at(self->pages, actor)->state, memory_order_relaxed);
+    return (state & 0xff) == TND_STATE_WORKING;
+}
+
+bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer)
+{
+    if (peer == tnd_host_id(self->config.host))
+        return true;
+    if (peer < self->plan->instance_count && self->plan->instances[peer].host == self->config.host)
+        return true;
+    return tnd_host_busy(self, peer);
+}
+
+void tnd_host_notice(tnd_host_t *self)
+{
+    atomic_store(&self->noticed, true);
+    tnd_hub_wake(self->hub);
+}
+
+const tnd_resume_t *tnd_host_resume(const tnd_host_t *self)
+{
+    return self->resume.step > 0 ? &self->resume : NULL;
+}
+
+const tnd_census_t *tnd_host_census(const tnd_host_t *self)
+{
+    return &self->census;
+}
+
+void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->outcome == TND_OUTCOME_NONE) {
+        self->outcome = outcome;
+        snprintf(self->why, sizeof self->why, "%s", why);
+    }
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_host_settled(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    bool is = self->outcome != TND_OUTCOME_NONE;
+    pthread_mutex_unlock(&self->lock);
+    return is;
+}
+
+void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
+{
+    if (self->failed_ns != 0)
+        return;
+    self->failed_ns = tnd_clock_now();
+    self->failed = outcome;
+    snprintf(self->failure, sizeof self->failure, "%s", why);
+}
+
+/*  The others should know why this host ends; but it does not wait long for a leader that is away.
+ */
+void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
+{
+    if (self->failed_ns == 0 || self->failure_said)
+        return;
+    bool heard = tnd_host_leads(self) || self->leader_up;
+    if (!heard && now < self->failed_ns + grace_ns)
+        return;
+    self->failure_said = true;
+    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed, tnd_note_of("%s", self->failure));
+    if (!tnd_host_leads(self))
+        tnd_host_settle(self, self->failed, self->failure);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static bool is_working(void *context, tnd_actor_id_t peer)
+{
+    return tnd_host_excuses(context, peer);
+}
+
+/*  The leader did not come, or went and did not come back. */
+static void miss_leader(tnd_host_t *self)
+{
+    const tnd_plan_host_t *leader = &self->plan->hosts[0];
+    char why[512], kept[64] = "", other[128] = "";
+    if (self->booked > 0)
+        snprintf(kept, sizeof kept, "; the last committed step known here is %" PRIu64,
+                 self->booked - 1);
+    /* It talks to the later one of two processes of a host, and not to this one. */
+    if (!self->plan->hosts[self->config.host].isolated)
+        snprintf(other, sizeof other,
+                 "; if it still runs, another process has taken the place of host %.40s",
+                 self->plan->hosts[self->config.host].name);
+    if (self->leader_came)
+        snprintf(why, sizeof why, "host %s, which leads the run, is lost (%.200s)%s%s",
+                 leader->name, self->leader_why, kept, other);
+    else
+        snprintf(why, sizeof why,
+                 "host %s, which leads the run, did not come within %" PRIu64
+                 " s: start it, or see whether tcp://%s:%" PRIu32 " can be reached from here",
+                 leader->name, self->plan->start_timeout_ns / 1000000000u, leader->address,
+                 leader->port);
+    tnd_host_settle(self, TND_OUTCOME_LOST, why);
+}
+
+static void take_leave(tnd_host_t *self)
+{
+    if (tnd_host_leads(self))
+        tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
+    else if (self->leader_up)
+        tnd_host_fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");
+    else
+        tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
+}
+
+/*  To the leader come the other hosts and who wants to be one, to every host its own actors. */
+static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
+{
+    const tnd_host_t *self = context;
+    if (port == PORT_HOSTS)
+        return (peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count)) ||
+               tnd_is_newcomer(peer);
+    return peer < self->plan->instance_count &&
+           self->plan->instances[peer].host == self->config.host;
+}
+
+/*  A loop that comes round much too late was away (stopped, without a processor), and what others
+ *  said meanwhile is still to be read: they have so much longer.
+ */
+static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
+{
+    if (now < expected + nap_ns)
+        return;
+    if (self->join_until_ns != 0)
+        self->join_until_ns += now - expected;
+    tnd_absence_excuse(&self->leader_absence, now - expected, now);
+    if (tnd_host_leads(self))
+        tnd_leader_excuse(self->leader, now - expected, now);
+}
+
+static bool leader_is_missed(const tnd_host_t *self, uint64_t now)
+{
+    bool refused = tnd_hub_refused(self->hub, PORT_HOSTS, tnd_host_id(0));
+    tnd_fate_t fate = refused ? TND_FATE_DEAD : TND_FATE_UNKNOWN;
+    return (self->join_until_ns != 0 && now >= self->join_until_ns) ||
+           tnd_absence_is_over(&self->leader_absence, fate, true, now);
+}
+
+static void live(tnd_host_t *self)
+{
+    uint64_t expected = tnd_clock_now();
+    if (!tnd_host_leads(self))
+        self->join_until_ns = expected + self->plan->start_timeout_ns;
+    while (!tnd_host_settled(self)) {
+        uint64_t now = tnd_clock_now(), wake = now + nap_ns;
+        excuse(self, expected, now);
+        tnd_arrival_t arrival;
+        while (tnd_hub_receive(self->hub, &arrival) == TND_OK)
+            tnd_host_take_arrival(self, &arrival, now);
+        tnd_host_make_progress(self);
+        tnd_host_tell_words(self, now);
+        tnd_host_watch(self, now);
+        if (tnd_host_leads(self)) {
+            uint64_t due = tnd_leader_work(self->leader, now);
+            wake = due < wake ? due : wake;
+        } else if (leader_is_missed(self, now)) {
+            miss_leader(self);
+        } else {
+            uint64_t due = tnd_absence_deadline(&self->leader_absence, now);
+            wake = due < wake ? due : wake;
+        }
+        if (atomic_load(&self->leave) && !tnd_host_leads(self)) {
+            tnd_host_tell_leader(self, TND_MSG_LEAVE, 0, NULL);
+            tnd_host_settle(self, TND_OUTCOME_STOPPED, "");
+        }
+        if (atomic_load(&self->stop))
+            take_leave(self);
+        if (atomic_load(&self->breaking))
+            tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
+        tnd_host_say_failure(self, now);
+        expected = wake > now ? wake : now;
+        if (!tnd_host_settled(self) && tnd_hub_wait(self->hub, wake) != TND_OK)
+            tnd_host_settle(self, TND_OUTCOME_FAILED, "the host's own connections failed");
+    }
+}
+
+static void stop_actors(tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->actors[i] != NULL)
+            tnd_actor_stop(self->actors[i]);
+    /* What hangs is not waited for again. */
+    uint64_t until = tnd_clock_now() + (self->hung ? 0 : stop_wait_ns);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->actors[i] == NULL)
+            continue;
+        uint64_t now = tnd_clock_now();
+        /* A hook that does not return holds memory that cannot be freed: leave it to the exit. */
+        if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
+            self->stuck = true;
+    }
+    for (uint32_t i = 0; i < self->left_count; i++)
+        if (!tnd_actor_join(self->left[i], 0))
+            self->stuck = true;
+}
+
+/*  What the actors counted, as a last word to the leader. */
+static void say_statistics(tnd_host_t *self)
+{
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->actors[i] == NULL)
+            continue;
+        tnd_statistics_t *page = tnd_pages_at(self->pages, i);
+        fprintf(writer.stream, "%s %s", page->actor, page->kind);
+#define WRITE_COUNTER(name, unit, text) fprintf(writer.stream, " " #name " %" PRIu64, page->name);
+        TND_COUNTERS(WRITE_COUNTER)
+#undef WRITE_COUNTER
+        for (unsigned w = 0; w < TND_WAIT_REASONS; w++)
+            if (page->wait_ns[w] != 0)
+                fprintf(writer.stream, " wait_%u_ns %" PRIu64, w, page->wait_ns[w]);
+        tnd_times_t times;
+        tnd_statistics_times(page, tnd_clock_now(), &times);
+#define WRITE_TIME(name, text) fprintf(writer.stream, " time_" #name " %" PRIu64, times.name);
+        TND_TIMES(WRITE_TIME)
+#undef WRITE_TIME
+        fputc('\n', writer.stream);
+    }
+    tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_note_end(&writer));
+}
+
+/*  The leader waits for the last words of the other hosts, but not long. */
+static void hear_statistics(tnd_host_t *self)
+{
+    if (!tnd_host_leads(self))
+        return;
+    uint64_t until = tnd_clock_now() + last_words_ns;
+    uint32_t awaited = 0;
+    bool *heard = calloc(self->plan->host_count, sizeof *heard);
+    if (heard == NULL)
+        abort();
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        heard[h] = h == self->config.host || !tnd_leader_awaits(self->leader, h);
+        awaited += !heard[h];
+    }
+    while (awaited > 0 && tnd_clock_now() < until) {
+        tnd_arrival_t arrival;
+        if (tnd_hub_receive(self->hub, &arrival) != TND_OK) {
+            if (tnd_hub_wait(self->hub, until) != TND_OK)
+                break;
+            continue;
+        }
+        bool message = arrival.kind == TND_ARRIVAL_MESSAGE;
+        tnd_actor_id_t from = message ? arrival.msg.from : arrival.peer;
+        uint32_t host = from - tnd_host_id(0);
+        bool last = message && arrival.msg.kind == TND_MSG_STATISTICS;
+        if (last && host < self->plan->host_count && !heard[host]) {
+            heard[host] = true;
+            awaited--;
+        }
+        tnd_host_take_arrival(self, &arrival, tnd_clock_now());
+        if (!message && host < self->plan->host_count && !heard[host] &&
+            !tnd_leader_awaits(self->leader, host)) {
+            heard[host] = true;
+            awaited--;
+        }
+    }
+    free(heard);
+}
+
+static void *host_main(void *context)
+{
+    tnd_host_t *self = context;
+    (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)("control");
+    live(self);
+    stop_actors(self);
+    say_statistics(self);
+    hear_statistics(self);
+    return NULL;
+}
+
+/* --- for programs ------------------------------------------------------------------------------
+ */
+
+static void leader_send(void *context, const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    tnd_msg_t copy = *msg;
+    tnd_host_route(context, &copy, carry);
+}
+
+static void leader_end(void *context, tnd_outcome_t outcome, const char *why)
+{
+    tnd_host_settle(context, outcome, why);
+}
+
+static void leader_wake(void *context)
+{
+    tnd_hub_wake(((tnd_host_t *)context)->hub);
+}
+
+/*  Control has no credit of its own: what it says is bounded by the steps that may be open. */
+static uint32_t control_unread(void *context, uint32_t port)
+{
+    (void)context, (void)port;
+    return CONTROL_UNREAD;
+}
+
+static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
+{
+    tnd_hub_config_t config = {
+        .self = tnd_host_id(self->config.host),
+        .name = self->plan->hosts[self->config.host].name,
+        .life = self->life,
+        .link_timeout_ns = self->link_timeout_ns,
+        .busy = is_working,
+        .context = self,
+        .frame_max = 64 << 10,
+        .expects = expects,
+        .unread = control_unread,
+        .callers = self->plan->host_count,
+    };
+    TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
+                         &config, error));
+    tnd_terms_t inside = {.abi = TND_WIRE_ABI};
+    tnd_terms_t between = {
+        .graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
+        .abi = TND_WIRE_ABI,
+    };
+    char wish[128], actual[128];
+    snprintf(wish, sizeof wish, "inproc://%s.control", self->nonce);
+    TND_TRY(tnd_hub_bind(self->hub, PORT_ACTORS, wish, &inside, self->control, sizeof self->control,
+                         error));
+    if (self->plan->host_count == 1)
+        return TND_OK;
+    const tnd_plan_host_t *leader = &self->plan->hosts[0];
+    const char *at = tnd_host_leads(self) ? leader->listen : leader->address;
+    snprintf(wish, sizeof wish, "tcp://%s:%" PRIu32, at, leader->port);
+    if (tnd_host_leads(self)) {
+        if (leader->port == 0)
+            snprintf(wish, sizeof wish, "tcp://%s:*", at);
+        TND_TRY(tnd_hub_bind(self->hub, PORT_HOSTS, wish, &between, actual, sizeof actual, error));
+        self->port = (uint32_t)strtoul(strrchr(actual, ':') + 1, NULL, 10);
+        return TND_OK;
+    }
+    return tnd_hub_connect(self->hub, PORT_HOSTS, tnd_host_id(0), wish, &between, error);
+}
+
+tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
+{
+    static _Atomic unsigned made; /* only makes names differ */
+    tnd_host_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    self->config = *config;
+    self->plan = config->plan;
+    self->link_timeout_ns = tnd_pace_stretch(self->plan, self->plan->link_timeout_ns);
+    self->words_every_ns = tnd_pace_stretch(self->plan, words_every_ns);
+    self->actors = calloc(self->plan->instance_count, sizeof *self->actors);
+    self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
+    self->words = calloc(self->plan->instance_count, 1);
+    self->generations = calloc(self->plan->chain_count, sizeof *self->generations);
+    self->hangs = calloc(self->plan->instance_count, sizeof *self->hangs);
+    self->births = calloc(self->plan->instance_count, sizeof *self->births);
+    self->watches = calloc(self->plan->instance_count, sizeof *self->watches);
+    self->device_watches = calloc(self->plan->instance_count, sizeof(tnd_watch_t *));
+    self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
+    self->last_speaker = calloc(self->plan->chain_count, sizeof *self->last_speaker);
+    self->violations = calloc(self->plan->host_count, sizeof *self->violations);
+    if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
+        self->last_word == NULL || self->last_speaker == NULL || self->violations == NULL ||
+        self->generations == NULL || self->hangs == NULL || self->births == NULL ||
+        self->watches == NULL || self->device_watches == NULL)
+        abort();
+    self->census = tnd_census_take(self->plan, tnd_host_id(0));
+    snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
+             atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
+    self->life = tnd_clock_read(CLOCK_REALTIME);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->changed, NULL);
+    self->arena = tnd_arena_new();
+    self->diagnostics = tnd_diagnostics_new(self->arena);
+    tnd_stock_list(&self->stock, self->plan, config->host);
+    tnd_status_t status =
+        tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
+                      self->life, self->plan->instance_count, error);
+    if (status == TND_OK)
+        status = open_control(self, error);
+    if (status != TND_OK) {
+        (void)tnd_host_destroy(&self);
+        return status;
+    }
+    if (tnd_host_leads(self)) {
+        tnd_leader_voice_t voice = {
+            .context = self, .send = leader_send, .end = leader_end, .wake = leader_wake};
+        self->leader = tnd_leader_new(config, &voice, tnd_clock_now());
+        tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
+    }
+    tnd_host_try_data(self);
+    if (pthread_create(&self->thread, NULL, host_main, self) != 0)
+        abort();
+    *self_p = self;
+    return TND_OK;
+}
+
+tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns)
+{
+    uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
+    struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    pthread_mutex_lock(&self->lock);
+    while (self->outcome == TND_OUTCOME_NONE &&
+           (wait_ns == TND_NEVER
+                ? pthread_cond_wait(&self->changed, &self->lock)
+                : pthread_cond_timedwait(&self->changed, &self->lock, &deadline)) == 0)
+        continue;
+    tnd_outcome_t outcome = self->outcome;
+    pthread_mutex_unlock(&self->lock);
+    return outcome;
+}
+
+tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    while (!self->running && self->outcome == TND_OUTCOME_NONE)
+        pthread_cond_wait(&self->changed, &self->lock);
+    tnd_outcome_t outcome = self->outcome;
+    pthread_mutex_unlock(&self->lock);
+    return outcome;
+}
+
+bool tnd_host_running(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    bool running = self->running;
+    pthread_mutex_unlock(&self->lock);
+    return running;
+}
+
+void tnd_host_drain(tnd_host_t *self)
+{
+    atomic_store(&self->drain, true);
+    tnd_hub_wake(self->hub);
+}
+
+void tnd_host_leave(tnd_host_t *self)
+{
+    atomic_store(&self->leave, true);
+    tnd_hub_wake(self->hub);
+}
+
+void tnd_host_stop(tnd_host_t *self)
+{
+    atomic_store(&self->stop, true);
+    tnd_hub_wake(self->hub);
+}
+
+void tnd_host_break(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->broken[0] == '\0')
+        snprintf(self->broken, sizeof self->broken, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+    atomic_store(&self->breaking, true);
+    tnd_hub_wake(self->hub);
+}
+
+uint32_t tnd_host_port(const tnd_host_t *self)
+{
+    return self->port;
+}
+
+/*  The feed of an instance of this host; NULL: it has none. */
+static tnd_feed_t *feed_of(const tnd_host_t *self, uint32_t instance)
+{
+    bool feeds = self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST;
+    return feeds && self->actors[instance] != NULL ? tnd_actor_handle(self->actors[instance])
+                                                   : NULL;
+}
+
+const char *tnd_host_why(tnd_host_t *self)
+{
+    bool failed = false;
+    for (uint32_t i = 0; i < self->plan->instance_count && tnd_host_running(self); i++)
+        failed = failed || (feed_of(self, i) != NULL && tnd_feed_failed(feed_of(self, i)));
+    return tnd_host_wait(self, failed ? TND_NEVER : 0) != TND_OUTCOME_NONE ? self->why : "";
+}
+
+const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
+{
+    return self->diagnostics;
+}
+
+bool tnd_host_over(const tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host != self->config.host || instance->kind->instances != TND_INSTANCE_HOST)
+            continue;
+        if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))
+            return false;
+    }
+    return true;
+}
+
+void *tnd_host_handle(tnd_host_t *self, const char *actor)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->actors[i] != NULL && strcmp(self->plan->instances[i].actor, actor) == 0)
+            return tnd_actor_handle(self->actors[i]);
+    return NULL;
+}
+
+void tnd_host_discard(tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        tnd_feed_t *feed = feed_of(self, i);
+        if (feed != NULL)
+            tnd_feed_discard(feed);
+    }
+}
+
+const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
+{
+    return tnd_pages_at(self->pages, instance);
+}
+
+tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
+{
+    return (tnd_absence_limits_t){.grace_ns = grace_ns, .dead_after_ns = plan->dead_after_ns};
+}
+
+bool tnd_host_destroy(tnd_host_t **self_p)
+{
+    tnd_host_t *self = *self_p;
+    if (self == NULL)
+        return true;
+    if (self->thread != 0) {
+        if (!tnd_host_settled(self))
+            tnd_host_stop(self);
+        pthread_join(self->thread, NULL);
+    }
+    if (!tnd_host_end_trial(self, self->trial_hangs ? 0 : stop_wait_ns))
+        self->stuck = true;
+    *self_p = NULL;
+    if (self->stuck)
+        return false;
+    tnd_buffer_drop(&self->stream_note);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        tnd_buffer_drop(&self->last_word[c]);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        tnd_actor_destroy(&self->actors[i]);
+    tnd_stock_close(&self->stock);
+    tnd_data_table_free(&self->data);
+    tnd_leader_destroy(&self->leader);
+    tnd_hub_close(&self->hub, 200000000);
+    tnd_pages_destroy(&self->pages);
+    tnd_arena_destroy(&self->arena);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    free(self->actors);
+    free(self->streams);
+    free(self->table);
+    free(self->words);
+    free(self->generations);
+    free(self->hangs);
+    free(self->births);
+    free(self->watches);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        free(self->device_watches[i]);
+    free(self->device_watches);
+    for (uint32_t i = 0; i < self->left_count; i++)
+        tnd_actor_destroy(&self->left[i]);
+    free(self->left);
+    free(self->last_word);
+    free(self->last_speaker);
+    free(self->violations);
+    free(self->resume.parts);
+    free((void *)(uintptr_t)self->census.parties);
+    free(self);
+    return true;
+}

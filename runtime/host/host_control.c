@@ -1,0 +1,368 @@
+/*  runtime/host/host_control.c - what a host says and hears by control. */
+#include "runtime/host/host_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/host/join_request.h"
+
+/*  What another host may say that cannot be, before it ends the run. */
+enum { VIOLATIONS_MAX = 16 };
+
+/* --- routing -----------------------------------------------------------------------------------
+ */
+
+static void own_message(tnd_host_t *self, const tnd_msg_t *msg);
+
+static void send_to(tnd_host_t *self, uint32_t port, tnd_actor_id_t peer, tnd_msg_t *msg,
+                    tnd_carry_t carry)
+{
+    /* A peer that is not up loses the message; a rewind, or its return, heals that. */
+    if (tnd_hub_send(self->hub, port, peer, msg, carry) != TND_OK)
+        tnd_msg_drop(msg, carry);
+}
+
+/*  What must not be lost with a control connection, and is said once. */
+static void remember(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
+        return;
+    tnd_buffer_drop(&self->last_word[msg->note.number]);
+    self->last_word[msg->note.number] = tnd_buffer_hold(msg->note.payload);
+    self->last_speaker[msg->note.number] = msg->from;
+}
+
+static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        char actor[64];
+        int used = 0;
+        if (tnd_observer_wants(observer, level) && sscanf(line, "%63s %n", actor, &used) == 1 &&
+            used > 0)
+            observer->log(observer->context, level, self->plan->hosts[self->config.host].name,
+                          actor, line + used);
+    }
+}
+
+/*  Records that the leader does not show, or cannot be told. */
+static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
+{
+    return msg->kind == TND_MSG_LOG && (msg->note.number < TND_LOG_WARNING || !self->leader_up);
+}
+
+void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
+{
+    if (msg->to == TND_LEADER) {
+        if (tnd_host_leads(self))
+            tnd_leader_message(self->leader, msg, tnd_clock_now());
+        else if (stays_here(self, msg)) {
+            log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
+            tnd_msg_drop(msg, carry);
+        } else {
+            remember(self, msg);
+            send_to(self, PORT_HOSTS, tnd_host_id(0), msg, carry);
+        }
+        return;
+    }
+    uint32_t host;
+    if (msg->to >= tnd_host_id(0) && msg->to < tnd_host_id(self->plan->host_count)) {
+        host = msg->to - tnd_host_id(0);
+        if (host == self->config.host) {
+            own_message(self, msg);
+            tnd_msg_drop(msg, carry);
+            return;
+        }
+    } else if (msg->to < self->plan->instance_count) {
+        host = self->plan->instances[msg->to].host;
+        if (host == self->config.host) {
+            if (msg->kind == TND_MSG_REWIND)
+                atomic_store(&self->generations[self->plan->instances[msg->to].chain],
+                             msg->generation);
+            if (msg->kind == TND_MSG_BOOKED && self->plan->instances[msg->to].chain == 0)
+                self->booked = msg->until.step;
+            send_to(self, PORT_ACTORS, msg->to, msg, carry);
+            return;
+        }
+    } else {
+        tnd_msg_drop(msg, carry);
+        return;
+    }
+    send_to(self, PORT_HOSTS, tnd_host_id(tnd_host_leads(self) ? host : 0), msg, carry);
+}
+
+/*  A watermark concerns every other join of its chain. */
+static void spread(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    const tnd_instance_t *from = &self->plan->instances[msg->from];
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *to = &self->plan->instances[i];
+        if (i == msg->from || to->kind != from->kind || to->chain != from->chain)
+            continue;
+        tnd_msg_t copy = *msg;
+        copy.to = i;
+        tnd_host_route(self, &copy, TND_CARRY_NOTHING);
+    }
+}
+
+void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number,
+                          tnd_buffer_t *note)
+{
+    tnd_msg_t msg = {.kind = kind, .from = tnd_host_id(self->config.host), .to = TND_LEADER};
+    msg.note.number = number;
+    msg.note.payload = note;
+    tnd_host_route(self, &msg, note != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
+}
+
+/* --- messages ----------------------------------------------------------------------------------
+ */
+
+static void take_words(tnd_host_t *self, tnd_buffer_t *note)
+{
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t instance, busy;
+        uint64_t session;
+        if (!tnd_host_leads(self) && sscanf(line, "session %" SCNu64, &session) == 1)
+            tnd_pages_join(self->pages, session);
+        else if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
+                 instance < self->plan->instance_count)
+            __atomic_store_n(&self->words[instance], (uint8_t)(busy != 0), __ATOMIC_RELAXED);
+    }
+}
+
+static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    tnd_note_reader_t reader;
+    if (tnd_host_settled(self))
+        return;
+    switch (msg->kind) {
+    case TND_MSG_STREAM:
+        tnd_buffer_drop(&self->stream_note);
+        self->stream_note = tnd_buffer_hold(msg->note.payload);
+        break;
+    case TND_MSG_TABLE:
+        tnd_host_take_table(self, msg->note.payload);
+        break;
+    case TND_MSG_RESTART:
+        tnd_host_replace(self,
+                         msg->note.number < UINT32_MAX ? (uint32_t)msg->note.number : UINT32_MAX);
+        break;
+    case TND_MSG_WORDS:
+        take_words(self, msg->note.payload);
+        break;
+    case TND_MSG_OUTCOME:
+        tnd_note_read(&reader, msg->note.payload);
+        const char *why = tnd_note_line(&reader);
+        bool known = msg->note.number > TND_OUTCOME_NONE && msg->note.number <= TND_OUTCOME_MAX;
+        tnd_host_settle(self, known ? (tnd_outcome_t)msg->note.number : TND_OUTCOME_FAILED,
+                        why != NULL ? why : "");
+        break;
+    default:
+        break;
+    }
+}
+
+void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
+{
+    if (self->plan->host_count == 1 || now < self->words_due_ns)
+        return;
+    self->words_due_ns = now + self->words_every_ns;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    if (tnd_host_leads(self))
+        fprintf(writer.stream, "session %" PRIu64 "\n", self->life);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (tnd_host_leads(self) || self->plan->instances[i].host == self->config.host)
+            fprintf(writer.stream, "%" PRIu32 " %d\n", i, tnd_host_busy(self, i) ? 1 : 0);
+    tnd_buffer_t *note = tnd_note_end(&writer);
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        if (h == self->config.host || (!tnd_host_leads(self) && h != 0))
+            continue;
+        tnd_msg_t msg = {
+            .kind = TND_MSG_WORDS, .from = tnd_host_id(self->config.host), .to = tnd_host_id(h)};
+        msg.note.payload = tnd_buffer_hold(note);
+        tnd_host_route(self, &msg, TND_CARRY_BUFFER);
+    }
+    tnd_buffer_drop(&note);
+}
+
+/*  Nobody knows any more what the actors of a host that is away are at, or of all others if the
+ *  leader is.
+ */
+static void forget_words(tnd_host_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (!tnd_host_leads(self) || self->plan->instances[i].host == host)
+            __atomic_store_n(&self->words[i], 0, __ATOMIC_RELAXED);
+}
+
+static void greet_leader(tnd_host_t *self, uint64_t now)
+{
+    self->leader_up = self->leader_came = true;
+    self->join_until_ns = 0;
+    tnd_absence_end(&self->leader_absence, now);
+    tnd_host_forget_hangs(self);
+    /* What was said on the connection before may be lost. */
+    self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        if (self->last_word[c] != NULL) {
+            tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
+            msg.from = self->last_speaker[c];
+            msg.note.number = c;
+            msg.note.payload = tnd_buffer_hold(self->last_word[c]);
+            send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
+        }
+}
+
+/*  Somebody did not fit and was told why: the run goes on without it, but says so. */
+static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
+{
+    uint32_t host = arrival->peer - tnd_host_id(0);
+    if (host < self->plan->host_count) {
+        tnd_leader_refused(self->leader, host, arrival->why);
+        return;
+    }
+    if (self->stranger_said)
+        return;
+    self->stranger_said = true;
+    tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                         tnd_note_of("control %s", arrival->why));
+}
+
+static void refused(tnd_host_t *self, const char *reason)
+{
+    char why[512];
+    snprintf(why, sizeof why, "host %s was refused by host %s, which leads: %.300s",
+             self->plan->hosts[self->config.host].name, self->plan->hosts[0].name, reason);
+    tnd_host_settle(self, TND_OUTCOME_LOST, why);
+}
+
+static void warn(tnd_host_t *self, const char *text)
+{
+    tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING, tnd_note_of("control %s", text));
+}
+
+/*  Another host said what it may not: its connection ends; it may come again, but not for ever. */
+static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *why)
+{
+    uint32_t host = arrival->peer - tnd_host_id(0);
+    char text[512];
+    snprintf(text, sizeof text,
+             "host %s sent a message of kind %u from actor %u to actor %u, which cannot be: %s",
+             self->plan->hosts[host].name, (unsigned)arrival->msg.kind, arrival->msg.from,
+             arrival->msg.to, why);
+    warn(self, text);
+    tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, text);
+    if (++self->violations[host] < VIOLATIONS_MAX)
+        return;
+    if (tnd_host_leads(self))
+        tnd_leader_fail(self->leader, TND_OUTCOME_LOST, text);
+    else
+        tnd_host_settle(self, TND_OUTCOME_LOST, text);
+}
+
+static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_t now)
+{
+    uint32_t host = arrival->peer - tnd_host_id(0);
+    bool known = host < self->plan->host_count && host != self->config.host;
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        if (!tnd_host_leads(self))
+            greet_leader(self, now);
+        else if (known)
+            tnd_leader_host_up(self->leader, host, arrival->life, now);
+        break;
+    case TND_ARRIVAL_LOST:
+        if (tnd_host_leads(self) && known) {
+            tnd_leader_host_away(self->leader, host, arrival->loss, arrival->why, now);
+            forget_words(self, host);
+        } else if (!tnd_host_leads(self)) {
+            self->leader_up = false;
+            tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+            tnd_absence_begin(&self->leader_absence, &limits, arrival->loss, now);
+            snprintf(self->leader_why, sizeof self->leader_why, "%s", arrival->why);
+            forget_words(self, 0);
+        }
+        break;
+    case TND_ARRIVAL_REFUSED:
+        if (tnd_host_leads(self))
+            note_refused(self, arrival);
+        else
+            refused(self, arrival->why);
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        break;
+    }
+}
+
+/*  Whether a host may speak for who is named in the message: itself, or an actor of its. */
+static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t host)
+{
+    if (!tnd_host_leads(self) || msg->from == host)
+        return true;
+    return msg->from < self->plan->instance_count &&
+           tnd_host_id(self->plan->instances[msg->from].host) == host;
+}
+
+/*  Somebody without a place asks the leader for one. */
+static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
+{
+    if (arrival->kind != TND_ARRIVAL_MESSAGE)
+        return;
+    tnd_msg_t answer = {.kind = TND_MSG_SEAT, .from = tnd_host_id(0), .to = arrival->peer};
+    if (arrival->msg.kind == TND_MSG_SEAT && tnd_host_leads(self)) {
+        char why[256];
+        tnd_note_reader_t reader;
+        tnd_note_read(&reader, arrival->msg.note.payload);
+        const char *pool = tnd_note_line(&reader);
+        answer.note.number =
+            tnd_leader_seat(self->leader, pool != NULL ? pool : "", now, why, sizeof why);
+        answer.note.payload = tnd_note_of("%s", why);
+        send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
+    } else {
+        tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, "it has no place in this run");
+    }
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+}
+
+void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
+{
+    if (arrival->port == PORT_HOSTS && tnd_is_newcomer(arrival->peer) &&
+        arrival->kind != TND_ARRIVAL_REFUSED) {
+        take_newcomer(self, arrival, now);
+        return;
+    }
+    if (arrival->kind != TND_ARRIVAL_MESSAGE) {
+        if (arrival->port == PORT_HOSTS)
+            host_arrival(self, arrival, now);
+        return;
+    }
+    tnd_msg_t *msg = &arrival->msg;
+    if (arrival->port == PORT_HOSTS) {
+        const char *wrong =
+            tnd_accept_relay(&self->census, self->config.host, arrival->peer - tnd_host_id(0), msg);
+        if (wrong != NULL) {
+            expel(self, arrival, wrong);
+            tnd_msg_drop(msg, arrival->carry);
+            return;
+        }
+    }
+    if (msg->kind == TND_MSG_WORDS && tnd_host_leads(self)) {
+        take_words(self, msg->note.payload);
+        tnd_msg_drop(msg, arrival->carry);
+    } else if (arrival->port == PORT_HOSTS && !is_of(self, msg, arrival->peer)) {
+        tnd_msg_drop(msg, arrival->carry);
+    } else if (msg->kind == TND_MSG_MARK && msg->to == TND_NOBODY &&
+               msg->from < self->plan->instance_count) {
+        spread(self, msg);
+    } else {
+        tnd_host_route(self, msg, arrival->carry);
+    }
+}

@@ -1,0 +1,334 @@
+/*  runtime/host/host_start.c - how a host comes to run: facts, stream, endpoints, ready. */
+#include "runtime/host/host_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/observe/process.h"
+
+static void wake(void *context)
+{
+    tnd_hub_wake(((tnd_host_t *)context)->hub);
+}
+
+/*  Operations are tried at once where this host has the data: one pass says all. */
+static void try_data(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+{
+    tnd_host_t *self = context;
+    bool stocked = tnd_stock_open(&self->stock, trial, found);
+    for (uint32_t s = 0; s < self->stock.count; s++) {
+        tnd_stream_t stream = self->stock.data[s].stream;
+        if (self->stock.data[s].open)
+            stocked = tnd_stock_derive(self->plan, trial, &stream, found) && stocked;
+    }
+    if (stocked && self->plan->checkpoint != NULL)
+        stocked = tnd_stock_table(&self->stock, 0, trial, &self->data, found);
+    self->stocked = stocked;
+}
+
+static void try_streams(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+{
+    tnd_host_t *self = context;
+    const tnd_review_t *review = self->config.review;
+    bool fits = true;
+    for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
+        fits = tnd_stock_derive(self->plan, trial, &self->streams[c], found);
+    if (fits && review != NULL)
+        fits = review->fits(self->plan, self->config.host, self->streams, found);
+    self->fits = fits;
+}
+
+void tnd_host_try_data(tnd_host_t *self)
+{
+    self->trial = tnd_trial_begin(try_data, wake, self);
+}
+
+bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns)
+{
+    return tnd_trial_end(&self->trial, wait_ns, self->diagnostics);
+}
+
+/*  Looks after what is tried: that it has ended, or hangs. */
+static void watch_trial(tnd_host_t *self)
+{
+    if (self->trial == NULL || self->trial_hangs)
+        return;
+    if (tnd_trial_done(self->trial)) {
+        (void)tnd_host_end_trial(self, TND_NEVER);
+        self->derived = self->facts_known;
+        self->facts_known = true;
+        if (!self->stocked || (self->derived && !self->fits))
+            tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
+                               tnd_diagnostics_sentence(self->diagnostics));
+    } else if (tnd_trial_hangs(self->trial, self->plan->hung_after_ns, tnd_clock_now(),
+                               self->diagnostics)) {
+        self->trial_hangs = true;
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+    }
+}
+
+/*  A message between hosts is bounded. */
+enum { FILES_BYTES = 32 << 10 };
+
+static void say_files(tnd_host_t *self)
+{
+    for (size_t i = 0; i < self->data.count;) {
+        tnd_note_writer_t writer;
+        tnd_note_begin(&writer);
+        for (long used = 0; i < self->data.count && used < FILES_BYTES; i++) {
+            tnd_data_table_write(&self->data, i, writer.stream);
+            used = ftell(writer.stream);
+        }
+        tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+    }
+}
+
+static void say_facts(tnd_host_t *self)
+{
+    if (!self->facts_known || !self->stocked)
+        return;
+    if (self->stock.count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->facts_said = true;
+    say_files(self);
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t s = 0; s < self->stock.count; s++)
+        tnd_stream_write(&self->stock.data[s].stream, writer.stream);
+    tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+}
+
+/*  What the leader says of the checkpoint that the run goes on from; false: another line. */
+static bool take_resume(tnd_host_t *self, const char *line)
+{
+    tnd_resume_t *resume = &self->resume;
+    uint32_t replica, replicas;
+    uint64_t step;
+    tnd_saved_t part;
+    int used = 0;
+    if (sscanf(line, "resume %" SCNu64 " %" SCNu32 " %n", &step, &replicas, &used) == 2 &&
+        used > 0) {
+        if (replicas != self->plan->chains[0].replicas)
+            return false;
+        free(resume->parts);
+        *resume = (tnd_resume_t){.step = step, .replicas = replicas};
+        snprintf(resume->dir, sizeof resume->dir, "%s", line + used);
+        resume->parts = calloc((size_t)replicas + 1, sizeof *resume->parts);
+        if (resume->parts == NULL)
+            abort();
+        return true;
+    }
+    if (sscanf(line, "resumed %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64, &replica, &part.bytes,
+               &part.hash[0], &part.hash[1]) != 4)
+        return false;
+    if (replica < resume->replicas)
+        resume->parts[replica] = part;
+    return true;
+}
+
+static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
+{
+    tnd_stream_t *stream = NULL;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        tnd_stream_t said = {0};
+        if (take_resume(self, line))
+            continue;
+        if (strncmp(line, "stream ", 7) == 0) {
+            TND_TRY(tnd_stream_read(&said, line, error));
+            if (said.chain >= self->plan->chain_count)
+                return tnd_fail(error, "the leader speaks of a chain that is not in the plan");
+            stream = &self->streams[said.chain];
+        }
+        if (stream == NULL)
+            return tnd_fail(error, "the leader's facts of the streams are not understood");
+        TND_TRY(tnd_stream_read(stream, line, error));
+    }
+    /* What this host reads, it has seen itself. */
+    for (uint32_t s = 0; s < self->stock.count; s++)
+        TND_TRY(tnd_stream_agree(
+            &self->stock.data[s].stream, self->plan->hosts[self->config.host].name,
+            &self->streams[self->stock.data[s].stream.chain], self->plan->hosts[0].name, error));
+    return TND_OK;
+}
+
+void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
+{
+    const tnd_instance_t *instance = &self->plan->instances[i];
+    tnd_actor_config_t config = {
+        .host = self,
+        .kind = tnd_kind_of(instance->kind),
+        .instance = instance,
+        .stream = &self->streams[instance->chain],
+        .statistics = tnd_pages_at(self->pages, i),
+        .birth = self->births[i],
+        .shared = tnd_stock_opened(&self->stock, instance),
+    };
+    self->actors[i] = tnd_actor_start(&config);
+}
+
+static void make_actors(tnd_host_t *self)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    if (tnd_host_leads(self))
+        tnd_leader_streams(self->leader, self->streams);
+    for (uint32_t c = 0; tnd_host_leads(self) && c < self->plan->chain_count; c++)
+        if (observer != NULL && observer->stream != NULL)
+            observer->stream(observer->context, &self->streams[c]);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host != self->config.host)
+            continue;
+        tnd_host_make_actor(self, i);
+    }
+}
+
+/*  Whether all actors here have reached `phase`; one that has failed ends the run. */
+static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->actors[i] == NULL)
+            continue;
+        tnd_actor_phase_t is = tnd_actor_phase(self->actors[i]);
+        if (is == TND_ACTOR_FAILED) {
+            snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(self->actors[i]));
+            tnd_host_fail_here(
+                self, tnd_actor_refused(self->actors[i]) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+                self->text);
+        }
+        all = all && is >= phase;
+    }
+    return all;
+}
+
+/*  Once the data here is known: a host that comes late is told of the stream at once. */
+static void begin_stream(tnd_host_t *self)
+{
+    tnd_error_t error;
+    if (self->derived && !self->made && self->failed_ns == 0) {
+        self->made = true;
+        make_actors(self);
+    }
+    if (self->stream_note == NULL || !self->facts_known || self->trial != NULL || self->made ||
+        self->failed_ns != 0)
+        return;
+    tnd_status_t status = take_stream(self, self->stream_note, &error);
+    tnd_buffer_drop(&self->stream_note);
+    if (status != TND_OK) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
+    self->trial = tnd_trial_begin(try_streams, wake, self);
+}
+
+static void say_endpoints(tnd_host_t *self)
+{
+    if (!self->made || self->endpoints_said || !all_in(self, TND_ACTOR_BOUND) ||
+        (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->endpoints_said = true;
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
+        uint32_t count =
+            self->actors[i] != NULL ? tnd_actor_endpoints(self->actors[i], endpoints) : 0;
+        for (uint32_t e = 0; e < count; e++)
+            fprintf(writer.stream, "%" PRIu32 " %" PRIu32 " %d %" PRIu64 " %s\n",
+                    endpoints[e].instance, endpoints[e].port, (int)endpoints[e].transport,
+                    endpoints[e].listener, endpoints[e].endpoint);
+    }
+    tnd_process_t process = tnd_process_own();
+    tnd_process_write(&process, writer.stream);
+    tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
+}
+
+/*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT LISTENER ENDPOINT". */
+static void read_table(tnd_host_t *self, tnd_buffer_t *note)
+{
+    tnd_endpoint_t *table = NULL;
+    uint32_t count = 0;
+    size_t room = 0;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t chain, generation;
+        if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
+            /* A rewind may have come meanwhile, and what was told of one may have been lost. */
+            if (chain < self->plan->chain_count &&
+                generation > atomic_load(&self->generations[chain]))
+                atomic_store(&self->generations[chain], generation);
+            continue;
+        }
+        if (count == room) {
+            room = room > 0 ? 2 * room : 64;
+            table = realloc(table, room * sizeof *table);
+            if (table == NULL)
+                abort();
+        }
+        tnd_endpoint_t *entry = &table[count];
+        int transport;
+        if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %" SCNu64 " %127s", &entry->instance,
+                   &entry->port, &transport, &entry->listener, entry->endpoint) != 5)
+            continue;
+        entry->transport = (tnd_transport_t)transport;
+        count++;
+    }
+    pthread_mutex_lock(&self->lock);
+    free(self->table);
+    self->table = table;
+    self->table_count = count;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note)
+{
+    if (!self->made)
+        return;
+    read_table(self, note);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->actors[i] != NULL) {
+            if (self->gone)
+                tnd_actor_look(self->actors[i]);
+            else
+                tnd_actor_go(self->actors[i]);
+        }
+    self->gone = true;
+}
+
+static void say_ready(tnd_host_t *self)
+{
+    if (!self->gone || self->ready_said || !all_in(self, TND_ACTOR_RUNNING) ||
+        (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    self->ready_said = true;
+    tnd_host_tell_leader(self, TND_MSG_READY, 0, NULL);
+    pthread_mutex_lock(&self->lock);
+    self->running = true;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_make_progress(tnd_host_t *self)
+{
+    watch_trial(self);
+    say_facts(self);
+    begin_stream(self);
+    tnd_host_raise(self);
+    say_endpoints(self);
+    say_ready(self);
+    if (self->ready_said && atomic_exchange(&self->noticed, false))
+        (void)all_in(self, TND_ACTOR_RUNNING);
+    if (atomic_load(&self->drain) && !self->drain_asked &&
+        (tnd_host_leads(self) || self->leader_up)) {
+        self->drain_asked = true;
+        tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
+    }
+    if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_came)
+        tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
+}

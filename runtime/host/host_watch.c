@@ -1,0 +1,184 @@
+/*  runtime/host/host_watch.c - actors that hang: found, said, replaced; and files that run out.
+ *
+ *  A thread cannot be killed.  One that hangs is left behind with all that it may touch, and
+ * another takes its actor's place under a later life; should it ever return it finds that it is to
+ * stop.
+ */
+#include "runtime/host/host_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "runtime/data/open_files.h"
+#include "runtime/base/clock.h"
+#include "runtime/host/text_payload.h"
+
+static const uint64_t watch_every_ns = 250000000;
+
+static bool reaches_leader(const tnd_host_t *self)
+{
+    return tnd_host_leads(self) || self->leader_up;
+}
+
+static void say_hung(tnd_host_t *self, uint32_t instance, pid_t thread)
+{
+    char where[700];
+    tnd_watch_describe(thread, where, sizeof where);
+    self->hangs[instance] = TND_HANG_SAID;
+    tnd_host_tell_leader(self, TND_MSG_HUNG, instance,
+                         tnd_note_of("it hangs: its work takes longer than %" PRIu64
+                                     " ms (hung_after): %s",
+                                     self->plan->hung_after_ns / 1000000, where));
+}
+
+/*  What a step has made of its model goes with its thread: that ends the run. */
+static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
+{
+    static const char *const works[] = {
+        [TND_DEVICE_STEP] = "the step",
+        [TND_DEVICE_APPLY] = "what follows the step",
+        [TND_DEVICE_KEEP] = "keeping the model",
+        [TND_DEVICE_IDLE] = NULL,
+        [TND_DEVICE_REDUCE] = NULL,
+    };
+    uint64_t count = atomic_load_explicit(&page->device_count, memory_order_relaxed);
+    if (self->device_watches[instance] == NULL) {
+        self->device_watches[instance] = calloc(TND_PAGE_DEVICES, sizeof(tnd_watch_t));
+        if (self->device_watches[instance] == NULL)
+            abort();
+    }
+    for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
+        tnd_device_page_t *device = &page->devices[d];
+        uint64_t state = atomic_load_explicit(&device->state, memory_order_relaxed);
+        uint64_t since = atomic_load_explicit(&device->since_ns, memory_order_relaxed);
+        uint64_t kind = state & 0xff;
+        if (kind >= TND_DEVICE_STATES || works[kind] == NULL ||
+            now < since + self->plan->hung_after_ns / 2)
+            continue;
+        char where[300], why[512];
+        pid_t thread = (pid_t)atomic_load_explicit(&device->thread, memory_order_relaxed);
+        if (!tnd_watch_hangs(&self->device_watches[instance][d], since, thread,
+                             self->plan->hung_after_ns, now))
+            continue;
+        tnd_watch_describe(thread, where, sizeof where);
+        snprintf(why, sizeof why,
+                 "%.40s: %s of replica %" PRIu64 " hangs: step %" PRIu64
+                 " takes longer than %" PRIu64 " ms (hung_after): %s",
+                 page->actor, works[kind], state >> 8,
+                 atomic_load_explicit(&device->step, memory_order_relaxed),
+                 self->plan->hung_after_ns / 1000000, where);
+        self->hung = true;
+        tnd_host_fail_here(self, TND_OUTCOME_FAILED, why);
+    }
+}
+
+/*  It opens for itself what was tried, which may hang the second time.  The thread of a feeder
+ * waits meanwhile for those of its devices.
+ */
+static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
+{
+    char where[300], why[512];
+    uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
+    pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
+    if (self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST ||
+        !tnd_watch_hangs(&self->watches[instance], since, thread, self->plan->hung_after_ns, now))
+        return;
+    tnd_watch_describe(thread, where, sizeof where);
+    snprintf(why, sizeof why,
+             "%.40s hangs: to open what it works with takes longer than %" PRIu64
+             " ms (hung_after): %s",
+             page->actor, self->plan->hung_after_ns / 1000000, where);
+    self->hung = true;
+    tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, why);
+}
+
+/*  Without a descriptor no connection can be opened again and no checkpoint be written.  libzmq
+ *  does not say so; a plugin may give some back soon.
+ */
+static void watch_descriptors(tnd_host_t *self, uint64_t now)
+{
+    tnd_error_t error;
+    if (tnd_open_files_left(&error) == TND_OK) {
+        self->exhausted_ns = 0;
+        return;
+    }
+    if (self->exhausted_ns == 0) {
+        self->exhausted_ns = now;
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                             tnd_note_of("control %s", error.text));
+    } else if (now >= self->exhausted_ns + self->plan->dead_after_ns) {
+        tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
+    }
+}
+
+void tnd_host_watch(tnd_host_t *self, uint64_t now)
+{
+    if (now < self->watch_due_ns)
+        return;
+    self->watch_due_ns = now + watch_every_ns;
+    if (self->plan->hung_after_ns / 4 < watch_every_ns)
+        self->watch_due_ns = now + self->plan->hung_after_ns / 4;
+    watch_descriptors(self, now);
+    if (!reaches_leader(self))
+        return;
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->actors[i] == NULL || self->hangs[i] != TND_HANG_NONE)
+            continue;
+        tnd_statistics_t *page = tnd_pages_at(self->pages, i);
+        uint64_t state = atomic_load_explicit(&page->state, memory_order_relaxed) & 0xff;
+        uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
+        pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
+        watch_devices(self, i, page, now);
+        if (state == TND_STATE_WORKING && tnd_actor_phase(self->actors[i]) == TND_ACTOR_STARTING)
+            watch_birth(self, i, page, now);
+        else if (state == TND_STATE_WORKING &&
+                 tnd_watch_hangs(&self->watches[i], since, thread, self->plan->hung_after_ns, now))
+            say_hung(self, i, thread);
+    }
+}
+
+void tnd_host_replace(tnd_host_t *self, uint32_t instance)
+{
+    if (instance >= self->plan->instance_count || self->actors[instance] == NULL)
+        return;
+    if (self->hangs[instance] != TND_HANG_SAID) {
+        /* That it lives was lost on the way. */
+        if (self->hangs[instance] == TND_HANG_NONE)
+            tnd_host_tell_leader(self, TND_MSG_LIVES, instance, NULL);
+        return;
+    }
+    tnd_actor_t **left = realloc(self->left, (self->left_count + 1) * sizeof *left);
+    if (left == NULL)
+        abort();
+    tnd_actor_stop(self->actors[instance]);
+    self->left = left;
+    self->left[self->left_count++] = self->actors[instance];
+    self->watches[instance] = (tnd_watch_t){0};
+    self->hangs[instance] = TND_HANG_REPLACED;
+    self->births[instance]++;
+    tnd_host_make_actor(self, instance);
+}
+
+/*  Passes the barriers of the start alone. */
+void tnd_host_raise(tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->hangs[i] == TND_HANG_REPLACED &&
+            tnd_actor_phase(self->actors[i]) == TND_ACTOR_BOUND) {
+            self->hangs[i] = TND_HANG_RISING;
+            self->endpoints_said = false;
+            tnd_actor_go(self->actors[i]);
+        } else if (self->hangs[i] == TND_HANG_RISING && reaches_leader(self) &&
+                   tnd_actor_phase(self->actors[i]) == TND_ACTOR_RUNNING) {
+            self->hangs[i] = TND_HANG_NONE;
+            tnd_host_tell_leader(self, TND_MSG_LIVES, i, NULL);
+        }
+    }
+}
+
+void tnd_host_forget_hangs(tnd_host_t *self)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->hangs[i] == TND_HANG_SAID)
+            self->hangs[i] = TND_HANG_NONE; /* it will be said again */
+}

@@ -1,0 +1,230 @@
+/*  runtime/host/leader_start.c - facts, stream, endpoints: until everybody can begin. */
+#include "runtime/host/leader_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note)
+{
+    tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.payload = tnd_buffer_hold(note);
+    self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
+}
+
+static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].up)
+            tnd_leader_tell(self, h, kind, note);
+}
+
+/*  Whether a host has readers, and so has facts to say. */
+bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (self->plan->instances[i].host == host &&
+            tnd_census_role(self->plan->instances[i].kind) == TND_ROLE_READER)
+            return true;
+    return false;
+}
+
+/*  What the hosts that feed must know to go on. */
+static void write_resume(const tnd_leader_t *self, FILE *out)
+{
+    const tnd_resume_t *resume = self->archive != NULL ? tnd_archive_resume(self->archive) : NULL;
+    if (resume == NULL)
+        return;
+    fprintf(out, "resume %" PRIu64 " %" PRIu32 " %s\n", resume->step, resume->replicas,
+            resume->dir);
+    for (uint32_t r = 0; r < resume->replicas; r++)
+        fprintf(out, "resumed %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r,
+                resume->parts[r].bytes, resume->parts[r].hash[0], resume->parts[r].hash[1]);
+}
+
+/*  The data of the first chain is known: cursors name it. */
+static bool data_fit(tnd_leader_t *self)
+{
+    tnd_error_t error;
+    char text[sizeof error.text + 32];
+    uint64_t data = self->chains[0].facts.data;
+    if (self->archive != NULL) {
+        tnd_data_table_settle(&self->data);
+        data = tnd_data_table_hash(&self->data);
+    }
+    tnd_session_data(self->chains[0].session, data);
+    if (self->archive == NULL || tnd_archive_data(self->archive, &self->data, &error) == TND_OK)
+        return true;
+    snprintf(text, sizeof text, "cannot resume: %s", error.text);
+    tnd_leader_end(self, TND_OUTCOME_UNUSABLE, text);
+    return false;
+}
+
+/*  Lines of the data table, which come in notes of their own, before the facts of their host. */
+static void take_files(tnd_leader_t *self, tnd_buffer_t *note)
+{
+    tnd_error_t error;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+        if (tnd_data_table_read(&self->data, line, &error) != TND_OK) {
+            tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
+            return;
+        }
+}
+
+static void publish_stream(tnd_leader_t *self)
+{
+    if (self->stream_note != NULL)
+        return;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (tnd_leader_has_data(self, h) && !self->hosts[h].facts_said)
+            return;
+    for (uint32_t c = 0; c < self->plan->chain_count; c++) {
+        uint32_t lane;
+        tnd_error_t error;
+        if (tnd_stream_settle(&self->chains[c].facts, self->plan->lanes, &lane))
+            continue;
+        (void)tnd_fail(&error, "no host says what is in the files of lane %" PRIu32, lane);
+        tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
+    tnd_note_writer_t writer;
+    if (!data_fit(self))
+        return;
+    tnd_note_begin(&writer);
+    write_resume(self, writer.stream);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        tnd_stream_write(&self->chains[c].facts, writer.stream);
+    self->stream_note = tnd_note_end(&writer);
+    tell_all(self, TND_MSG_STREAM, self->stream_note);
+}
+
+/*  A host speaks of the lanes that it reads, and of no others. */
+static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const tnd_stream_t *said,
+                                tnd_error_t *error)
+{
+    bool reads[TND_LANES_MAX] = {false};
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host == host && instance->chain == said->chain &&
+            tnd_census_role(instance->kind) == TND_ROLE_READER)
+            reads[instance->lane] = true;
+    }
+    for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
+        if (said->lane[lane].known && !reads[lane])
+            return tnd_fail(error, "host %s speaks of lane %" PRIu32 ", which it does not read",
+                            self->plan->hosts[host].name, lane);
+    return TND_OK;
+}
+
+void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+{
+    tnd_error_t error;
+    tnd_stream_t said = {.chain = TND_ENDLESS};
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    const char *line = tnd_note_line(&reader);
+    if (line != NULL && tnd_data_table_is_line(line)) {
+        /* A host that comes late has no say in what checkpoints store. */
+        if (self->stream_note == NULL)
+            take_files(self, note);
+        return;
+    }
+    while (line != NULL) {
+        tnd_status_t status = tnd_stream_read(&said, line, &error);
+        line = tnd_note_line(&reader);
+        bool whole = line == NULL || strncmp(line, "stream ", 7) == 0;
+        if (status == TND_OK && said.chain >= self->plan->chain_count)
+            status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
+        if (status == TND_OK && whole)
+            status = check_lanes(self, host, &said, &error);
+        if (status == TND_OK && whole) {
+            chain_t *chain = &self->chains[said.chain];
+            if (chain->facts_known) {
+                status = tnd_stream_agree(&chain->facts, self->plan->hosts[chain->facts_host].name,
+                                          &said, self->plan->hosts[host].name, &error);
+                tnd_stream_merge(&chain->facts, &said);
+            } else {
+                chain->facts = said;
+                chain->facts_host = host;
+                chain->facts_known = true;
+            }
+        }
+        if (status != TND_OK) {
+            tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
+            return;
+        }
+    }
+    self->hosts[host].facts_said = true;
+    if (self->stream_note != NULL)
+        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
+    else
+        publish_stream(self);
+}
+
+/*  Of what a host says, where its own actors listen: it speaks for no others. */
+static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
+{
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, self->hosts[host].endpoints);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t instance;
+        if (sscanf(line, "%" SCNu32 " ", &instance) == 1 && instance < self->plan->instance_count &&
+            self->plan->instances[instance].host == host)
+            fprintf(out, "%s\n", line);
+    }
+}
+
+/*  Where everybody listens who is there, and at which generation each chain is. */
+static tnd_buffer_t *table_of(const tnd_leader_t *self)
+{
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    for (uint32_t c = 0; c <= self->chain; c++)
+        fprintf(writer.stream, "generation %" PRIu32 " %" PRIu32 "\n", c,
+                tnd_session_generation(self->chains[c].session));
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        write_endpoints(self, h, writer.stream);
+    return tnd_note_end(&writer);
+}
+
+void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host)
+{
+    tnd_buffer_t *note = table_of(self);
+    tnd_leader_tell(self, host, TND_MSG_TABLE, note);
+    tnd_buffer_drop(&note);
+}
+
+/*  Once all have said where they listen, and whenever one says it again. */
+static void publish_table(tnd_leader_t *self)
+{
+    for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)
+        if (self->hosts[h].endpoints == NULL && !self->plan->hosts[h].spare)
+            return;
+    self->tabled = true;
+    tnd_buffer_t *note = table_of(self);
+    tell_all(self, TND_MSG_TABLE, note);
+    tnd_buffer_drop(&note);
+}
+
+static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
+{
+    return a != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
+           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
+}
+
+void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+{
+    member_host_t *member = &self->hosts[host];
+    if (note == NULL || (self->tabled && same_text(member->endpoints, note)))
+        return;
+    tnd_buffer_drop(&member->endpoints);
+    member->endpoints = tnd_buffer_hold(note);
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+        (void)tnd_process_read(&member->process, line);
+    publish_table(self);
+}

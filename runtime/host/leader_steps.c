@@ -1,0 +1,191 @@
+/*  runtime/host/leader_steps.c - what steps and their rows reported, until they are booked. */
+#include "runtime/host/leader_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/numeric/reduction_tree.h"
+
+static report_t *report_of(chain_t *chain, uint64_t step)
+{
+    report_t *report = &chain->reports[step % STEPS_OPEN];
+    if (report->step != step) {
+        report->step = step;
+        report->rows = 0;
+        report->metric_count = 0;
+    }
+    return report;
+}
+
+static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
+{
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (strcmp(report->names[m], name) == 0)
+            return m;
+    if (report->metric_count == TND_METRICS_MAX)
+        return TND_METRICS_MAX;
+    uint32_t made = report->metric_count++;
+    snprintf(report->names[made], TND_METRIC_NAME, "%s", name);
+    for (uint32_t r = 0; r < replicas; r++)
+        report->sum[made * replicas + r] = report->weight[made * replicas + r] = 0;
+    return made;
+}
+
+/*  Lines "REPLICA SUM WEIGHT NAME", numbers as hexadecimal floats: exact. */
+void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
+{
+    uint32_t replicas = self->plan->chains[self->chain].replicas;
+    /* Another step would take the place of one that is not booked yet. */
+    if (msg->commit.step - tnd_session_cursor(chain->session)->step >= STEPS_OPEN)
+        return;
+    report_t *report = report_of(chain, msg->commit.step);
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->commit.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        uint32_t replica;
+        double sum, weight;
+        char name[TND_METRIC_NAME];
+        if (self->archive != NULL && self->chain == 0 &&
+            tnd_archive_line(self->archive, msg->commit.step + 1, line))
+            continue;
+        if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
+            replica >= replicas)
+            continue;
+        uint32_t metric = metric_of(report, name, replicas);
+        if (metric == TND_METRICS_MAX)
+            continue;
+        report->sum[metric * replicas + replica] = sum;
+        report->weight[metric * replicas + replica] = weight;
+    }
+}
+
+/*  The fixed tree over logical replicas, by halving, so that any placement gives the same bits. */
+static double tree_sum(const double *values, uint32_t count)
+{
+    if (count == 1)
+        return values[0];
+    uint32_t left = tnd_tree_left(count);
+    return tree_sum(values, left) + tree_sum(values + left, count - left);
+}
+
+/* --- bad records -------------------------------------------------------------------------------
+ */
+
+static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_reason_t *reason)
+{
+    if (chain->reason_count == chain->reason_room) {
+        chain->reason_room = 2 * chain->reason_room + 16;
+        chain->reasons = realloc(chain->reasons, chain->reason_room * sizeof *chain->reasons);
+        if (chain->reasons == NULL)
+            abort();
+    }
+    chain->reasons[chain->reason_count++] =
+        (reasons_t){.step = step, .lane = lane, .reason = *reason};
+}
+
+/*  What a lane says again of a step, after a rewind, takes the place of what it said before. */
+void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg)
+{
+    uint64_t step = msg->bad.position;
+    size_t kept = 0;
+    for (size_t i = 0; i < chain->reason_count; i++)
+        if (chain->reasons[i].step != step || chain->reasons[i].lane != msg->bad.lane)
+            chain->reasons[kept++] = chain->reasons[i];
+    chain->reason_count = kept;
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, msg->bad.payload);
+    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+        tnd_reason_t reason = {0};
+        int used = 0;
+        if (sscanf(line, "%" SCNu64 " %n", &reason.count, &used) != 1 || used == 0)
+            continue;
+        snprintf(reason.who, sizeof reason.who, "%s", line + used);
+        line = tnd_note_line(&reader);
+        snprintf(reason.first, sizeof reason.first, "%s", line != NULL ? line : "");
+        add_reason(chain, step, msg->bad.lane, &reason);
+    }
+}
+
+/*  Counts what belongs to steps before `step`. */
+void tnd_leader_count_reasons(chain_t *chain, uint64_t step)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < chain->reason_count; i++) {
+        reasons_t one = chain->reasons[i];
+        size_t same = 0;
+        if (one.step != COUNTED && one.step < step) {
+            while (same < kept && (chain->reasons[same].step != COUNTED ||
+                                   strcmp(chain->reasons[same].reason.who, one.reason.who) != 0))
+                same++;
+            one.step = COUNTED;
+            if (same < kept) {
+                chain->reasons[same].reason.count += one.reason.count;
+                continue;
+            }
+        }
+        chain->reasons[kept++] = one;
+    }
+    chain->reason_count = kept;
+}
+
+/*  Whether more is bad than the run is allowed; then it has failed. */
+static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *ledger)
+{
+    char why[480];
+    if (!tnd_ledger_exceeds(ledger, &chain->bad_limit, chain->epoch_rows))
+        return;
+    int used = snprintf(why, sizeof why,
+                        "%s: %" PRIu64 " of %" PRIu64 " records are bad, more than "
+                        "`max_bad` allows:",
+                        tnd_leader_chain_name(self), ledger->quarantined, ledger->read);
+    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
+        if (chain->reasons[i].step == COUNTED)
+            used +=
+                snprintf(why + used, sizeof why - (size_t)used, "%s %" PRIu64 " by %.100s (%.100s)",
+                         i > 0 ? "," : "", chain->reasons[i].reason.count,
+                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
+    tnd_session_fail(chain->session, why);
+}
+
+void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
+{
+    chain_t *chain = &self->chains[self->chain];
+    const tnd_observer_t *observer = self->config.observer;
+    uint32_t replicas = self->plan->chains[self->chain].replicas;
+    const tnd_cursor_t *cursor = effect->cursor;
+    uint64_t step = cursor->step - 1;
+    report_t *report = report_of(chain, step);
+    uint64_t rows = cursor->rank - chain->rank;
+    chain->rank = cursor->rank;
+    if (self->archive != NULL && self->chain == 0)
+        tnd_archive_booked(self->archive, cursor, now);
+    if (chain->reason_count > 0) {
+        tnd_leader_count_reasons(chain, cursor->step);
+        check_limit(self, chain, &cursor->ledger);
+    }
+    if (cursor->step_of_epoch == 0)
+        tnd_leader_inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64,
+                          tnd_leader_chain_name(self), cursor->epoch, step);
+    if (observer == NULL || observer->step == NULL)
+        return;
+    tnd_metric_t metrics[TND_METRICS_MAX];
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        snprintf(metrics[m].name, sizeof metrics[m].name, "%s", report->names[m]);
+        metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
+        metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
+    }
+    bool last = cursor->step_of_epoch == 0;
+    tnd_step_record_t record = {
+        .chain = self->chain,
+        .step = step,
+        .epoch = last ? cursor->epoch - 1 : cursor->epoch,
+        .rows = (uint32_t)rows,
+        .last_of_epoch = last,
+        .metric_count = report->metric_count,
+        .metrics = metrics,
+        .cursor = cursor,
+    };
+    observer->step(observer->context, &record);
+}

@@ -1,0 +1,59 @@
+/*  runtime/host/membership.c - who is who in a run, and what its streams allow. */
+#include "runtime/host/membership.h"
+
+#include <stdlib.h>
+
+tnd_role_t tnd_census_role(const tnd_kind_spec_t *kind)
+{
+    switch (kind->instances) {
+    case TND_INSTANCE_WORKER:
+        return TND_ROLE_WORKER;
+    case TND_INSTANCE_HOST:
+        return TND_ROLE_FEEDER;
+    case TND_INSTANCE_ONE:
+        return TND_ROLE_REDUCER;
+    case TND_INSTANCE_LANE:
+        break;
+    }
+    return kind->inlet_count == 0 ? TND_ROLE_READER : TND_ROLE_JOIN;
+}
+
+tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
+{
+    tnd_party_t *parties = calloc(plan->instance_count + 1u, sizeof *parties);
+    if (parties == NULL)
+        abort();
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        parties[i] = (tnd_party_t){
+            .role = tnd_census_role(instance->kind),
+            .host = instance->host,
+            .chain = instance->chain,
+            .lane = instance->lane,
+            .lane_first = instance->lane_first,
+            .lane_count = instance->lane_count,
+            .replica_first = instance->replica_first,
+            .replica_count = instance->replica_count,
+        };
+    }
+    return (tnd_census_t){
+        .parties = parties,
+        .party_count = plan->instance_count,
+        .host_count = plan->host_count,
+        .lanes = plan->lanes,
+        .host_id = host_id,
+    };
+}
+
+tnd_bounds_t tnd_census_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream)
+{
+    uint64_t read = tnd_schema_row_bytes(&stream->read);
+    uint64_t fed = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
+    return (tnd_bounds_t){
+        .lane_rows = tnd_stream_lane_most(stream),
+        .row_bytes = read > fed ? read : fed,
+        .rows_max = stream->rows_max,
+        .epochs = stream->epochs,
+        .replicas = plan->chains[stream->chain].replicas,
+    };
+}

@@ -1,0 +1,250 @@
+/*  runtime/host/resources.c - what a host has before a run begins. */
+#include "runtime/host/resources.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/data/mapping.h"
+#include "runtime/interface/kind.h"
+
+void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
+{
+    *self = (tnd_stock_t){.plan = plan, .host = host};
+    self->data = calloc(plan->instance_count + 1, sizeof *self->data);
+    if (self->data == NULL)
+        abort();
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->host != host || tnd_kind_of(instance->kind)->facts == NULL)
+            continue;
+        bool known = false;
+        for (uint32_t s = 0; s < self->count; s++)
+            known = known || strcmp(self->data[s].instance->actor, instance->actor) == 0;
+        if (known)
+            continue;
+        self->data[self->count].stream.chain = instance->chain;
+        self->data[self->count++].instance = instance;
+    }
+}
+
+/*  Reports a path where there is nothing; a pattern is for its source to expand. */
+static void look_for(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
+                     tnd_diagnostics_t *diagnostics)
+{
+    struct stat found;
+    tnd_error_t error;
+    if (path == NULL || strpbrk(path, "*?[{$") != NULL || stat(path, &found) == 0 ||
+        errno != ENOENT)
+        return;
+    (void)tnd_mapping_missing(path, &error);
+    error.about = source->value;
+    tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
+}
+
+static void look_for_all(const tnd_instance_t *instance, const tnd_part_t *source,
+                         const tnd_strings_t *paths, tnd_diagnostics_t *diagnostics)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        look_for(instance, source, paths->items[i], diagnostics);
+}
+
+/*  Reports the files of a source that are not there.  Where lanes share files, other hosts may have
+ *  them.
+ */
+static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
+                           tnd_diagnostics_t *diagnostics)
+{
+    const int *shard =
+        tnd_options_field(&instance->kind->table, instance->options, "shard", TND_OPTION_ENUM);
+    if (lanes > 1 && shard != NULL && *shard != 0)
+        return;
+    const tnd_part_t *source =
+        tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
+    if (source == NULL || source->options == NULL)
+        return;
+    for (size_t i = 0; i < source->table->option_count; i++) {
+        const tnd_option_t *option = &source->table->options[i];
+        const void *field = (const char *)source->options + option->offset;
+        const tnd_pairs_t *pairs = field;
+        bool several = option->type == TND_OPTION_PATHS;
+        if (option->type != TND_OPTION_PATH && !several)
+            continue;
+        bool any = tnd_option_is_any(option);
+        for (size_t j = 0; any && j < pairs->count; j++) {
+            if (several)
+                look_for_all(instance, source, &pairs->items[j].texts, diagnostics);
+            else
+                look_for(instance, source, pairs->items[j].text, diagnostics);
+        }
+        if (!any && several)
+            look_for_all(instance, source, field, diagnostics);
+        else if (!any)
+            look_for(instance, source, *(const char *const *)field, diagnostics);
+    }
+}
+
+bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+{
+    size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        /* Of options with errors only the files are looked for. */
+        if (instance->host == self->host && kind->check != NULL &&
+            (instance->written == NULL || instance->written->options != NULL))
+            kind->check(instance, self->plan, diagnostics);
+    }
+    for (uint32_t s = 0; s < self->count; s++)
+        look_for_files(self->data[s].instance, self->plan->lanes, diagnostics);
+    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
+}
+
+/*  One actor's data while they are opened. */
+typedef struct {
+    const tnd_plan_t *plan;
+    tnd_trial_t *trial;
+    tnd_stock_data_t *data;
+    tnd_error_t error;
+    bool apart; /* on a thread of its own */
+    pthread_t thread;
+} opening_t;
+
+static void *open_one(void *context)
+{
+    opening_t *self = context;
+    tnd_stock_data_t *data = self->data;
+    tnd_trial_enter(self->trial, data->instance, TND_T061_SOURCE);
+    data->open = tnd_kind_of(data->instance->kind)
+                     ->facts(self->plan, data->instance, self->trial, &data->stream, &data->opened,
+                             &self->error) == TND_OK;
+    tnd_trial_leave(self->trial);
+    return NULL;
+}
+
+/*  One beside the other: to open may take long, where files are compressed. */
+bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
+{
+    bool good = tnd_stock_look(self, diagnostics);
+    opening_t *openings = calloc(self->count + 1, sizeof *openings);
+    if (openings == NULL)
+        abort();
+    for (uint32_t s = self->count; s > 0; s--) {
+        opening_t *opening = &openings[s - 1];
+        *opening = (opening_t){.plan = self->plan, .trial = trial, .data = &self->data[s - 1]};
+        opening->apart = s > 1 && pthread_create(&opening->thread, NULL, open_one, opening) == 0;
+        if (!opening->apart)
+            (void)open_one(opening);
+    }
+    for (uint32_t s = 0; s < self->count; s++) {
+        opening_t *opening = &openings[s];
+        if (opening->apart)
+            pthread_join(opening->thread, NULL);
+        if (!opening->data->open)
+            tnd_placement_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
+                                 diagnostics);
+        good = good && opening->data->open;
+    }
+    free(openings);
+    return good;
+}
+
+bool tnd_stock_table(const tnd_stock_t *self, uint32_t chain, tnd_trial_t *trial,
+                     tnd_data_table_t *table, tnd_diagnostics_t *diagnostics)
+{
+    bool good = true;
+    for (uint32_t s = 0; s < self->count; s++) {
+        const tnd_stock_data_t *data = &self->data[s];
+        const tnd_instance_t *instance = data->instance;
+        tnd_error_t error;
+        if (!data->open || instance->chain != chain)
+            continue;
+        tnd_trial_enter(trial, instance, TND_T061_SOURCE);
+        bool listed =
+            tnd_kind_of(instance->kind)->list(self->plan, instance, data->opened, table, &error) ==
+            TND_OK;
+        tnd_trial_leave(trial);
+        if (!listed)
+            tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
+        good = good && listed;
+    }
+    tnd_data_table_settle(table);
+    return good;
+}
+
+void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)
+{
+    for (uint32_t s = 0; s < self->count; s++)
+        if (strcmp(self->data[s].instance->actor, instance->actor) == 0)
+            return self->data[s].opened;
+    return NULL;
+}
+
+void tnd_stock_close(tnd_stock_t *self)
+{
+    for (uint32_t s = 0; s < self->count; s++)
+        if (self->data[s].open)
+            tnd_kind_of(self->data[s].instance->kind)
+                ->unshare(self->data[s].instance, self->data[s].opened);
+    free(self->data);
+    *self = (tnd_stock_t){0};
+}
+
+/*  An instance of the actor that rows of a chain begin with. */
+static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == chain && plan->instances[i].kind->inlet_count == 0)
+            return &plan->instances[i];
+    return NULL;
+}
+
+/*  One of the actor that rows reach next: as the links say, wherever either stands. */
+static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *to = &plan->instances[plan->edges[e].to];
+        if (&plan->instances[plan->edges[e].from] == instance && to->chain == instance->chain &&
+            to->kind->instances != TND_INSTANCE_ONE)
+            return to;
+    }
+    return NULL;
+}
+
+bool tnd_stock_derive(const tnd_plan_t *plan, tnd_trial_t *trial, tnd_stream_t *stream,
+                      tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    stream->lanes = plan->lanes;
+    stream->seed = plan->seed;
+    stream->graph[0] = plan->fingerprint[0];
+    stream->graph[1] = plan->fingerprint[1];
+    stream->rows_max = 1;
+    stream->epochs = 1;
+    stream->fed = stream->read;
+    for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
+         at = behind(plan, at)) {
+        const tnd_kind_t *kind = tnd_kind_of(at->kind);
+        tnd_trial_enter(trial, at, TND_T062_OPERATION);
+        tnd_status_t status =
+            kind->derive == NULL ? TND_OK : kind->derive(at, trial, stream, &error);
+        tnd_trial_leave(trial);
+        if (status == TND_OK)
+            continue;
+        tnd_placement_report(at, TND_T062_OPERATION, &error, diagnostics);
+        return false;
+    }
+    bool fits = true;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->chain != stream->chain || kind->fits == NULL ||
+            kind->fits(instance, stream, &error) == TND_OK)
+            continue;
+        tnd_placement_report(instance, TND_T062_OPERATION, &error, diagnostics);
+        fits = false;
+    }
+    return fits;
+}

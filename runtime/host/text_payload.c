@@ -1,0 +1,61 @@
+/*  runtime/host/text_payload.c - lines of text that hosts send each other around a run. */
+#include "runtime/host/text_payload.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tnd_note_begin(tnd_note_writer_t *self)
+{
+    self->text = NULL;
+    self->size = 0;
+    self->stream = open_memstream(&self->text, &self->size);
+    if (self->stream == NULL)
+        abort();
+}
+
+tnd_buffer_t *tnd_note_end(tnd_note_writer_t *self)
+{
+    fclose(self->stream);
+    tnd_buffer_t *note = tnd_buffer_new(self->size > 0 ? self->size : 1);
+    memcpy(tnd_buffer_data(note), self->size > 0 ? self->text : "\n",
+           self->size > 0 ? self->size : 1);
+    free(self->text);
+    tnd_buffer_seal(note);
+    return note;
+}
+
+tnd_buffer_t *tnd_note_of(const char *format, ...)
+{
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(writer.stream, format, arguments);
+    va_end(arguments);
+    return tnd_note_end(&writer);
+}
+
+void tnd_note_read(tnd_note_reader_t *self, tnd_buffer_t *note)
+{
+    self->at = note != NULL ? tnd_buffer_data(note) : "";
+    self->end = self->at + (note != NULL ? tnd_buffer_size(note) : 0);
+}
+
+const char *tnd_note_line(tnd_note_reader_t *self)
+{
+    if (self->at >= self->end)
+        return NULL;
+    const char *stop = memchr(self->at, '\n', (size_t)(self->end - self->at));
+    size_t length = (size_t)((stop != NULL ? stop : self->end) - self->at);
+    size_t kept = length < sizeof self->line ? length : sizeof self->line - 1;
+    memcpy(self->line, self->at, kept);
+    self->line[kept] = '\0';
+    /* It may end on somebody's terminal. */
+    for (size_t i = 0; i < kept; i++)
+        if ((unsigned char)self->line[i] < ' ' || self->line[i] == 0x7f)
+            self->line[i] = ' ';
+    self->at += length + (stop != NULL);
+    return self->line;
+}

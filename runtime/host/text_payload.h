@@ -1,0 +1,43 @@
+/*  runtime/host/text_payload.h - lines of text that hosts send each other around a run.
+ *
+ *  What happens once a run (facts, endpoints, statistics, outcome) travels as text: one record a
+ *  line, words between single spaces, the last word may have spaces.  Text is easy to bound, to log
+ *  and to read in a trace; blocks never travel so.
+ *
+ *  Threads: a writer and a reader belong to one thread; the buffer is shared like any.
+ */
+#ifndef TND_RUNTIME_LIFE_NOTE_H
+#define TND_RUNTIME_LIFE_NOTE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "runtime/data/buffer.h"
+
+typedef struct {
+    FILE *stream; /* write to it with fprintf */
+    char *text;
+    size_t size;
+} tnd_note_writer_t;
+
+void tnd_note_begin(tnd_note_writer_t *self);
+/*  The lines as a sealed buffer, which the caller holds. */
+tnd_buffer_t *tnd_note_end(tnd_note_writer_t *self);
+/*  A note of one formatted text. */
+tnd_buffer_t *tnd_note_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+enum { TND_NOTE_LINE = 1024 };
+
+typedef struct {
+    const char *at, *end;
+    char line[TND_NOTE_LINE];
+} tnd_note_reader_t;
+
+/*  `note` (NULL: an empty one) must outlive the reader. */
+void tnd_note_read(tnd_note_reader_t *self, tnd_buffer_t *note);
+/*  The next line, without its end and cut to TND_NOTE_LINE, control characters as spaces; valid
+ *  until the next call.  NULL: none.
+ */
+const char *tnd_note_line(tnd_note_reader_t *self);
+
+#endif

@@ -1,0 +1,89 @@
+/*  runtime/interface/collective.h - reductions over replicas: what is posted, and how parts of it
+ * are computed.
+ *
+ *  A replica posts values in an order that is the same for all.  Where one process has all replicas
+ *  its device threads each reduce a share of the elements over all leaves in one pass, along the
+ *  fixed tree, and leave the result in every replica's memory.  Where it has some, they reduce the
+ *  nodes of the tree that it owns whole into tensors, which travel to the reducer and come back as
+ *  one: the result.  The bits are the same.
+ *
+ *  Threads: any; several may compute different elements at the same time.
+ */
+#ifndef TND_RUNTIME_COLLECTIVE_H
+#define TND_RUNTIME_COLLECTIVE_H
+
+#include "runtime/core/numeric/reduction_tree.h"
+#include "runtime/data/buffer.h"
+
+enum {
+    TND_POSTINGS_MAX = 64,      /* reductions of one replica in one step */
+    TND_TENSOR_BYTES = 32 << 20 /* of values in one tensor; more travel in several */
+};
+
+/*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
+typedef struct {
+    uint32_t reducer;
+    tnd_reduce_t reduce;
+    tnd_dtype_t dtype;
+    size_t count;  /* of elements; of a GATHER the replica's own */
+    void *data;    /* the replica's; the result is written here, unless it is a GATHER */
+    uint64_t rows; /* behind the value; 0: the replica takes no part */
+    bool weighted; /* a MEAN by weights */
+    double weight; /* finite, and 0 where rows is */
+} tnd_posting_t;
+
+/*  Whether two replicas post the same thing. */
+bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
+
+/*  Part `part` of `parts` of `count` elements of `size` bytes: cut where cache lines meet if the
+ *  data is aligned to them.
+ */
+void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
+                          size_t *end_p);
+
+/*  Reduces elements [begin, end) over `replicas` inputs, which are leaves 0 ... replicas - 1 with
+ *  their rows, and writes them to all of `outs` (by replica), which may be the inputs' own data.
+ */
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t *inputs,
+                           uint32_t replicas, void *const *outs, size_t begin, size_t end);
+
+/*  What stands in front of the values in a tensor. */
+typedef struct {
+    uint32_t magic;
+    uint8_t reduce, dtype, partial, weighted;
+    uint64_t count;  /* of elements; there are none where `rows` of the post is 0 */
+    double weight;   /* of a node of a weighted MEAN; else 0 */
+    uint64_t leaves; /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
+    uint64_t more[4];
+} tnd_tensor_head_t;
+
+/*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result. */
+size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count);
+/*  Writes the head into a buffer and returns where the values go. */
+void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
+                       size_t count);
+/*  Makes the tensor one of a MEAN by weights. */
+void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight);
+/*  Reads a head that may come from another process; `empty`: no values follow it.  TND_FAILED: it
+ * is none, or does not fit its buffer.
+ */
+tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
+                             const void **values_p, tnd_error_t *error) TND_CHECKED;
+
+/*  A GATHER puts the elements of all replicas one after the other.  Its tensors, of nodes and of
+ *  the result alike, say how many each replica has.
+ */
+size_t tnd_gather_bytes(tnd_dtype_t dtype, uint32_t leaves, size_t count);
+/*  Writes the head; `counts` gets where the counts go, by leaf; returns where the values go. */
+void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, uint32_t leaves,
+                       size_t count, uint64_t **counts);
+/*  Whether a tensor says that it is one of a GATHER. */
+bool tnd_gather_is(tnd_buffer_t *tensor);
+/*  Reads one that may come from another process; counts may lie askew: use memcpy.  TND_FAILED: it
+ *  is none of so many leaves, or its counts do not add up.
+ */
+tnd_status_t tnd_gather_read(tnd_buffer_t *tensor, uint32_t leaves, tnd_tensor_head_t *head,
+                             const void **counts_p, const void **values_p,
+                             tnd_error_t *error) TND_CHECKED;
+
+#endif

@@ -1,0 +1,75 @@
+/*  runtime/interface/device.c - finds a device by its name. */
+#include "runtime/interface/device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tnd_status_t unknown(const char *name, tnd_error_t *error)
+{
+    char known[128] = "";
+    size_t count, used = 0;
+    const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
+    for (size_t i = 0; i < count && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 all[i]->name);
+    return tnd_fail(error,
+                    "no device is called '%s'; this program knows %s, with a number behind "
+                    "a colon, such as cpu:0",
+                    name, known);
+}
+
+static const tnd_device_ops_t *find(const char *name, size_t length)
+{
+    size_t count;
+    const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(all[i]->name) == length && memcmp(all[i]->name, name, length) == 0)
+            return all[i];
+    return NULL;
+}
+
+/*  The kind and the number that a name means, if this machine has that one. */
+static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, uint32_t *ordinal_p,
+                            tnd_error_t *error)
+{
+    const char *colon = strchr(name, ':');
+    const tnd_device_ops_t *ops = find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
+    char *end = NULL;
+    unsigned long ordinal = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+    if (ops == NULL || (colon != NULL && (colon[1] < '0' || colon[1] > '9' || *end != '\0')))
+        return unknown(name, error);
+    char why[256] = "";
+    uint32_t count = ops->count(why, sizeof why);
+    if (count == 0)
+        return tnd_fail(error, "device %s cannot be used: %s", name, why);
+    if (ordinal >= count)
+        return tnd_fail(error, "device %s is not there: this machine has %" PRIu32 " of that kind",
+                        name, count);
+    *ops_p = ops;
+    *ordinal_p = (uint32_t)ordinal;
+    return TND_OK;
+}
+
+tnd_status_t tnd_device_check(const char *name, tnd_error_t *error)
+{
+    const tnd_device_ops_t *ops;
+    uint32_t ordinal;
+    return resolve(name, &ops, &ordinal, error);
+}
+
+tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name, tnd_error_t *error)
+{
+    const tnd_device_ops_t *ops;
+    uint32_t ordinal;
+    *self_p = NULL;
+    TND_TRY(resolve(name, &ops, &ordinal, error));
+    return ops->open(self_p, ordinal, error);
+}
+
+void tnd_device_close(tnd_device_t **self_p)
+{
+    if (*self_p != NULL)
+        (*self_p)->ops->close(self_p);
+}

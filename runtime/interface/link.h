@@ -1,0 +1,277 @@
+/*  runtime/interface/link.h - an actor's connections: the interface of a hub.
+ *
+ *  A hub is all the sockets of one actor (or of one host's control).  Stateful actors bind a port
+ *  and any number of peers come to it; stateless ones connect a port to one peer.  A hub keeps the
+ *  handshake, the pings, the silence and the reconnecting of every connection (link_end.h), so that
+ *  its user sees four things only: a peer is UP, a peer is LOST, a peer REFUSED us or was refused,
+ *  a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or not at all.
+ *
+ *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
+ *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
+ *  for more than it reads is given up: what may lie unread is bounded for each port, and who leaves
+ *  more is LOST and comes again by a new connection.
+ *
+ *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
+ *  processes.
+ *
+ *  Implementations: transport/hubs.h (inproc://, ipc://, tcp://, and sim:// on a simulated
+ * network); one conformance suite runs on all.
+ *
+ *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
+ *  tnd_hub_wake may be called elsewhere.
+ */
+#ifndef TND_RUNTIME_LINK_H
+#define TND_RUNTIME_LINK_H
+
+#include "runtime/core/protocol/absence.h"
+#include "runtime/core/protocol/link_end.h"
+#include "runtime/data/block.h"
+
+typedef struct tnd_hub tnd_hub_t;
+
+enum {
+    TND_WIRE_ABI = 7,          /* of the wire header and of what messages mean */
+    TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
+    TND_LINK_ROOM_MIN = 64,    /* bytes */
+    TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
+    TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
+};
+
+/*  What a message carries beside its struct. */
+typedef enum {
+    TND_CARRY_NOTHING,
+    TND_CARRY_BLOCK,  /* tnd_block_t */
+    TND_CARRY_SLICE,  /* tnd_slice_t */
+    TND_CARRY_BUFFER, /* tnd_buffer_t: tensors of reductions, metrics, opaque bytes */
+    TND_CARRY_CURSOR  /* none: msg.rewind.cursor, copied */
+} tnd_carry_t;
+
+/*  Where a message keeps its payload; NULL for kinds that have none. */
+void **tnd_msg_payload(tnd_msg_t *msg);
+
+/*  Drops the payload that travels with a message, if it is still there. */
+void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
+/*  Whether the rows that it carries could all be read, after they were: see runtime/data/mapped.h.
+ */
+tnd_status_t tnd_msg_intact(const tnd_msg_t *msg, tnd_carry_t carry,
+                            tnd_error_t *error) TND_CHECKED;
+
+typedef enum {
+    TND_ARRIVAL_UP,
+    TND_ARRIVAL_LOST,
+    TND_ARRIVAL_REFUSED,
+    TND_ARRIVAL_MESSAGE
+} tnd_arrival_kind_t;
+
+typedef struct {
+    tnd_arrival_kind_t kind;
+    uint32_t port;
+    tnd_actor_id_t peer;
+    tnd_life_t life;  /* of the peer, with UP (binding side) */
+    tnd_life_t birth; /* the first one of those that go on from one another */
+    tnd_carry_t carry;
+    tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
+    const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
+    tnd_loss_t loss;            /* of LOST */
+    char why[256];              /* of REFUSED and LOST: for texts */
+} tnd_arrival_t;
+
+typedef struct {
+    tnd_actor_id_t self;
+    const char *name; /* "read.0", for identities and texts */
+    tnd_life_t life;
+    uint64_t link_timeout_ns;
+    uint64_t search_ns; /* how long a peer that is not found at its endpoint is looked for there */
+    /*  Whether a peer is inside a work hook now, so that its silence does not count; NULL: never.
+     */
+    bool (*busy)(void *context, tnd_actor_id_t peer);
+    void *context;
+    /*  The schema of rows that come in by a port, for decoding; NULL: no rows come in there. */
+    const tnd_schema_t *(*schema)(void *context, uint32_t port, const tnd_msg_t *msg);
+    uint64_t frame_max; /* bytes; a larger one ends its connection */
+    /*  Whether `peer` may come to a bound port; who may not is turned away.  NULL: anybody who says
+     *  fitting terms.
+     */
+    bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
+    /*  How many messages a peer of another process and this one may leave unread of each other by
+     *  that port, if both keep to their credit.  NULL: TND_UNREAD.
+     */
+    uint32_t (*unread)(void *context, uint32_t port);
+    /*  How many peers may come to one bound port, all at once at the start of a run. */
+    uint32_t callers;
+} tnd_hub_config_t;
+
+/*  Counters of a hub, for statistics; read by its thread. */
+typedef struct {
+    uint64_t messages_in, messages_out, bytes_in, bytes_out, bytes_copied, refused, lost;
+} tnd_hub_counts_t;
+
+typedef struct tnd_hub_ops {
+    const char *name;
+    tnd_status_t (*open)(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
+                         tnd_error_t *error);
+    tnd_status_t (*bind)(tnd_hub_t *self, uint32_t port, const char *endpoint,
+                         const tnd_terms_t *terms, char *actual, size_t room, tnd_error_t *error);
+    tnd_status_t (*connect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                            const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
+    void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*hurry)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    bool (*refused)(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*expel)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
+    void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
+    tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
+                         tnd_carry_t carry);
+    tnd_status_t (*receive)(tnd_hub_t *self, tnd_arrival_t *arrival);
+    tnd_status_t (*wait)(tnd_hub_t *self, uint64_t until_ns);
+    void (*wake)(tnd_hub_t *self);
+    void (*counts)(const tnd_hub_t *self, tnd_hub_counts_t *counts);
+    void (*close)(tnd_hub_t **self_p, uint64_t linger_ns);
+} tnd_hub_ops_t;
+
+/*  How many file descriptors connections take.  Inside a process they take none. */
+typedef struct {
+    uint32_t context;  /* of a session */
+    uint32_t hub;      /* of each hub */
+    uint32_t listener; /* an endpoint that other processes connect to */
+    uint32_t dialled;  /* a connection at the end that opened it */
+    uint32_t accepted; /* and at the other end */
+} tnd_link_cost_t;
+
+/*  What a session's hubs stand on: the transport of this build, which transport/ defines. */
+typedef struct tnd_network {
+    const tnd_hub_ops_t *hub;
+    void *(*create)(void);             /* the context of one session's hubs */
+    void (*destroy)(void **context_p); /* once they are all closed */
+    tnd_link_cost_t cost;
+} tnd_network_t;
+
+extern const tnd_network_t tnd_network;
+
+/*  Every implementation begins with this. */
+struct tnd_hub {
+    const tnd_hub_ops_t *ops;
+};
+
+/*  Opens a hub of the process's transport (`context`: transport/zmq/context.h, or a simulated net).
+ */
+static inline tnd_status_t tnd_hub_open(const tnd_hub_ops_t *ops, tnd_hub_t **self_p, void *context,
+                                        const tnd_hub_config_t *config, tnd_error_t *error)
+{
+    return ops->open(self_p, context, config, error);
+}
+
+/*  Bytes of the buffer that a hub packs so many bytes into, for another process. */
+static inline size_t tnd_link_room(size_t bytes)
+{
+    size_t room = TND_LINK_ROOM_MIN;
+    while (room < bytes)
+        room *= 2;
+    return room;
+}
+
+/*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "ipc://@NAME", "inproc://NAME");
+ *  peers must say HELLO with fitting `terms`.  A port may be bound several times, once a transport:
+ *  each is a socket of its own, because what comes from another process is never taken for a
+ *  pointer; a peer is found on whichever it came by.  `actual` gets the endpoint to connect to.
+ * TND_FAILED: in use, not an address of this machine ...
+ */
+static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const char *endpoint,
+                                        const tnd_terms_t *terms, char *actual, size_t room,
+                                        tnd_error_t *error)
+{
+    return self->ops->bind(self, port, endpoint, terms, actual, room, error);
+}
+
+/*  Keeps a connection of `port` to `peer` from now on: opens it, and another when it is lost.  One
+ * a port and peer: disconnect before another.
+ */
+static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                           const char *endpoint, const tnd_terms_t *terms,
+                                           tnd_error_t *error)
+{
+    return self->ops->connect(self, port, peer, endpoint, terms, error);
+}
+
+/*  Ends such a connection; no LOST comes. */
+static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    self->ops->disconnect(self, port, peer);
+}
+
+/*  The peer is known to listen, maybe since now: such a connection, if it is down, is opened at
+ *  once, and not when its back-off is over.
+ */
+static inline void tnd_hub_hurry(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    self->ops->hurry(self, port, peer);
+}
+
+/*  Whether the last attempt to open such a connection was refused: nothing listens there. */
+static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    return self->ops->refused(self, port, peer);
+}
+
+/*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come
+ *  again by a new one.  Nothing if it is not up.
+ */
+static inline void tnd_hub_expel(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                 const char *why)
+{
+    self->ops->expel(self, port, peer, why);
+}
+
+/*  Closes all connections that this hub opened and opens them again in a new life. */
+static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
+{
+    self->ops->rebirth(self, life);
+}
+
+/*  Sends to a peer; msg->to may name somebody behind it (control is routed by hosts).  TND_OK takes
+ *  the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows in a mapped
+ * file were lost while they were packed (tnd_msg_intact says which), and nothing was sent or taken.
+ */
+static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                        const tnd_msg_t *msg, tnd_carry_t carry)
+{
+    return self->ops->send(self, port, peer, msg, carry);
+}
+
+/*  The next arrival without waiting; TND_AGAIN: none is known.  Who calls it over and over, having
+ *  other work, hears of what comes a moment late, and is spared a system call or two each time; the
+ *  next wait misses nothing.
+ */
+static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
+{
+    return self->ops->receive(self, arrival);
+}
+
+/*  Sleeps until something arrived, a connection needs care, somebody woke the hub or `until_ns`
+ *  (monotonic clock) has come.
+ */
+static inline tnd_status_t tnd_hub_wait(tnd_hub_t *self, uint64_t until_ns)
+{
+    return self->ops->wait(self, until_ns);
+}
+
+/*  Ends the wait of the owner, now or the next one.  Any thread, signal-safe. */
+static inline void tnd_hub_wake(tnd_hub_t *self)
+{
+    self->ops->wake(self);
+}
+
+static inline void tnd_hub_counts(const tnd_hub_t *self, tnd_hub_counts_t *counts)
+{
+    self->ops->counts(self, counts);
+}
+
+/*  Closes everything; what was sent, a refusal too, is given `linger_ns` to leave, and what has
+ * left is heard before the loss, however late the other side looks.
+ */
+static inline void tnd_hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
+{
+    if (*self_p != NULL)
+        (*self_p)->ops->close(self_p, linger_ns);
+}
+
+#endif

@@ -1,0 +1,31 @@
+/*  runtime/observe/hang_detector.h - which thread of this process hangs.
+ *
+ *  A work hook (a read, an operation, a step) that takes longer than `hung_after` hangs, unless the
+ *  thread waits for a disk or has read something since half of that time: a slow disk is no hang.
+ *  Waiting for others is none either, and has other states.
+ *
+ *  Threads: the host's.
+ */
+#ifndef TND_RUNTIME_LIFE_WATCH_H
+#define TND_RUNTIME_LIFE_WATCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "runtime/observe/statistics.h"
+
+typedef struct {
+    uint64_t since_ns; /* of the work that is looked at */
+    uint64_t read;     /* bytes that its thread had read then */
+    uint64_t look_ns;  /* when it is looked at again; 0: not yet looked at */
+} tnd_watch_t;
+
+/*  Whether work that began at `since_ns` on thread `thread` hangs. */
+bool tnd_watch_hangs(tnd_watch_t *self, uint64_t since_ns, pid_t thread, uint64_t hung_after_ns,
+                     uint64_t now);
+/*  Where a thread is, as far as the kernel tells this user: "thread 71 (running), wait channel
+ *  futex_wait_queue, system call 202, stack: ... < ..."; one line.
+ */
+void tnd_watch_describe(pid_t thread, char *text, size_t room);
+
+#endif

@@ -1,0 +1,248 @@
+/*  runtime/observe/inspection.c - what the actors of all runs on this machine are at. */
+#include "runtime/observe/inspection.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/observe/process.h"
+
+/*  Pages of one file that are read: far more than a host has actors. */
+enum { COUNT_MAX = 4096 };
+
+static const char other_version[] = "it is of another version of tundish";
+
+typedef struct {
+    tnd_inspection_t *made;
+    uint32_t room;
+    FILE *unread;
+    uint32_t others; /* files of other versions: one line tells of them all */
+} walk_t;
+
+static void plain(char *text, size_t room)
+{
+    text[room - 1] = '\0';
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at == 127)
+            *at = '?';
+}
+
+/*  Makes a page that anybody may have written one that can be shown. */
+static void bound(tnd_statistics_t *page)
+{
+    plain(page->actor, sizeof page->actor);
+    plain(page->kind, sizeof page->kind);
+    if ((page->state & 0xff) > TND_STATE_FAILED)
+        page->state = TND_STATE_NEW;
+    if (page->peer_count > TND_PAGE_PEERS)
+        page->peer_count = 0;
+    for (unsigned p = 0; p < TND_PAGE_PEERS; p++) {
+        unsigned char byte;
+        memcpy(&byte, &page->upstream[p], 1);
+        page->upstream[p] = byte == 1;
+    }
+    if (page->device_count > TND_PAGE_DEVICES)
+        page->device_count = TND_PAGE_DEVICES;
+    for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
+        plain(page->devices[d].name, sizeof page->devices[d].name);
+        if ((page->devices[d].state & 0xff) >= TND_DEVICE_STATES)
+            page->devices[d].state = TND_DEVICE_IDLE;
+    }
+}
+
+/*  Why a file is not shown; NULL: it is read. */
+static const char *take_pages(int file, tnd_inspected_t *process)
+{
+    union {
+        tnd_pages_header_t is;
+        char bytes[TND_PAGE_BYTES];
+    } header;
+    union {
+        tnd_statistics_t is;
+        char bytes[TND_PAGE_BYTES];
+    } page;
+    struct stat facts;
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return "it is no plain file";
+    if (pread(file, header.bytes, TND_PAGE_BYTES, 0) != TND_PAGE_BYTES ||
+        memcmp(header.is.magic, "TNDPAGES", sizeof header.is.magic) != 0)
+        return "it is not of tundish";
+    if (header.is.version != TND_PAGES_VERSION || header.is.actor_bytes != sizeof(tnd_statistics_t))
+        return other_version;
+    if (header.is.count > COUNT_MAX ||
+        (uint64_t)facts.st_size < ((uint64_t)header.is.count + 1) * TND_PAGE_BYTES)
+        return "it is cut";
+    plain(header.is.run, sizeof header.is.run);
+    plain(header.is.host, sizeof header.is.host);
+    memcpy(process->run, header.is.run, sizeof process->run);
+    memcpy(process->host, header.is.host, sizeof process->host);
+    process->session = header.is.session;
+    process->process = header.is.process;
+    process->actors = calloc(header.is.count + 1u, sizeof *process->actors);
+    if (process->actors == NULL)
+        abort();
+    for (uint32_t i = 0; i < header.is.count; i++) {
+        off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
+        if (pread(file, page.bytes, TND_PAGE_BYTES, at) != TND_PAGE_BYTES)
+            return "it was cut while it was read";
+        bound(&page.is);
+        if (page.is.actor[0] != '\0')
+            memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
+    }
+    /* Where that number is of another process, or of none, this one runs in a container. */
+    char state;
+    if (tnd_process_start(process->process, &state) == header.is.process_start)
+        process->stopped = tnd_process_is_stopped(state);
+    return NULL;
+}
+
+static void take_file(walk_t *walk, int folder, const char *path, const char *name)
+{
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        if (errno != ENOENT)
+            fprintf(walk->unread, "%s/%s: cannot be read: %s\n", path, name, strerror(errno));
+        return;
+    }
+    tnd_inspected_t process = {0};
+    snprintf(process.path, sizeof process.path, "%s/%s", path, name);
+    /* Asked before it is read: what ends meanwhile was alive. */
+    process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
+    const char *why = take_pages(file, &process);
+    struct stat facts;
+    if (process.killed && fstat(file, &facts) == 0 && facts.st_nlink > 0)
+        (void)unlinkat(folder, name, 0);
+    else if (process.killed)
+        why = ""; /* it ended well just now */
+    close(file);
+    if (why != NULL) {
+        walk->others += why == other_version;
+        if (*why != '\0' && why != other_version)
+            fprintf(walk->unread, "%s: not shown: %s\n", process.path, why);
+        free(process.actors);
+        return;
+    }
+    tnd_inspection_t *made = walk->made;
+    if (made->count == walk->room) {
+        walk->room = walk->room > 0 ? 2 * walk->room : 8;
+        made->processes = realloc(made->processes, walk->room * sizeof *made->processes);
+        if (made->processes == NULL)
+            abort();
+    }
+    made->processes[made->count++] = process;
+}
+
+static void take_folder(walk_t *walk, const char *path)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        if (errno != ENOENT)
+            fprintf(walk->unread, "%s: cannot be read: %s\n", path, strerror(errno));
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (tnd_pages_named(entry->d_name))
+            take_file(walk, dirfd(folder), path, entry->d_name);
+    closedir(folder);
+}
+
+/*  Folders of other users in /tmp: shown to who may read them. */
+static void take_others(walk_t *walk)
+{
+    DIR *folder = opendir("/tmp");
+    if (folder == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[288];
+        unsigned user;
+        int used = 0;
+        if (sscanf(entry->d_name, "tundish-%u%n", &user, &used) != 1 ||
+            entry->d_name[used] != '\0' || user == (unsigned)getuid())
+            continue;
+        snprintf(path, sizeof path, "/tmp/%s", entry->d_name);
+        if (access(path, R_OK | X_OK) == 0)
+            take_folder(walk, path);
+        else
+            fprintf(walk->unread, "%s: the runs of another user are not shown\n", path);
+    }
+    closedir(folder);
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const tnd_inspected_t *a = left, *b = right;
+    int order = strcmp(a->run, b->run);
+    order = order != 0 ? order : (a->session > b->session) - (a->session < b->session);
+    order = order != 0 ? order : strcmp(a->host, b->host);
+    return order != 0 ? order : (a->process > b->process) - (a->process < b->process);
+}
+
+tnd_inspection_t *tnd_inspection_new(void)
+{
+    tnd_inspection_t *self = calloc(1, sizeof *self);
+    size_t size = 0;
+    walk_t walk = {.made = self};
+    if (self == NULL || (walk.unread = open_memstream(&self->unread, &size)) == NULL)
+        abort();
+    tnd_pages_folders_t folders;
+    size_t count = tnd_pages_folders(&folders);
+    self->now_ns = tnd_clock_now();
+    for (size_t i = 0; i < count; i++)
+        take_folder(&walk, folders.path[i]);
+    take_others(&walk);
+    if (walk.others > 0)
+        fprintf(walk.unread, "%" PRIu32 " page file%s of another version of tundish: not shown\n",
+                walk.others, walk.others == 1 ? "" : "s");
+    fclose(walk.unread);
+    if (self->count > 0)
+        qsort(self->processes, self->count, sizeof *self->processes, in_order);
+    return self;
+}
+
+void tnd_inspection_destroy(tnd_inspection_t **self_p)
+{
+    tnd_inspection_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    for (uint32_t p = 0; p < self->count; p++)
+        free(self->processes[p].actors);
+    free(self->processes);
+    free(self->unread);
+    free(self);
+}
+
+bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed)
+{
+    for (uint32_t p = 0; p < self->count; p++)
+        if (self->processes[p].killed == killed && strcmp(self->processes[p].run, run) == 0)
+            return true;
+    return false;
+}
+
+bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b)
+{
+    return a->session == b->session && strcmp(a->run, b->run) == 0;
+}
+
+const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,
+                                            const tnd_inspected_t *process, const char *actor)
+{
+    for (uint32_t p = 0; p < self->count; p++) {
+        const tnd_inspected_t *other = &self->processes[p];
+        if (strcmp(other->path, process->path) != 0)
+            continue;
+        for (uint32_t a = 0; a < other->count; a++)
+            if (strcmp(other->actors[a].actor, actor) == 0)
+                return &other->actors[a];
+    }
+    return NULL;
+}

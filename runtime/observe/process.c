@@ -1,0 +1,93 @@
+/*  runtime/observe/process.c - the process of a host, and what has become of it. */
+#include "runtime/observe/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*  Reads the beginning of a file of /proc; false: it cannot be read. */
+static bool read_text(const char *path, char *text, size_t room)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, room - 1) : -1;
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+uint64_t tnd_process_start(int number, char *state_p)
+{
+    char path[64], text[1024];
+    *state_p = '?';
+    snprintf(path, sizeof path, "/proc/%d/stat", number);
+    if (!read_text(path, text, sizeof text))
+        return 0;
+    /* The second of its fields is a name in brackets, which may hold anything. */
+    const char *at = strrchr(text, ')');
+    uint64_t start = 0;
+    if (at == NULL ||
+        sscanf(at + 1,
+               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%" SCNu64,
+               state_p, &start) != 2)
+        return 0;
+    return start;
+}
+
+/*  The machine since it was started, and the container; "" where the system does not tell. */
+static void name_machine(char *name, size_t room)
+{
+    char boot[40];
+    struct stat space;
+    name[0] = '\0';
+    if (!read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        stat("/proc/self/ns/pid", &space) != 0)
+        return;
+    boot[strcspn(boot, "\n")] = '\0';
+    snprintf(name, room, "%s.%ju", boot, (uintmax_t)space.st_ino);
+}
+
+tnd_process_t tnd_process_own(void)
+{
+    tnd_process_t self = {.number = (int)getpid()};
+    char state;
+    self.start = tnd_process_start(self.number, &state);
+    name_machine(self.machine, sizeof self.machine);
+    return self.start != 0 && self.machine[0] != '\0' ? self : (tnd_process_t){0};
+}
+
+void tnd_process_write(const tnd_process_t *self, FILE *out)
+{
+    if (self->number != 0)
+        fprintf(out, "process %d %" PRIu64 " %s", self->number, self->start, self->machine);
+}
+
+bool tnd_process_read(tnd_process_t *self, const char *line)
+{
+    tnd_process_t said = {0};
+    if (sscanf(line, "process %d %" SCNu64 " %79s", &said.number, &said.start, said.machine) != 3 ||
+        said.number <= 0)
+        return false;
+    *self = said;
+    return true;
+}
+
+tnd_fate_t tnd_process_fate(const tnd_process_t *self)
+{
+    char here[sizeof self->machine], state;
+    name_machine(here, sizeof here);
+    if (self->number <= 0 || here[0] == '\0' || strcmp(here, self->machine) != 0)
+        return TND_FATE_UNKNOWN;
+    if (kill(self->number, 0) != 0 && errno == ESRCH)
+        return TND_FATE_DEAD;
+    uint64_t start = tnd_process_start(self->number, &state);
+    if (start == 0)
+        return TND_FATE_ALIVE; /* /proc hides the processes of other users */
+    /* One that has ended keeps its number until its parent has asked how. */
+    return start == self->start && state != 'Z' && state != 'X' ? TND_FATE_ALIVE : TND_FATE_DEAD;
+}

@@ -1,0 +1,169 @@
+/*  runtime/observe/run_summary.c - what a run has come to: the sum of what its observer was told.
+ */
+#include "runtime/observe/run_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+
+void tnd_tally_init(tnd_tally_t *self, const tnd_plan_t *plan)
+{
+    *self = (tnd_tally_t){.plan = plan};
+    pthread_mutex_init(&self->lock, NULL);
+    self->chains = calloc(plan->chain_count, sizeof *self->chains);
+    if (self->chains == NULL)
+        abort();
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        self->chains[c].plan = &plan->chains[c];
+}
+
+void tnd_tally_fini(tnd_tally_t *self)
+{
+    for (uint32_t a = 0; a < self->actor_count; a++) {
+        free(self->actors[a].host);
+        free(self->actors[a].actor);
+        free(self->actors[a].kind);
+        free(self->actors[a].counts);
+    }
+    free(self->actors);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        free(self->chains[c].reasons);
+    free(self->chains);
+    pthread_mutex_destroy(&self->lock);
+}
+
+void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t state,
+                     const char *waiting)
+{
+    pthread_mutex_lock(&self->lock);
+    self->chain = chain;
+    self->chains[chain].state = state;
+    snprintf(self->waiting, sizeof self->waiting, "%s",
+             state == TND_SESSION_JOINING ? waiting : "");
+    if (state == TND_SESSION_RUNNING && self->chains[chain].begun_ns == 0)
+        self->chains[chain].begun_ns = self->chains[chain].last_ns = tnd_clock_now();
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream)
+{
+    pthread_mutex_lock(&self->lock);
+    self->chains[stream->chain].stream = *stream;
+    self->chains[stream->chain].stream_known = true;
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void add_metric(tnd_tally_chain_t *chain, const tnd_metric_t *metric)
+{
+    for (uint32_t m = 0; m < chain->metric_count; m++)
+        if (strcmp(chain->metrics[m].name, metric->name) == 0) {
+            chain->metrics[m].sum += metric->sum;
+            chain->metrics[m].weight += metric->weight;
+            return;
+        }
+    if (chain->metric_count < TND_METRICS_MAX)
+        chain->metrics[chain->metric_count++] = *metric;
+}
+
+void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_tally_chain_t *chain = &self->chains[record->chain];
+    if (record->epoch != chain->epoch) {
+        chain->epoch = record->epoch;
+        chain->metric_count = 0;
+        chain->metric_rows = 0;
+        chain->metric_part = false;
+    }
+    chain->metric_rows += record->rows;
+    for (uint32_t m = 0; m < record->metric_count; m++)
+        add_metric(chain, &record->metrics[m]);
+    if (chain->steps == 0) {
+        chain->before_steps = record->step;
+        chain->before_fed = record->cursor->ledger.fed - record->rows;
+        /* Of a last step it is not known whether it was the first too. */
+        chain->metric_part =
+            record->step > 0 && (record->last_of_epoch || record->cursor->step_of_epoch > 1);
+    }
+    chain->steps = record->step + 1;
+    chain->here++;
+    chain->epochs = record->cursor->epoch;
+    chain->ledger = record->cursor->ledger;
+    chain->digest =
+        (tnd_digest_t){.low = record->cursor->digest[0], .high = record->cursor->digest[1]};
+    chain->last_ns = tnd_clock_now();
+    if (chain->begun_ns == 0)
+        chain->begun_ns = chain->last_ns;
+    if (record->last_of_epoch) {
+        memcpy(chain->ended, chain->metrics, sizeof chain->ended);
+        chain->ended_count = chain->metric_count;
+        chain->ended_ns = chain->last_ns;
+        chain->ended_fed = chain->ledger.fed;
+        chain->ended_rows = chain->metric_rows;
+        chain->ended_part = chain->metric_part;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_tally_chain_t *of = &self->chains[chain];
+    of->reasons = realloc(of->reasons, (of->reason_count + 1) * sizeof *of->reasons);
+    if (of->reasons == NULL)
+        abort();
+    of->reasons[of->reason_count++] = *reason;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    pthread_mutex_lock(&self->lock);
+    self->chains[chain].epochs = cursor->epoch;
+    self->chains[chain].ledger = cursor->ledger;
+    self->chains[chain].steps = cursor->step;
+    self->chains[chain].digest =
+        (tnd_digest_t){.low = cursor->digest[0], .high = cursor->digest[1]};
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->chains[chain].model, sizeof self->chains[chain].model, "%s", digest);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static char *copy(const char *text)
+{
+    char *made = strdup(text);
+    if (made == NULL)
+        abort();
+    return made;
+}
+
+void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor, const char *kind,
+                          const char *counts)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->actor_count == self->actor_room) {
+        self->actor_room = self->actor_room > 0 ? 2 * self->actor_room : 16;
+        self->actors = realloc(self->actors, self->actor_room * sizeof *self->actors);
+        if (self->actors == NULL)
+            abort();
+    }
+    self->actors[self->actor_count++] = (tnd_tally_actor_t){
+        .host = copy(host), .actor = copy(actor), .kind = copy(kind), .counts = copy(counts)};
+    pthread_mutex_unlock(&self->lock);
+}
+
+double tnd_tally_mean(const tnd_metric_t *metric)
+{
+    return metric->weight != 0 ? metric->sum / metric->weight : 0;
+}
+
+double tnd_tally_seconds(const tnd_tally_chain_t *chain)
+{
+    return (double)(chain->last_ns - chain->begun_ns) * 1e-9;
+}

@@ -1,0 +1,77 @@
+/*  runtime/observe/run_summary.h - what a run has come to: the sum of what its observer was told.
+ *
+ *  Progress, report and closing lines are views of it.
+ *
+ *  Threads: the functions that take in on the host's; views hold the lock (tnd_tally_lock).
+ */
+#ifndef TND_RUNTIME_LIFE_TALLY_H
+#define TND_RUNTIME_LIFE_TALLY_H
+
+#include <pthread.h>
+
+#include "runtime/core/numeric/digest.h"
+#include "runtime/plan/placement.h"
+#include "runtime/observe/observer.h"
+
+typedef struct {
+    const tnd_chain_plan_t *plan;
+    bool stream_known;
+    tnd_stream_t stream;
+    tnd_session_state_t state;
+    uint64_t steps;                    /* committed */
+    uint64_t here;                     /* of these, in this session */
+    uint64_t before_steps, before_fed; /* by the runs that this one goes on from */
+    uint64_t epochs;                   /* completed */
+    tnd_ledger_t ledger;
+    tnd_digest_t digest;
+    /*  Weighted sums of the epoch that the last step belongs to. */
+    uint32_t epoch, metric_count;
+    tnd_metric_t metrics[TND_METRICS_MAX];
+    uint64_t metric_rows; /* that they are over */
+    bool metric_part;     /* the run that this one goes on from has fed others of that epoch */
+    /*  The same of the last epoch that has ended, and what had been fed by then. */
+    uint32_t ended_count;
+    tnd_metric_t ended[TND_METRICS_MAX];
+    uint64_t ended_ns, ended_fed, ended_rows;
+    bool ended_part;
+    uint64_t begun_ns, last_ns;       /* its stream began; its last step was committed */
+    char model[TND_DIGEST_TEXT_SIZE]; /* "": it has none */
+    tnd_reason_t *reasons;            /* why records were bad, in this session */
+    uint32_t reason_count;
+} tnd_tally_chain_t;
+
+/*  What one instance of an actor counted, as it came: "NAME VALUE" between spaces. */
+typedef struct {
+    char *host, *actor, *kind, *counts;
+} tnd_tally_actor_t;
+
+typedef struct {
+    pthread_mutex_t lock;
+    const tnd_plan_t *plan;
+    uint32_t chain; /* that runs */
+    tnd_tally_chain_t *chains;
+    char waiting[512]; /* hosts that are missing; "": none */
+    tnd_tally_actor_t *actors;
+    uint32_t actor_count, actor_room;
+} tnd_tally_t;
+
+void tnd_tally_init(tnd_tally_t *self, const tnd_plan_t *plan);
+void tnd_tally_fini(tnd_tally_t *self);
+
+void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t state,
+                     const char *waiting);
+void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream);
+void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record);
+void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason);
+/*  All that was read behind the last step included: with no step at all, that is everything. */
+void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor);
+void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest);
+void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor, const char *kind,
+                          const char *counts);
+
+/*  The weighted mean of a metric: 0 where nothing has weight. */
+double tnd_tally_mean(const tnd_metric_t *metric);
+/*  Seconds from the begin of a chain's stream to its last committed step. */
+double tnd_tally_seconds(const tnd_tally_chain_t *chain);
+
+#endif

@@ -1,0 +1,307 @@
+/*  runtime/observe/statistics.c - what an actor counts, readable without its help. */
+#include "runtime/observe/statistics.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/core/protocol/effect.h"
+#include "runtime/observe/process.h"
+
+struct tnd_pages {
+    char path[304];
+    int file; /* the lock on it is held until the process ends, however it does */
+    size_t size_bytes;
+    void *memory;
+};
+
+_Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fill one page");
+_Static_assert(sizeof(tnd_pages_header_t) <= TND_PAGE_BYTES, "a header fills one page");
+
+/* --- where they lie ----------------------------------------------------------------------------
+ */
+
+size_t tnd_pages_folders(tnd_pages_folders_t *folders)
+{
+    size_t count = 0;
+    const char *given = getenv("XDG_RUNTIME_DIR");
+    if (given != NULL && given[0] == '/')
+        snprintf(folders->path[count++], sizeof folders->path[0], "%s", given);
+    snprintf(folders->path[count++], sizeof folders->path[0], "/tmp/tundish-%u",
+             (unsigned)getuid());
+    snprintf(folders->path[count], sizeof folders->path[0], "/run/user/%u", (unsigned)getuid());
+    if (count == 1 || strcmp(folders->path[0], folders->path[count]) != 0)
+        count++;
+    return count;
+}
+
+bool tnd_pages_named(const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(name, "tundish-", 8) == 0 && length > 14 &&
+           strcmp(name + length - 6, ".pages") == 0;
+}
+
+/*  $XDG_RUNTIME_DIR, often that of a login that is over, or of another user; else a folder of the
+ *  user's own in /tmp, made when it is not there.
+ */
+static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error)
+{
+    tnd_pages_folders_t folders;
+    (void)tnd_pages_folders(&folders);
+    bool given = strncmp(folders.path[0], "/tmp/tundish-", 13) != 0;
+    bool usable = given && access(folders.path[0], W_OK | X_OK) == 0;
+    snprintf(folder, room, "%s", folders.path[given && !usable ? 1 : 0]);
+    struct stat facts;
+    if (usable || mkdir(folder, 0700) == 0)
+        return TND_OK;
+    if (errno != EEXIST || lstat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode) ||
+        facts.st_uid != getuid())
+        return tnd_fail(error, "%s: cannot be used for statistics: %s; set XDG_RUNTIME_DIR", folder,
+                        errno == EEXIST ? "it is not a folder of this user" : strerror(errno));
+    return TND_OK;
+}
+
+/*  Removes what processes that were killed left behind: nobody holds the lock on it. */
+static void sweep(const char *folder)
+{
+    DIR *open_folder = opendir(folder);
+    if (open_folder == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
+        if (!tnd_pages_named(entry->d_name))
+            continue;
+        int file = openat(dirfd(open_folder), entry->d_name,
+                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0)
+            (void)unlinkat(dirfd(open_folder), entry->d_name, 0);
+        if (file >= 0)
+            close(file);
+    }
+    closedir(open_folder);
+}
+
+/* --- a process's own ---------------------------------------------------------------------------
+ */
+
+/*  Fills a file that nobody knows yet. */
+static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
+                uint64_t session, size_t count)
+{
+    if (flock(self->file, LOCK_EX | LOCK_NB) != 0)
+        return errno;
+    int failure = posix_fallocate(self->file, 0, (off_t)self->size_bytes);
+    if (failure != 0)
+        return failure;
+    self->memory = mmap(NULL, self->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self->file, 0);
+    if (self->memory == MAP_FAILED)
+        return errno;
+    char state;
+    tnd_pages_header_t *header = self->memory;
+    memcpy(header->magic, "TNDPAGES", sizeof header->magic);
+    header->version = TND_PAGES_VERSION;
+    header->actor_bytes = sizeof(tnd_statistics_t);
+    header->count = (uint32_t)count;
+    header->process = (int32_t)getpid();
+    header->process_start = tnd_process_start(getpid(), &state);
+    header->session = session;
+    snprintf(header->run, sizeof header->run, "%s", run);
+    snprintf(header->host, sizeof header->host, "%s", host);
+    /* The numbers of processes come again: a file of this name was left by one that was killed. */
+    return rename(name, self->path) == 0 ? 0 : errno;
+}
+
+tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
+                           uint64_t session, size_t count, tnd_error_t *error)
+{
+    char folder[128], name[320];
+    TND_TRY(runtime_folder(folder, sizeof folder, error));
+    sweep(folder);
+    tnd_pages_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    self->memory = MAP_FAILED;
+    self->size_bytes = (count + 1) * TND_PAGE_BYTES;
+    /* Long names are cut: that of the file must keep its end, and be one on any file system. */
+    snprintf(self->path, sizeof self->path, "%s/tundish-%.60s-%.60s-%d-%" PRIx64 ".pages", folder,
+             run, host, (int)getpid(), session);
+    snprintf(name, sizeof name, "%s.new", self->path);
+    (void)unlink(name);
+    self->file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int failure = self->file < 0 ? errno : fill(self, name, run, host, session, count);
+    if (failure == 0) {
+        *self_p = self;
+        return TND_OK;
+    }
+    tnd_status_t status = tnd_fail(error, "%s: %s", self->path, strerror(failure));
+    if (self->memory != MAP_FAILED)
+        munmap(self->memory, self->size_bytes);
+    if (self->file >= 0) {
+        unlink(name);
+        close(self->file);
+    }
+    free(self);
+    return status;
+}
+
+void tnd_pages_join(tnd_pages_t *self, uint64_t session)
+{
+    ((tnd_pages_header_t *)self->memory)->session = session;
+}
+
+tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index)
+{
+    return (tnd_statistics_t *)(void *)((char *)self->memory + (index + 1) * TND_PAGE_BYTES);
+}
+
+void tnd_pages_destroy(tnd_pages_t **self_p)
+{
+    if (*self_p == NULL)
+        return;
+    munmap((*self_p)->memory, (*self_p)->size_bytes);
+    unlink((*self_p)->path);
+    close((*self_p)->file);
+    free(*self_p);
+    *self_p = NULL;
+}
+
+/* --- time --------------------------------------------------------------------------------------
+ */
+
+/*  By bit of TND_WAIT_*. */
+static const char *const wait_names[] = {
+    "input", "credit", "order", "mark",   "window", "memory",
+    "step",  "reduce", "peer",  "leader", "ended",
+};
+
+enum { WAIT_NAMES = sizeof wait_names / sizeof wait_names[0] };
+
+const char *tnd_wait_name(unsigned bit)
+{
+    return bit < WAIT_NAMES ? wait_names[bit] : NULL;
+}
+
+unsigned tnd_wait_foremost(uint32_t waits)
+{
+    /* Input stands behind what keeps an actor from using it, and before what asks for more. */
+    static const uint32_t ranks[] = {
+        TND_WAIT_REDUCE, TND_WAIT_ORDER,  TND_WAIT_MARK,  TND_WAIT_WINDOW,
+        TND_WAIT_CREDIT, TND_WAIT_STEP,   TND_WAIT_INPUT, TND_WAIT_MEMORY,
+        TND_WAIT_PEER,   TND_WAIT_LEADER, TND_WAIT_ENDED,
+    };
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++)
+        if (waits & ranks[i])
+            return (unsigned)__builtin_ctz(ranks[i]);
+    return (unsigned)__builtin_ctz(waits);
+}
+
+static uint64_t read_of(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void write_to(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+/*  When an actor wakes up, finds nothing and waits on, it waits since before. */
+static void note_waiting(tnd_statistics_t *self, uint32_t waits, uint64_t now)
+{
+    uint64_t moved = read_of(&self->blocks_in) + read_of(&self->blocks_out) +
+                     read_of(&self->rows_in) + read_of(&self->rows_out);
+    uint64_t word = moved << 4 | (waits != 0 ? tnd_wait_foremost(waits) : TND_WAIT_REASONS - 1);
+    if (word == read_of(&self->moved) && read_of(&self->waiting_ns) != 0)
+        return;
+    write_to(&self->moved, word);
+    write_to(&self->waiting_ns, now);
+}
+
+void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now)
+{
+    uint64_t before = read_of(&self->state);
+    uint64_t word = (uint64_t)state | (uint64_t)waits << 8;
+    if (before == word)
+        return;
+    uint64_t spent = now - read_of(&self->since_ns);
+    uint32_t reasons = (uint32_t)(before >> 8);
+    if (read_of(&self->begun_ns) == 0)
+        write_to(&self->begun_ns, now);
+    else if ((before & 0xff) == TND_STATE_WORKING)
+        tnd_count(&self->work_ns, spent);
+    else if ((before & 0xff) == TND_STATE_WAITING && reasons != 0)
+        tnd_count(&self->wait_ns[tnd_wait_foremost(reasons) % TND_WAIT_REASONS], spent);
+    if (state == TND_STATE_WAITING)
+        note_waiting(self, waits, now);
+    write_to(&self->since_ns, now);
+    atomic_store_explicit(&self->state, word, memory_order_release);
+}
+
+void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
+                           uint64_t step, uint64_t now)
+{
+    uint64_t since = read_of(&self->since_ns);
+    if (since != 0)
+        tnd_count(&self->spent_ns[(read_of(&self->state) & 0xff) % TND_DEVICE_STATES], now - since);
+    write_to(&self->step, step);
+    write_to(&self->since_ns, now);
+    atomic_store_explicit(&self->state, (uint64_t)state | (uint64_t)replica << 8,
+                          memory_order_release);
+}
+
+void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times)
+{
+    uint64_t word = read_of(&self->state), begun = read_of(&self->begun_ns);
+    uint64_t since = read_of(&self->since_ns), waited = 0, waits[TND_WAIT_REASONS];
+    tnd_state_t state = (tnd_state_t)(word & 0xff);
+    memset(times, 0, sizeof *times);
+    if (begun == 0)
+        return;
+    uint64_t until = state == TND_STATE_ENDED || state == TND_STATE_FAILED ? since : now;
+    uint64_t whole = until > begun ? until - begun : 0, left = whole;
+    for (unsigned w = 0; w < TND_WAIT_REASONS; w++) {
+        waits[w] = read_of(&self->wait_ns[w]);
+        if (state == TND_STATE_WAITING && word >> 8 != 0 && now > since &&
+            w == tnd_wait_foremost((uint32_t)(word >> 8)))
+            waits[w] += now - since;
+        /* The words of a page are of different moments: none takes more than is left. */
+        waits[w] = waits[w] < left ? waits[w] : left;
+        left -= waits[w];
+        waited += waits[w];
+    }
+    uint64_t busy = whole - waited, used = read_of(&self->cpu_ns) + read_of(&self->ready_ns);
+    uint64_t work = read_of(&self->work_ns);
+    if (state == TND_STATE_WORKING && now > since)
+        work += now - since;
+    used = used < whole ? used : whole;
+    times->cpu = read_of(&self->cpu_ns) < used ? read_of(&self->cpu_ns) : used;
+    times->run_queue = used - times->cpu;
+    if (used > busy) {
+        /* To fall asleep and to wake up takes processor time too: it is no waiting. */
+        double share = waited > 0 ? (double)(whole - used) / (double)waited : 0;
+        for (unsigned w = 0; w < TND_WAIT_REASONS; w++)
+            waits[w] = (uint64_t)((double)waits[w] * share);
+    } else {
+        times->wait_io = busy - used < work ? busy - used : work;
+    }
+    times->wait_in = waits[__builtin_ctz(TND_WAIT_INPUT)];
+    times->wait_credit = waits[__builtin_ctz(TND_WAIT_CREDIT)] +
+                         waits[__builtin_ctz(TND_WAIT_WINDOW)] +
+                         waits[__builtin_ctz(TND_WAIT_MEMORY)];
+    times->wait_order = waits[__builtin_ctz(TND_WAIT_ORDER)] + waits[__builtin_ctz(TND_WAIT_MARK)];
+    times->wait_step = waits[__builtin_ctz(TND_WAIT_STEP)];
+    times->wait_reduce = waits[__builtin_ctz(TND_WAIT_REDUCE)];
+    uint64_t sum = 0;
+#define ADD_TIME(name, text) sum += times->name;
+    TND_TIMES(ADD_TIME)
+#undef ADD_TIME
+    times->other = whole > sum ? whole - sum : 0;
+}

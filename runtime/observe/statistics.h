@@ -1,0 +1,183 @@
+/*  runtime/observe/statistics.h - what an actor counts, readable without its help.
+ *
+ *  One page an actor in a file that is mapped and shared: single 64-bit atomics, and one packed
+ *  state word, so that a stopped or killed process never leaves a torn value.  The actor's thread
+ *  writes (of `devices` their threads), anybody reads: see inspection.h.  The file lies in the
+ *  user's runtime directory and is named by run, host and process.  It begins with a page that says
+ *  whose it is; a lock on it is held as long as its process lives.
+ */
+#ifndef TND_RUNTIME_LIFE_STATISTICS_H
+#define TND_RUNTIME_LIFE_STATISTICS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/order/position.h"
+#include "runtime/base/status.h"
+
+typedef enum {
+    TND_STATE_NEW,
+    TND_STATE_RUNNING, /* its thread is between hooks or in a short one */
+    TND_STATE_WORKING, /* inside a work hook: cannot answer */
+    TND_STATE_WAITING, /* for what `waits` says */
+    TND_STATE_ENDED,
+    TND_STATE_FAILED
+} tnd_state_t;
+
+/*  X(name, unit, what it counts) */
+#define TND_COUNTERS(X)                                                                            \
+    X(rows_in, "rows", "rows taken in")                                                            \
+    X(rows_out, "rows", "rows handed on")                                                          \
+    X(blocks_in, "blocks", "blocks or slices taken in")                                            \
+    X(blocks_out, "blocks", "blocks or slices handed on")                                          \
+    X(bytes_in, "bytes", "payload bytes taken in")                                                 \
+    X(bytes_out, "bytes", "payload bytes handed on")                                               \
+    X(bytes_copied, "bytes", "payload bytes copied by this actor and its links")                   \
+    X(work_ns, "ns", "wall time inside work hooks")                                                \
+    X(cpu_ns, "ns", "processor time of its thread")                                                \
+    X(device_cpu_ns, "ns", "processor time of its device threads")                                 \
+    X(ready_ns, "ns", "ready to run, without a processor")                                         \
+    X(queue, "blocks", "waiting to be worked on")                                                  \
+    X(credit, "blocks", "free credit or slots; TND_UNKNOWN: it needs none")                        \
+    X(lost, "connections", "connections lost and opened again")                                    \
+    X(stale, "messages", "messages dropped because they were late or double")                      \
+    X(again, "tickets", "tickets issued again")                                                    \
+    X(doubled, "tickets", "overdue tickets given to a second worker as well")                      \
+    X(step, "steps", "the last step it had to do with")
+
+enum {
+    TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
+    TND_PAGE_DEVICES = 24, /* device threads that a page has room for */
+    TND_PAGE_PEERS = 64,   /* and edges */
+    TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
+};
+
+/*  What a device thread is at. */
+typedef enum {
+    TND_DEVICE_IDLE,   /* waits for a whole step */
+    TND_DEVICE_STEP,   /* the user's step */
+    TND_DEVICE_REDUCE, /* for the other replicas, and the reduction itself */
+    TND_DEVICE_APPLY,  /* what follows the reduction */
+    TND_DEVICE_KEEP    /* the model is written to disk */
+} tnd_device_state_t;
+
+enum { TND_DEVICE_STATES = 5 };
+
+typedef struct {
+    _Atomic uint64_t state;    /* tnd_device_state_t in the low byte, the replica above it */
+    _Atomic uint64_t since_ns; /* monotonic: when that began */
+    _Atomic uint64_t step;     /* over the run */
+    _Atomic uint64_t thread;   /* that its steps run on, as the system's tools show it */
+    _Atomic uint64_t spent_ns[TND_DEVICE_STATES];
+    char name[24];
+} tnd_device_page_t;
+
+typedef struct {
+    _Atomic uint64_t state;      /* tnd_state_t in the low byte, waits above it */
+    _Atomic uint64_t since_ns;   /* monotonic: when that state began */
+    _Atomic uint64_t begun_ns;   /* monotonic: when it was born */
+    _Atomic uint64_t waiting_ns; /* monotonic: since when it waits for the same without progress */
+    _Atomic uint64_t moved;      /* what it had counted then */
+    _Atomic uint64_t progress;   /* counts loops and rows: a frozen one is a hang */
+    _Atomic uint64_t wait_ns[TND_WAIT_REASONS]; /* time waited by foremost reason */
+#define TND_COUNTER_FIELD(name, unit, text) _Atomic uint64_t name;
+    TND_COUNTERS(TND_COUNTER_FIELD)
+#undef TND_COUNTER_FIELD
+    _Atomic uint64_t thread; /* its number, as the system's tools show it */
+    char actor[48];
+    char kind[16];
+    uint32_t instance, chain, lane; /* in the plan, which all hosts of the run have */
+    uint32_t peer_count;
+    uint32_t peers[TND_PAGE_PEERS]; /* instances at the other ends of its edges */
+    bool upstream[TND_PAGE_PEERS];  /* those that it gets from */
+    _Atomic uint64_t device_count;
+    tnd_device_page_t devices[TND_PAGE_DEVICES];
+} tnd_statistics_t;
+
+/*  The first page of a file. */
+enum { TND_PAGES_VERSION = 4 };
+
+typedef struct {
+    char magic[8];          /* "TNDPAGES" */
+    uint32_t version;       /* TND_PAGES_VERSION */
+    uint32_t actor_bytes;   /* sizeof(tnd_statistics_t) */
+    uint32_t count;         /* pages that follow */
+    int32_t process;        /* its number, where it runs */
+    uint64_t process_start; /* as /proc has it: tells a later process of that number apart */
+    char run[64], host[64];
+    _Atomic uint64_t session; /* tells runs of one name apart */
+} tnd_pages_header_t;
+
+/*  Adds to a counter of the calling thread's own actor: a plain load and store. */
+static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+typedef struct tnd_pages tnd_pages_t;
+
+/*  The pages of this process: `count` actors of a session of its own, until it is told of another.
+ *  The file is removed by destroy.
+ */
+tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
+                           uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
+/*  The session is the leader's: all processes of a run have the same. */
+void tnd_pages_join(tnd_pages_t *self, uint64_t session);
+tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
+void tnd_pages_destroy(tnd_pages_t **self_p);
+
+/*  Sets state and waits, and books the time of the state before.  Of several waits the foremost one
+ *  is booked: that which, were it over, would let the actor go on.
+ */
+void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now);
+/*  What waits at this actor, and what it may still send. */
+static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, uint64_t credit)
+{
+    atomic_store_explicit(&self->queue, queue, memory_order_relaxed);
+    atomic_store_explicit(&self->credit, credit, memory_order_relaxed);
+}
+/*  Sets what a device thread is at, and books the time of what it was at before. */
+void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
+                           uint64_t step, uint64_t now);
+
+/*  The name of a bit of TND_WAIT_* as users read it: "input", ...; NULL: there is no such one. */
+const char *tnd_wait_name(unsigned bit);
+/*  The bit of the foremost of some waits; they must not be none. */
+unsigned tnd_wait_foremost(uint32_t waits);
+
+/*  X(name, what it is): where an actor's time went.  They add up to all of it. */
+#define TND_TIMES(X)                                                                               \
+    X(cpu, "computing")                                                                            \
+    X(wait_in, "nothing to do: input is missing")                                                  \
+    X(wait_credit, "who comes next has no room, or its own memory is full")                        \
+    X(wait_order, "later rows are there, those before them are not")                               \
+    X(wait_step, "the user's step runs")                                                           \
+    X(wait_reduce, "other replicas have not posted yet")                                           \
+    X(wait_io, "inside its work without computing: disk, page faults, sleep")                      \
+    X(run_queue, "ready to run, without a processor")                                              \
+    X(other, "connections, the leader, and after its end")
+
+typedef struct {
+#define TND_TIME_FIELD(name, text) uint64_t name;
+    TND_TIMES(TND_TIME_FIELD)
+#undef TND_TIME_FIELD
+} tnd_times_t;
+
+/*  The time of an actor's thread from its birth to `now`, or to its end. */
+void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times);
+
+/*  The folders that statistics of this user may lie in; the first of them that can be written takes
+ *  new ones.  Returns how many there are, at most 3.
+ */
+typedef struct {
+    char path[3][128];
+} tnd_pages_folders_t;
+
+size_t tnd_pages_folders(tnd_pages_folders_t *folders);
+/*  Whether a file of this name in one of them is one of statistics. */
+bool tnd_pages_named(const char *name);
+
+#endif

@@ -1,0 +1,193 @@
+/*  runtime/option/option.h - options are data: one const table says everything about them.
+ *
+ *  A kind, a source, an operation each have one table.  The parser, its errors, the help, the
+ *  overlay rule and the fingerprint read it, so nothing is described twice.
+ *
+ *      typedef struct {
+ *          uint64_t size;
+ *          int remainder;
+ *      } batcher_options_t;
+ *
+ *      static const tnd_option_t options[] = {
+ *          {.name = "size", .type = TND_OPTION_U64, .role = TND_ROLE_GRAPH, .unit = "rows",
+ *           .fallback = NULL, .range = "1..", .offset = offsetof(batcher_options_t, size),
+ *           .help = "rows of a global batch"},
+ *          {.name = "remainder", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH,
+ *           .fallback = "keep", .choices = "keep|drop|pad",
+ *           .offset = offsetof(batcher_options_t, remainder),
+ *           .help = "what becomes of the last, smaller batch"},
+ *      };
+ *
+ *  Threads: tables are const; a parsed struct is read-only.
+ */
+#ifndef TND_RUNTIME_GRAPH_OPTION_H
+#define TND_RUNTIME_GRAPH_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/text/arena.h"
+#include "runtime/text/value.h"
+
+/*  The type of an option, and behind it the C type of the field that is filled. */
+typedef enum {
+    TND_OPTION_BOOL,     /* bool: true, false */
+    TND_OPTION_U64,      /* uint64_t, or one of the words in `choices` */
+    TND_OPTION_I64,      /* int64_t, or one of the words in `choices` */
+    TND_OPTION_F64,      /* double */
+    TND_OPTION_F64S,     /* tnd_numbers_t: a list of numbers, or one */
+    TND_OPTION_STRING,   /* const char * */
+    TND_OPTION_STRINGS,  /* tnd_strings_t: a list of texts, or one */
+    TND_OPTION_ENUM,     /* int: the place in `choices`, from 0 */
+    TND_OPTION_BYTES,    /* uint64_t bytes: 64MiB, 1.5GB, 100B */
+    TND_OPTION_DURATION, /* uint64_t nanoseconds: 10s, 50ms, 2min */
+    TND_OPTION_EXTENT,   /* tnd_extent_t: "100 rows" or 128KiB */
+    TND_OPTION_INTERVAL, /* tnd_interval_t: "500 steps" or 60s */
+    TND_OPTION_COLUMN,   /* const char *: the name of a column */
+    TND_OPTION_COLUMNS,  /* tnd_strings_t: names of columns, or one */
+    TND_OPTION_PATH,     /* const char *: of a host; `${data}` is substituted */
+    TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one; see tnd_option_table */
+    TND_OPTION_TABLE,    /* const void *: a map with a table of its own, parts(0); its struct */
+    TND_OPTION_PART,     /* tnd_part_t: {NAME: {options}}, one of `parts` */
+    TND_OPTION_PARTS,    /* tnd_part_list_t: a list of such */
+    TND_OPTION_MAP,      /* const tnd_value_t *: a map, handed on as it is */
+    TND_OPTION_VALUE     /* const tnd_value_t *: anything, handed on as it is */
+} tnd_option_type_t;
+
+/*  What an option changes.  An overlay may change all but GRAPH; only GRAPH is fingerprinted. */
+typedef enum {
+    TND_ROLE_GRAPH = 1,  /* the stream or what is computed from it */
+    TND_ROLE_PLACE = 2,  /* where something stands */
+    TND_ROLE_SECURE = 4, /* who may connect */
+    TND_ROLE_TUNE = 8,   /* speed, memory, time-outs */
+    TND_ROLE_ALL = 15
+} tnd_option_role_t;
+
+typedef struct tnd_table tnd_table_t;
+
+/*  The index-th table that a PART may name; NULL past the last. */
+typedef const tnd_table_t *tnd_parts_fn(size_t index);
+
+typedef struct {
+    const char *name; /* "*" in the last row: any other key; the field is a tnd_pairs_t */
+    tnd_option_type_t type;
+    tnd_option_role_t role;
+    const char *unit;     /* what a number counts, for people: "rows"; of a STRING what it is:
+                             "type"; NULL: nothing in particular */
+    const char *fallback; /* the default as text; NULL: required; "": none, the field stays zero */
+    const char *range;    /* "1..", "0..1", "..64MiB", ends included; NULL: any */
+    const char *choices;  /* of an ENUM "keep|drop"; of a number, words for it: "auto=0" */
+    const char *example;  /* of a STRING, PATH or PATHS, for people: "${data}/train.npy"; or NULL */
+    const char *help;     /* one sentence */
+    size_t offset;        /* of the field in the struct */
+    tnd_parts_fn *parts;  /* of TABLE, PART and PARTS; of PATHS see tnd_option_table */
+} tnd_option_t;
+
+/*  Something with options: a kind, a source, an operation. */
+struct tnd_table {
+    const char *name;
+    const char *help; /* one sentence */
+    const tnd_option_t *options;
+    size_t option_count;
+    size_t size;   /* of the struct that parsing fills; 0 where there are no options */
+    bool reflects; /* the struct begins with a pointer to its table */
+};
+
+/*  `TND_OPTIONS(array)` fills the two fields about the options of a table. */
+#define TND_OPTIONS(array) .options = (array), .option_count = sizeof(array) / sizeof((array)[0])
+
+/*  Rows or bytes, never both; both 0 if the option was not given. */
+typedef struct {
+    uint64_t rows;
+    uint64_t bytes;
+} tnd_extent_t;
+
+/*  Steps or nanoseconds, never both; both 0 if the option was not given. */
+typedef struct {
+    uint64_t steps;
+    uint64_t ns;
+} tnd_interval_t;
+
+typedef struct {
+    const char *const *items;
+    size_t count;
+} tnd_strings_t;
+
+typedef struct {
+    const double *items;
+    size_t count;
+} tnd_numbers_t;
+
+/*  Keys that the table does not name, for an option called "*" of type STRING, PATH, PATHS, COLUMN
+ *  or VALUE: `text` is the scalar (of a PATH, substituted), `texts` the list of PATHS, or `options`
+ *  the struct of `table` where a map stands instead; the others are empty.  In the order written.
+ */
+typedef struct {
+    const char *name;
+    const char *text;
+    tnd_strings_t texts;
+    const tnd_table_t *table;
+    const void *options;
+    const tnd_value_t *value;
+} tnd_pair_t;
+
+typedef struct {
+    const tnd_pair_t *items;
+    size_t count;
+} tnd_pairs_t;
+
+/*  A part that was chosen by name.  `table` is NULL if none was given. */
+typedef struct {
+    const tnd_table_t *table;
+    const void *options; /* the struct that `table` describes */
+    const tnd_value_t *value;
+} tnd_part_t;
+
+typedef struct {
+    const tnd_part_t *items;
+    size_t count;
+} tnd_part_list_t;
+
+/*  The option called `name`; never the one called "*". */
+const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name);
+
+/*  Whether it is the one called "*", which stands for all keys that its table does not name. */
+bool tnd_option_is_any(const tnd_option_t *option);
+
+/*  The table that reads a map which the option takes: of a TABLE, and of the one called "*" of type
+ *  PATHS, if it has `parts`, which takes paths or a map.  NULL: none.
+ */
+const tnd_table_t *tnd_option_table(const tnd_option_t *option);
+
+/*  That one of a table; NULL if it takes no other keys. */
+const tnd_option_t *tnd_options_any(const tnd_table_t *table);
+
+/*  The field of the option `name` in a parsed struct; NULL if the table has no such option of that
+ *  type or `options` is NULL.
+ */
+const void *tnd_options_field(const tnd_table_t *table, const void *options, const char *name,
+                              tnd_option_type_t type);
+
+/*  "a number of rows from 1", "bytes such as 64MiB": what an option expects, for errors and help.
+ *  The text lives in `arena`.
+ */
+const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option);
+
+/*  The next of the words in "a|b|c", which ends at the next bar or the end; *text_p moves past it.
+ *  Returns its size, 0 at the end.
+ */
+size_t tnd_option_choice(const char **text_p, const char **word_p);
+
+/*  The type of each item where an option takes a list; of others their own. */
+tnd_option_type_t tnd_option_item(tnd_option_type_t type);
+
+/*  Whether `text` can name an actor, a host or a column: a letter or `_`, then letters, digits, `_`
+ *  and `-`, at most 63.
+ */
+bool tnd_options_is_name(const char *text);
+
+/*  Whether a byte belongs to a word: a letter, a digit or `_`. */
+bool tnd_options_in_word(char byte);
+
+#endif

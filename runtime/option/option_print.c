@@ -1,0 +1,253 @@
+/*  runtime/option/option_print.c - options as text, field by field. */
+#include "runtime/option/option_print.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/option/number.h"
+
+typedef struct {
+    FILE *out;
+    unsigned roles;
+    bool people;
+} speller_t;
+
+/*  Seventeen digits name every double, for people as few as do; the point is a point in every
+ *  locale.
+ */
+static void print_number(const speller_t *self, double number)
+{
+    char text[40];
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    int digits = self->people ? 1 : 17;
+    do
+        snprintf(text, sizeof text, "%.*g", digits, number);
+    while (digits++ < 17 && strtod(text, NULL) != number);
+    fputs(text, self->out);
+    if (plain == (locale_t)0)
+        return;
+    uselocale(before);
+    freelocale(plain);
+}
+
+static void print_texts(const tnd_strings_t *texts, FILE *out)
+{
+    fputc('[', out);
+    for (size_t i = 0; i < texts->count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        tnd_value_print_text(texts->items[i], out);
+    }
+    fputc(']', out);
+}
+
+static void print_table(const speller_t *self, const tnd_table_t *table, const void *options);
+
+static void print_part(const speller_t *self, const tnd_part_t *part)
+{
+    if (part->table == NULL) {
+        fputs("null", self->out);
+        return;
+    }
+    fprintf(self->out, "{%s: ", part->table->name);
+    print_table(self, part->table, part->options);
+    fputc('}', self->out);
+}
+
+/*  Columns keep the order in which they are written: it is the order of the schema. */
+static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, FILE *out)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        fputs(separator, out);
+        separator = ", ";
+        tnd_value_print_text(pairs->items[i].name, out);
+        fputs(": ", out);
+        const tnd_pair_t *pair = &pairs->items[i];
+        if (pair->text != NULL)
+            tnd_value_print_text(pair->text, out);
+        else if (pair->texts.count > 0)
+            print_texts(&pair->texts, out);
+        else if (pair->options != NULL)
+            tnd_options_print(pair->table, pair->options, TND_ROLE_ALL, out);
+        else
+            tnd_value_print(pair->value, out);
+    }
+    return separator;
+}
+
+void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
+{
+    fputc('{', out);
+    (void)print_pairs(pairs, "", out);
+    fputc('}', out);
+}
+
+static void print_choice(const tnd_option_t *option, int index, FILE *out)
+{
+    const char *word = NULL;
+    const char *at = option->choices;
+    size_t size = 0;
+    for (int i = 0; i <= index; i++)
+        size = tnd_option_choice(&at, &word);
+    fprintf(out, "%.*s", (int)size, word);
+}
+
+/*  For people by its word, if it has one. */
+static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
+{
+    const char *word = NULL;
+    size_t size = self->people ? tnd_number_called(option, value, &word) : 0;
+    if (size > 0)
+        fprintf(self->out, "%.*s", (int)size, word);
+    else
+        fprintf(self->out, "%llu", (unsigned long long)value);
+}
+
+static void print_bytes(const speller_t *self, uint64_t value)
+{
+    if (self->people)
+        tnd_quantity_print_bytes(value, self->out);
+    else
+        fprintf(self->out, "%lluB", (unsigned long long)value);
+}
+
+static void print_duration(const speller_t *self, uint64_t value)
+{
+    if (self->people)
+        tnd_quantity_print_duration(value, self->out);
+    else
+        fprintf(self->out, "%lluns", (unsigned long long)value);
+}
+
+static void print_field(const speller_t *self, const tnd_option_t *option, const void *field)
+{
+    FILE *out = self->out;
+    const char *text = NULL;
+    const tnd_value_t *value = NULL;
+    switch (option->type) {
+    case TND_OPTION_BOOL:
+        fputs(*(const bool *)field ? "true" : "false", out);
+        return;
+    case TND_OPTION_U64:
+        print_whole(self, option, *(const uint64_t *)field);
+        return;
+    case TND_OPTION_BYTES:
+        print_bytes(self, *(const uint64_t *)field);
+        return;
+    case TND_OPTION_DURATION:
+        print_duration(self, *(const uint64_t *)field);
+        return;
+    case TND_OPTION_I64:
+        fprintf(out, "%lld", (long long)*(const int64_t *)field);
+        return;
+    case TND_OPTION_F64:
+        print_number(self, *(const double *)field);
+        return;
+    case TND_OPTION_F64S: {
+        const tnd_numbers_t *numbers = field;
+        fputc('[', out);
+        for (size_t i = 0; i < numbers->count; i++) {
+            fputs(i > 0 ? ", " : "", out);
+            print_number(self, numbers->items[i]);
+        }
+        fputc(']', out);
+        return;
+    }
+    case TND_OPTION_STRING:
+    case TND_OPTION_COLUMN:
+    case TND_OPTION_PATH:
+        text = *(const char *const *)field;
+        if (text != NULL)
+            tnd_value_print_text(text, out);
+        else
+            fputs("null", out);
+        return;
+    case TND_OPTION_STRINGS:
+    case TND_OPTION_COLUMNS:
+    case TND_OPTION_PATHS:
+        print_texts(field, out);
+        return;
+    case TND_OPTION_ENUM:
+        print_choice(option, *(const int *)field, out);
+        return;
+    case TND_OPTION_EXTENT: {
+        const tnd_extent_t *extent = field;
+        if (extent->rows > 0)
+            fprintf(out, "%llu rows", (unsigned long long)extent->rows);
+        else if (extent->bytes > 0)
+            print_bytes(self, extent->bytes);
+        else
+            fputs("null", out);
+        return;
+    }
+    case TND_OPTION_INTERVAL: {
+        const tnd_interval_t *interval = field;
+        if (interval->steps > 0)
+            fprintf(out, "%llu steps", (unsigned long long)interval->steps);
+        else if (interval->ns > 0)
+            print_duration(self, interval->ns);
+        else
+            fputs("null", out);
+        return;
+    }
+    case TND_OPTION_TABLE:
+        if (*(const void *const *)field != NULL)
+            print_table(self, option->parts(0), *(const void *const *)field);
+        else
+            fputs("null", out);
+        return;
+    case TND_OPTION_PART:
+        print_part(self, field);
+        return;
+    case TND_OPTION_PARTS: {
+        const tnd_part_list_t *list = field;
+        fputc('[', out);
+        for (size_t i = 0; i < list->count; i++) {
+            fputs(i > 0 ? ", " : "", out);
+            print_part(self, &list->items[i]);
+        }
+        fputc(']', out);
+        return;
+    }
+    case TND_OPTION_MAP:
+    case TND_OPTION_VALUE:
+        value = *(const tnd_value_t *const *)field;
+        if (value != NULL)
+            tnd_value_print(value, out);
+        else
+            fputs("null", out);
+        return;
+    }
+}
+
+static void print_table(const speller_t *self, const tnd_table_t *table, const void *options)
+{
+    FILE *out = self->out;
+    const char *separator = "";
+    fputc('{', out);
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        if (((unsigned)option->role & self->roles) == 0)
+            continue;
+        const char *field = (const char *)options + option->offset;
+        if (tnd_option_is_any(option)) {
+            separator = print_pairs((const tnd_pairs_t *)(const void *)field, separator, out);
+            continue;
+        }
+        fprintf(out, "%s%s: ", separator, option->name);
+        separator = ", ";
+        print_field(self, option, field);
+    }
+    fputc('}', out);
+}
+
+void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out)
+{
+    print_table(&(speller_t){.out = out, .roles = roles}, table, options);
+}
+
+void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out)
+{
+    print_table(&(speller_t){.out = out, .roles = TND_ROLE_ALL, .people = true}, table, options);
+}

@@ -1,0 +1,122 @@
+/*  runtime/option/option_text.c - options as text, read by tables that users write. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tundish/tundish.h>
+
+#include "runtime/option/option_parse.h"
+#include "runtime/text/quantity.h"
+#include "runtime/text/yaml.h"
+#include "runtime/base/status.h"
+
+typedef struct {
+    tnd_arena_t *arena;
+    const tnd_value_t *map; /* NULL: there are none */
+} written_t;
+
+static tnd_status_t written_open(written_t *self, const char *options, tnd_error_t *error)
+{
+    self->arena = tnd_arena_new();
+    self->map = NULL;
+    if (options == NULL || *options == '\0')
+        return TND_OK;
+    tnd_origin_t origin = {.name = "options", .text = options, .size = strlen(options)};
+    self->map = tnd_yaml_parse(self->arena, tnd_diagnostics_new(self->arena), &origin, 0);
+    if (self->map != NULL && self->map->type == TND_VALUE_MAP)
+        return TND_OK;
+    tnd_arena_destroy(&self->arena);
+    return tnd_fail(error, "the options are no map: %s", options);
+}
+
+/*  The text of an option; NULL: it is not there, or, with TND_FAILED, no single value. */
+static tnd_status_t written_text(const written_t *self, const char *name, const char **text_p,
+                                 tnd_error_t *error)
+{
+    const tnd_value_t *value = tnd_value_get(self->map, name);
+    *text_p = NULL;
+    if (value == NULL || value->type == TND_VALUE_NULL)
+        return TND_OK;
+    if (value->type != TND_VALUE_SCALAR)
+        return tnd_fail(error, "option `%s` is %s, not one value", name,
+                        tnd_value_type_name(value->type));
+    *text_p = value->text;
+    return TND_OK;
+}
+
+tnd_status_t tnd_option_u64(const char *options, const char *name, uint64_t *value_p,
+                            tnd_error_t *error)
+{
+    written_t written;
+    const char *text;
+    TND_TRY(written_open(&written, options, error));
+    tnd_status_t status = written_text(&written, name, &text, error);
+    if (text != NULL && tnd_quantity_u64(text, value_p) != TND_QUANTITY_OK)
+        status =
+            tnd_fail(error, "option `%s` expects a whole number from 0 on, not %s", name, text);
+    tnd_arena_destroy(&written.arena);
+    return status;
+}
+
+tnd_status_t tnd_option_f64(const char *options, const char *name, double *value_p,
+                            tnd_error_t *error)
+{
+    written_t written;
+    const char *text;
+    TND_TRY(written_open(&written, options, error));
+    tnd_status_t status = written_text(&written, name, &text, error);
+    if (text != NULL && tnd_quantity_f64(text, value_p) != TND_QUANTITY_OK)
+        status = tnd_fail(error, "option `%s` expects a number, not %s", name, text);
+    tnd_arena_destroy(&written.arena);
+    return status;
+}
+
+tnd_status_t tnd_option_text(const char *options, const char *name, char *text, size_t room,
+                             tnd_error_t *error)
+{
+    written_t written;
+    const char *found;
+    TND_TRY(written_open(&written, options, error));
+    tnd_status_t status = written_text(&written, name, &found, error);
+    if (found != NULL && strlen(found) >= room)
+        status = tnd_fail(error, "option `%s` has %zu characters; there is room for %zu", name,
+                          strlen(found), room - 1);
+    else if (found != NULL)
+        memcpy(text, found, strlen(found) + 1);
+    tnd_arena_destroy(&written.arena);
+    return status;
+}
+
+/*  Whether `name` is a word of "a, b"; offers all of them. */
+static bool listed(const char *names, const char *name, tnd_nearest_t *nearest, tnd_arena_t *arena)
+{
+    bool found = false;
+    for (const char *at = names + strspn(names, ", "); *at != '\0'; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
+        const char *word = tnd_arena_text(arena, at, length);
+        found = found || strcmp(word, name) == 0;
+        tnd_nearest_offer(nearest, word);
+        at += length;
+    }
+    return found;
+}
+
+tnd_status_t tnd_option_only(const char *options, const char *names, tnd_error_t *error)
+{
+    written_t written;
+    tnd_status_t status = TND_OK;
+    TND_TRY(written_open(&written, options, error));
+    for (size_t i = 0; written.map != NULL && i < written.map->count && status == TND_OK; i++) {
+        tnd_nearest_t nearest = {.word = written.map->entries[i].key};
+        if (listed(names, nearest.word, &nearest, written.arena))
+            continue;
+        if (nearest.best != NULL)
+            status = tnd_fail(error, "there is no option `%s`; did you mean `%s`?", nearest.word,
+                              nearest.best);
+        else
+            status = tnd_fail(error, "there is no option `%s`; there %s %s", nearest.word,
+                              strchr(names, ',') != NULL ? "are" : "is",
+                              *names != '\0' ? names : "none");
+    }
+    tnd_arena_destroy(&written.arena);
+    return status;
+}

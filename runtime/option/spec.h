@@ -1,0 +1,103 @@
+/*  runtime/option/spec.h - what the graph has to know of a kind, a source, an operation: its name,
+ *  its options, its ports; not what it does.
+ *
+ *  What it does is in tables of functions elsewhere, which point at these.
+ *
+ *  Threads: all are const.
+ */
+#ifndef TND_RUNTIME_GRAPH_SPEC_H
+#define TND_RUNTIME_GRAPH_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/option/option_parse.h"
+
+/*  What passes through a port.  Two ports fit if their flows are equal. */
+typedef enum {
+    TND_FLOW_ROWS,   /* blocks of rows of a lane, named by positions */
+    TND_FLOW_BATCH,  /* slices of global batches */
+    TND_FLOW_VALUES, /* what replicas post to a reduction */
+} tnd_flow_t;
+
+/*  "rows", "batches", "values to reduce". */
+const char *tnd_flow_name(tnd_flow_t flow);
+
+typedef struct {
+    const char *name; /* "in", "out" */
+    tnd_flow_t flow;
+    bool required; /* a graph without a link here cannot run */
+    bool several;  /* more than one link may stand here */
+    bool connects; /* opens connections to the other end instead of listening */
+    bool call;     /* `<->` is possible: what is sent is answered */
+} tnd_port_spec_t;
+
+enum { TND_PORT_MAX = 4 };
+
+/*  How many instances of an actor there are. */
+typedef enum {
+    TND_INSTANCE_ONE,    /* one, on one host */
+    TND_INSTANCE_LANE,   /* one a lane */
+    TND_INSTANCE_WORKER, /* any number on any host: stateless */
+    TND_INSTANCE_HOST    /* one a host that it is placed on */
+} tnd_instance_rule_t;
+
+typedef struct {
+    tnd_table_t table;
+    tnd_instance_rule_t instances;
+    tnd_port_spec_t inlets[TND_PORT_MAX];
+    size_t inlet_count;
+    tnd_port_spec_t outlets[TND_PORT_MAX];
+    size_t outlet_count;
+} tnd_kind_spec_t;
+
+#ifndef TND_SOURCE_CAPS_DEFINED
+#define TND_SOURCE_CAPS_DEFINED
+/*  What a source can do.  Neither: it can be read once, from its start. */
+enum {
+    TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
+    TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
+};
+#endif
+/*  Of several files, which lanes can share out (`shard: file`): formats of ours alone. */
+enum { TND_SOURCE_FILES = 4 };
+
+typedef struct {
+    tnd_table_t table;
+    uint32_t caps; /* the best that it can do with any options */
+    /*  Of one that a program or a plugin gave (given.h): its table, and what came with it. */
+    const struct tnd_source_ops *given;
+    void *shared;
+} tnd_source_spec_t;
+
+#ifndef TND_OP_CAPS_DEFINED
+#define TND_OP_CAPS_DEFINED
+/*  What an operation does to the number of rows, and whether it draws random numbers. */
+enum {
+    TND_OP_DROPS = 1,   /* may leave rows out */
+    TND_OP_EXPANDS = 2, /* may make several of one */
+    TND_OP_RANDOM = 4,  /* draws */
+    TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
+};
+#endif
+
+typedef struct {
+    tnd_table_t table;
+    uint32_t caps;
+    const struct tnd_op_ops *given; /* likewise */
+    void *shared;
+} tnd_op_spec_t;
+
+/*  A table that is the first member of its spec leads back to it. */
+static inline const tnd_source_spec_t *tnd_source_spec_of(const tnd_table_t *table)
+{
+    return (const tnd_source_spec_t *)(const void *)table;
+}
+
+static inline const tnd_op_spec_t *tnd_op_spec_of(const tnd_table_t *table)
+{
+    return (const tnd_op_spec_t *)(const void *)table;
+}
+
+#endif

@@ -1,0 +1,469 @@
+/*  runtime/plan/placement_hosts.c - who there is: hosts, ranges of hosts, what each says. */
+#include "runtime/plan/placement_internal.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+static const tnd_option_t host_options[] = {
+    {.name = "address",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "127.0.0.1",
+     .offset = offsetof(host_options_t, address),
+     .help = "where other hosts find it: a name or an address"},
+    {.name = "listen",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, listen),
+     .help = "the address that it listens at, where something that passes connections on, port by "
+             "port, has the one that others know"},
+    {.name = "port",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_PLACE,
+     .fallback = "0",
+     .range = "0..65535",
+     .offset = offsetof(host_options_t, port),
+     .help = "the leader's port, which all others connect to"},
+    {.name = "ports",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, ports),
+     .help = "the ports that all other endpoints are taken from, such as 7101-7200"},
+    {.name = "data",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, data),
+     .help = "what `${data}` stands for in paths of this host"},
+    {.name = "actors",
+     .type = TND_OPTION_VALUE,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, actors),
+     .help = "the actors that it carries, `[read, batch]`"},
+    {.name = "lanes",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, lanes),
+     .help = "how many of the lanes it carries, `2`, or of each host of a range, `2 each`"},
+    {.name = "workers",
+     .type = TND_OPTION_MAP,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, workers),
+     .help = "how many copies of an actor it runs, `{prep: 6}`"},
+    {.name = "devices",
+     .type = TND_OPTION_MAP,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(host_options_t, devices),
+     .help = "the devices of a feeder, `{feed: [cpu:0, cpu:1]}`"},
+    {.name = "transport",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_PLACE,
+     .fallback = "auto",
+     .choices = "auto|ipc|tcp",
+     .offset = offsetof(host_options_t, transport),
+     .help = "what connects it to other hosts; auto is ipc on one machine, else tcp"},
+    {.name = "restart",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_TUNE,
+     .fallback = "on-failure",
+     .choices = "never|on-failure|always",
+     .offset = offsetof(host_options_t, restart),
+     .help = "when it died, whether it is started again; not given: as the top level says"},
+    {.name = "more",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_PLACE,
+     .unit = "hosts",
+     .fallback = "16",
+     .range = "0..1024",
+     .offset = offsetof(host_options_t, more),
+     .help = "of a range that carries only workers: how many more may join a run, by --host NAME+"},
+};
+
+const tnd_table_t tnd_host_table = {
+    .name = "host",
+    .help = "one process of the run",
+    TND_OPTIONS(host_options),
+    .size = sizeof(host_options_t),
+};
+/*  ------------------------------------------------------------------------------------- ranges */
+
+/*  "node[00-15]": what stands before and behind, and the numbers with their width. */
+typedef struct {
+    const char *before;
+    size_t before_size;
+    const char *behind;
+    uint64_t first, last;
+    int width;
+} range_t;
+
+/*  False if there is no range, or (with *bad_p) one that cannot be read. */
+static bool read_range(const char *text, range_t *range, bool *bad_p)
+{
+    const char *open = strchr(text, '[');
+    *bad_p = false;
+    /* "[::1]" is an address, not a range. */
+    if (open == NULL || strpbrk(open, ":") != NULL)
+        return false;
+    *bad_p = true;
+    const char *close = strchr(open, ']');
+    const char *dash = strchr(open, '-');
+    if (close == NULL || dash == NULL || dash > close || strchr(close, '[') != NULL)
+        return false;
+    size_t first_size = (size_t)(dash - open - 1);
+    size_t last_size = (size_t)(close - dash - 1);
+    if (first_size == 0 || first_size > 9 || last_size == 0 || last_size > 9 ||
+        strspn(open + 1, "0123456789") != first_size || strspn(dash + 1, "0123456789") != last_size)
+        return false;
+    *range = (range_t){.before = text,
+                       .before_size = (size_t)(open - text),
+                       .behind = close + 1,
+                       .first = strtoull(open + 1, NULL, 10),
+                       .last = strtoull(dash + 1, NULL, 10),
+                       .width = open[1] == '0' && first_size > 1 ? (int)first_size : 1};
+    *bad_p = range->last < range->first || range->last - range->first >= HOSTS_MAX;
+    return !*bad_p;
+}
+
+static const char *range_item(const placer_t *self, const range_t *range, uint64_t index)
+{
+    return tnd_arena_format(arena_of(self), "%.*s%0*llu%s", (int)range->before_size, range->before,
+                            range->width, (unsigned long long)(range->first + index),
+                            range->behind);
+}
+
+static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
+{
+    tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, mark,
+                        "`%s` is no range that can be expanded", text);
+    tnd_diagnostics_help(diagnostics_of(self),
+                         "one range of numbers in brackets, at most %d: `node[0-3]`", HOSTS_MAX);
+}
+
+/*  An address or directory of the index-th host of an entry with `count` hosts.  NULL after an
+ *  error, which is reported for the first host only.
+ */
+static const char *expand(placer_t *self, const char *text, tnd_mark_t mark, uint64_t index,
+                          uint64_t count)
+{
+    range_t range;
+    bool bad = false;
+    if (text == NULL)
+        return NULL;
+    if (!read_range(text, &range, &bad)) {
+        if (bad && index == 0)
+            report_range(self, mark, text);
+        return bad ? NULL : text;
+    }
+    if (range.last - range.first + 1 != count) {
+        if (index == 0)
+            tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, mark,
+                                "`%s` are %llu, for %llu host%s", text,
+                                (unsigned long long)(range.last - range.first + 1),
+                                (unsigned long long)count, count == 1 ? "" : "s");
+        return NULL;
+    }
+    return range_item(self, &range, index);
+}
+
+/*  -------------------------------------------------------------------------------------- hosts */
+
+tnd_mark_t tnd_placer_mark(const host_t *host, const char *name)
+{
+    const tnd_value_t *value = tnd_value_get(host->value, name);
+    return value != NULL ? value->mark : host->mark;
+}
+
+/*  "2" or "2 each"; a plain number is not clear for several hosts. */
+static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64_t count)
+{
+    const char *text = host->options->lanes;
+    if (text == NULL)
+        return;
+    tnd_mark_t mark = tnd_placer_mark(host, "lanes");
+    size_t digits = strspn(text, "0123456789");
+    bool each = strcmp(text + digits, " each") == 0;
+    host->lanes_mark = mark;
+    if (digits == 0 || digits > 5 || (!each && text[digits] != '\0') ||
+        strtoul(text, NULL, 10) == 0) {
+        if (index == 0)
+            tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, mark,
+                                "`lanes` expects a whole number from 1 on, such as `2`, or for a "
+                                "range of hosts `2 each`, not `%s`",
+                                text);
+        return;
+    }
+    host->lanes = (uint32_t)strtoul(text, NULL, 10);
+    if (count > 1 && !each && index == 0) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T044_LANES, mark,
+                            "%llu hosts: does each carry %u, or all together?",
+                            (unsigned long long)count, host->lanes);
+        tnd_diagnostics_help(diagnostics_of(self), "write `%u each`", host->lanes);
+    }
+}
+
+/*  Looks up an actor that a host names; says so if there is none. */
+static uint32_t find_actor(placer_t *self, const char *name, tnd_mark_t mark)
+{
+    uint32_t actor = tnd_topology_find(self->topology, name);
+    if (actor != TND_TOPOLOGY_NONE)
+        return actor;
+    tnd_nearest_t nearest = {.word = name};
+    for (uint32_t i = 0; i < self->topology->actor_count; i++)
+        tnd_nearest_offer(&nearest, self->topology->actors[i].name);
+    tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, mark,
+                        "there is no actor `%s`", name);
+    if (nearest.best != NULL)
+        tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
+    return TND_TOPOLOGY_NONE;
+}
+
+/*  `actors: read prep batch` */
+static void report_joined_names(placer_t *self, const tnd_value_t *value)
+{
+    const char *list = "";
+    for (const char *at = value->text; *at != '\0';) {
+        size_t size = strcspn(at, " ,");
+        if (size > 0)
+            list = tnd_arena_format(arena_of(self), "%s%s%.*s", list, *list != '\0' ? ", " : "",
+                                    (int)size, at);
+        at += size + strspn(at + size, " ,");
+    }
+    tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, value->mark,
+                        "`actors` expects a list of names, not `%s`", value->text);
+    tnd_diagnostics_help(diagnostics_of(self), "write `[%s]`", list);
+}
+
+static void read_host_actors(placer_t *self, host_t *host)
+{
+    const tnd_value_t *actors = host->options->actors;
+    if (actors == NULL)
+        return;
+    size_t count = actors->type == TND_VALUE_LIST ? actors->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        const tnd_value_t *item = actors->type == TND_VALUE_LIST ? actors->items[i] : actors;
+        if (item->type != TND_VALUE_SCALAR) {
+            tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, item->mark,
+                                "`actors` expects names of actors such as [read, batch], not %s",
+                                tnd_value_type_name(item->type));
+            continue;
+        }
+        if (strpbrk(item->text, " ,") != NULL) {
+            report_joined_names(self, item);
+            continue;
+        }
+        uint32_t actor = find_actor(self, item->text, item->mark);
+        if (actor == TND_TOPOLOGY_NONE)
+            continue;
+        if (host->shares[actor].here) {
+            tnd_diagnostics_add(diagnostics_of(self), TND_T034_DUPLICATE_ACTOR, item->mark,
+                                "`%s` stands here twice", item->text);
+            const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
+            if (kind != NULL && tnd_options_find(&kind->table, "workers") != NULL)
+                tnd_diagnostics_help(diagnostics_of(self),
+                                     "for several copies write `workers: {%s: 2}`", item->text);
+        }
+        host->shares[actor].here = true;
+        host->shares[actor].mark = item->mark;
+    }
+}
+
+static bool check_device(placer_t *self, const char *device, tnd_mark_t mark)
+{
+    size_t kind = strspn(device, "abcdefghijklmnopqrstuvwxyz");
+    const char *number = device + kind + 1;
+    if (kind > 0 && device[kind] == ':' && *number != '\0' && strlen(number) <= 4 &&
+        strspn(number, "0123456789") == strlen(number))
+        return true;
+    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark, "`%s` is no device", device);
+    tnd_diagnostics_help(diagnostics_of(self),
+                         "a device is a kind and a number, such as `cpu:0` or `cuda:1`");
+    return false;
+}
+
+bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
+                              const tnd_value_t *value)
+{
+    for (size_t i = 0; i < devices->count; i++) {
+        tnd_mark_t mark = value->type == TND_VALUE_LIST ? value->items[i]->mark : value->mark;
+        if (!check_device(self, devices->items[i], mark))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(devices->items[i], devices->items[j]) == 0) {
+                tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark,
+                                    "`%s` is listed twice", devices->items[i]);
+                tnd_diagnostics_help(diagnostics_of(self),
+                                     "one device carries several replicas by itself");
+                return false;
+            }
+    }
+    return true;
+}
+
+/*  `workers: {prep: 6}` and `devices: {feed: [cpu:0]}`: an actor's own option, for one host. */
+static void read_host_overrides(placer_t *self, host_t *host, const char *name,
+                                const tnd_value_t *map)
+{
+    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
+    bool devices = strcmp(name, "devices") == 0;
+    tnd_diagnostic_code_t code = devices ? TND_T046_DEVICES : TND_T045_WORKERS;
+    for (size_t i = 0; map != NULL && i < map->count; i++) {
+        const tnd_value_entry_t *entry = &map->entries[i];
+        uint32_t actor = find_actor(self, entry->key, entry->mark);
+        if (actor == TND_TOPOLOGY_NONE || entry->value->type == TND_VALUE_NULL)
+            continue;
+        const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
+        if (kind == NULL)
+            continue;
+        const tnd_option_t *option = tnd_options_find(&kind->table, name);
+        if (option == NULL) {
+            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` is a %s and has no %s",
+                                entry->key, kind->table.name, name);
+            continue;
+        }
+        if (host->options->actors != NULL && !host->shares[actor].here) {
+            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` does not stand on `%s`",
+                                entry->key, host->name);
+            tnd_diagnostics_help(diagnostics, "add it to the `actors:` of the host");
+            continue;
+        }
+        uint64_t workers = 0;
+        tnd_strings_t list = {0};
+        if (!tnd_option_parse(self->context, option, entry->value,
+                              devices ? (void *)&list : (void *)&workers))
+            continue;
+        if (devices && tnd_placer_check_devices(self, &list, entry->value))
+            host->shares[actor].devices = list;
+        if (!devices)
+            host->shares[actor].workers = workers == 0 ? 1 : (uint32_t)workers;
+        host->shares[actor].mark = entry->mark;
+    }
+}
+
+static void check_address(placer_t *self, const host_t *host, const char *key, const char *address)
+{
+    size_t size = strlen(address);
+    bool name = size > 0 && strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789.-_") == size;
+    bool six = size > 2 && strchr(address, ':') != NULL &&
+               strspn(address, "0123456789abcdefABCDEF:.[]%") == size &&
+               strstr(address, "]:") == NULL;
+    const char *colon = strrchr(address, ':');
+    struct in_addr four;
+    bool digits = name && strspn(address, "0123456789.") == size;
+    if (digits ? inet_pton(AF_INET, address, &four) == 1
+               : name || (six && strchr(address, ':') != colon))
+        return;
+    tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, tnd_placer_mark(host, key),
+                        "`%s` is no address", address);
+    tnd_diagnostics_help(diagnostics_of(self),
+                         "write a name or an address alone, such as 10.0.0.1; a port goes to "
+                         "`port:`");
+}
+
+/*  One entry of `hosts:` becomes one host, or those of its range. */
+static void read_host(placer_t *self, const tnd_value_entry_t *entry)
+{
+    tnd_diagnostics_t *diagnostics = diagnostics_of(self);
+    range_t range;
+    bool bad = false;
+    bool several = read_range(entry->key, &range, &bad);
+    uint64_t count = several ? range.last - range.first + 1 : 1;
+    if (bad) {
+        report_range(self, entry->mark, entry->key);
+        return;
+    }
+    const host_options_t *options =
+        tnd_options_parse(self->context, &tnd_host_table, entry->value,
+                          tnd_arena_format(arena_of(self), "host `%s`", entry->key), entry->mark);
+    if (options == NULL)
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = several ? range_item(self, &range, i) : entry->key;
+        if (!tnd_options_is_name(name)) {
+            tnd_diagnostics_add(diagnostics, TND_T019_BAD_NAME, entry->mark,
+                                "`%s` cannot be the name of a host", name);
+            tnd_diagnostics_help(diagnostics, "a name is a letter or `_`, then letters, digits, "
+                                              "`_` and `-`");
+            return;
+        }
+        for (uint32_t j = 0; j < self->host_count; j++)
+            if (strcmp(self->hosts[j].name, name) == 0) {
+                tnd_diagnostics_add(diagnostics, TND_T041_DUPLICATE_HOST, entry->mark,
+                                    "host `%s` is defined twice", name);
+                tnd_diagnostics_also(diagnostics, self->hosts[j].mark, "first defined here");
+                return;
+            }
+        if (self->host_count == HOSTS_MAX) {
+            tnd_diagnostics_add(diagnostics, TND_T040_HOST_RANGE, entry->mark, "more than %d hosts",
+                                HOSTS_MAX);
+            return;
+        }
+        host_t *host = &self->hosts[self->host_count];
+        *host =
+            (host_t){.name = name, .mark = entry->mark, .options = options, .value = entry->value};
+        if (several)
+            host->range =
+                tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
+        host->address = expand(self, options->address, tnd_placer_mark(host, "address"), i, count);
+        host->listen = expand(self, options->listen, tnd_placer_mark(host, "listen"), i, count);
+        host->data = expand(self, options->data, tnd_placer_mark(host, "data"), i, count);
+        if (host->address == NULL || (host->data == NULL && options->data != NULL) ||
+            (host->listen == NULL && options->listen != NULL))
+            return;
+        self->host_count++;
+        host->shares =
+            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
+        read_host_lanes(self, host, i, count);
+        if (i > 0) {
+            /* The same entry says the same again: errors are told once. */
+            memcpy(host->shares, host[-1].shares, self->topology->actor_count * sizeof(share_t));
+            continue;
+        }
+        check_address(self, host, "address", host->address);
+        if (host->listen != NULL)
+            check_address(self, host, "listen", host->listen);
+        read_host_actors(self, host);
+        read_host_overrides(self, host, "workers", options->workers);
+        read_host_overrides(self, host, "devices", options->devices);
+    }
+}
+
+static size_t count_hosts(const tnd_value_t *hosts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hosts->count; i++) {
+        range_t range;
+        bool bad = false;
+        count += read_range(hosts->entries[i].key, &range, &bad) ? range.last - range.first + 1 : 1;
+        if (count > HOSTS_MAX)
+            return HOSTS_MAX;
+    }
+    return count;
+}
+
+void tnd_placer_read_hosts(placer_t *self)
+{
+    const tnd_value_t *hosts = tnd_value_get(self->topology->root, "hosts");
+    if (hosts == NULL || hosts->type != TND_VALUE_MAP || hosts->count == 0) {
+        self->hosts = tnd_arena_array(arena_of(self), 1, sizeof *self->hosts);
+        self->hosts[0] = (host_t){.name = "local", .address = "127.0.0.1"};
+        self->hosts[0].shares =
+            tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
+        self->host_count = 1;
+    } else {
+        self->hosts = tnd_arena_array(arena_of(self), count_hosts(hosts), sizeof *self->hosts);
+        for (size_t i = 0; i < hosts->count; i++)
+            read_host(self, &hosts->entries[i]);
+    }
+    /* One host that does not say what it carries carries everything. */
+    if (self->host_count == 1 &&
+        (self->hosts[0].options == NULL || self->hosts[0].options->actors == NULL))
+        for (uint32_t i = 0; i < self->topology->actor_count; i++)
+            self->hosts[0].shares[i].here = true;
+}

@@ -1,0 +1,123 @@
+/*  runtime/plan/placement_internal.h - what the files of the placement share among themselves.
+ *
+ *  placement_hosts.c reads who there is, placement_deal.c decides who carries what, placement.c
+ *  makes the plan of it: instances, edges, chains; placement_ports.c counts the ports it takes.
+ */
+#ifndef TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
+#define TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
+
+#include "runtime/plan/placement.h"
+
+#include <string.h>
+
+enum { HOSTS_MAX = 4096, INSTANCES_MAX = 65536 };
+
+typedef struct {
+    const char *address;
+    const char *listen;
+    uint64_t port;
+    const char *ports;
+    const char *data;
+    const tnd_value_t *actors;
+    const char *lanes;
+    const tnd_value_t *workers;
+    const tnd_value_t *devices;
+    int transport;
+    int restart; /* tnd_restart_t */
+    uint64_t more;
+} host_options_t;
+
+typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
+
+/*  What one actor has on one host. */
+typedef struct {
+    bool here;
+    uint32_t lane_first, lanes; /* of an actor with an instance a lane */
+    uint32_t workers;           /* 0: as the actor says */
+    tnd_strings_t devices;      /* count 0: as the actor says */
+    uint32_t first, count;      /* its instances in the plan */
+    const void *options;
+    tnd_mark_t mark;
+} share_t;
+
+typedef struct {
+    const char *name;
+    const char *address, *listen;
+    const char *data;
+    tnd_mark_t mark;
+    tnd_mark_t lanes_mark;
+    const host_options_t *options; /* NULL: the host that a file without hosts has */
+    const tnd_value_t *value;
+    uint32_t lanes;  /* 0: not said */
+    share_t *shares; /* by actor */
+    bool isolated;   /* see tnd_plan_host_t */
+    uint32_t parent;
+    const char *range; /* what stands before the numbers of its range; NULL: none */
+    const char *pool;
+    bool spare;
+} host_t;
+
+typedef struct {
+    const tnd_options_context_t *context;
+    const tnd_topology_t *topology;
+    tnd_plan_t *plan;
+    host_t *hosts;
+    uint32_t host_count; /* the spares are behind them */
+    uint32_t spare_count;
+    tnd_plan_host_t *plan_hosts;
+    tnd_instance_t *instances;
+} placer_t;
+
+static inline tnd_diagnostics_t *diagnostics_of(const placer_t *self)
+{
+    return self->context->diagnostics;
+}
+
+static inline tnd_arena_t *arena_of(const placer_t *self)
+{
+    return self->context->arena;
+}
+static inline bool same_machine(const char *address, const char *other)
+{
+    return strcmp(address, other) == 0 ||
+           (tnd_placement_is_loopback(address) && tnd_placement_is_loopback(other));
+}
+
+static inline bool is_feeder(const tnd_topology_actor_t *actor)
+{
+    return actor->kind->instances == TND_INSTANCE_HOST;
+}
+
+/* --- placement_hosts.c -------------------------------------------------------------------------
+ */
+
+void tnd_placer_read_hosts(placer_t *self);
+/*  Where an option of a host is written, or else the host. */
+tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
+/*  Devices as they are written, at `value` or by the actor's own option. */
+bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
+                              const tnd_value_t *value);
+
+/* --- placement_ports.c -------------------------------------------------------------------------
+ */
+
+/*  Once the edges are there: whether `ports:` has a port for each that is listened at. */
+void tnd_placer_check_ports(placer_t *self);
+
+/* --- placement_deal.c --------------------------------------------------------------------------
+ */
+
+/*  Hosts that an actor stands on. */
+uint32_t tnd_placer_count(const placer_t *self, uint32_t actor);
+/*  Copies of an actor on a host. */
+uint32_t tnd_placer_workers(const placer_t *self, uint32_t host, uint32_t actor);
+/*  Lanes, workers and devices go to hosts. */
+void tnd_placer_deal(placer_t *self);
+/*  What is to run in processes of its own moves to hosts that its host starts itself. */
+void tnd_placer_isolate(placer_t *self);
+/*  Hosts that nobody waits for, behind the others. */
+void tnd_placer_spare(placer_t *self);
+void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
+                              tnd_chain_plan_t *plan);
+
+#endif

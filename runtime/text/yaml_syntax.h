@@ -1,0 +1,14 @@
+/*  runtime/text/yaml_syntax.h - what libyaml could not parse, in words about the text instead of
+ * its grammar.
+ *
+ *  Threads: the one that reads.
+ */
+#ifndef TND_RUNTIME_GRAPH_SYNTAX_H
+#define TND_RUNTIME_GRAPH_SYNTAX_H
+
+#include "runtime/text/lines.h"
+
+/*  Reports why `parser` failed; `flow`: inside `{` or `[`. */
+void tnd_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parser, bool flow);
+
+#endif

@@ -1,0 +1,87 @@
+/*  runtime/topology/error_location.c - a text is held against the values of an actor. */
+#include "runtime/topology/error_location.h"
+
+#include <string.h>
+
+#include "runtime/option/option.h"
+
+/*  The best place so far for what a text is about. */
+typedef struct {
+    const char *text;
+    const tnd_value_t *value;
+    size_t score;
+    size_t scalars; /* seen at all */
+} blame_t;
+
+/*  How clearly `text` speaks of `word`: what stands in backquotes before paths, and those before
+ *  the longest; then what comes first.  0: not at all.
+ */
+static size_t score_of(const char *text, const char *word, bool any_start)
+{
+    enum { TEXT_MAX = 1024, QUOTED = TEXT_MAX * TEXT_MAX };
+    size_t size = strlen(word), best = 0;
+    if (size == 0 || size >= TEXT_MAX)
+        return 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        size_t place = (size_t)(at - text);
+        if (place >= TEXT_MAX || (at > text && tnd_options_in_word(at[-1]) && !any_start) ||
+            tnd_options_in_word(at[size]))
+            continue;
+        bool quoted = at > text && at[-1] == '`' && at[size] == '`';
+        bool path = size > 4 && strpbrk(word, "/.") != NULL;
+        size_t score = (quoted ? 2 * QUOTED : path ? QUOTED : size * TEXT_MAX) - place;
+        best = score > best ? score : best;
+    }
+    return best;
+}
+
+static void seek_blame(blame_t *self, const tnd_value_t *value)
+{
+    if (value->type == TND_VALUE_MAP || value->type == TND_VALUE_LIST)
+        for (size_t i = 0; i < value->count; i++)
+            seek_blame(self,
+                       value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value);
+    if (value->type != TND_VALUE_SCALAR)
+        return;
+    /* What ${data} stands for differs by host; what follows it does not. */
+    const char *brace = strrchr(value->text, '}');
+    const char *word = brace != NULL ? brace + 1 : value->text;
+    size_t score = score_of(self->text, word, brace != NULL);
+    if (self->scalars++ > 0 && score <= self->score)
+        return;
+    self->value = value;
+    self->score = score;
+}
+
+tnd_mark_t tnd_blame(const tnd_topology_actor_t *actor, const void *about, const char *text)
+{
+    const tnd_value_t *part = about;
+    blame_t blame = {.text = text};
+    tnd_mark_t mark = part != NULL ? part->mark : actor->mark;
+    if (part != NULL && part->type == TND_VALUE_MAP && part->count == 1) {
+        mark = part->entries[0].mark;
+        part = part->entries[0].value;
+    }
+    if (part != NULL || actor->value != NULL)
+        seek_blame(&blame, part != NULL ? part : actor->value);
+    /* The only value of a part is what there is to blame, whatever the text calls it. */
+    bool only = part != NULL && blame.scalars == 1;
+    return blame.score > 0 || only ? blame.value->mark : mark;
+}
+
+static const tnd_value_t *find_text(const tnd_value_t *value, const char *text)
+{
+    const tnd_value_t *found = value->text == text ? value : NULL;
+    if (value->type == TND_VALUE_SCALAR || value->type == TND_VALUE_NULL)
+        return found;
+    for (size_t i = 0; i < value->count && found == NULL; i++)
+        found = find_text(value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value,
+                          text);
+    return found;
+}
+
+tnd_mark_t tnd_blame_text(const tnd_topology_t *self, const char *text, tnd_mark_t otherwise)
+{
+    const tnd_value_t *found = find_text(self->root, text);
+    return found != NULL ? found->mark : otherwise;
+}

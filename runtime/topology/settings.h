@@ -1,0 +1,71 @@
+/*  runtime/topology/settings.h - the top level of a topology file.
+ *
+ *  Threads: const; any.
+ */
+#ifndef TND_RUNTIME_GRAPH_SETTINGS_H
+#define TND_RUNTIME_GRAPH_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/option/option.h"
+
+/*  How CURVE finds its keys. */
+typedef struct {
+    const char *curve; /* directory; NULL: none */
+} tnd_security_t;
+
+/*  Who of those that may die is started again. */
+typedef enum {
+    TND_RESTART_NEVER,
+    TND_RESTART_ON_FAILURE, /* after it was killed or crashed */
+    TND_RESTART_ALWAYS      /* also after it ended by itself, while the run goes on */
+} tnd_restart_t;
+
+/*  How often, and how soon. */
+typedef struct {
+    uint64_t max;
+    uint64_t within_ns, backoff_ns, backoff_max_ns;
+} tnd_restarts_t;
+
+/*  When the state of a run is kept on disk, and where. */
+typedef struct {
+    const char *dir;
+    tnd_interval_t every; /* both 0: at the end and where a program asks for it */
+    uint64_t keep;
+    const char *resume; /* "none", "latest", or the path of a checkpoint or of a folder of them */
+    bool trust_data;    /* on resume a file whose modification time alone differs is the same */
+} tnd_checkpoint_options_t;
+
+/*  The top level of a file. */
+typedef struct {
+    uint64_t version;
+    const char *name;
+    uint64_t seed;
+    uint64_t lanes;
+    const char *data;
+    const tnd_value_t *actors;
+    const tnd_value_t *links;
+    const tnd_value_t *hosts;
+    uint64_t port;
+    const char *ports;
+    bool insecure;
+    const tnd_security_t *security;
+    const tnd_checkpoint_options_t *checkpoint; /* NULL: none */
+    uint64_t memory_bytes;
+    uint64_t start_timeout_ns;
+    uint64_t dead_after_ns;
+    uint64_t link_timeout_ns;
+    uint64_t hung_after_ns;
+    int restart; /* tnd_restart_t */
+    const tnd_restarts_t *restarts;
+    uint64_t restart_timeout_ns;
+    int numeric; /* 0: exact, 1: tolerant */
+} tnd_settings_t;
+
+/*  The table of the top level, for help and editors. */
+extern const tnd_table_t tnd_settings_table;
+/*  That of `restarts:`. */
+extern const tnd_table_t tnd_restarts_table;
+
+#endif

@@ -1,0 +1,619 @@
+/*  Covers runtime/core/feeder.h: each promise by a short story, and all together under random
+ * schedules of slices, rewinds, lost words and slow devices.
+ */
+#include "runtime/core/feeder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+enum { SELF = 1, JOIN = 20, JOINS = 2, FIRST = 4, REPLICAS = 2, DEPTH = 3, UNBOOKED = 4 };
+
+static const tnd_actor_id_t joins[JOINS] = {JOIN, JOIN + 1};
+static const uint64_t digest[2] = {5, 6};
+
+static tnd_feed_core_t *make_bare(uint64_t steps_max)
+{
+    const tnd_feed_config_t config = {.self = SELF,
+                                      .joins = joins,
+                                      .join_count = JOINS,
+                                      .first_replica = FIRST,
+                                      .replicas = REPLICAS,
+                                      .depth = DEPTH,
+                                      .unbooked_max = UNBOOKED,
+                                      .steps_max = steps_max};
+    return tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config);
+}
+
+static tnd_effect_t does(tnd_feed_core_t *self, tnd_effect_kind_t kind)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_feed_next_effect(self, 0, &effect));
+    cr_assert_eq(effect.kind, kind, "effect %d", (int)effect.kind);
+    cr_assert_eq(effect.msg.from, SELF);
+    return effect;
+}
+
+static tnd_effect_t says(tnd_feed_core_t *self, tnd_msg_kind_t kind, uint64_t step)
+{
+    tnd_effect_t effect = does(self, kind == TND_MSG_WINDOW ? TND_EFFECT_LINK : TND_EFFECT_CONTROL);
+    cr_assert_eq(effect.msg.kind, kind, "message %d", (int)effect.msg.kind);
+    cr_assert_eq(kind == TND_MSG_COMMIT ? effect.msg.commit.step : effect.msg.until.step, step);
+    if (kind != TND_MSG_WINDOW)
+        cr_assert_eq(effect.msg.to, TND_LEADER);
+    return effect;
+}
+
+static void is_idle(tnd_feed_core_t *self)
+{
+    tnd_effect_t effect;
+    cr_assert_not(tnd_feed_next_effect(self, 0, &effect), "effect %d", (int)effect.kind);
+}
+
+/*  Begun at step 10, both joins up and told. */
+static tnd_feed_core_t *make(void)
+{
+    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
+    for (int i = 0; i < JOINS; i++)
+        tnd_feed_join_up(self, joins[i]);
+    tnd_feed_rewind_to(self, 1, 10);
+    for (int i = 0; i < JOINS; i++)
+        cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, joins[i]);
+    says(self, TND_MSG_HELD, 10);
+    is_idle(self);
+    return self;
+}
+
+/*  Replica `replica` of `step` has 4 rows, two from each lane. */
+static tnd_msg_t slice(uint64_t step, uint32_t replica, uint32_t lane)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_SLICE, .generation = 1, .from = joins[lane], .to = SELF};
+    msg.slice.step = msg.slice.step_of_epoch = step;
+    msg.slice.lane = lane;
+    msg.slice.replica = replica;
+    msg.slice.offset = 2 * lane;
+    msg.slice.rows = 2;
+    msg.slice.total = 4;
+    msg.slice.step_rows = 16;
+    msg.slice.payload = (void *)(uintptr_t)(1000 + step * 10 + replica);
+    return msg;
+}
+
+static tnd_effect_t put_as(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_effect_kind_t kind)
+{
+    tnd_error_t error;
+    cr_assert_eq(tnd_feed_slice(self, msg, &error), TND_OK, "%s", error.text);
+    tnd_effect_t effect = does(self, kind);
+    cr_assert_eq(effect.payload, msg->slice.payload);
+    return effect;
+}
+
+static void put_step(tnd_feed_core_t *self, uint64_t step)
+{
+    for (uint32_t lane = 0; lane < JOINS; lane++)
+        for (uint32_t i = 0; i < REPLICAS; i++) {
+            tnd_msg_t msg = slice(step, FIRST + i, lane);
+            put_as(self, &msg, TND_EFFECT_PLACE);
+        }
+}
+
+static void is_ready(tnd_feed_core_t *self, uint64_t step)
+{
+    cr_assert_eq(does(self, TND_EFFECT_READY).msg.slice.step, step);
+}
+
+Test(feed, nothing_is_sent_before_the_first_rewind)
+{
+    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
+    tnd_feed_join_up(self, JOIN);
+    is_idle(self);
+    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
+    free(self);
+}
+
+Test(feed, a_step_is_ready_once_every_replica_has_all_its_rows)
+{
+    tnd_feed_core_t *self = make();
+    tnd_effect_t effect;
+    uint32_t slot = UINT32_MAX;
+    for (int i = 0; i < 4; i++) {
+        tnd_msg_t msg = slice(10, FIRST + (uint32_t)i % 2, (uint32_t)i / 2);
+        effect = put_as(self, &msg, TND_EFFECT_PLACE);
+        cr_assert(i == 0 || effect.slot == slot);
+        slot = effect.slot;
+        cr_assert_eq(effect.msg.slice.offset, msg.slice.offset);
+        if (i < 3)
+            is_idle(self);
+    }
+    says(self, TND_MSG_HELD, 11);
+    effect = does(self, TND_EFFECT_READY);
+    cr_assert_eq(effect.slot, slot);
+    cr_assert_eq(effect.msg.slice.step, 10);
+    cr_assert_eq(effect.msg.slice.step_rows, 16);
+    cr_assert_eq(tnd_feed_started(self), 11);
+    cr_assert_eq(tnd_feed_held(self), 11);
+    cr_assert_eq(tnd_feed_committed(self), 10);
+    is_idle(self);
+    free(self);
+}
+
+Test(feed, a_replica_without_rows_takes_part)
+{
+    tnd_feed_core_t *self = make();
+    tnd_msg_t msg = slice(10, FIRST, 0);
+    msg.slice.rows = msg.slice.total = 2;
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    msg = slice(10, FIRST + 1, 0);
+    msg.slice.rows = msg.slice.total = msg.slice.offset = 0;
+    is_idle(self);
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    says(self, TND_MSG_HELD, 11);
+    is_ready(self, 10);
+    free(self);
+}
+
+Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
+{
+    tnd_feed_core_t *self = make();
+    put_step(self, 12);
+    is_idle(self);
+    put_step(self, 11);
+    is_idle(self);
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 13);
+    uint32_t slots = 0;
+    for (uint64_t step = 10; step < 13; step++) {
+        if (step == 12) { /* only two are begun before any has been done */
+            is_idle(self);
+            tnd_feed_done(self, 10, digest, 8, NULL);
+            does(self, TND_EFFECT_FREE);
+            for (int i = 0; i < JOINS; i++)
+                says(self, TND_MSG_WINDOW, 11 + DEPTH);
+            says(self, TND_MSG_COMMIT, 10);
+        }
+        tnd_effect_t effect = does(self, TND_EFFECT_READY);
+        cr_assert_eq(effect.msg.slice.step, step);
+        cr_assert(effect.slot < DEPTH);
+        slots |= 1u << effect.slot;
+    }
+    cr_assert_eq(slots, 7);
+    free(self);
+}
+
+Test(feed, a_done_step_is_committed_freed_and_makes_room)
+{
+    tnd_feed_core_t *self = make();
+    int report;
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 11);
+    uint32_t slot = does(self, TND_EFFECT_READY).slot;
+    cr_assert_eq(tnd_feed_blocked_on(self), TND_WAIT_STEP | TND_WAIT_INPUT);
+    tnd_feed_done(self, 10, digest, 8, &report);
+
+    tnd_effect_t effect = does(self, TND_EFFECT_FREE);
+    cr_assert_eq(effect.slot, slot);
+    cr_assert_eq(effect.msg.slice.step, 10);
+    for (int i = 0; i < JOINS; i++)
+        says(self, TND_MSG_WINDOW, 11 + DEPTH);
+    effect = says(self, TND_MSG_COMMIT, 10);
+    cr_assert_eq(effect.msg.commit.rows, 8);
+    cr_assert_eq(effect.msg.commit.digest[0], 5);
+    cr_assert_eq(effect.msg.commit.digest[1], 6);
+    cr_assert_eq(effect.msg.commit.payload, &report);
+    is_idle(self);
+    tnd_feed_booked(self, 11);
+    cr_assert_eq(does(self, TND_EFFECT_DROP).payload, &report);
+    is_idle(self);
+    free(self);
+}
+
+Test(feed, a_join_that_comes_up_is_told_the_window)
+{
+    tnd_feed_core_t *self = make();
+    tnd_feed_join_lost(self, JOIN + 1);
+    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_PEER);
+    tnd_feed_join_up(self, JOIN + 1);
+    cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, JOIN + 1);
+    is_idle(self);
+    free(self);
+}
+
+enum { DEEP = 16 };
+
+/*  A feeder with many slots and one replica, whose steps all have one row, of the first join. */
+typedef struct {
+    tnd_feed_core_t *machine;
+    uint64_t now, window, started, done; /* as told to the first join; of the devices */
+    uint64_t told;                       /* to the second join */
+    uint32_t windows;
+} deep_t;
+
+static void run_deep(deep_t *self)
+{
+    tnd_effect_t effect;
+    while (tnd_feed_next_effect(self->machine, self->now, &effect)) {
+        if (effect.kind == TND_EFFECT_READY)
+            cr_assert_eq(effect.msg.slice.step, self->started++);
+        if (effect.msg.kind == TND_MSG_WINDOW && effect.msg.to != JOIN) {
+            self->told = effect.msg.until.step;
+        } else if (effect.msg.kind == TND_MSG_WINDOW) {
+            self->window = effect.msg.until.step;
+            self->windows++;
+        }
+    }
+}
+
+static deep_t make_deep(uint64_t steps_max, uint32_t join_count)
+{
+    const tnd_feed_config_t config = {.self = SELF,
+                                      .joins = joins,
+                                      .join_count = join_count,
+                                      .replicas = 1,
+                                      .depth = DEEP,
+                                      .unbooked_max = 10 * DEEP,
+                                      .steps_max = steps_max};
+    deep_t self = {.machine = tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config)};
+    for (uint32_t i = 0; i < join_count; i++)
+        tnd_feed_join_up(self.machine, joins[i]);
+    tnd_feed_rewind_to(self.machine, 1, 0);
+    run_deep(&self);
+    return self;
+}
+
+/*  Steps [first, until) arrive. */
+static void put_deep(deep_t *self, uint64_t first, uint64_t until)
+{
+    tnd_error_t error;
+    for (uint64_t step = first; step < until; step++) {
+        tnd_msg_t msg = {.kind = TND_MSG_SLICE, .generation = 1, .from = JOIN, .to = SELF};
+        msg.slice.step = msg.slice.step_of_epoch = step;
+        msg.slice.rows = msg.slice.total = msg.slice.step_rows = 1;
+        cr_assert_eq(tnd_feed_slice(self->machine, &msg, &error), TND_OK, "%s", error.text);
+        run_deep(self);
+    }
+}
+
+static void do_deep(deep_t *self, uint64_t took_ns)
+{
+    self->now += took_ns;
+    tnd_feed_done(self->machine, self->done++, digest, 1, NULL);
+    run_deep(self);
+}
+
+Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
+{
+    deep_t self = make_deep(3 * DEEP + 1, 1);
+    cr_assert_eq(self.window, DEEP);
+    for (uint64_t step = 0; step < 3 * DEEP + 1; step++) {
+        cr_assert(step < self.window, "no slot is known for step %u", (unsigned)step);
+        put_deep(&self, step, step + 1);
+        do_deep(&self, 1000);
+    }
+    cr_assert_eq(self.window, 3 * DEEP + 1);
+    cr_assert_leq(self.windows, 10, "%u times", self.windows);
+    cr_assert(tnd_feed_over(self.machine));
+    free(self.machine);
+}
+
+/*  A join asks for nothing until TND_WINDOW_QUIET steps after the one that it asked for last, and
+ *  one whose lane has no rows may be far behind what is committed.
+ */
+Test(feed, a_join_that_asks_late_is_told_all_that_it_asks_for)
+{
+    deep_t self = make_deep(TND_UNKNOWN, 2);
+    for (uint64_t step = 0; step < 6 * DEEP; step++) {
+        put_deep(&self, step, step + 1);
+        do_deep(&self, 1000);
+    }
+    uint64_t asked = self.told;
+    cr_assert_lt(asked + TND_WINDOW_QUIET, 6 * DEEP, "it is told unasked");
+    tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .generation = 1, .from = JOIN + 1, .to = SELF};
+    msg.until.step = asked;
+    tnd_feed_asked(self.machine, &msg);
+    run_deep(&self);
+    cr_assert_geq(self.told, asked + TND_WINDOW_QUIET);
+    free(self.machine);
+}
+
+/*  How many steps are with the devices while each takes so long. */
+static uint64_t steps_ahead(uint64_t took_ns)
+{
+    deep_t self = make_deep(TND_UNKNOWN, 1);
+    uint64_t put = 0;
+    for (int i = 0; i < 5 * DEEP; i++) {
+        put_deep(&self, put, self.window);
+        put = self.window;
+        do_deep(&self, took_ns);
+    }
+    uint64_t ahead = self.started - self.done;
+    free(self.machine);
+    return ahead;
+}
+
+Test(feed, short_steps_are_started_far_ahead_and_long_ones_are_not)
+{
+    cr_assert_geq(steps_ahead(1000), DEEP - DEEP / 4);
+    cr_assert_eq(steps_ahead(5000000), 4, "what 20 ms have room for, less the rounding");
+    cr_assert_eq(steps_ahead(100000000), 2);
+}
+
+Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
+{
+    tnd_feed_core_t *self = make();
+    put_step(self, 11);
+    tnd_msg_t msg = slice(10, FIRST, 0);
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    tnd_feed_rewind_to(self, 2, 10);
+    for (int i = 0; i < JOINS; i++)
+        cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.generation, 2);
+    says(self, TND_MSG_HELD, 10);
+    is_idle(self);
+
+    put_as(self, &msg, TND_EFFECT_DROP);
+    for (uint32_t i = 0; i < 4; i++) {
+        msg = slice(10, FIRST + i % 2, i / 2);
+        msg.generation = 2;
+        put_as(self, &msg, TND_EFFECT_PLACE);
+        msg = slice(11, FIRST + i % 2, i / 2);
+        msg.generation = 2;
+        if (i < 3)
+            put_as(self, &msg, TND_EFFECT_DROP);
+    }
+    says(self, TND_MSG_HELD, 12);
+    is_ready(self, 10);
+    is_ready(self, 11);
+    free(self);
+}
+
+Test(feed, a_newer_slice_is_the_rewind)
+{
+    tnd_feed_core_t *self = make();
+    tnd_msg_t msg = slice(10, FIRST, 0);
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    msg.generation = 2;
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    for (int i = 0; i < JOINS; i++)
+        says(self, TND_MSG_WINDOW, 10 + DEPTH);
+    says(self, TND_MSG_HELD, 10);
+    tnd_feed_rewind_to(self, 2, 10);
+    says(self, TND_MSG_HELD, 10); /* the first may have met a broken connection */
+    is_idle(self);
+    for (uint32_t i = 1; i < 4; i++) {
+        msg = slice(10, FIRST + i % 2, i / 2);
+        msg.generation = 2;
+        put_as(self, &msg, TND_EFFECT_PLACE);
+    }
+    says(self, TND_MSG_HELD, 11);
+    is_ready(self, 10);
+    free(self);
+}
+
+Test(feed, commits_are_said_again_after_a_rewind_until_they_are_booked)
+{
+    tnd_feed_core_t *self = make();
+    tnd_effect_t effect;
+    for (uint64_t step = 10; step < 13; step++) {
+        put_step(self, step);
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+        }
+        tnd_feed_done(self, step, digest, 8, NULL);
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+        }
+    }
+    tnd_feed_booked(self, 11);
+    tnd_feed_rewind_to(self, 2, 11);
+    for (int i = 0; i < JOINS; i++)
+        says(self, TND_MSG_WINDOW, 13 + DEPTH);
+    says(self, TND_MSG_COMMIT, 11);
+    says(self, TND_MSG_COMMIT, 12);
+    says(self, TND_MSG_HELD, 13);
+    is_idle(self);
+    free(self);
+}
+
+Test(feed, no_more_than_unbooked_max_steps_are_started)
+{
+    tnd_feed_core_t *self = make();
+    tnd_effect_t effect;
+    for (uint64_t step = 10; step < 15; step++) {
+        put_step(self, step);
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+        }
+        if (step < 14)
+            tnd_feed_done(self, step, digest, 8, NULL);
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+        }
+    }
+    cr_assert_eq(tnd_feed_started(self), 10 + UNBOOKED);
+    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feed_booked(self, 11);
+    is_ready(self, 14);
+    free(self);
+}
+
+Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
+{
+    const struct {
+        uint64_t step;
+        uint32_t replica, offset, rows, total, step_rows;
+        const char *text;
+    } cases[] = {
+        {10, FIRST - 1, 0, 2, 4, 16, "replicas 4 to 5"},
+        {10, FIRST + REPLICAS, 0, 2, 4, 16, "replicas 4 to 5"},
+        {10 + DEPTH, FIRST, 0, 2, 4, 16, "below 13"},
+        {10, FIRST, 3, 2, 4, 16, "do not fit"},
+        {10, FIRST, UINT32_MAX, 2, 4, 16, "do not fit"},
+        {10, FIRST, 0, 2, 4, 3, "do not fit"},
+        {10, FIRST, 0, 0, 4, 16, "do not fit"},
+        {11, FIRST, 2, 2, 4, 15, "another lane"},
+        {11, FIRST, 2, 2, 5, 16, "already"},
+        {11, FIRST, 1, 3, 4, 16, "already"},
+        {11, FIRST, 1, 2, 4, 16, "two lanes sent the same rows"},
+        {11, FIRST, 0, 2, 4, 16, "two lanes sent the same rows"},
+    };
+    tnd_feed_core_t *self = make();
+    tnd_msg_t msg = slice(11, FIRST, 0);
+    put_as(self, &msg, TND_EFFECT_PLACE);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tnd_error_t error;
+        msg = slice(cases[i].step, cases[i].replica, 1);
+        msg.slice.offset = cases[i].offset;
+        msg.slice.rows = cases[i].rows;
+        msg.slice.total = cases[i].total;
+        msg.slice.step_rows = cases[i].step_rows;
+        cr_assert_eq(tnd_feed_slice(self, &msg, &error), TND_FAILED, "case %zu", i);
+        cr_assert_not_null(strstr(error.text, cases[i].text), "%s", error.text);
+        cr_assert_eq(does(self, TND_EFFECT_DROP).payload, msg.slice.payload);
+    }
+    free(self);
+}
+
+Test(feed, the_end_is_the_end)
+{
+    tnd_feed_core_t *self = make();
+    tnd_effect_t effect;
+    tnd_feed_end(self, 11);
+    put_step(self, 10);
+    while (tnd_feed_next_effect(self, 0, &effect)) {
+    }
+    tnd_msg_t msg = slice(11, FIRST, 0);
+    put_as(self, &msg, TND_EFFECT_DROP);
+    cr_assert_not(tnd_feed_over(self));
+    tnd_feed_done(self, 10, digest, 8, NULL);
+    cr_assert(tnd_feed_over(self));
+    cr_assert_eq(tnd_feed_blocked_on(self), TND_WAIT_ENDED);
+    free(self);
+}
+
+Test(feed, steps_max_bounds_the_window_and_ends_the_run)
+{
+    tnd_feed_core_t *self = make_bare(2);
+    tnd_effect_t effect;
+    tnd_feed_join_up(self, JOIN);
+    tnd_feed_rewind_to(self, 1, 0);
+    says(self, TND_MSG_WINDOW, 2);
+    says(self, TND_MSG_HELD, 0);
+    for (uint64_t step = 0; step < 2; step++) {
+        put_step(self, step);
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+        }
+        tnd_feed_done(self, step, digest, 8, NULL);
+        while (tnd_feed_next_effect(self, 0, &effect))
+            cr_assert_neq(effect.kind, TND_EFFECT_LINK);
+    }
+    cr_assert(tnd_feed_over(self));
+    free(self);
+}
+
+Test(feed, a_drain_answers_the_steps_started_and_goes_on_to_the_end_named)
+{
+    tnd_feed_core_t *self = make();
+    tnd_effect_t effect;
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 11);
+    is_ready(self, 10);
+    put_step(self, 11);
+    tnd_feed_drain(self);
+    says(self, TND_MSG_HELD, 12);
+    says(self, TND_MSG_DRAIN, 11);
+    is_idle(self);
+    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feed_end(self, 12);
+    is_ready(self, 11);
+    put_as(self,
+           &(tnd_msg_t){
+               .kind = TND_MSG_SLICE,
+               .generation = 1,
+               .slice = {.step = 12, .replica = FIRST, .rows = 1, .total = 1, .step_rows = 1}},
+           TND_EFFECT_DROP);
+    tnd_feed_done(self, 10, digest, 8, NULL);
+    tnd_feed_done(self, 11, digest, 8, NULL);
+    while (tnd_feed_next_effect(self, 0, &effect)) {
+    }
+    cr_assert(tnd_feed_over(self));
+    free(self);
+}
+
+/*  Random schedules: joins send what the window allows, in any order over replicas and lanes; the
+ *  leader loses words until a rewind; slots are watched.  Every step is run once, in order, whole.
+ */
+static void run(unsigned seed)
+{
+    enum { STEPS = 60 };
+    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
+    uint32_t generation = 1;
+    uint64_t window[JOINS] = {0}, next[JOINS] = {0}, sub[JOINS] = {0};
+    uint64_t running = 0, booked = 0, held = 0;
+    bool committed[STEPS] = {false};
+    uint64_t owner[DEPTH];
+    uint32_t rows[DEPTH][REPLICAS] = {{0}};
+    memset(owner, 0xff, sizeof owner);
+    for (int i = 0; i < JOINS; i++)
+        tnd_feed_join_up(self, joins[i]);
+    tnd_feed_rewind_to(self, generation, 0);
+    tnd_feed_end(self, STEPS);
+
+    for (int events = 0; booked < STEPS; events++) {
+        cr_assert_lt(events, 100000, "seed %u", seed);
+        uint32_t i = (uint32_t)rand_r(&seed) % JOINS;
+        int dice = rand_r(&seed) % 100;
+        if (dice < 2) {
+            uint64_t from = held < booked ? held : booked;
+            tnd_feed_rewind_to(self, ++generation, from);
+            for (int slot = 0; slot < DEPTH; slot++)
+                if (rows[slot][0] != 15 || rows[slot][1] != 15)
+                    memset(rows[slot], 0, sizeof rows[slot]);
+            for (int k = 0; k < JOINS; k++) {
+                next[k] = from;
+                sub[k] = 0;
+            }
+        } else if (dice < 40 && tnd_feed_started(self) > running) {
+            tnd_feed_done(self, running++, digest, 8, NULL);
+        } else if (next[i] < window[i] && next[i] < STEPS) {
+            tnd_msg_t msg = slice(next[i], FIRST + (uint32_t)sub[i], i);
+            msg.generation = generation - (dice > 97);
+            tnd_error_t error;
+            cr_assert_eq(tnd_feed_slice(self, &msg, &error), TND_OK, "%s", error.text);
+            if (msg.generation == generation && ++sub[i] == REPLICAS) {
+                sub[i] = 0;
+                next[i]++;
+            }
+        }
+        tnd_effect_t effect;
+        while (tnd_feed_next_effect(self, 0, &effect)) {
+            uint64_t step = effect.msg.slice.step;
+            bool heard = rand_r(&seed) % 10 != 0;
+            if (effect.kind == TND_EFFECT_PLACE) {
+                cr_assert(owner[effect.slot] == step || owner[effect.slot] == UINT64_MAX);
+                owner[effect.slot] = step;
+                rows[effect.slot][effect.msg.slice.replica - FIRST] |= 3u
+                                                                       << effect.msg.slice.offset;
+            } else if (effect.kind == TND_EFFECT_READY) {
+                cr_assert_eq(owner[effect.slot], step);
+                for (int k = 0; k < REPLICAS; k++)
+                    cr_assert_eq(rows[effect.slot][k], 15);
+            } else if (effect.kind == TND_EFFECT_FREE) {
+                cr_assert_eq(owner[effect.slot], step);
+                owner[effect.slot] = UINT64_MAX;
+                memset(rows[effect.slot], 0, sizeof rows[effect.slot]);
+            } else if (effect.msg.kind == TND_MSG_WINDOW) {
+                window[effect.msg.to - JOIN] = effect.msg.until.step;
+            } else if (effect.msg.kind == TND_MSG_HELD && heard) {
+                held = effect.msg.until.step;
+            } else if (effect.msg.kind == TND_MSG_COMMIT && heard) {
+                committed[effect.msg.commit.step] = true;
+            }
+        }
+        while (booked < STEPS && committed[booked])
+            tnd_feed_booked(self, ++booked);
+    }
+    cr_assert(tnd_feed_over(self));
+    free(self);
+}
+
+Test(feed, random_schedules_run_every_step_once)
+{
+    for (unsigned seed = 1; seed <= 200; seed++)
+        run(seed);
+}

@@ -1,0 +1,489 @@
+/*  Covers runtime/core/reader.h: each promise by a short story, and all of them together under
+ *  random schedules against a plain model.
+ */
+#include "runtime/core/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+enum { READER = 1, JOIN = 2, WORKERS = 10, REST = 1000000 };
+
+static tnd_dispatch_t *make(uint32_t tickets_max, uint32_t workers_max)
+{
+    tnd_dispatch_config_t config = {.self = READER,
+                                    .join = JOIN,
+                                    .lane = 3,
+                                    .tickets_max = tickets_max,
+                                    .workers_max = workers_max,
+                                    .rest_ns = REST};
+    tnd_dispatch_t *self = tnd_dispatch_init(calloc(1, tnd_dispatch_bytes(&config)), &config);
+    tnd_dispatch_rewind(self, 1);
+    return self;
+}
+
+static tnd_msg_t ticket(uint32_t epoch, uint64_t first, uint32_t count, uint32_t attempt)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_TICKET, .generation = 1, .from = JOIN, .to = READER};
+    msg.ticket.first = first;
+    msg.ticket.lane = 3;
+    msg.ticket.epoch = epoch;
+    msg.ticket.count = count;
+    msg.ticket.attempt = attempt;
+    return msg;
+}
+
+static void give(tnd_dispatch_t *self, uint32_t epoch, uint64_t first, uint32_t attempt)
+{
+    tnd_msg_t msg = ticket(epoch, first, 10, attempt);
+    tnd_dispatch_ticket(self, &msg);
+}
+
+static void worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t blocks)
+{
+    tnd_dispatch_worker_up(self, worker);
+    tnd_dispatch_credit(self, worker, blocks, 1000000);
+}
+
+/*  The next effect must be a READ; the block is sent at once and takes one byte. */
+static tnd_effect_t reads(tnd_dispatch_t *self)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_READ);
+    cr_assert_eq(effect.msg.from, READER);
+    cr_assert_eq(effect.msg.ticket.lane, 3);
+    tnd_dispatch_sent(self, effect.msg.to, 1);
+    return effect;
+}
+
+static void reads_first(tnd_dispatch_t *self, uint64_t first)
+{
+    cr_assert_eq(reads(self).msg.ticket.first, first);
+}
+
+static void is_idle(tnd_dispatch_t *self)
+{
+    tnd_effect_t effect;
+    cr_assert_not(tnd_dispatch_next(self, 0, &effect));
+}
+
+Test(dispatch, tickets_go_out_sorted_by_position)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    give(self, 1, 0, 0);
+    give(self, 0, 30, 0);
+    give(self, 0, 10, 0);
+    give(self, 0, 20, 0);
+    cr_assert_eq(tnd_dispatch_waiting(self), 4);
+    worker_up(self, WORKERS, 9);
+
+    reads_first(self, 10);
+    reads_first(self, 20);
+    give(self, 0, 0, 0);
+    reads_first(self, 0);
+    reads_first(self, 30);
+    cr_assert_eq(reads(self).msg.ticket.epoch, 1);
+    is_idle(self);
+    cr_assert_eq(tnd_dispatch_waiting(self), 0);
+    free(self);
+}
+
+Test(dispatch, nothing_is_read_without_credit)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    give(self, 0, 0, 0);
+    give(self, 0, 10, 0);
+    is_idle(self);
+    cr_assert(tnd_dispatch_blocked_on(self) & TND_WAIT_PEER);
+    tnd_dispatch_worker_up(self, WORKERS);
+    is_idle(self);
+    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_CREDIT);
+
+    tnd_dispatch_credit(self, WORKERS, 1, 100);
+    reads_first(self, 0);
+    is_idle(self);
+    tnd_dispatch_credit(self, WORKERS, 1, 100);
+    is_idle(self);
+    tnd_dispatch_credit(self, WORKERS, 2, 100);
+    reads_first(self, 10);
+    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_INPUT);
+    free(self);
+}
+
+Test(dispatch, bytes_are_overshot_by_one_block_at_most)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    for (uint64_t first = 0; first < 40; first += 10)
+        give(self, 0, first, 0);
+    tnd_dispatch_worker_up(self, WORKERS);
+    tnd_dispatch_credit(self, WORKERS, 9, 100);
+    tnd_effect_t effect;
+
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    is_idle(self);
+    tnd_dispatch_sent(self, WORKERS, 99);
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    tnd_dispatch_sent(self, WORKERS, 500);
+    is_idle(self);
+    tnd_dispatch_credit(self, WORKERS, 9, 599);
+    is_idle(self);
+    tnd_dispatch_credit(self, WORKERS, 9, 600);
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    free(self);
+}
+
+Test(dispatch, the_worker_with_the_most_free_credit_is_served)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    for (uint64_t first = 0; first < 60; first += 10)
+        give(self, 0, first, 0);
+    worker_up(self, WORKERS, 1);
+    worker_up(self, WORKERS + 1, 3);
+    worker_up(self, WORKERS + 2, 2);
+
+    const tnd_actor_id_t most = WORKERS + 1;
+    cr_assert_eq(reads(self).msg.to, most);
+    unsigned given[3] = {0, 1, 0};
+    for (int i = 0; i < 5; i++)
+        given[reads(self).msg.to - WORKERS]++;
+    cr_assert(given[0] == 1 && given[1] == 3 && given[2] == 2);
+    free(self);
+}
+
+Test(dispatch, equal_workers_take_turns)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    for (uint64_t first = 0; first < 120; first += 10)
+        give(self, 0, first, 0);
+    uint64_t credit[3];
+    for (uint32_t i = 0; i < 3; i++)
+        worker_up(self, WORKERS + i, credit[i] = 4);
+    tnd_actor_id_t order[12];
+
+    for (int i = 0; i < 12; i++) {
+        order[i] = reads(self).msg.to;
+        uint32_t worker = order[i] - WORKERS;
+        tnd_dispatch_credit(self, order[i], ++credit[worker], 1000000);
+        if (i >= 3)
+            cr_assert_eq(order[i], order[i - 3]);
+    }
+    cr_assert(order[0] != order[1] && order[1] != order[2] && order[0] != order[2]);
+    free(self);
+}
+
+Test(dispatch, the_tickets_of_a_lost_worker_go_back_to_the_join)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    give(self, 0, 0, 0);
+    give(self, 0, 10, 2);
+    reads(self);
+    reads(self);
+    give(self, 0, 20, 0);
+    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_effect_t effect;
+
+    for (uint64_t first = 0; first <= 10; first += 10) {
+        cr_assert(tnd_dispatch_next(self, 0, &effect));
+        cr_assert_eq(effect.kind, TND_EFFECT_CONTROL);
+        cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+        cr_assert_eq(effect.msg.to, JOIN);
+        cr_assert_eq(effect.msg.generation, 1);
+        cr_assert_eq(effect.msg.ticket.first, first);
+        cr_assert_eq(effect.msg.ticket.attempt, first == 0 ? 0 : 2);
+        cr_assert_eq(effect.msg.ticket.count, 10);
+    }
+    is_idle(self);
+    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    free(self);
+}
+
+Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    give(self, 0, 20, 0);
+    reads(self);
+    worker_up(self, WORKERS + 1, 9);
+    give(self, 0, 0, 0);
+    give(self, 0, 30, 0);
+    give(self, 0, 20, 1);
+
+    reads_first(self, 0);
+    cr_assert_eq(reads(self).msg.ticket.attempt, 1);
+    reads_first(self, 30);
+    free(self);
+}
+
+static tnd_actor_id_t next_worker(tnd_dispatch_t *self, uint64_t now)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, now, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_READ);
+    tnd_dispatch_sent(self, effect.msg.to, 1);
+    return effect.msg.to;
+}
+
+Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 9);
+    give(self, 0, 0, 1);
+    give(self, 0, 10, 0);
+    give(self, 0, 20, 0);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(next_worker(self, 1000), WORKERS + 1);
+    cr_assert_eq(tnd_dispatch_deadline(self), 1000 + REST);
+    free(self);
+}
+
+Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 1);
+    cr_assert_eq(next_worker(self, 1000), WORKERS + 1);
+    for (uint64_t first = 10; first < 60; first += 10)
+        give(self, 0, first, 0);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
+
+    tnd_msg_t behind = ticket(0, 70, 10, 0);
+    behind.ticket.floor = (tnd_position_t){.index = 20};
+    tnd_dispatch_ticket(self, &behind);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
+    free(self);
+}
+
+Test(dispatch, who_is_late_again_rests_twice_as_long)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 1);
+    cr_assert_eq(next_worker(self, 0), WORKERS + 1);
+    give(self, 0, 10, 0);
+    cr_assert_eq(next_worker(self, REST), WORKERS);
+    give(self, 0, 10, 1);
+    cr_assert_eq(next_worker(self, REST), WORKERS + 1);
+    cr_assert_eq(tnd_dispatch_deadline(self), 3 * REST);
+    free(self);
+}
+
+Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
+{
+    tnd_dispatch_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    give(self, 0, 0, 1);
+    is_idle(self);
+
+    worker_up(self, WORKERS + 1, 50);
+    give(self, 0, 0, 2);
+    cr_assert_eq(next_worker(self, 0), WORKERS + 1);
+    tnd_dispatch_worker_lost(self, WORKERS + 1);
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    give(self, 0, 10, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    free(self);
+}
+
+Test(dispatch, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    tnd_msg_t halved = ticket(0, 0, 5, 1);
+    give(self, 0, 0, 0);
+    tnd_dispatch_ticket(self, &halved);
+    give(self, 0, 0, 0);
+    give(self, 0, 0, 1);
+    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    worker_up(self, WORKERS, 9);
+
+    tnd_effect_t effect = reads(self);
+    cr_assert_eq(effect.msg.ticket.attempt, 1);
+    cr_assert_eq(effect.msg.ticket.count, 5);
+    is_idle(self);
+    free(self);
+}
+
+Test(dispatch, what_the_floor_has_passed_is_forgotten)
+{
+    tnd_dispatch_t *self = make(4, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    give(self, 0, 10, 0);
+    reads(self);
+    reads(self);
+    tnd_msg_t msg = ticket(0, 20, 10, 0);
+    msg.ticket.floor = (tnd_position_t){.epoch = 0, .index = 19};
+    tnd_dispatch_ticket(self, &msg);
+    reads(self);
+    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_effect_t effect;
+
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.ticket.first, 10, "above the floor by one position");
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.ticket.first, 20);
+    is_idle(self);
+    give(self, 0, 0, 5);
+    cr_assert_eq(tnd_dispatch_waiting(self), 0, "below the floor");
+    msg = ticket(1, 0, 10, 0);
+    msg.ticket.floor = (tnd_position_t){.epoch = 1};
+    tnd_dispatch_ticket(self, &msg);
+    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    for (uint64_t first = 10; first < 40; first += 10)
+        give(self, 1, first, 0);
+    cr_assert_eq(tnd_dispatch_waiting(self), 4, "epoch 0 has given its room back");
+    free(self);
+}
+
+Test(dispatch, a_rewind_forgets_tickets_and_keeps_credit)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    worker_up(self, WORKERS, 2);
+    give(self, 0, 0, 0);
+    reads(self);
+    give(self, 0, 10, 0);
+    tnd_dispatch_rewind(self, 2);
+    cr_assert_eq(tnd_dispatch_waiting(self), 0);
+    give(self, 0, 20, 0);
+    cr_assert_eq(tnd_dispatch_waiting(self), 0, "of the generation before");
+
+    tnd_msg_t msg = ticket(0, 0, 10, 0);
+    msg.generation = 3;
+    tnd_dispatch_ticket(self, &msg);
+    tnd_dispatch_rewind(self, 3);
+    cr_assert_eq(tnd_dispatch_waiting(self), 1, "a newer ticket is the rewind");
+    cr_assert_eq(reads(self).msg.generation, 3);
+    msg.ticket.first = 10;
+    tnd_dispatch_ticket(self, &msg);
+    is_idle(self);
+    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_CREDIT);
+    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_effect_t effect;
+    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.ticket.first, 0);
+    is_idle(self);
+    free(self);
+}
+
+Test(dispatch, credit_starts_from_zero_on_a_new_connection)
+{
+    tnd_dispatch_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_dispatch_credit(self, WORKERS, 10, 1000);
+    tnd_dispatch_worker_up(self, WORKERS);
+    give(self, 0, 0, 0);
+
+    is_idle(self);
+    free(self);
+}
+
+/*  Random schedules: a join that issues again what is lost, workers that come, go and take credit.
+ *  Every position is delivered, no worker is given more than its credit, and each READ is the
+ * lowest ticket waiting.
+ */
+static void run(unsigned seed)
+{
+    enum { TICKETS = 300, WINDOW = 24, PEERS = 7 };
+    tnd_dispatch_t *self = make(WINDOW, PEERS);
+    struct {
+        uint32_t attempt;
+        enum { UNISSUED, WAITING, SENT, DONE } state;
+        uint32_t worker;
+    } model[TICKETS] = {0};
+    struct {
+        bool up;
+        uint64_t granted, sent;
+    } peer[PEERS] = {0};
+    uint32_t floor = 0, issued = 0;
+
+    while (floor < TICKETS) {
+        uint32_t w = (uint32_t)rand_r(&seed) % PEERS;
+        switch (rand_r(&seed) % 8) {
+        case 0:
+        case 1:
+        case 2:
+            if (issued < TICKETS && issued < floor + WINDOW) {
+                tnd_msg_t msg = ticket(issued / 100, issued % 100 * 10, 10, 0);
+                msg.ticket.floor =
+                    (tnd_position_t){.epoch = floor / 100, .index = floor % 100 * 10};
+                tnd_dispatch_ticket(self, &msg);
+                model[issued++].state = WAITING;
+            }
+            break;
+        case 3:
+        case 4:
+            if (peer[w].up) {
+                peer[w].granted += (unsigned)rand_r(&seed) % 3;
+                tnd_dispatch_credit(self, WORKERS + w, peer[w].granted, UINT64_MAX);
+            } else {
+                tnd_dispatch_worker_up(self, WORKERS + w);
+                memset(&peer[w], 0, sizeof peer[w]);
+                peer[w].up = true;
+            }
+            break;
+        case 5:
+            if (rand_r(&seed) % 4 == 0) {
+                tnd_dispatch_worker_lost(self, WORKERS + w);
+                peer[w].up = false;
+            }
+            break;
+        default: /* a block comes through */
+            for (uint32_t i = floor; i < issued; i++)
+                if (model[i].state == SENT && peer[model[i].worker].up && rand_r(&seed) % 2)
+                    model[i].state = DONE;
+            while (floor < issued && model[floor].state == DONE)
+                floor++;
+        }
+        tnd_effect_t effect;
+        while (tnd_dispatch_next(self, 0, &effect)) {
+            uint32_t i = effect.msg.ticket.epoch * 100 + (uint32_t)effect.msg.ticket.first / 10;
+            cr_assert_eq(effect.msg.ticket.attempt, model[i].attempt);
+            if (effect.kind == TND_EFFECT_READ) {
+                w = effect.msg.to - WORKERS;
+                for (uint32_t k = floor; k < issued; k++)
+                    cr_assert(model[k].state != WAITING || k >= i, "ticket %u before %u", i, k);
+                cr_assert_eq(model[i].state, WAITING);
+                cr_assert(peer[w].up && peer[w].sent++ < peer[w].granted);
+                model[i].state = SENT;
+                model[i].worker = w;
+                tnd_dispatch_sent(self, effect.msg.to, 1);
+            } else if (model[i].state == SENT) {
+                cr_assert_not(peer[model[i].worker].up);
+                model[i].state = WAITING;
+                tnd_msg_t msg = ticket(i / 100, i % 100 * 10, 10, ++model[i].attempt);
+                tnd_dispatch_ticket(self, &msg);
+            }
+        }
+        uint32_t waiting = 0;
+        for (uint32_t i = floor; i < issued; i++)
+            waiting += model[i].state == WAITING;
+        cr_assert_eq(tnd_dispatch_waiting(self), waiting);
+    }
+    free(self);
+}
+
+Test(dispatch, random_schedules_deliver_every_position)
+{
+    for (unsigned seed = 1; seed <= 200; seed++)
+        run(seed);
+}

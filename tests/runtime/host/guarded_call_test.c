@@ -1,0 +1,145 @@
+/*  Covers runtime/host/guarded_call.h: what hangs before the start is named and left behind, what
+ * goes on is not, and what was found is handed over.
+ */
+#include "runtime/host/guarded_call.h"
+
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/base/clock.h"
+
+static const uint64_t hour_ns = 3600000000000u;
+
+/*  A trial that does the next thing whenever it is told to. */
+typedef struct {
+    sem_t next, done;
+    _Atomic char what; /* 'a': calls an operation, 'r': reads, 'l': has left it; 0: ends */
+    tnd_arena_t *arena;
+    tnd_diagnostics_t *diagnostics;
+    tnd_trial_t *trial;
+} world_t;
+
+static const tnd_instance_t instance = {.actor = "prep"};
+
+static void work(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+{
+    world_t *world = context;
+    tnd_trial_enter(trial, &instance, TND_T062_OPERATION);
+    for (int number = 1;; number++) {
+        sem_wait(&world->next);
+        char bytes[64], what = atomic_load(&world->what);
+        if (what == 'a')
+            tnd_trial_at(trial, NULL, "operation %d, `drag`,", number);
+        if (what == 'l')
+            tnd_trial_leave(trial);
+        if (what == 'r') {
+            int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+            cr_assert_eq(read(file, bytes, sizeof bytes), sizeof bytes);
+            close(file);
+        }
+        if (what == 0) {
+            tnd_diagnostics_add(found, TND_T061_SOURCE, (tnd_mark_t){0}, "the file is empty");
+            tnd_diagnostics_help(found, "fill it");
+            return;
+        }
+        sem_post(&world->done);
+    }
+}
+
+static void tell(world_t *world, char what)
+{
+    atomic_store(&world->what, what);
+    sem_post(&world->next);
+    if (what != 0)
+        sem_wait(&world->done);
+}
+
+static void begin(world_t *world)
+{
+    *world = (world_t){.arena = tnd_arena_new()};
+    world->diagnostics = tnd_diagnostics_new(world->arena);
+    sem_init(&world->next, 0, 0);
+    sem_init(&world->done, 0, 0);
+    world->trial = tnd_trial_begin(work, NULL, world);
+}
+
+static void end(world_t *world)
+{
+    tell(world, 0);
+    cr_assert(tnd_trial_end(&world->trial, hour_ns, NULL));
+    tnd_arena_destroy(&world->arena);
+}
+
+/*  As if so much time had passed. */
+static bool hangs(world_t *world, double hours)
+{
+    return tnd_trial_hangs(world->trial, hour_ns, tnd_clock_now() + (uint64_t)(hours * 3.6e12),
+                           world->diagnostics);
+}
+
+Test(trial, names_what_hangs_and_leaves_it_behind)
+{
+    world_t world;
+    begin(&world);
+    tell(&world, 'a');
+    cr_assert_not(hangs(&world, 0.6));
+    cr_assert(hangs(&world, 1.2));
+    const char *said = tnd_diagnostics_sentence(world.diagnostics);
+    cr_assert(strstr(said, "error[T062]: prep: operation 1, `drag`, hangs: tried before the start, "
+                           "it takes longer than 3600000 ms (hung_after): thread "),
+              "%s", said);
+    cr_assert_not(tnd_trial_end(&world.trial, 0, NULL));
+    cr_assert_not_null(world.trial);
+    end(&world);
+}
+
+Test(trial, bears_with_what_goes_on)
+{
+    world_t world;
+    begin(&world);
+    cr_assert_not(hangs(&world, 0.6));
+    tell(&world, 'a');
+    cr_assert_not(hangs(&world, 0.6));
+    tell(&world, 'a');
+    cr_assert_not(hangs(&world, 1.2), "another call is another matter");
+    tell(&world, 'r');
+    cr_assert_not(hangs(&world, 1.8), "it has read something");
+    tell(&world, 'l');
+    cr_assert_not(hangs(&world, 9), "it is at nothing of other people's");
+    cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 0);
+    end(&world);
+}
+
+Test(trial, hands_over_what_it_found)
+{
+    world_t world;
+    begin(&world);
+    tell(&world, 0);
+    cr_assert(tnd_trial_wait(&world.trial, hour_ns, world.diagnostics));
+    cr_assert_null(world.trial);
+    cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
+    char *said = NULL;
+    size_t size;
+    FILE *out = open_memstream(&said, &size);
+    tnd_diagnostics_print(world.diagnostics, out);
+    fclose(out);
+    cr_assert(strstr(said, "error[T061]: the file is empty") && strstr(said, "help: fill it"), "%s",
+              said);
+    free(said);
+    tnd_arena_destroy(&world.arena);
+}
+
+Test(trial, tells_who_waits_that_it_hangs)
+{
+    world_t world;
+    begin(&world);
+    tell(&world, 'a');
+    cr_assert_not(tnd_trial_wait(&world.trial, 1000000, world.diagnostics));
+    cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
+    end(&world);
+}

@@ -1,0 +1,59 @@
+/*  Covers runtime/host/text_payload.h: lines go in and come out, whole or cut, never beyond the
+ * buffer. */
+#include "runtime/host/text_payload.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+Test(note, lines_come_out_as_they_went_in)
+{
+    tnd_note_writer_t writer;
+    tnd_note_begin(&writer);
+    fprintf(writer.stream, "stream 0 %d\ncolumn u8 0 label\n", 60000);
+    tnd_buffer_t *note = tnd_note_end(&writer);
+
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+
+    cr_assert_str_eq(tnd_note_line(&reader), "stream 0 60000");
+    cr_assert_str_eq(tnd_note_line(&reader), "column u8 0 label");
+    cr_assert_null(tnd_note_line(&reader));
+    tnd_buffer_drop(&note);
+}
+
+Test(note, a_last_line_without_an_end_is_a_line)
+{
+    tnd_buffer_t *note = tnd_note_of("why it ended");
+
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+
+    cr_assert_str_eq(tnd_note_line(&reader), "why it ended");
+    cr_assert_null(tnd_note_line(&reader));
+    tnd_buffer_drop(&note);
+}
+
+Test(note, no_note_has_no_lines)
+{
+    tnd_note_reader_t reader;
+
+    tnd_note_read(&reader, NULL);
+
+    cr_assert_null(tnd_note_line(&reader));
+}
+
+Test(note, an_overlong_line_is_cut_and_the_next_one_found)
+{
+    char text[2 * TND_NOTE_LINE];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    tnd_buffer_t *note = tnd_note_of("%s\nnext", text);
+
+    tnd_note_reader_t reader;
+    tnd_note_read(&reader, note);
+
+    cr_assert_eq(strlen(tnd_note_line(&reader)), TND_NOTE_LINE - 1);
+    cr_assert_str_eq(tnd_note_line(&reader), "next");
+    tnd_buffer_drop(&note);
+}

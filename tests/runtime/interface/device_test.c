@@ -1,0 +1,36 @@
+/*  tests/runtime/interface/device_test.c - devices are found by name, or refused in words. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "runtime/interface/device.h"
+
+Test(device, opens_any_number_of_cpus)
+{
+    static const char *const names[] = {"cpu", "cpu:0", "cpu:3", "cpu:127"};
+    static const uint32_t ordinals[] = {0, 0, 3, 127};
+    for (size_t i = 0; i < 4; i++) {
+        tnd_device_t *device;
+        tnd_error_t error;
+        tnd_stage_t stage;
+        cr_assert(tnd_device_open(&device, names[i], &error) == TND_OK, "%s", error.text);
+        cr_assert(eq(u32, device->ordinal, ordinals[i]));
+        cr_assert(device->ops->stage(device, 1000, 1000, &stage, &error) == TND_OK);
+        cr_assert(eq(ptr, stage.host, stage.device));
+        cr_assert(eq(sz, (uintptr_t)stage.host % TND_STAGE_ALIGN, 0));
+        device->ops->unstage(device, &stage);
+        tnd_device_close(&device);
+        cr_assert(device == NULL);
+    }
+}
+
+Test(device, names_what_there_is_when_another_is_asked_for)
+{
+    static const char *const wrong[] = {"tpu:0", "cpux", "cpu:", "cpu:x", "cpu:1x", "cpu:-1", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        tnd_device_t *device;
+        tnd_error_t error;
+        cr_assert(tnd_device_open(&device, wrong[i], &error) == TND_FAILED, "%s", wrong[i]);
+        cr_assert(strstr(error.text, "this program knows cpu") != NULL, "%s", error.text);
+        cr_assert(device == NULL);
+    }
+}

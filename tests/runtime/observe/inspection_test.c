@@ -1,0 +1,225 @@
+/*  Covers runtime/observe/inspection.h: pages of live, killed and hostile makers are read for what
+ * they are.
+ */
+#include "runtime/observe/inspection.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+static char folder[] = "/tmp/tundish-test-XXXXXX";
+
+static void begin(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+}
+
+static void end(void)
+{
+    cr_assert_eq(rmdir(folder), 0, "nothing is left behind");
+}
+
+TestSuite(inspection, .init = begin, .fini = end);
+
+static tnd_pages_t *pages_of(const char *run, size_t count)
+{
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&pages, run, "a", 1, count, &error), TND_OK, "%s", error.text);
+    return pages;
+}
+
+/*  The processes whose pages lie in the folder of this test: others may run on this machine. */
+static const tnd_inspected_t *only(const tnd_inspection_t *made, uint32_t *count_p)
+{
+    const tnd_inspected_t *found = NULL;
+    *count_p = 0;
+    for (uint32_t p = 0; p < made->count; p++)
+        if (strncmp(made->processes[p].path, folder, strlen(folder)) == 0) {
+            found = &made->processes[p];
+            (*count_p)++;
+        }
+    return found;
+}
+
+Test(inspection, what_an_actor_counts_is_read_while_it_lives)
+{
+    uint32_t count;
+    tnd_pages_t *pages = pages_of("fashion", 3);
+    tnd_statistics_t *page = tnd_pages_at(pages, 1);
+    strcpy(page->actor, "read.0");
+    strcpy(page->kind, "reader");
+    tnd_statistics_state(page, TND_STATE_WAITING, 1, 1000);
+    tnd_count(&page->rows_out, 7);
+
+    tnd_inspection_t *made = tnd_inspection_new();
+    const tnd_inspected_t *process = only(made, &count);
+    cr_assert_eq(count, 1);
+    cr_assert_str_eq(process->run, "fashion");
+    cr_assert_str_eq(process->host, "a");
+    cr_assert_eq(process->process, getpid());
+    cr_assert_not(process->killed);
+    cr_assert_not(process->stopped);
+    cr_assert_eq(process->count, 1, "pages of actors that are elsewhere are left out");
+    cr_assert_str_eq(process->actors[0].actor, "read.0");
+    cr_assert_eq(process->actors[0].rows_out, 7);
+    cr_assert_eq(process->actors[0].waiting_ns, 1000);
+    cr_assert_eq(tnd_inspection_find(made, process, "read.0"), &process->actors[0]);
+    cr_assert_null(tnd_inspection_find(made, process, "read.1"));
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&pages);
+}
+
+Test(inspection, processes_are_of_one_run_once_they_have_its_name_and_session)
+{
+    const tnd_inspected_t leader = {.run = "fashion", .host = "a", .session = 7};
+    tnd_inspected_t other = {.run = "fashion", .host = "b", .session = 7};
+    cr_assert(tnd_inspected_same(&leader, &other));
+    other.session = 8;
+    cr_assert_not(tnd_inspected_same(&leader, &other), "another run has the same name");
+    other = (tnd_inspected_t){.run = "mnist", .host = "b", .session = 7};
+    cr_assert_not(tnd_inspected_same(&leader, &other));
+}
+
+Test(inspection, who_met_its_leader_is_of_that_session)
+{
+    uint32_t count;
+    tnd_pages_t *first = pages_of("fashion", 1), *second = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&second, "fashion", "a", 2, 1, &error), TND_OK, "%s", error.text);
+    tnd_inspection_t *made = tnd_inspection_new();
+    cr_assert_not_null(only(made, &count));
+    cr_assert_eq(count, 2, "two runs of one name in one process");
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&first);
+
+    tnd_pages_join(second, 9);
+    made = tnd_inspection_new();
+    cr_assert_eq(only(made, &count)->session, 9);
+    cr_assert_eq(count, 1);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&second);
+}
+
+Test(inspection, a_stopped_process_is_seen_and_a_killed_one_told_apart_and_swept)
+{
+    uint32_t count;
+    int ready[2];
+    char byte;
+    cr_assert_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        tnd_pages_t *pages = pages_of("left", 1);
+        strcpy(tnd_pages_at(pages, 0)->actor, "feed");
+        _exit(write(ready[1], "x", 1) == 1 && pause() != 0 ? 1 : 2);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    kill(child, SIGSTOP);
+    int status;
+    cr_assert_eq(waitpid(child, &status, WUNTRACED), child);
+
+    tnd_inspection_t *made = tnd_inspection_new();
+    const tnd_inspected_t *process = only(made, &count);
+    cr_assert_eq(count, 1);
+    cr_assert_eq(process->process, child);
+    cr_assert(process->stopped);
+    cr_assert_not(process->killed);
+    tnd_inspection_destroy(&made);
+
+    kill(child, SIGKILL);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    made = tnd_inspection_new();
+    process = only(made, &count);
+    cr_assert_eq(count, 1);
+    cr_assert(process->killed);
+    cr_assert_str_eq(process->actors[0].actor, "feed");
+    tnd_inspection_destroy(&made);
+
+    made = tnd_inspection_new();
+    cr_assert_null(only(made, &count), "its pages are gone");
+    tnd_inspection_destroy(&made);
+}
+
+/*  A file as `bytes` say. */
+static void forge(char *path, const void *bytes, size_t size)
+{
+    sprintf(path, "%s/tundish-forged-a-1.pages", folder);
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    cr_assert_geq(file, 0);
+    cr_assert_eq(write(file, bytes, size), (ssize_t)size);
+    close(file);
+}
+
+Test(inspection, files_that_no_tundish_wrote_are_said_and_never_believed)
+{
+    static char bytes[3 * TND_PAGE_BYTES];
+    char path[128];
+    uint32_t count;
+    tnd_pages_header_t header = {.version = TND_PAGES_VERSION,
+                                 .actor_bytes = sizeof(tnd_statistics_t),
+                                 .count = 2,
+                                 .process = 1};
+    static const struct {
+        const char *magic;
+        uint32_t version, count;
+        size_t size;
+        const char *said;
+    } cases[] = {
+        {"TNDPAGES", TND_PAGES_VERSION, 2, 100, "it is not of tundish"},
+        {"TNDPAGEX", TND_PAGES_VERSION, 2, sizeof bytes, "it is not of tundish"},
+        {"TNDPAGES", TND_PAGES_VERSION + 1, 2, sizeof bytes, "another version"},
+        {"TNDPAGES", TND_PAGES_VERSION, 3, sizeof bytes, "it is cut"},
+        {"TNDPAGES", TND_PAGES_VERSION, UINT32_MAX, sizeof bytes, "it is cut"},
+        {"TNDPAGES", TND_PAGES_VERSION, 2, 2 * TND_PAGE_BYTES + 1, "it is cut"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        memcpy(header.magic, cases[c].magic, sizeof header.magic);
+        header.version = cases[c].version;
+        header.count = cases[c].count;
+        memcpy(bytes, &header, sizeof header);
+        forge(path, bytes, cases[c].size);
+        tnd_inspection_t *made = tnd_inspection_new();
+        cr_assert_null(only(made, &count), "case %zu", c);
+        cr_assert_not_null(strstr(made->unread, cases[c].said), "case %zu: %s", c, made->unread);
+        tnd_inspection_destroy(&made);
+    }
+}
+
+Test(inspection, a_page_of_noise_is_held_within_its_bounds)
+{
+    static char bytes[3 * TND_PAGE_BYTES];
+    char path[128];
+    uint32_t count;
+    memset(bytes, 0xff, sizeof bytes);
+    tnd_pages_header_t header = {.version = TND_PAGES_VERSION,
+                                 .actor_bytes = sizeof(tnd_statistics_t),
+                                 .count = 2,
+                                 .process = -5};
+    memcpy(header.magic, "TNDPAGES", sizeof header.magic);
+    memset(header.run, '\033', sizeof header.run);
+    memcpy(bytes, &header, sizeof header);
+    forge(path, bytes, sizeof bytes);
+
+    tnd_inspection_t *made = tnd_inspection_new();
+    const tnd_inspected_t *process = only(made, &count);
+    cr_assert_eq(count, 1);
+    cr_assert_lt(strlen(process->run), sizeof process->run);
+    cr_assert_null(strchr(process->run, '\033'), "a name moves no cursor");
+    cr_assert_eq(process->count, 2);
+    const tnd_statistics_t *page = &process->actors[0];
+    cr_assert_leq(page->state & 0xff, TND_STATE_FAILED);
+    cr_assert_lt(strlen(page->actor), sizeof page->actor);
+    cr_assert_leq(page->peer_count, TND_PAGE_PEERS);
+    cr_assert_leq(page->device_count, TND_PAGE_DEVICES);
+    cr_assert_lt(page->devices[3].state & 0xff, TND_DEVICE_STATES);
+    tnd_times_t times;
+    tnd_statistics_times(page, 1000, &times);
+    tnd_inspection_destroy(&made);
+}

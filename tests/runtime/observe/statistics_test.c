@@ -1,0 +1,226 @@
+/*  Covers runtime/observe/statistics.h: pages are shared memory that another process could read,
+ * time goes to the state that it was spent in, the file is gone afterwards.
+ */
+#include "runtime/observe/statistics.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/core/protocol/effect.h"
+
+static tnd_pages_t *pages_in(char *folder)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
+    return pages;
+}
+
+static int files_in(const char *folder)
+{
+    int count = 0;
+    DIR *open = opendir(folder);
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(open);
+    return count;
+}
+
+Test(statistics, time_goes_to_the_state_it_was_spent_in)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *pages = pages_in(folder);
+    tnd_statistics_t *page = tnd_pages_at(pages, 1);
+
+    tnd_statistics_state(page, TND_STATE_WORKING, 0, 1000);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT | TND_WAIT_MARK, 1500);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 1700);
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 2700);
+
+    cr_assert_eq(page->work_ns, 500);
+    cr_assert_eq(page->wait_ns[3], 200, "waited for a watermark above all");
+    cr_assert_eq(page->wait_ns[0], 1000, "waited for input");
+    tnd_pages_destroy(&pages);
+}
+
+Test(statistics, who_wakes_and_finds_nothing_waits_since_before)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *pages = pages_in(folder);
+    tnd_statistics_t *page = tnd_pages_at(pages, 0);
+
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 1000);
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 2000);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 2010);
+    cr_assert_eq(page->waiting_ns, 1000);
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 3000);
+    tnd_count(&page->rows_in, 1);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_INPUT, 3010);
+    cr_assert_eq(page->waiting_ns, 3010, "it had something to do meanwhile");
+    tnd_statistics_state(page, TND_STATE_RUNNING, 0, 4000);
+    tnd_statistics_state(page, TND_STATE_WAITING, TND_WAIT_CREDIT, 4010);
+    cr_assert_eq(page->waiting_ns, 4010, "it waits for something else");
+    tnd_pages_destroy(&pages);
+}
+
+static uint64_t sum_of(const tnd_times_t *times)
+{
+    uint64_t sum = 0;
+#define ADD_TIME(name, text) sum += times->name;
+    TND_TIMES(ADD_TIME)
+#undef ADD_TIME
+    return sum;
+}
+
+Test(statistics, the_times_of_an_actor_add_up_to_its_life)
+{
+    tnd_statistics_t page = {0};
+    tnd_times_t times;
+    tnd_statistics_times(&page, 5, &times);
+    cr_assert_eq(sum_of(&times), 0, "it was not born");
+
+    tnd_statistics_state(&page, TND_STATE_RUNNING, 0, 100);
+    tnd_statistics_state(&page, TND_STATE_WORKING, 0, 200);
+    tnd_statistics_state(&page, TND_STATE_WAITING, TND_WAIT_INPUT | TND_WAIT_ORDER, 700);
+    tnd_statistics_state(&page, TND_STATE_RUNNING, 0, 900);
+    tnd_statistics_state(&page, TND_STATE_WAITING, TND_WAIT_WINDOW, 1000);
+    tnd_count(&page.cpu_ns, 300);
+    tnd_count(&page.ready_ns, 50);
+    tnd_statistics_times(&page, 1400, &times);
+    cr_assert_eq(times.cpu, 300);
+    cr_assert_eq(times.run_queue, 50);
+    cr_assert_eq(times.wait_order, 200);
+    cr_assert_eq(times.wait_credit, 400, "it waits now");
+    cr_assert_eq(times.wait_io, 350, "of 500 in its work and 200 beside it, 350 were used");
+    cr_assert_eq(sum_of(&times), 1300);
+
+    /* More was computed than it was awake: waking up takes time. */
+    tnd_count(&page.cpu_ns, 500);
+    tnd_statistics_times(&page, 1400, &times);
+    cr_assert_eq(times.cpu, 800);
+    cr_assert_eq(times.wait_io, 0);
+    cr_assert_leq(times.wait_order, 200);
+    cr_assert_eq(sum_of(&times), 1300);
+
+    tnd_statistics_state(&page, TND_STATE_ENDED, 0, 1500);
+    tnd_statistics_times(&page, 99999, &times);
+    cr_assert_eq(sum_of(&times), 1400, "its life is over");
+}
+
+Test(statistics, every_reason_to_wait_has_a_name_and_a_rank)
+{
+    for (unsigned bit = 0; bit < 11; bit++) {
+        cr_assert_not_null(tnd_wait_name(bit));
+        cr_assert_eq(tnd_wait_foremost(1u << bit), bit);
+    }
+    cr_assert_null(tnd_wait_name(11));
+    cr_assert_eq(1u << tnd_wait_foremost(TND_WAIT_INPUT | TND_WAIT_STEP), TND_WAIT_STEP);
+}
+
+Test(statistics, each_actor_has_a_page_of_its_own_and_the_file_goes)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *pages = pages_in(folder);
+    cr_assert_eq(files_in(folder), 1);
+
+    tnd_count(&tnd_pages_at(pages, 0)->rows_in, 5);
+    tnd_count(&tnd_pages_at(pages, 2)->rows_in, 7);
+
+    cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 5);
+    cr_assert_eq(tnd_pages_at(pages, 1)->rows_in, 0);
+    cr_assert_eq(tnd_pages_at(pages, 2)->rows_in, 7);
+    tnd_pages_destroy(&pages);
+    cr_assert_null(pages);
+    cr_assert_eq(files_in(folder), 0);
+}
+
+Test(statistics, what_a_killed_process_left_is_swept)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX", left[128], other[128];
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    /* Numbers of processes end at 2^22. */
+    snprintf(left, sizeof left, "%s/tundish-fashion-a-4194305.pages", folder);
+    snprintf(other, sizeof other, "%s/somebody-else-4194305.pages", folder);
+    fclose(fopen(left, "w"));
+    fclose(fopen(other, "w"));
+
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
+
+    cr_assert_eq(files_in(folder), 2, "the new file and somebody else's");
+    tnd_pages_destroy(&pages);
+    cr_assert_eq(files_in(folder), 1);
+}
+
+Test(statistics, a_runtime_directory_that_is_not_there_is_done_without)
+{
+    setenv("XDG_RUNTIME_DIR", "/proc/no-such-folder", 1);
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
+
+    tnd_pages_destroy(&pages);
+}
+
+Test(statistics, names_of_any_length_make_a_file_that_is_found)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX", name[400];
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    memset(name, 'n', sizeof name);
+    for (size_t length = 63; length < sizeof name; length += 100) {
+        tnd_pages_t *pages = NULL;
+        tnd_error_t error;
+        name[length] = '\0';
+        cr_assert_eq(tnd_pages_new(&pages, name, name, UINT64_MAX, 1, &error), TND_OK, "%s",
+                     error.text);
+        DIR *open = opendir(folder);
+        for (struct dirent *entry; (entry = readdir(open)) != NULL;)
+            cr_expect(entry->d_name[0] == '.' || tnd_pages_named(entry->d_name), "%s",
+                      entry->d_name);
+        closedir(open);
+        tnd_pages_destroy(&pages);
+        cr_expect_eq(files_in(folder), 0);
+        name[length] = 'n';
+    }
+}
+
+Test(statistics, a_folder_that_cannot_be_written_is_named)
+{
+    /* Where even who may write everywhere can make no file. */
+    setenv("XDG_RUNTIME_DIR", "/proc", 1);
+    if (access("/proc", W_OK) != 0)
+        cr_skip_test("only root is told by access() that it may");
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_FAILED);
+
+    cr_assert_not_null(strstr(error.text, "/proc/"));
+    cr_assert_null(pages);
+}
+
+Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replaced)
+{
+    char folder[] = "/tmp/tundish-test-XXXXXX";
+    tnd_pages_t *killed = pages_in(folder), *pages = NULL;
+    tnd_error_t error;
+    tnd_count(&tnd_pages_at(killed, 0)->rows_in, 5);
+
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 0);
+    tnd_pages_destroy(&pages);
+    tnd_pages_destroy(&killed);
+    cr_assert_eq(files_in(folder), 0);
+    cr_assert_eq(rmdir(folder), 0);
+}

@@ -1,0 +1,108 @@
+/*  Covers tools/cli/progress.h: the numbers of a run that goes on from another. */
+#include "tools/cli/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+
+#include "runtime/base/clock.h"
+#include "tools/cli/load.h"
+
+static const uint64_t second_ns = 1000000000;
+
+static tnd_chain_plan_t chain_plan = {.feeder = "feed"};
+static tnd_plan_t plan = {.chains = &chain_plan, .chain_count = 1, .host_count = 1};
+static tnd_tally_t tally;
+static tnd_progress_t progress;
+
+/*  Of a chain that steps no rate in bytes is said. */
+bool tnd_load_steps(const tnd_plan_t *of, uint32_t chain)
+{
+    return of == &plan && chain == 0;
+}
+
+/*  The run before fed 9,000,000 rows in 90 steps, this one 5,000 more in 5 steps and 10 s. */
+static void begin(void)
+{
+    cr_redirect_stdout();
+    tnd_tally_init(&tally, &plan);
+    tnd_progress_init(&progress, &tally, TND_UNKNOWN, false);
+    progress.plain_ns = 0;
+    tnd_tally_chain_t *chain = &tally.chains[0];
+    chain->steps = 95;
+    chain->here = 5;
+    chain->before_steps = 90;
+    chain->before_fed = 9000000;
+    chain->ledger.read = chain->ledger.fed = 9005000;
+    chain->state = TND_SESSION_RUNNING;
+    chain->last_ns = tnd_clock_now();
+    chain->begun_ns = chain->last_ns - 10 * second_ns;
+}
+
+static void end(void)
+{
+    tnd_tally_fini(&tally);
+}
+
+TestSuite(progress, .init = begin, .fini = end);
+
+static const char *said(void)
+{
+    static char text[2048];
+    fflush(stdout);
+    FILE *out = cr_get_redirected_stdout();
+    size_t size = fread(text, 1, sizeof text - 1, out);
+    text[size] = '\0';
+    return text;
+}
+
+static void expect(const char *text, const char *part)
+{
+    cr_assert_not_null(strstr(text, part), "'%s' is not in:\n%s", part, text);
+}
+
+Test(progress, the_rate_of_a_run_counts_its_own_rows)
+{
+    /* Long enough ago that the moment between has no part in what is rounded. */
+    tally.chains[0].begun_ns -= 990 * second_ns;
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    expect(said(), "  5 rows/s");
+}
+
+Test(progress, a_host_is_missed_until_the_run_has_failed)
+{
+    plan.host_count = 3;
+    tally.chains[0].steps = 0;
+    tnd_tally_state(&tally, 0, TND_SESSION_JOINING, "b, c");
+    tnd_progress_tick(&progress);
+    tnd_tally_state(&tally, 0, TND_SESSION_JOINING, "c");
+    tnd_progress_stop(&progress);
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    cr_assert_str_eq(said(), "waiting for b, c\n");
+}
+
+Test(progress, the_last_line_counts_all_rows_and_the_rate_its_own)
+{
+    tnd_progress_end(&progress, false);
+    fclose(stdout);
+    const char *text = said();
+    expect(text, "done: 95 steps, 9,005,000 rows, 0 epochs in 10.0 s (500 rows/s)\n");
+    expect(text, "of these 90 steps before this run, which went on from there\n");
+}
+
+Test(progress, an_epoch_that_ended_has_a_line_with_its_number_and_means)
+{
+    tnd_tally_chain_t *chain = &tally.chains[0];
+    chain->epochs = 7;
+    chain->ended_ns = chain->begun_ns + 4 * second_ns;
+    chain->ended_fed = 9004096;
+    chain->ended_count = 1;
+    chain->ended[0] = (tnd_metric_t){.name = "loss", .sum = 3, .weight = 8};
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    expect(said(), "epoch 7  loss 0.3750  9,004,096 rows, 4.0 s\n");
+}

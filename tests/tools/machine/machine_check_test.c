@@ -1,0 +1,256 @@
+/*  Covers tools/machine/machine_check.h and runtime/base/limits.h: what is judged, from facts; what
+ * control groups say, from trees as kernels and containers show them.
+ */
+#include "tools/machine/machine_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <criterion/criterion.h>
+
+static tnd_facts_t fine(void)
+{
+    return (tnd_facts_t){
+        .online = 8,
+        .allowed = 8,
+        .limits = {.memory_bytes = UINT64_MAX},
+        .memory_bytes = UINT64_C(16) << 30,
+        .available_bytes = UINT64_C(8) << 30,
+        .descriptors = 1024,
+        .descriptors_max = 4096,
+        .shared_bytes = UINT64_C(8) << 30,
+        .shared_free_bytes = UINT64_C(8) << 30,
+        .shared_reason = "",
+        .pages_folder = "/run/user/1000",
+        .pages_reason = "",
+        .temporary_folder = "/tmp",
+        .temporary_reason = "",
+        .port_first = 32768,
+        .port_last = 60999,
+        .tcp_reason = "",
+        .ipc_reason = "",
+        .clock_source = "tsc",
+        .clock_resolution_ns = 1,
+        .clock_cost_ns = 25,
+        .huge_pages = "always [madvise] never",
+        .libraries = "zeromq 4.3.5",
+    };
+}
+
+static const tnd_check_t *judged(const tnd_facts_t *facts, const char *name)
+{
+    static tnd_check_t checks[TND_CHECKS];
+    tnd_checkup(facts, checks);
+    for (size_t i = 0; i < TND_CHECKS; i++) {
+        cr_assert_eq(checks[i].level == TND_CHECK_OK, checks[i].advice[0] == '\0',
+                     "%s: what is not ok says what to do", checks[i].name);
+        if (strcmp(checks[i].name, name) == 0)
+            return &checks[i];
+    }
+    cr_assert_fail("%s is not checked", name);
+    return NULL;
+}
+
+static void expect(const tnd_facts_t *facts, const char *name, tnd_check_level_t level,
+                   const char *text)
+{
+    const tnd_check_t *check = judged(facts, name);
+    cr_assert_eq(check->level, level, "%s: %s", name, check->found);
+    cr_assert(strstr(check->found, text) != NULL || strstr(check->advice, text) != NULL,
+              "%s: %s / %s", name, check->found, check->advice);
+}
+
+Test(checkup, a_good_machine_has_nothing_to_say)
+{
+    tnd_facts_t facts = fine();
+    tnd_check_t checks[TND_CHECKS];
+    tnd_checkup(&facts, checks);
+    for (size_t i = 0; i < TND_CHECKS; i++)
+        cr_assert_eq(checks[i].level, TND_CHECK_OK, "%s: %s", checks[i].name, checks[i].advice);
+    cr_assert_not_null(strstr(judged(&facts, "cuda")->found, "the cpu is used"));
+    cr_assert_str_eq(judged(&facts, "huge pages")->found, "madvise");
+}
+
+Test(checkup, each_lack_is_named_with_what_to_do)
+{
+    tnd_facts_t facts = fine();
+    facts.limits = (tnd_group_limits_t){
+        .cores = 1.5, .cores_by = "/cpu.max", .memory_bytes = 64 << 20, .memory_by = "/memory.max"};
+    facts.descriptors_max = 256;
+    facts.shared_free_bytes = 1 << 20;
+    facts.pages_reason = "Permission denied";
+    facts.temporary_reason = "No space left on device";
+    facts.tcp_reason = "Cannot assign requested address";
+    facts.ipc_reason = "Permission denied";
+    facts.clock_cost_ns = 900;
+    facts.huge_pages = "always madvise [never]";
+    facts.libraries_old = true;
+    facts.cuda = true;
+    facts.cuda_error = 100;
+    expect(&facts, "cores", TND_CHECK_WARNING, "/cpu.max");
+    expect(&facts, "memory", TND_CHECK_BAD, "/memory.max");
+    expect(&facts, "descriptors", TND_CHECK_WARNING, "ulimit -n");
+    expect(&facts, "/dev/shm", TND_CHECK_WARNING, "--shm-size");
+    expect(&facts, "statistics", TND_CHECK_BAD, "XDG_RUNTIME_DIR");
+    expect(&facts, "temporary", TND_CHECK_BAD, "TMPDIR");
+    expect(&facts, "ports", TND_CHECK_BAD, "Cannot assign");
+    expect(&facts, "ipc", TND_CHECK_WARNING, "transport: tcp");
+    expect(&facts, "clock", TND_CHECK_WARNING, "900 ns");
+    expect(&facts, "huge pages", TND_CHECK_WARNING, "madvise");
+    expect(&facts, "libraries", TND_CHECK_WARNING, "older");
+    expect(&facts, "cuda", TND_CHECK_WARNING, "--gpus all");
+}
+
+Test(checkup, bounds_are_where_they_are_said_to_be)
+{
+    tnd_facts_t facts = fine();
+    facts.allowed = 1;
+    expect(&facts, "cores", TND_CHECK_WARNING, "1 of 8");
+    facts = fine();
+    facts.limits.cores = 8;
+    expect(&facts, "cores", TND_CHECK_OK, "8 of processor time");
+    facts.descriptors_max = 127;
+    expect(&facts, "descriptors", TND_CHECK_BAD, "127");
+    facts.port_last = facts.port_first + 998;
+    expect(&facts, "ports", TND_CHECK_WARNING, "ip_local_port_range");
+    facts.port_last = facts.port_first + 999;
+    expect(&facts, "ports", TND_CHECK_OK, "32768 to 33767");
+    facts.clock_resolution_ns = 4000000;
+    expect(&facts, "clock", TND_CHECK_BAD, "coarse");
+    facts.cuda = true;
+    facts.cuda_version = 12040;
+    facts.cuda_devices = 2;
+    expect(&facts, "cuda", TND_CHECK_OK, "CUDA 12.4, 2 devices");
+}
+
+/* --- control groups ----------------------------------------------------------------------------
+ */
+
+static char root[] = "/tmp/tundish-test-XXXXXX";
+
+static void make_root(void)
+{
+    cr_assert_not_null(mkdtemp(root));
+}
+
+static void remove_root(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(limits, .init = make_root, .fini = remove_root);
+
+static void put(const char *path, const char *text)
+{
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s%s", root, path);
+    for (char *at = whole + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(whole, 0700);
+        *at = '/';
+    }
+    FILE *out = fopen(whole, "w");
+    cr_assert_not_null(out, "%s", whole);
+    fputs(text, out);
+    fclose(out);
+}
+
+static tnd_group_limits_t limits_here(void)
+{
+    tnd_group_limits_t limits;
+    tnd_group_limits_read(root, &limits);
+    return limits;
+}
+
+Test(limits, version_2_takes_the_strictest_up_to_the_root)
+{
+    put("/proc/self/cgroup", "0::/user.slice/job\n");
+    put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n");
+    put("/sys/fs/cgroup/user.slice/memory.max", "1073741824\n");
+    put("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
+    put("/sys/fs/cgroup/user.slice/job/memory.max", "max\n");
+    put("/sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.memory_bytes, 1073741824);
+    cr_assert_not_null(strstr(limits.memory_by, "user.slice/memory.max"));
+    cr_assert_float_eq(limits.cores, 1.5, 0);
+    cr_assert_not_null(strstr(limits.cores_by, "job/cpu.max"));
+}
+
+Test(limits, a_container_sees_its_own_group_as_the_root)
+{
+    put("/proc/self/cgroup", "0::/\n");
+    put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
+    put("/sys/fs/cgroup/memory.max", "536870912\n");
+    put("/sys/fs/cgroup/cpu.max", "max 100000\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.memory_bytes, 536870912);
+    cr_assert_float_eq(limits.cores, 0, 0);
+}
+
+Test(limits, version_1_counts_where_both_are_mounted)
+{
+    put("/proc/self/cgroup", "11:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/system\n");
+    put("/proc/self/mountinfo",
+        "30 24 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+        "31 24 0:27 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+        "32 24 0:28 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "268435456\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.memory_bytes, 268435456);
+    cr_assert_float_eq(limits.cores, 0.5, 0);
+}
+
+Test(limits, the_page_cache_may_use_what_is_available_to_its_group)
+{
+    put("/proc/meminfo", "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n");
+    put("/proc/self/cgroup", "no colon\n");
+    put("/proc/self/mountinfo", "- - -\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.cache_bytes, UINT64_C(8192000000));
+    cr_assert_not_null(strstr(limits.cache_by, "/proc/meminfo"));
+
+    /* Of 400 MB are used 300, of which 250 are pages of files. */
+    put("/proc/self/cgroup", "0::/job\n");
+    put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/sys/fs/cgroup/job/memory.max", "400000000\n");
+    put("/sys/fs/cgroup/job/memory.current", "300000000\n");
+    put("/sys/fs/cgroup/job/memory.stat",
+        "anon 50000000\nfile 250000000\ninactive_file 200000000\nactive_file 50000000\n");
+    limits = limits_here();
+    cr_assert_eq(limits.cache_bytes, 350000000);
+    cr_assert_not_null(strstr(limits.cache_by, "job/memory.max"));
+
+    put("/proc/self/cgroup", "11:memory:/job\n");
+    put("/proc/self/mountinfo",
+        "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "400000000\n");
+    put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "300000000\n");
+    put("/sys/fs/cgroup/memory/job/memory.stat",
+        "inactive_file 1\ntotal_inactive_file 30000000\ntotal_active_file 20000000\n");
+    cr_assert_eq(limits_here().cache_bytes, 150000000);
+}
+
+Test(limits, no_limit_is_none_in_every_spelling)
+{
+    put("/proc/self/cgroup", "11:memory:/\n3:cpu,cpuacct:/\n");
+    put("/proc/self/mountinfo",
+        "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+        "32 24 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.memory_bytes, UINT64_MAX);
+    cr_assert_float_eq(limits.cores, 0, 0);
+
+    put("/proc/self/cgroup", "no colon\n::\n:::\n");
+    put("/proc/self/mountinfo", "- - -\n");
+    cr_assert_eq(limits_here().memory_bytes, UINT64_MAX);
+}

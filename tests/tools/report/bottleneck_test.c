@@ -1,0 +1,253 @@
+/*  Covers tools/report/bottleneck.h: from pages to the one who is to blame. */
+#include "tools/report/bottleneck.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/core/protocol/effect.h"
+
+static const uint64_t second_ns = 1000000000, now_ns = UINT64_C(100000000000);
+
+/*  read.0 -> prep.0 -> batch.0 -> feed@a, feed@c <-> mean: host a has the first three, a feeder and
+ *  the reducer, c the other feeder.
+ */
+enum { READ, PREP, BATCH, FEED_A, MEAN, FEED_C };
+
+static tnd_statistics_t pages[6];
+static tnd_inspected_t processes[2];
+static tnd_inspection_t before, after;
+static tnd_verdict_t verdict;
+
+static void join(uint32_t from, uint32_t to)
+{
+    tnd_statistics_t *a = &pages[from], *b = &pages[to];
+    a->peers[a->peer_count++] = to;
+    b->upstream[b->peer_count] = true;
+    b->peers[b->peer_count++] = from;
+}
+
+static void waits(uint32_t who, uint32_t for_what)
+{
+    pages[who].state = TND_STATE_WAITING | (uint64_t)for_what << 8;
+    pages[who].waiting_ns = now_ns - 10 * second_ns;
+}
+
+static void device(uint32_t who, tnd_device_state_t state, uint32_t replica)
+{
+    pages[who].device_count = 1;
+    strcpy(pages[who].devices[0].name, "cpu:0");
+    pages[who].devices[0].state = (uint64_t)state | (uint64_t)replica << 8;
+    pages[who].devices[0].since_ns = now_ns - 12 * second_ns;
+    pages[who].devices[0].step = 57;
+}
+
+static void begin(void)
+{
+    static const char *const names[] = {"read.0", "prep.0", "batch.0", "feed@a", "mean", "feed@c"};
+    static const char *const kinds[] = {"reader", "preprocessor", "batcher",
+                                        "feeder", "reducer",      "feeder"};
+    memset(pages, 0, sizeof pages);
+    for (uint32_t i = 0; i < 6; i++) {
+        strcpy(pages[i].actor, names[i]);
+        strcpy(pages[i].kind, kinds[i]);
+        pages[i].instance = i;
+        waits(i, TND_WAIT_INPUT);
+    }
+    join(READ, PREP);
+    join(PREP, BATCH);
+    join(BATCH, FEED_A);
+    join(BATCH, FEED_C);
+    join(FEED_A, MEAN);
+    join(FEED_C, MEAN);
+    processes[0] = (tnd_inspected_t){
+        .path = "a", .run = "fashion", .host = "a", .process = 11, .count = 5, .actors = pages};
+    processes[1] = (tnd_inspected_t){.path = "c",
+                                     .run = "fashion",
+                                     .host = "c",
+                                     .process = 13,
+                                     .count = 1,
+                                     .actors = &pages[FEED_C]};
+    before = (tnd_inspection_t){.now_ns = now_ns - second_ns, .count = 2, .processes = processes};
+    after = (tnd_inspection_t){.now_ns = now_ns, .count = 2, .processes = processes};
+}
+
+TestSuite(waits, .init = begin);
+
+static void expect(const char *sentence, const char *actor)
+{
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.sentence, sentence);
+    cr_assert_str_eq(verdict.actor, actor);
+    cr_assert_not(verdict.flows);
+}
+
+Test(waits, a_step_on_another_host_is_found_behind_the_reduction)
+{
+    waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
+    device(FEED_A, TND_DEVICE_REDUCE, 0);
+    waits(FEED_C, TND_WAIT_STEP);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    expect("feed@a on host a waits for mean, which waits for replica 3 on host c (cpu:0), whose "
+           "step 57 has been running for 12 s",
+           "feed@c");
+    cr_assert_eq(verdict.process, 13);
+    cr_assert_str_eq(verdict.device, "cpu:0");
+}
+
+Test(waits, a_worker_that_does_not_return_is_found_behind_the_order)
+{
+    waits(BATCH, TND_WAIT_INPUT | TND_WAIT_ORDER);
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - 3 * second_ns;
+    processes[1].count = 0;
+    expect("feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host a, which "
+           "has been inside one piece of its work for 3.0 s",
+           "prep.0");
+}
+
+Test(waits, a_stopped_process_is_named_with_what_lets_it_go_on)
+{
+    waits(FEED_A, TND_WAIT_REDUCE);
+    device(FEED_A, TND_DEVICE_REDUCE, 0);
+    waits(FEED_C, TND_WAIT_STEP);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    processes[1].stopped = true;
+    expect("feed@a on host a waits for mean, which waits for feed@c on host c, whose process 13 is "
+           "stopped; kill -CONT 13 lets it go on",
+           "feed@c");
+}
+
+Test(waits, what_is_not_on_this_machine_is_said)
+{
+    processes[0].count = 0;
+    expect("feed@c on host c waits for input of an actor that is not on this machine: ask there",
+           "");
+}
+
+Test(waits, another_run_of_the_same_name_is_not_looked_at)
+{
+    waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
+    device(FEED_A, TND_DEVICE_REDUCE, 0);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    processes[1].session = 2;
+    expect("feed@a waits for replicas of mean, which are not on this machine: ask there", "");
+}
+
+Test(waits, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
+{
+    waits(FEED_A, TND_WAIT_INPUT);
+    waits(BATCH, TND_WAIT_WINDOW);
+    waits(FEED_C, TND_WAIT_STEP);
+    device(FEED_C, TND_DEVICE_STEP, 3);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for feed@c on host c, which "
+           "waits for replica 3 on host c (cpu:0), whose step 57 has been running for 12 s",
+           "feed@c");
+}
+
+Test(waits, a_reader_without_credit_waits_for_the_worker_that_gives_none)
+{
+    processes[1].count = 0;
+    waits(READ, TND_WAIT_CREDIT);
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    const char *way =
+        "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on "
+        "host a, which waits for read.0 on host a, which waits for prep.0 on host a: ";
+    cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
+}
+
+Test(waits, a_batcher_without_a_watermark_waits_for_the_other_lane)
+{
+    processes[1].count = 0;
+    strcpy(pages[MEAN].actor, "batch.1");
+    strcpy(pages[MEAN].kind, "batcher");
+    pages[MEAN].state = TND_STATE_WORKING;
+    pages[MEAN].since_ns = now_ns - 4 * second_ns;
+    waits(BATCH, TND_WAIT_MARK);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for batch.1 on host a, which "
+           "has been inside one piece of its work for 4.0 s",
+           "batch.1");
+}
+
+Test(waits, a_batcher_without_room_waits_for_what_is_upstream)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_MEMORY);
+    pages[PREP].state = TND_STATE_RUNNING;
+    pages[PREP].since_ns = now_ns - 2 * second_ns;
+    expect("feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host a, which "
+           "has been busy for 2.0 s",
+           "prep.0");
+}
+
+Test(waits, who_waits_for_the_leader_or_has_done_its_part_says_so)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_LEADER);
+    expect("feed@a on host a waits for batch.0 on host a, which waits for word from the leader",
+           "");
+    waits(BATCH, TND_WAIT_ENDED);
+    expect("feed@a on host a waits for batch.0 on host a, which has done its part", "");
+    pages[BATCH].state = TND_STATE_FAILED;
+    expect("feed@a on host a waits for batch.0 on host a, which has failed", "batch.0");
+    pages[BATCH].state = TND_STATE_ENDED;
+    expect("feed@a on host a waits for batch.0 on host a, which has ended", "batch.0");
+}
+
+Test(waits, a_connection_that_is_missing_is_followed_as_input_is)
+{
+    processes[1].count = 0;
+    waits(BATCH, TND_WAIT_PEER);
+    processes[0].stopped = true;
+    expect("feed@a on host a, whose process 11 is stopped; kill -CONT 11 lets it go on", "feed@a");
+    processes[0].stopped = false;
+    processes[0].count = 1; /* the reader alone is here, and no feeder */
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.sentence, "fashion begins, or ends: its actors here wait for word "
+                                       "from the leader");
+}
+
+Test(waits, a_program_that_does_not_pull_is_named)
+{
+    processes[1].count = 0;
+    waits(FEED_A, TND_WAIT_STEP);
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    expect("feed@a on host a waits for its program, which has not asked for the next step for 10 s",
+           "feed@a");
+}
+
+Test(waits, who_waits_in_a_ring_is_a_fault_only_when_it_lasts)
+{
+    processes[1].count = 0;
+    const char *way =
+        "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host "
+        "a, which waits for read.0 on host a, which waits for batch.0 on host a";
+    /* The tickets of a reader come from the batcher. */
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(strstr(verdict.sentence, "fault of tundish itself"), "%s", verdict.sentence);
+    cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
+    pages[PREP].waiting_ns = now_ns - second_ns;
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(strstr(verdict.sentence, "ask again"), "%s", verdict.sentence);
+}
+
+Test(waits, a_run_that_flows_names_who_is_busiest)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    waits(FEED_A, TND_WAIT_STEP);
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 3 / 4;
+    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    cr_assert(verdict.flows);
+    cr_assert_str_eq(verdict.sentence,
+                     "fashion flows, 500 rows/s; busiest is the step of feed@a on "
+                     "host a (cpu:0), at work 75 % of the time");
+}

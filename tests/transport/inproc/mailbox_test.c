@@ -1,0 +1,171 @@
+/*  tests/transport/inproc/mailbox_test.c - pipes between mailboxes: order, ends, and who is woken.
+ */
+#include "transport/inproc/mailbox.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+enum { MANY = 20000 };
+
+/*  A pipe between two mailboxes, and a pool for each side. */
+typedef struct {
+    tnd_mailbox_t *mailboxes[2];
+    tnd_pool_t *pools[2];
+    tnd_pipe_t *pipe;
+} pair_t;
+
+static pair_t open_pair(void)
+{
+    pair_t self;
+    tnd_error_t error;
+    for (int i = 0; i < 2; i++) {
+        cr_assert(tnd_mailbox_new(&self.mailboxes[i], "test", &error) == TND_OK, "%s", error.text);
+        self.pools[i] = tnd_pool_new(sizeof(tnd_parcel_t));
+    }
+    self.pipe =
+        tnd_pipe_new(self.mailboxes[TND_SIDE_DIALER], NULL, self.mailboxes[TND_SIDE_BINDER], NULL);
+    return self;
+}
+
+static void close_pair(pair_t *self)
+{
+    for (int i = 0; i < 2; i++)
+        if (self->mailboxes[i] != NULL)
+            tnd_mailbox_close(&self->mailboxes[i]);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(eq(sz, tnd_pool_out(self->pools[i]), 0), "messages were lost");
+        tnd_pool_destroy(&self->pools[i]);
+    }
+}
+
+static bool say(pair_t *self, tnd_side_t from, uint64_t number)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_HELD, .until.step = number};
+    return tnd_pipe_send(self->pipe, from, self->pools[from], &msg, TND_CARRY_NOTHING);
+}
+
+/*  The number in the next message; TND_UNKNOWN: there is none. */
+static uint64_t hear(pair_t *self, tnd_side_t side, bool *end_p)
+{
+    tnd_parcel_t *parcel = tnd_mailbox_next(self->mailboxes[side]);
+    if (parcel == NULL)
+        return TND_UNKNOWN;
+    uint64_t number = parcel->is_end ? 0 : parcel->msg.until.step;
+    *end_p = parcel->is_end;
+    cr_assert(eq(int, (int)parcel->side, (int)side));
+    tnd_parcel_drop(parcel);
+    return number;
+}
+
+Test(mailbox, messages_come_in_order_and_after_them_the_end)
+{
+    pair_t pair = open_pair();
+    bool is_end = false;
+    for (uint64_t i = 1; i <= 5; i++)
+        cr_assert(say(&pair, TND_SIDE_DIALER, i));
+    tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
+
+    for (uint64_t i = 1; i <= 5; i++)
+        cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), i));
+    cr_assert(not(is_end));
+    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), 0));
+    cr_assert(is_end);
+    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), TND_UNKNOWN));
+    close_pair(&pair);
+}
+
+Test(mailbox, that_is_closed_takes_nothing_and_leaves_the_payload)
+{
+    pair_t pair = open_pair();
+    cr_assert(say(&pair, TND_SIDE_DIALER, 1));
+    tnd_mailbox_close(&pair.mailboxes[TND_SIDE_BINDER]);
+    tnd_buffer_t *note = tnd_buffer_new(8);
+    tnd_buffer_seal(note);
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .note.payload = note};
+
+    cr_assert(not(tnd_pipe_send(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER], &msg,
+                                TND_CARRY_BUFFER)));
+
+    tnd_buffer_drop(&note);
+    tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
+    close_pair(&pair);
+}
+
+Test(mailbox, whose_owner_sleeps_is_rung_once)
+{
+    pair_t pair = open_pair();
+    tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
+    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
+    bool is_end;
+
+    cr_assert(say(&pair, TND_SIDE_DIALER, 1));
+    cr_assert(eq(int, poll(&polled, 1, 0), 0), "the owner was awake");
+    cr_assert(not(tnd_mailbox_doze(mailbox)), "a message is there");
+    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), 1));
+    cr_assert(tnd_mailbox_doze(mailbox));
+    cr_assert(say(&pair, TND_SIDE_DIALER, 2));
+    cr_assert(say(&pair, TND_SIDE_DIALER, 3));
+    uint64_t rung = 0;
+    cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
+    cr_assert(eq(u64, rung, 1));
+
+    tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
+    close_pair(&pair);
+}
+
+Test(mailbox, a_wake_ends_this_wait_or_the_next)
+{
+    pair_t pair = open_pair();
+    tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
+
+    tnd_mailbox_wake(mailbox);
+    cr_assert(not(tnd_mailbox_doze(mailbox)));
+    cr_assert(tnd_mailbox_doze(mailbox), "one wake ends one wait");
+    tnd_mailbox_wake(mailbox);
+    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
+    cr_assert(eq(int, poll(&polled, 1, 0), 1));
+    tnd_mailbox_rise(mailbox);
+
+    tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
+    close_pair(&pair);
+}
+
+static void *say_many(void *context)
+{
+    pair_t *pair = context;
+    for (uint64_t i = 0; i < MANY; i++)
+        cr_assert(say(pair, TND_SIDE_DIALER, i));
+    tnd_pipe_shut(pair->pipe, TND_SIDE_DIALER, pair->pools[TND_SIDE_DIALER]);
+    return NULL;
+}
+
+Test(mailbox, an_owner_that_sleeps_misses_nothing)
+{
+    pair_t pair = open_pair();
+    tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
+    struct pollfd polled = {.fd = tnd_mailbox_descriptor(mailbox), .events = POLLIN};
+    pthread_t thread;
+    cr_assert(eq(int, pthread_create(&thread, NULL, say_many, &pair), 0));
+
+    uint64_t next = 0, rung;
+    for (bool is_end = false; !is_end;) {
+        uint64_t number = hear(&pair, TND_SIDE_BINDER, &is_end);
+        if (number != TND_UNKNOWN) {
+            cr_assert(is_end || number == next++);
+            continue;
+        }
+        if (!tnd_mailbox_doze(mailbox))
+            continue;
+        cr_assert(eq(int, poll(&polled, 1, 10000), 1), "nobody rang");
+        cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
+        tnd_mailbox_rise(mailbox);
+    }
+
+    cr_assert(eq(u64, next, MANY));
+    pthread_join(thread, NULL);
+    close_pair(&pair);
+}

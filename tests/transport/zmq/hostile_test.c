@@ -1,0 +1,438 @@
+/*  Covers transport/zmq/hub_zmq.c and runtime/core/message_validator.h together: a peer that says a
+ * proper HELLO and then lies, or says a HELLO that cannot be, over tcp, beside an honest one.
+ */
+#include <zmq.h>
+
+#include "runtime/core/message_validator.h"
+#include "runtime/core/numeric/random.h"
+#include "tests/conformance/hub_sites.h"
+#include "tests/support/hub_fixtures.h"
+#include "transport/wire.h"
+
+enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5, SLOT_BYTES = 64 << 10 };
+
+static const tnd_party_t parties[PARTIES] = {
+    [READER] = {.role = TND_ROLE_READER},
+    [JOIN] = {.role = TND_ROLE_JOIN},
+    [WORKER] = {.role = TND_ROLE_WORKER, .lane_count = 1},
+    [LIAR] = {.role = TND_ROLE_WORKER, .lane_count = 1},
+};
+
+/*  A peer whose HELLO is not answered comes again. */
+static const uint64_t patience_ns = 300000000;
+
+typedef struct {
+    stage_t stage;
+    site_t join, worker;
+    tnd_accept_t *accept;
+    tnd_random_t random;
+    void *socket; /* the liar's */
+    tnd_life_t life;
+    uint64_t dialled_ns;
+    bool up, gone;
+    bool expelled; /* by what it said, not by its frames */
+    unsigned visits_expelled, taken, honest_in;
+} scene_t;
+
+static hub_fixture_t hub_fixture(void)
+{
+    hub_fixture_t fixture = zmq_fixture();
+    snprintf(fixture.endpoint, sizeof fixture.endpoint, "tcp://127.0.0.1:*");
+    return fixture;
+}
+
+static uint64_t below(scene_t *self, uint64_t bound)
+{
+    return tnd_random_below(&self->random, bound);
+}
+
+static void fill(scene_t *self, uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)tnd_random_u32(&self->random);
+}
+
+/* --- the liar ---------------------------------------------------------------------------------
+ */
+
+static tnd_msg_t honest_block(void)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .from = LIAR, .to = JOIN};
+    msg.block = (tnd_block_note_t){.count = ROWS, .asked = ROWS, .rows = ROWS, .bytes = 13 * ROWS};
+    return msg;
+}
+
+/*  A block whose fields may be lies. */
+static tnd_msg_t any_block(scene_t *self)
+{
+    tnd_msg_t msg = honest_block();
+    uint32_t *small[] = {&msg.block.lane,    &msg.block.epoch, &msg.block.count,
+                         &msg.block.asked,   &msg.block.rows,  &msg.block.bad_count,
+                         &msg.block.attempt, &msg.generation,  &msg.from};
+    uint64_t *large[] = {&msg.block.first, &msg.block.bytes, &msg.block.work_ns};
+    if (below(self, 2) == 0)
+        *small[below(self, 9)] = tnd_random_u32(&self->random) >> below(self, 32);
+    else
+        *large[below(self, 3)] = tnd_random_u64(&self->random) >> below(self, 64);
+    return msg;
+}
+
+static void say(scene_t *self, void *socket)
+{
+    uint8_t header[TND_WIRE_BYTES_MAX], rows[256];
+    tnd_msg_t msg = below(self, 3) == 0 ? honest_block() : any_block(self);
+    tnd_carry_t carry = TND_CARRY_BLOCK;
+    if (below(self, 4) == 0) {
+        msg = (tnd_msg_t){
+            .kind = (tnd_msg_kind_t)below(self, TND_MSG_KINDS), .from = LIAR, .to = JOIN};
+        bool has_value = msg.kind >= TND_MSG_POST && msg.kind <= TND_MSG_CLOSED;
+        carry = msg.kind == TND_MSG_SLICE ? TND_CARRY_SLICE
+                : has_value               ? TND_CARRY_BUFFER
+                                          : TND_CARRY_NOTHING;
+    }
+    size_t length = tnd_wire_encode(&msg, carry, header);
+    if (below(self, 3) == 0)
+        header[below(self, length)] = (uint8_t)tnd_random_u32(&self->random);
+    if (below(self, 8) == 0)
+        fill(self, header, length);
+    if (below(self, 8) == 0)
+        length = below(self, length + 1);
+    uint32_t parts = below(self, 4) > 0 ? 2 : (uint32_t)below(self, 6);
+    fill(self, rows, sizeof rows);
+    zmq_send(socket, header, length, ZMQ_DONTWAIT | (parts > 0 ? ZMQ_SNDMORE : 0));
+    for (uint32_t i = 0; i < parts; i++) {
+        size_t size = below(self, 4) > 0 ? (i == 0 ? 12 * ROWS : ROWS) : below(self, sizeof rows);
+        zmq_send(socket, rows, size, ZMQ_DONTWAIT | (i + 1 < parts ? ZMQ_SNDMORE : 0));
+    }
+}
+
+static void ask(scene_t *self, uint64_t step)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    tnd_msg_t window = {.kind = TND_MSG_WINDOW, .from = LIAR, .to = JOIN, .until.step = step};
+    size_t length = tnd_wire_encode(&window, TND_CARRY_NOTHING, bytes);
+    zmq_send(self->socket, bytes, length, 0);
+}
+
+/*  Comes with a proper HELLO; its socket takes `queued` messages that nobody reads. */
+static void visit_with(scene_t *self, int queued)
+{
+    void *socket = self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);
+    int none = 0;
+    zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &queued, sizeof queued);
+    cr_assert_eq(zmq_connect(socket, self->stage.actual), 0);
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = LIAR, .to = JOIN, .hello.life = ++self->life};
+    hello.hello.terms = self->stage.terms;
+    size_t length = tnd_wire_encode(&hello, TND_CARRY_NOTHING, bytes);
+    zmq_send(socket, bytes, length, 0);
+    self->dialled_ns = stage_now(&self->stage);
+}
+
+/*  Says a few things, and in the end what it surely may not. */
+static void visit(scene_t *self)
+{
+    visit_with(self, 1000);
+    for (uint64_t said = below(self, SAID_MAX); said > 0; said--)
+        say(self, self->socket);
+    ask(self, 1);
+}
+
+static void leave(scene_t *self)
+{
+    zmq_close(self->socket);
+}
+
+/* --- the join ---------------------------------------------------------------------------------
+ */
+
+static void take_message(scene_t *self, tnd_arrival_t *arrival)
+{
+    const char *why = tnd_accept_link(self->accept, arrival->peer, &arrival->msg, 0);
+    if (arrival->peer == WORKER) {
+        cr_assert_null(why, "an honest message was refused: %s", why);
+        self->honest_in++;
+    } else if (why == NULL) {
+        self->taken++;
+    } else {
+        char text[200];
+        snprintf(text, sizeof text, "the liar may not: %s", why);
+        self->expelled = true;
+        tnd_hub_expel(self->join.hub, arrival->port, arrival->peer, text);
+    }
+    tnd_msg_drop(&arrival->msg, arrival->carry);
+}
+
+static bool take_arrival(scene_t *self)
+{
+    tnd_arrival_t arrival;
+    if (tnd_hub_receive(self->join.hub, &arrival) != TND_OK)
+        return false;
+    if (arrival.kind == TND_ARRIVAL_MESSAGE) {
+        cr_assert(arrival.peer != LIAR || !self->expelled, "it is heard after it was expelled");
+        take_message(self, &arrival);
+        return true;
+    }
+    cr_assert(arrival.kind == TND_ARRIVAL_UP || arrival.peer != WORKER, "the honest peer: %s",
+              arrival.why);
+    if (arrival.peer != LIAR)
+        return true;
+    self->up = self->up || arrival.kind == TND_ARRIVAL_UP;
+    self->gone = self->gone || arrival.kind != TND_ARRIVAL_UP;
+    if (arrival.kind == TND_ARRIVAL_LOST && self->expelled)
+        cr_assert_not_null(strstr(arrival.why, "the liar may not: "), "%s", arrival.why);
+    return true;
+}
+
+/*  Both sites go on until the liar was sent away and `goal` honest blocks came. */
+static void serve(scene_t *self, unsigned goal)
+{
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    while (!self->gone || self->honest_in < goal) {
+        bool any = take_arrival(self);
+        any = site_step(&self->worker) || any;
+        if (any)
+            continue;
+        if (!self->up && stage_now(&self->stage) - self->dialled_ns > patience_ns) {
+            leave(self);
+            visit(self);
+        }
+        cr_assert(stage_now(&self->stage) < deadline, "up %d, gone %d, expelled %d, honest %u/%u",
+                  self->up, self->gone, self->expelled, self->honest_in, goal);
+        tnd_hub_wait(self->join.hub, stage_now(&self->stage) + 1000000);
+    }
+}
+
+/*  However long this machine is busy with something else. */
+static void meet_patiently(scene_t *self)
+{
+    site_open_patient(&self->join, &self->stage, JOIN, 1, DEADLINE_NS);
+    site_open_patient(&self->worker, &self->stage, WORKER, 1, DEADLINE_NS);
+    site_bind(&self->join, &self->stage.terms);
+    site_connect(&self->worker, &self->stage.terms);
+    run_until(&self->worker, &self->join, &self->worker.ups, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 1);
+    self->join.trace[0] = self->worker.trace[0] = '\0';
+}
+
+Test(hostile, a_peer_that_lies_is_sent_away_by_name_and_the_others_go_on)
+{
+    static scene_t scene;
+    tnd_accept_config_t config = {
+        .census = {.parties = parties, .party_count = PARTIES, .host_count = 1, .lanes = 1},
+        .bounds =
+            {.lane_rows = 1 << 20, .row_bytes = 13, .rows_max = 2, .epochs = 3, .replicas = 1},
+        .self = JOIN};
+    config.census.host_id = 1000;
+    scene.accept = tnd_accept_init(calloc(1, tnd_accept_bytes(&config)), &config);
+    tnd_random_init(&scene.random, 20, 0, 0, 0);
+    stage_open(&scene.stage);
+    meet_patiently(&scene);
+
+    for (unsigned i = 0; i < VISITS; i++) {
+        scene.up = scene.gone = scene.expelled = false;
+        visit(&scene);
+        send_block(&scene.worker, make_block(&scene.stage, i * ROWS, ROWS));
+        serve(&scene, i + 1);
+        cr_assert(scene.up);
+        scene.visits_expelled += scene.expelled;
+        leave(&scene);
+    }
+
+    cr_expect_geq(scene.visits_expelled, VISITS / 4);
+    cr_expect_gt(scene.taken, 0, "some of what it says is true");
+    cr_assert_eq(scene.honest_in, VISITS);
+    cr_assert_eq(scene.worker.losts, 0);
+    part(&scene.stage, &scene.join, &scene.worker);
+    free(scene.accept);
+}
+
+/*  Each WINDOW that it says is answered with a slot's worth; it takes none of it. */
+Test(hostile, a_peer_that_asks_for_ever_and_never_reads_is_given_up)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    stage_open(&self->stage);
+    self->stage.unread = 8;
+    meet_patiently(self);
+    tnd_pool_t *pool = tnd_pool_new(SLOT_BYTES);
+    visit_with(self, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 2);
+
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    size_t most = 0;
+    uint32_t served = 0;
+    for (uint32_t asked = 0; self->join.losts == 0 || self->worker.messages == 0; asked++) {
+        cr_assert(stage_now(&self->stage) < deadline, "after %u asked for it is still there",
+                  asked);
+        ask(self, asked);
+        tnd_msg_t slice = {.kind = TND_MSG_POST, .from = JOIN, .to = LIAR};
+        tnd_buffer_t *buffer = tnd_pool_take(pool);
+        tnd_buffer_seal(buffer);
+        slice.post.payload = buffer;
+        if (tnd_hub_send(self->join.hub, PORT_IN, LIAR, &slice, TND_CARRY_BUFFER) != TND_OK)
+            tnd_buffer_drop(&buffer);
+        most = tnd_pool_out(pool) > most ? tnd_pool_out(pool) : most;
+        /* The honest one is served all the while, and takes a ticket before it gets the next. */
+        tnd_msg_t ticket = {.kind = TND_MSG_TICKET, .from = JOIN, .to = WORKER};
+        if (self->worker.messages == served) {
+            tnd_status_t status =
+                tnd_hub_send(self->join.hub, PORT_IN, WORKER, &ticket, TND_CARRY_NOTHING);
+            cr_assert_eq(status, TND_OK);
+            served++;
+        }
+        while (site_step(&self->join) || site_step(&self->worker))
+            self->join.trace[0] = self->worker.trace[0] = '\0';
+    }
+    cr_assert_eq(self->worker.losts, 0);
+    /* What libzmq may keep, and what its thread is about to write. */
+    cr_assert(most <= 2 * (8 + TND_UNREAD_WORDS) + 8, "%zu lay unread", most);
+    leave(self);
+    part(&self->stage, &self->join, &self->worker);
+    cr_assert_eq(tnd_pool_out(pool), 0);
+    tnd_pool_destroy(&pool);
+}
+
+/* --- HELLOs that cannot be ---------------------------------------------------------------------
+ */
+
+enum { HONEST_LIFE = 1000, STRANGER = 40 };
+
+static void say_hello(scene_t *self, const tnd_msg_t *hello)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    size_t length = tnd_wire_encode(hello, TND_CARRY_NOTHING, bytes);
+    cr_assert_eq(zmq_send(self->socket, bytes, length, 0), (int)length);
+}
+
+/*  A HELLO that would fit if it were of `from`. */
+static tnd_msg_t hello_of(const scene_t *self, tnd_actor_id_t from)
+{
+    tnd_msg_t hello = {.kind = TND_MSG_HELLO, .from = from, .to = JOIN};
+    hello.hello.life = hello.hello.birth = HONEST_LIFE + 1;
+    hello.hello.terms = self->stage.terms;
+    return hello;
+}
+
+/*  The next answer on the liar's connection; the honest sites go on meanwhile. */
+static tnd_msg_kind_t answer(scene_t *self, char *why, size_t room)
+{
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    int got;
+    while ((got = zmq_recv(self->socket, bytes, sizeof bytes, ZMQ_DONTWAIT)) < 0) {
+        (void)site_step(&self->join);
+        (void)site_step(&self->worker);
+        cr_assert(stage_now(&self->stage) < deadline, "it is not answered");
+        tnd_hub_wait(self->join.hub, stage_now(&self->stage) + 1000000);
+    }
+    tnd_msg_t msg;
+    tnd_wire_form_t form;
+    tnd_error_t error;
+    cr_assert_eq(tnd_wire_decode(&msg, &form, bytes, (size_t)got, &error), TND_OK, "%s",
+                 error.text);
+    snprintf(why, room, "%s", msg.kind == TND_MSG_REFUSE ? msg.refuse.why : "");
+    return msg.kind;
+}
+
+/*  All of them by the connection that the liar has; each is refused aloud, told that it is stale,
+ *  or ignored, and none ends the connection of whom it names.
+ */
+static void lie_by_hellos(scene_t *self)
+{
+    static const uint64_t lives[] = {0, (1ull << 63) + 1, UINT64_MAX - 1, UINT64_MAX};
+    static const uint32_t connections[] = {0, 1, UINT32_MAX};
+    static const tnd_actor_id_t names[] = {WORKER, STRANGER};
+    char why[256];
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t c = 0; c < sizeof connections / sizeof *connections; c++) {
+            uint32_t refused = self->join.refusals;
+            tnd_msg_t hello = hello_of(self, names[n]);
+            hello.hello.connection = connections[c];
+            for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+                hello.hello.life = hello.hello.birth = lives[i];
+                say_hello(self, &hello);
+                cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+                cr_assert_not_null(strstr(why, "impossible time"), "%s", why);
+            }
+            hello = hello_of(self, names[n]);
+            hello.hello.connection = connections[c];
+            hello.hello.terms = (tnd_terms_t){0};
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+            hello.hello.terms = self->stage.terms;
+            hello.hello.terms.graph[1]++;
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+            cr_assert_not_null(strstr(why, "another graph"), "%s", why);
+            run_until(&self->join, &self->worker, &self->join.refusals, refused + 6);
+        }
+    /* Of the one that is up: an earlier life is stale, an earlier connection of its is nothing. */
+    tnd_msg_t hello = hello_of(self, WORKER);
+    hello.hello.life = HONEST_LIFE - 1;
+    hello.hello.connection = UINT32_MAX;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_STALE);
+    hello.hello.life = HONEST_LIFE;
+    hello.hello.connection = 0;
+    say_hello(self, &hello);
+    hello.hello.life = UINT64_MAX;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE, "the one before is not answered");
+}
+
+static void come(scene_t *self)
+{
+    int none = 0;
+    self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);
+    zmq_setsockopt(self->socket, ZMQ_LINGER, &none, sizeof none);
+    cr_assert_eq(zmq_connect(self->socket, self->stage.actual), 0);
+}
+
+Test(hostile, hellos_that_cannot_be_are_refused_by_name_and_the_peers_that_they_name_stay)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    char why[256];
+    stage_open(&self->stage);
+    site_open_patient(&self->join, &self->stage, JOIN, HONEST_LIFE, DEADLINE_NS);
+    site_open_patient(&self->worker, &self->stage, WORKER, HONEST_LIFE, DEADLINE_NS);
+    site_bind(&self->join, &self->stage.terms);
+    site_connect(&self->worker, &self->stage.terms);
+    run_until(&self->worker, &self->join, &self->worker.ups, 1);
+    run_until(&self->join, &self->worker, &self->join.ups, 1);
+
+    for (uint32_t good = 0; good < 2; good++) {
+        come(self);
+        if (good == 1) {
+            tnd_msg_t hello = hello_of(self, LIAR);
+            say_hello(self, &hello);
+            cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
+        }
+        lie_by_hellos(self);
+        send_block(&self->worker, make_block(&self->stage, good * ROWS, ROWS));
+        run_until(&self->join, &self->worker, &self->join.messages, good + 1);
+        cr_assert_eq(self->worker.losts, 0, "%s", self->worker.trace);
+        cr_assert_eq(self->worker.ups, 1);
+        leave(self);
+    }
+    run_until(&self->join, &self->worker, &self->join.losts, 1); /* the liar itself */
+
+    /* Nor do they make the join forget one that is away: an earlier life of it stays stale. */
+    come(self);
+    tnd_msg_t hello = hello_of(self, LIAR);
+    hello.hello.terms.abi++;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE);
+    hello = hello_of(self, LIAR);
+    hello.hello.life--;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_STALE);
+    hello.hello.life += 2;
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
+    leave(self);
+    run_until(&self->join, &self->worker, &self->join.losts, 2);
+    part(&self->stage, &self->join, &self->worker);
+}

@@ -1,0 +1,13 @@
+/*  Covers transport/zmq/hub_zmq.c, between processes of a machine: the conformance suite of hubs.
+ */
+#include "tests/conformance/hub_suite.h"
+
+#include "tests/support/hub_fixtures.h"
+
+static hub_fixture_t hub_fixture(void)
+{
+    hub_fixture_t fixture = zmq_fixture();
+    snprintf(fixture.endpoint, sizeof fixture.endpoint, "ipc://@tundish-hub-test-%ld",
+             (long)getpid());
+    return fixture;
+}

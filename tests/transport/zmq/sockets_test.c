@@ -1,0 +1,147 @@
+/*  tests/transport/zmq/sockets_test.c - whose turn it is, and what ends a wait; over pairs inside
+ * the process.
+ */
+#include "transport/zmq/sockets.h"
+
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <zmq.h>
+
+enum { LINES = 3 };
+
+/*  Lines with a socket at the other end of each. */
+typedef struct {
+    void *context, *far[LINES];
+    tnd_lines_t lines;
+    tnd_line_t line[LINES];
+    int wake_fd;
+} bench_t;
+
+static struct tnd_dial *const somebody = (struct tnd_dial *)(void *)&(char){0};
+
+static void open_bench(bench_t *self)
+{
+    self->context = zmq_ctx_new();
+    self->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    tnd_lines_init(&self->lines, self->wake_fd);
+    for (int i = 0; i < LINES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "inproc://%d", i);
+        self->line[i] = (tnd_line_t){.dial = somebody, .data = zmq_socket(self->context, ZMQ_PAIR)};
+        self->far[i] = zmq_socket(self->context, ZMQ_PAIR);
+        cr_assert(eq(int, zmq_bind(self->line[i].data, name), 0));
+        cr_assert(eq(int, zmq_connect(self->far[i], name), 0));
+        tnd_lines_add(&self->lines, &self->line[i]);
+    }
+    cr_assert(not(tnd_lines_look(&self->lines)));
+}
+
+static void close_bench(bench_t *self)
+{
+    for (int i = 0; i < LINES; i++) {
+        tnd_lines_close(&self->lines, &self->line[i], 0);
+        zmq_close(self->far[i]);
+    }
+    tnd_lines_fini(&self->lines);
+    close(self->wake_fd);
+    zmq_ctx_term(self->context);
+}
+
+static void say(bench_t *self, int line)
+{
+    cr_assert(eq(int, zmq_send(self->far[line], "x", 1, 0), 1));
+}
+
+Test(lines, that_has_something_is_found_and_no_other)
+{
+    bench_t bench;
+    open_bench(&bench);
+
+    say(&bench, 1);
+
+    cr_assert(tnd_lines_next(&bench.lines) == NULL, "nobody has looked yet");
+    cr_assert(tnd_lines_wait(&bench.lines, -1));
+    cr_assert(tnd_lines_next(&bench.lines) == &bench.line[1]);
+    bench.line[1].ready = false;
+    cr_assert(tnd_lines_next(&bench.lines) == NULL);
+    close_bench(&bench);
+}
+
+Test(lines, that_are_all_busy_have_equal_shares)
+{
+    bench_t bench;
+    open_bench(&bench);
+    int turns[LINES] = {0};
+    for (int i = 0; i < LINES; i++)
+        bench.line[i].ready = true;
+
+    for (int i = 0; i < LINES * 64; i++)
+        turns[tnd_lines_next(&bench.lines) - bench.line]++;
+
+    for (int i = 0; i < LINES; i++)
+        cr_assert(eq(int, turns[i], 64), "line %d", i);
+    close_bench(&bench);
+}
+
+Test(lines, that_were_quiet_are_heard_while_another_is_always_busy)
+{
+    bench_t bench;
+    open_bench(&bench);
+    bench.line[0].ready = true;
+    say(&bench, 2);
+
+    int asked = 0;
+    while (tnd_lines_next(&bench.lines) != &bench.line[2] && asked < 1000)
+        asked++;
+
+    cr_assert(asked < 1000);
+    close_bench(&bench);
+}
+
+Test(lines, that_were_touched_are_asked_before_anybody_sleeps)
+{
+    bench_t bench;
+    open_bench(&bench);
+    say(&bench, 0);
+
+    cr_assert(tnd_line_has_input(&bench.line[0]), "which swallows what the descriptor tells");
+    bench.line[0].touched = true;
+
+    cr_assert(tnd_lines_wait(&bench.lines, 0));
+    cr_assert(tnd_lines_next(&bench.lines) == &bench.line[0]);
+    close_bench(&bench);
+}
+
+Test(lines, one_wake_ends_one_wait_and_a_look_does_not_take_it, .timeout = 10)
+{
+    bench_t bench;
+    open_bench(&bench);
+
+    cr_assert(eq(int, (int)write(bench.wake_fd, &(uint64_t){1}, sizeof(uint64_t)), 8));
+    cr_assert(not(tnd_lines_look(&bench.lines)));
+    cr_assert(not(tnd_lines_wait(&bench.lines, -1)));
+
+    struct pollfd again = {.fd = bench.lines.wake_fd, .events = POLLIN};
+    cr_assert(eq(int, poll(&again, 1, 0), 0), "the next wait is not ended");
+    close_bench(&bench);
+}
+
+Test(lines, that_are_closed_have_no_turn_and_can_be_opened_again)
+{
+    bench_t bench;
+    open_bench(&bench);
+    say(&bench, 0);
+    cr_assert(tnd_lines_wait(&bench.lines, -1));
+
+    tnd_lines_close(&bench.lines, &bench.line[0], 0);
+    cr_assert(tnd_lines_next(&bench.lines) == NULL);
+
+    bench.line[0].data = zmq_socket(bench.context, ZMQ_PAIR);
+    tnd_lines_add(&bench.lines, &bench.line[0]);
+    cr_assert(not(tnd_lines_look(&bench.lines)), "what came before went with its socket");
+    close_bench(&bench);
+}

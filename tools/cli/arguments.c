@@ -1,0 +1,302 @@
+/*  tools/cli/arguments.c - reads a command line by what a command takes. */
+#include "tools/cli/arguments.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/text/diagnostic.h"
+#include "runtime/text/quantity.h"
+
+static const tnd_argument_t arguments[] = {
+    {"--host", "HOST",
+     "this process is HOST of the overlay; RANGE+ joins a run as one more of that range",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, host)},
+    {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
+     TND_ARGUMENT_SETTING, 0},
+    {"--data", "DIR", "what ${data} stands for, whatever the files say", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, data)},
+    {"--steps", "N", "ends after N global steps", TND_ARGUMENT_NUMBER,
+     offsetof(tnd_request_t, steps)},
+    {"--at", "ACTOR", "shows the rows as they leave ACTOR; by default the batcher",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, at)},
+    {"--replicas", NULL, "shows how each batch is divided among the replicas", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, replicas)},
+    {"--report", "FILE", "writes the account of the run to FILE, as JSON, when it has ended",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, report)},
+    {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, metrics)},
+    {"--npz", "FILE", "writes the rows to FILE for NumPy: one array a column, _step, _replica",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, npz)},
+    {"--png", "FILE", "writes the pictures to FILE, beside each other", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, png)},
+    {"--resume", "[FROM]",
+     "goes on from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
+     "or a folder of several, where it goes on keeping if the topology has no folder",
+     TND_ARGUMENT_PLACE, offsetof(tnd_request_t, resume)},
+    {"--trust-data", NULL,
+     "resumes though modification times of data files differ and their bytes cannot be compared: "
+     "for copies of the data",
+     TND_ARGUMENT_FLAG, offsetof(tnd_request_t, trust_data)},
+    {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
+    {"--log-level", "LEVEL", "shows records from error, warn (default), info or debug on",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, log_level)},
+    {"--log-json", NULL, "writes records to stderr as JSON, one a line", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, log_json)},
+    {"--output", "FILE", "writes to FILE, which must not be there yet, instead of stdout",
+     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, output)},
+    {"--minutes", "M", "how long it goes on, about", TND_ARGUMENT_NUMBER,
+     offsetof(tnd_request_t, minutes)},
+    {"--seconds", "S", "likewise", TND_ARGUMENT_NUMBER, offsetof(tnd_request_t, seconds)},
+    {"--seed", "SEED", "draws the same faults as another time", TND_ARGUMENT_NUMBER,
+     offsetof(tnd_request_t, seed)},
+    {"--all", NULL, "also kills what no run survives, and goes on with --resume", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, all)},
+    {"--quiet", NULL, "prints errors only", TND_ARGUMENT_FLAG, offsetof(tnd_request_t, quiet)},
+    {"--dot", NULL, "prints it in the language of Graphviz", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, dot)},
+    {"--graph", NULL, "compares what makes the stream, not where it stands or how fast it is",
+     TND_ARGUMENT_FLAG, offsetof(tnd_request_t, graph)},
+    {"--man", NULL, "prints the page of the manual, for man -l", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, man)},
+    {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
+     offsetof(tnd_request_t, json)},
+};
+
+/*  What may be written with one letter. */
+static const struct {
+    const char *brief, *name;
+} briefs[] = {
+    {"-o", "--output"},
+};
+
+const char *tnd_argument_brief(const char *name)
+{
+    for (size_t i = 0; i < sizeof briefs / sizeof briefs[0]; i++)
+        if (strcmp(briefs[i].name, name) == 0)
+            return briefs[i].brief;
+    return NULL;
+}
+
+static bool is_called(const char *argument, const char *name, size_t length)
+{
+    return argument != NULL && strlen(argument) == length && strncmp(argument, name, length) == 0;
+}
+
+static const tnd_argument_t *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
+        if (is_called(arguments[i].name, name, length) ||
+            is_called(tnd_argument_brief(arguments[i].name), name, length))
+            return &arguments[i];
+    return NULL;
+}
+
+const tnd_argument_t *tnd_argument_find(const char *name)
+{
+    const tnd_argument_t *argument = find(name, strlen(name));
+    assert(argument != NULL);
+    return argument;
+}
+
+const tnd_argument_t *tnd_argument_at(size_t index)
+{
+    return index < sizeof arguments / sizeof arguments[0] ? &arguments[index] : NULL;
+}
+
+bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument)
+{
+    for (size_t i = 0; command->arguments[i] != NULL; i++)
+        if (strcmp(command->arguments[i], argument->name) == 0)
+            return true;
+    return false;
+}
+
+void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room)
+{
+    size_t count, used = 0;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    *text = '\0';
+    for (size_t i = 0; i < count && used < room; i++)
+        if (tnd_argument_taken(commands[i], argument))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
+                                     commands[i]->name);
+}
+
+static int refuse_unknown(const tnd_command_t *command, const char *word, size_t length)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    tnd_nearest_t nearest = {.word = name};
+    for (size_t i = 0; command->arguments[i] != NULL; i++)
+        tnd_nearest_offer(&nearest, command->arguments[i]);
+    const tnd_argument_t *elsewhere = find(word, length);
+    if (elsewhere != NULL) {
+        char owners[160];
+        tnd_argument_owners(elsewhere, owners, sizeof owners);
+        return tnd_usage_error(command->name, "there is no option %s here; it is one of %s", name,
+                               owners);
+    }
+    if (nearest.best != NULL)
+        return tnd_usage_error(command->name, "there is no option %s; did you mean %s?", name,
+                               nearest.best);
+    return tnd_usage_error(command->name, "there is no option %s", name);
+}
+
+static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t *settings,
+                        tnd_request_t *request)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
+    /* A copy: the words of the command line are what `ps` of the system shows. */
+    char *key = strndup(text, (size_t)(equals - text));
+    if (key == NULL)
+        abort();
+    settings[request->setting_count++] = (tnd_setting_t){.key = key, .value = equals + 1};
+    return TND_EXIT_OK;
+}
+
+static int take_value(const tnd_command_t *command, const tnd_argument_t *argument, char *text,
+                      tnd_setting_t *settings, tnd_request_t *request)
+{
+    void *field = (char *)request + argument->offset;
+    switch (argument->type) {
+    case TND_ARGUMENT_FLAG:
+        *(bool *)field = true;
+        break;
+    case TND_ARGUMENT_TEXT:
+        if (*text == '\0')
+            return tnd_usage_error(command->name, "%s takes %s, not an empty text", argument->name,
+                                   argument->value);
+        *(const char **)field = text;
+        break;
+    case TND_ARGUMENT_NUMBER:
+        if (tnd_quantity_u64(text, field) != TND_QUANTITY_OK || *(uint64_t *)field == 0)
+            return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
+                                   argument->name, text);
+        break;
+    case TND_ARGUMENT_PLACE:
+        *(const char **)field = text;
+        break;
+    case TND_ARGUMENT_SETTING:
+        return take_setting(command, text, settings, request);
+    }
+    return TND_EXIT_OK;
+}
+
+static bool ends_in(const char *word, const char *ending)
+{
+    size_t length = strlen(word), last = strlen(ending);
+    return length >= last && strcmp(word + length - last, ending) == 0;
+}
+
+static bool is_place(const char *word)
+{
+    static const char manifest[] = "manifest";
+    struct stat is;
+    size_t length = strlen(word);
+    if (stat(word, &is) == 0 && S_ISDIR(is.st_mode))
+        return true;
+    const char *slash = strrchr(word, '/');
+    if (strncmp(slash != NULL ? slash + 1 : word, "step-", 5) == 0)
+        return true;
+    if (length >= strlen(manifest) && strcmp(word + length - strlen(manifest), manifest) == 0)
+        return true;
+    /* A topology that is misspelt, or a checkpoint: its ending tells. */
+    return stat(word, &is) != 0 && word[0] != '-' && !ends_in(word, ".yaml") &&
+           !ends_in(word, ".yml");
+}
+
+/*  The value of an option: behind `=`, or the next word if it is one. */
+static char *value_of(const tnd_argument_t *argument, char *equals, char *const *words,
+                      size_t count, size_t *i)
+{
+    static char latest[] = "latest";
+    if (equals != NULL)
+        return equals + 1;
+    if (argument->type == TND_ARGUMENT_FLAG)
+        return NULL;
+    if (argument->type == TND_ARGUMENT_PLACE && (*i + 1 == count || !is_place(words[*i + 1])))
+        return latest;
+    return words[++*i];
+}
+
+bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
+                        tnd_request_t *request, int *code_p)
+{
+    const char **files = calloc(count + 1, sizeof *files);
+    tnd_setting_t *settings = calloc(count + 1, sizeof *settings);
+    if (files == NULL || settings == NULL)
+        abort();
+    *request = (tnd_request_t){.files = files, .settings = settings, .steps = UINT64_MAX};
+    *code_p = TND_EXIT_OK;
+    bool options = true;
+    for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {
+        char *word = words[i];
+        if (!options || word[0] != '-' || word[1] == '\0') {
+            files[request->file_count++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            options = false;
+            request->divider = request->file_count;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            tnd_arguments_help(command);
+            return false;
+        }
+        char *equals = strchr(word, '=');
+        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+        const tnd_argument_t *argument = find(word, length);
+        if (argument == NULL || !tnd_argument_taken(command, argument))
+            *code_p = refuse_unknown(command, word, length);
+        else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
+            *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);
+        else if (argument->type != TND_ARGUMENT_FLAG && argument->type != TND_ARGUMENT_PLACE &&
+                 equals == NULL && i + 1 == count)
+            *code_p =
+                tnd_usage_error(command->name, "%s takes %s", argument->name, argument->value);
+        else
+            *code_p = take_value(command, argument, value_of(argument, equals, words, count, &i),
+                                 settings, request);
+    }
+    if (options)
+        request->divider = request->file_count;
+    if (*code_p == TND_EXIT_OK && request->file_count < command->operands_min)
+        *code_p = tnd_usage_error(command->name, "%s",
+                                  command->missing != NULL ? command->missing
+                                                           : "no topology file is given");
+    return *code_p == TND_EXIT_OK;
+}
+
+void tnd_arguments_free(tnd_request_t *request)
+{
+    for (size_t i = 0; i < request->setting_count; i++)
+        free((void *)(uintptr_t)request->settings[i].key);
+    free((void *)(uintptr_t)request->files);
+    free((void *)(uintptr_t)request->settings);
+}
+
+void tnd_arguments_help(const tnd_command_t *command)
+{
+    printf("tundish %s%s%s%s\n\n%s\n", command->name, *command->operands != '\0' ? " " : "",
+           command->operands, command->arguments[0] != NULL ? " [options]" : "", command->details);
+    if (command->arguments[0] != NULL)
+        puts("Options:");
+    for (size_t i = 0; command->arguments[i] != NULL; i++) {
+        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
+        const char *brief = tnd_argument_brief(argument->name);
+        char left[48];
+        snprintf(left, sizeof left, "%s%s%s%s%s", brief != NULL ? brief : "",
+                 brief != NULL ? ", " : "", argument->name, argument->value != NULL ? " " : "",
+                 argument->value != NULL ? argument->value : "");
+        printf("  %-18s  %s\n", left, argument->help);
+    }
+    printf("%s  %-18s  %s\n\nExit codes:\n%s", command->arguments[0] != NULL ? "" : "Options:\n",
+           "--help", "prints this", command->codes);
+}

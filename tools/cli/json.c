@@ -1,0 +1,30 @@
+/*  tools/cli/json.c - JSON, written piece by piece. */
+#include "tools/cli/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "runtime/text/value.h"
+
+void tnd_json_text(FILE *out, const char *text)
+{
+    if (text == NULL)
+        fputs("null", out);
+    else
+        tnd_value_print_text(text, out);
+}
+
+void tnd_json_number(FILE *out, double value)
+{
+    if (isnan(value))
+        fputs("\"nan\"", out);
+    else if (isinf(value))
+        fputs(value > 0 ? "\"inf\"" : "\"-inf\"", out);
+    else
+        fprintf(out, "%.17g", value);
+}
+
+void tnd_json_hash(FILE *out, const uint64_t words[2])
+{
+    fprintf(out, "\"%016" PRIx64 "%016" PRIx64 "\"", words[1], words[0]);
+}

@@ -1,0 +1,18 @@
+/*  tools/cli/json.h - JSON, written piece by piece.
+ *
+ *  Threads: any.
+ */
+#ifndef TUNDISH_TOOLS_JSON_H
+#define TUNDISH_TOOLS_JSON_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/*  A text in quotes; NULL is null. */
+void tnd_json_text(FILE *out, const char *text);
+/*  With %.17g, which reads back as the same double; what JSON lacks is "nan", "inf", "-inf". */
+void tnd_json_number(FILE *out, double value);
+/*  128 bits as 32 hexadecimal digits in quotes; `words` low first. */
+void tnd_json_hash(FILE *out, const uint64_t words[2]);
+
+#endif

@@ -1,0 +1,316 @@
+/*  tools/cli/line_writer.c - writes lines to a file, a pipe or a terminal on a thread of its own.
+ */
+#include "tools/cli/line_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "tools/cli/output.h"
+
+enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10 };
+
+/*  How long a thread that was told to stop may take to leave its write. */
+static const uint64_t stop_wait_ns = 100000000;
+
+struct tnd_line_writer {
+    pthread_t thread;
+    FILE *stream;
+    char *path; /* of a file that was opened here; NULL: the descriptor is the caller's */
+    int file;   /* -1: a FIFO that has no reader yet */
+    int stop;   /* readable: leave at once */
+    bool drops, is_socket, is_regular;
+    off_t written, whole; /* of a regular file opened here: bytes, and those of its whole lines */
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t filled, emptied;
+    char *bytes; /* a ring of TND_LINES_BYTES */
+    size_t begin, used;
+    uint64_t dropped;
+    int reason;
+    bool closing, stopping, left; /* left: the thread is about to end */
+};
+
+static uint64_t lines_in(const char *bytes, size_t size)
+{
+    uint64_t lines = 0;
+    for (size_t i = 0; i < size; i++)
+        lines += bytes[i] == '\n';
+    return lines;
+}
+
+/* --- the thread --------------------------------------------------------------------------------
+ */
+
+/*  Waits until a FIFO has a reader; false: it is to stop. */
+static bool await_reader(tnd_line_writer_t *self)
+{
+    struct pollfd stop = {.fd = self->stop, .events = POLLIN};
+    while (self->file < 0) {
+        self->file = open(self->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (self->file < 0 && errno != ENXIO && errno != EINTR)
+            return true; /* the write says what is wrong */
+        if (self->file < 0 && poll(&stop, 1, OPEN_AGAIN_MS) > 0)
+            return false;
+    }
+    return true;
+}
+
+/*  Writes some of the bytes; -1: it failed, or is to stop (errno 0). */
+static ssize_t write_some(tnd_line_writer_t *self, const char *bytes, size_t size)
+{
+    if (!self->drops)
+        return write(self->file, bytes, size);
+    struct pollfd files[] = {{.fd = self->file, .events = POLLOUT},
+                             {.fd = self->stop, .events = POLLIN}};
+    bool goes_on = await_reader(self);
+    if (goes_on && self->file < 0)
+        return -1;
+    files[0].fd = self->file;
+    if (goes_on && poll(files, 2, -1) < 0)
+        return errno == EINTR ? 0 : -1;
+    if (!goes_on || files[1].revents != 0) {
+        errno = 0;
+        return -1;
+    }
+    /* A pipe that can be written has room for so much. */
+    size = size < PIPE_BUF ? size : PIPE_BUF;
+    ssize_t got = self->is_socket ? send(self->file, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                  : write(self->file, bytes, size);
+    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : got;
+}
+
+/*  Leaves no half of a line behind. */
+static void cut_line(tnd_line_writer_t *self)
+{
+    if (self->is_regular && self->path != NULL && ftruncate(self->file, self->whole) != 0)
+        self->whole = self->written; /* then it stays */
+}
+
+static void count_written(tnd_line_writer_t *self, const char *bytes, size_t size)
+{
+    const char *last = memrchr(bytes, '\n', size);
+    if (last != NULL)
+        self->whole = self->written + (last - bytes) + 1;
+    self->written += (off_t)size;
+}
+
+static void *writer_main(void *context)
+{
+    tnd_line_writer_t *self = context;
+    pthread_setname_np(pthread_self(), "lines");
+    pthread_mutex_lock(&self->lock);
+    for (;;) {
+        while (self->used == 0 && !self->closing)
+            pthread_cond_wait(&self->filled, &self->lock);
+        if (self->used == 0 || self->stopping || self->reason != 0)
+            break;
+        size_t size = TND_LINES_BYTES - self->begin;
+        size = size < self->used ? size : self->used;
+        const char *bytes = self->bytes + self->begin;
+        pthread_mutex_unlock(&self->lock);
+        ssize_t got = write_some(self, bytes, size);
+        int reason = got < 0 && errno != EINTR ? errno : 0;
+        if (got > 0)
+            count_written(self, bytes, (size_t)got);
+        pthread_mutex_lock(&self->lock);
+        if (got > 0) {
+            self->begin = (self->begin + (size_t)got) % TND_LINES_BYTES;
+            self->used -= (size_t)got;
+            self->begin = self->used == 0 ? 0 : self->begin;
+        }
+        self->reason = reason;
+        if (reason != 0)
+            cut_line(self);
+        pthread_cond_broadcast(&self->emptied);
+    }
+    self->left = true;
+    pthread_cond_broadcast(&self->emptied);
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+/* --- the interface -----------------------------------------------------------------------------
+ */
+
+static ssize_t put_bytes(void *cookie, const char *bytes, size_t size)
+{
+    tnd_line_writer_put(cookie, bytes, size);
+    return (ssize_t)size;
+}
+
+static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
+{
+    tnd_line_writer_t *self = calloc(1, sizeof *self);
+    struct stat is = {0};
+    if (self == NULL)
+        abort();
+    self->file = file;
+    self->path = path != NULL ? strdup(path) : NULL;
+    if (file >= 0)
+        (void)fstat(file, &is);
+    self->is_socket = S_ISSOCK(is.st_mode);
+    self->is_regular = S_ISREG(is.st_mode);
+    self->drops =
+        is_fifo || S_ISFIFO(is.st_mode) || self->is_socket || (file >= 0 && isatty(file) == 1);
+    self->bytes = malloc(TND_LINES_BYTES);
+    self->stop = eventfd(0, EFD_CLOEXEC);
+    self->stream = fopencookie(self, "w", (cookie_io_functions_t){.write = put_bytes});
+    if (self->bytes == NULL || self->stop < 0 || self->stream == NULL ||
+        (path != NULL && self->path == NULL))
+        abort();
+    setvbuf(self->stream, NULL, _IOLBF, STREAM_BYTES);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->filled, NULL);
+    pthread_cond_init(&self->emptied, NULL);
+    /* Signals are for other threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&self->thread, NULL, writer_main, self) != 0)
+        abort();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return self;
+}
+
+tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, tnd_error_t *error)
+{
+    struct stat is;
+    bool is_fifo = stat(path, &is) == 0 && S_ISFIFO(is.st_mode);
+    if (is_fifo && access(path, W_OK) != 0)
+        return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    int file = is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0 && !is_fifo)
+        return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    tnd_status_t status = is_fifo ? TND_OK : tnd_output_probe(file, path, error);
+    if (status != TND_OK) {
+        close(file);
+        return status;
+    }
+    *self_p = start(file, path, is_fifo);
+    return TND_OK;
+}
+
+tnd_line_writer_t *tnd_line_writer_new(int file)
+{
+    return start(file, NULL, false);
+}
+
+void tnd_line_writer_put(tnd_line_writer_t *self, const char *lines, size_t size)
+{
+    pthread_mutex_lock(&self->lock);
+    while (!self->drops && self->reason == 0 && size > TND_LINES_BYTES - self->used)
+        pthread_cond_wait(&self->emptied, &self->lock);
+    if (self->reason != 0 || size > TND_LINES_BYTES - self->used) {
+        self->dropped += self->reason == 0 ? lines_in(lines, size) : 0;
+    } else {
+        size_t end = (self->begin + self->used) % TND_LINES_BYTES;
+        size_t first = TND_LINES_BYTES - end;
+        first = first < size ? first : size;
+        memcpy(self->bytes + end, lines, first);
+        memcpy(self->bytes, lines + first, size - first);
+        self->used += size;
+        pthread_cond_signal(&self->filled);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_line_writer_await(tnd_line_writer_t *self, uint64_t until_ns)
+{
+    struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&self->lock);
+    while (self->used > 0 && self->reason == 0 &&
+           pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until) == 0)
+        continue;
+    pthread_mutex_unlock(&self->lock);
+}
+
+FILE *tnd_line_writer_stream(tnd_line_writer_t *self)
+{
+    return self->stream;
+}
+
+uint64_t tnd_line_writer_dropped(tnd_line_writer_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t dropped = self->dropped;
+    pthread_mutex_unlock(&self->lock);
+    return dropped;
+}
+
+int tnd_line_writer_reason(tnd_line_writer_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    int reason = self->reason;
+    pthread_mutex_unlock(&self->lock);
+    return reason;
+}
+
+/*  False: the thread still runs at that time. */
+static bool join(tnd_line_writer_t *self, uint64_t until_ns)
+{
+    struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&self->lock);
+    while (!self->left &&
+           pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until) == 0)
+        continue;
+    bool left = self->left;
+    pthread_mutex_unlock(&self->lock);
+    return left && pthread_join(self->thread, NULL) == 0;
+}
+
+/*  Makes the thread leave its queue; false: it is inside a write that does not return. */
+static bool stop(tnd_line_writer_t *self)
+{
+    uint64_t one = 1;
+    pthread_mutex_lock(&self->lock);
+    self->stopping = true;
+    pthread_mutex_unlock(&self->lock);
+    if (write(self->stop, &one, sizeof one) != (ssize_t)sizeof one)
+        abort();
+    return join(self, tnd_clock_now() + stop_wait_ns);
+}
+
+uint64_t tnd_line_writer_close(tnd_line_writer_t **self_p, uint64_t until_ns, int *reason_p)
+{
+    tnd_line_writer_t *self = *self_p;
+    *self_p = NULL;
+    fclose(self->stream);
+    pthread_mutex_lock(&self->lock);
+    self->closing = true;
+    pthread_cond_signal(&self->filled);
+    pthread_mutex_unlock(&self->lock);
+    bool ended =
+        self->drops ? join(self, until_ns) || stop(self) : pthread_join(self->thread, NULL) == 0;
+    pthread_mutex_lock(&self->lock);
+    *reason_p = self->reason;
+    uint64_t dropped = self->dropped;
+    for (size_t i = 0; i < self->used && self->reason == 0; i++)
+        dropped += self->bytes[(self->begin + i) % TND_LINES_BYTES] == '\n';
+    pthread_mutex_unlock(&self->lock);
+    if (!ended) {
+        pthread_detach(self->thread); /* what it works with is left to the exit */
+        return dropped;
+    }
+    if (self->path != NULL && self->file >= 0 && close(self->file) != 0 && *reason_p == 0)
+        *reason_p = errno;
+    close(self->stop);
+    free(self->path);
+    free(self->bytes);
+    pthread_cond_destroy(&self->filled);
+    pthread_cond_destroy(&self->emptied);
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+    return dropped;
+}

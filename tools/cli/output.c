@@ -1,0 +1,113 @@
+/*  tools/cli/output.c - a file that takes its place whole, or not at all. */
+#include "tools/cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/folder.h"
+
+/*  A file in the folder of `path` that has no name yet, and is gone with a process that is killed;
+ *  -1 where the file system cannot make one.
+ */
+static int open_nameless(const char *path)
+{
+    char *folder = strdup(path);
+    if (folder == NULL)
+        abort();
+    int file = open(dirname(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    return file;
+}
+
+/*  Gives a nameless file the temporary name. */
+static bool give_name(const tnd_output_t *self)
+{
+    char file[64];
+    snprintf(file, sizeof file, "/proc/self/fd/%d", fileno(self->out));
+    return linkat(AT_FDCWD, file, AT_FDCWD, self->temporary, AT_SYMLINK_FOLLOW) == 0;
+}
+
+enum { PROBE_BYTES = 4096 };
+
+tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error)
+{
+    struct stat is;
+    if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode))
+        return TND_OK;
+    int code = posix_fallocate(file, is.st_size, PROBE_BYTES);
+    if (code == 0 && ftruncate(file, is.st_size) == 0)
+        return TND_OK;
+    if (code != ENOSPC && code != EDQUOT)
+        return TND_OK; /* some file systems cannot promise room */
+    return tnd_fail(error, "%s: cannot be written: %s", path, strerror(code));
+}
+
+tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
+{
+    *self = (tnd_output_t){.path = path};
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tnd_fail(error, "%s: cannot be written: it is a directory", path);
+    bool plain = lstat(path, &is) != 0 || S_ISREG(is.st_mode);
+    if (plain && asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
+        abort();
+    int file = plain ? open_nameless(path) : -1;
+    self->nameless = file >= 0;
+    if (plain && file < 0)
+        file = open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (!plain)
+        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    self->out = file >= 0 ? fdopen(file, "w") : NULL;
+    tnd_status_t status = self->out != NULL
+                              ? tnd_output_probe(file, path, error)
+                              : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (status == TND_OK)
+        return TND_OK;
+    if (self->out != NULL) {
+        tnd_output_abandon(self);
+        return status;
+    }
+    free(self->temporary);
+    *self = (tnd_output_t){0};
+    return status;
+}
+
+void tnd_output_abandon(tnd_output_t *self)
+{
+    if (self->out != NULL)
+        fclose(self->out);
+    if (self->temporary != NULL && !self->nameless)
+        unlink(self->temporary);
+    free(self->temporary);
+    *self = (tnd_output_t){0};
+}
+
+tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
+{
+    bool bad = ferror(self->out) != 0 || fflush(self->out) != 0;
+    /* A device or a pipe has nothing to make durable. */
+    bad = bad || (self->temporary != NULL && fsync(fileno(self->out)) != 0);
+    if (self->nameless && !bad) {
+        bad = !give_name(self);
+        self->nameless = bad;
+    }
+    bad = fclose(self->out) != 0 || bad;
+    self->out = NULL;
+    bad = bad || (self->temporary != NULL &&
+                  (rename(self->temporary, self->path) != 0 || !tnd_folder_sync_of(self->path)));
+    tnd_status_t status = TND_OK;
+    if (bad) {
+        status =
+            tnd_fail(error, "%s: not all of it could be written: %s", self->path, strerror(errno));
+    } else {
+        free(self->temporary);
+        self->temporary = NULL;
+    }
+    tnd_output_abandon(self);
+    return status;
+}

@@ -1,0 +1,360 @@
+/*  tools/cli/progress.c - how far a run is, for a person. */
+#include "tools/cli/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "tools/cli/load.h"
+#include "tools/cli/terminal.h"
+
+static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
+/*  Nothing has moved for so long before that is said instead of what is left. */
+static const uint64_t still_ns = 10000000000;
+
+/*  Epochs that have a line each, however short they are. */
+enum { EPOCH_LINES = 10 };
+
+void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet)
+{
+    *self = (tnd_progress_t){.tally = tally,
+                             .steps_max = steps_max,
+                             .quiet = quiet,
+                             .plain_ns = tnd_clock_now(),
+                             .out = stdout};
+}
+
+/*  1234567 as "1,234,567". */
+static const char *grouped(double value, char text[32])
+{
+    char digits[32];
+    int count = snprintf(digits, sizeof digits, "%.0f", value), used = 0;
+    for (int i = 0; i < count && used < 30; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const char *duration(double seconds, char text[32])
+{
+    uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
+    if (whole >= 3600)
+        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, whole / 3600, whole / 60 % 60,
+                 whole % 60);
+    else
+        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64, whole / 60, whole % 60);
+    return text;
+}
+
+/*  How much of the chain is done, from 0 to 1; negative: that is not known. */
+static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *chain)
+{
+    double share = -1;
+    const tnd_stream_t *stream = &chain->stream;
+    uint64_t rows = chain->stream_known ? tnd_stream_run(stream) : TND_UNKNOWN;
+    if (rows != TND_UNKNOWN)
+        share = (double)chain->ledger.read / (double)rows;
+    if (self->tally->chain == 0 && self->steps_max != TND_UNKNOWN) {
+        double steps = (double)chain->steps / (double)self->steps_max;
+        share = steps > share ? steps : share;
+    }
+    return share > 1 ? 1 : share;
+}
+
+/*  Seconds for which nothing has moved, if that is long for this run; 0: it moves. */
+static double still_for(const tnd_tally_chain_t *chain, uint64_t now)
+{
+    if (chain->last_ns == 0 || now < chain->last_ns + still_ns ||
+        (now - chain->last_ns) / 4 <
+            (chain->last_ns - chain->begun_ns) / (chain->here > 0 ? chain->here : 1))
+        return 0;
+    return (double)(now - chain->last_ns) * 1e-9;
+}
+
+static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
+{
+    if (self->rate_ns == 0 || chain->ledger.fed < self->rate_rows) {
+        self->rate_ns = chain->begun_ns != 0 ? chain->begun_ns : now;
+        self->rate_rows = chain->before_fed;
+    }
+    if (now - self->rate_ns < rate_every_ns && self->rate != 0)
+        return;
+    if (now > self->rate_ns)
+        self->rate =
+            (double)(chain->ledger.fed - self->rate_rows) / ((double)(now - self->rate_ns) * 1e-9);
+    if (now - self->rate_ns >= rate_every_ns) {
+        self->rate_ns = now;
+        self->rate_rows = chain->ledger.fed;
+    }
+}
+
+static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
+{
+    enum { WIDTH = 20 };
+    int full = (int)(share * WIDTH + 0.5);
+    fputs(terminal->colour ? "\033[36m" : "", out);
+    for (int i = 0; i < WIDTH; i++) {
+        if (i == full && terminal->colour)
+            fputs("\033[90m", out);
+        fputs(terminal->wide ? (i < full ? "━" : "─") : (i < full ? "=" : "-"), out);
+    }
+    fputs(terminal->colour ? "\033[0m" : "", out);
+}
+
+static void print_name(const tnd_tally_t *tally, const tnd_tally_chain_t *chain, char *text,
+                       size_t room)
+{
+    if (tally->chain > 0)
+        snprintf(text, room, "%s", chain->plan->feeder);
+    else if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
+        snprintf(text, room, "epoch %" PRIu64 "/%" PRIu32,
+                 chain->epochs < chain->stream.epochs ? chain->epochs + 1 : chain->epochs,
+                 chain->stream.epochs);
+    else
+        snprintf(text, room, "epoch %" PRIu64, chain->epochs + 1);
+}
+
+/*  What stands behind name and bar. */
+static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chain, double share,
+                       uint64_t now, char *text, size_t room)
+{
+    char rate[32], left[32];
+    size_t used = 0;
+    if (share >= 0)
+        used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
+    if (chain->metric_count > 0)
+        used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
+                                 tnd_tally_mean(&chain->metrics[0]));
+    double still = still_for(chain, now);
+    if (still > 0) {
+        snprintf(text + used, room - used,
+                 "  no step for %.0f s: `tundish why` says what it waits for", still);
+        return;
+    }
+    used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
+    double before =
+        chain->ledger.fed > 0 ? share * (double)chain->before_fed / (double)chain->ledger.fed : 0;
+    if (share - before > 0.001 && chain->begun_ns != 0)
+        snprintf(text + used, room - used, "  %s left",
+                 duration((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / (share - before),
+                          left));
+}
+
+/*  Under the lock of the tally. */
+static void clear(tnd_progress_t *self)
+{
+    if (self->drawn)
+        fputs("\r\033[K", self->out);
+    self->drawn = false;
+    fflush(self->out);
+}
+
+void tnd_progress_clear(tnd_progress_t *self)
+{
+    pthread_mutex_lock(&self->tally->lock);
+    clear(self);
+    pthread_mutex_unlock(&self->tally->lock);
+}
+
+void tnd_progress_stop(tnd_progress_t *self)
+{
+    pthread_mutex_lock(&self->tally->lock);
+    clear(self);
+    self->stopped = true;
+    pthread_mutex_unlock(&self->tally->lock);
+}
+
+static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
+                 const tnd_tally_chain_t *chain, uint64_t now)
+{
+    char name[64], rest[256];
+    double share = share_done(self, chain);
+    print_name(self->tally, chain, name, sizeof name);
+    print_rest(self, chain, share, now, rest, sizeof rest);
+    size_t bar = share >= 0 ? 22 : 0;
+    if (bar + strlen(name) + strlen(rest) >= terminal->columns)
+        bar = 0;
+    size_t room =
+        terminal->columns > bar + strlen(name) + 1 ? terminal->columns - bar - strlen(name) - 1 : 0;
+    fprintf(self->out, "\r\033[K%s", name);
+    if (bar > 0) {
+        fputs("  ", self->out);
+        print_bar(self->out, terminal, share);
+    }
+    fprintf(self->out, "%.*s", (int)room, rest);
+    fflush(self->out);
+    self->drawn = true;
+}
+
+static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
+{
+    const tnd_tally_t *tally = self->tally;
+    if (tally->plan->host_count > 1 && strcmp(self->waiting, tally->waiting) != 0) {
+        snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
+        clear(self);
+        if (self->waiting[0] != '\0')
+            fprintf(self->out, "waiting for %s\n", self->waiting);
+        else if (!self->joined &&
+                 (chain->state == TND_SESSION_READY || chain->state == TND_SESSION_RUNNING))
+            fprintf(self->out, "%s\n", "all hosts are here");
+    }
+    self->joined = self->joined || chain->state == TND_SESSION_RUNNING;
+    if (chain->state == TND_SESSION_DRAINING && !self->draining) {
+        self->draining = true;
+        clear(self);
+        fprintf(self->out, "%s\n", TND_PROGRESS_DRAINS);
+    }
+}
+
+static void say_results(FILE *out, const tnd_metric_t *metrics, uint32_t count)
+{
+    for (uint32_t m = 0; m < count; m++)
+        fprintf(out, "%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name,
+                tnd_tally_mean(&metrics[m]));
+}
+
+/*  A line that stays for an epoch that ended, with the means over it. */
+static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
+{
+    char rows[32];
+    /* Epochs that ended before this run are told by the one that they ended in. */
+    if (self->tally->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
+        return;
+    if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
+        return;
+    self->epoch_lines++;
+    self->epoch_ns = now;
+    self->epochs_shown = chain->epochs;
+    clear(self);
+    fprintf(self->out, "epoch %" PRIu64, chain->epochs);
+    if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
+        fprintf(self->out, "/%" PRIu32, chain->stream.epochs);
+    say_results(self->out, chain->ended, chain->ended_count);
+    if (chain->ended_part && chain->ended_count > 0)
+        fprintf(self->out, " over its last %s rows", grouped((double)chain->ended_rows, rows));
+    /* An epoch without steps has no time. */
+    uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
+    fprintf(self->out, "  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
+            (double)spent_ns * 1e-9);
+}
+
+/*  Under the lock of the tally. */
+static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
+{
+    const tnd_tally_chain_t *chain = &self->tally->chains[self->tally->chain];
+    if (self->tally->chain != self->chain) {
+        self->chain = self->tally->chain;
+        self->rate_ns = 0;
+        self->rate = 0;
+    }
+    say_state(self, chain);
+    say_epoch(self, chain, now);
+    if (chain->steps > 0) {
+        measure(self, chain, now);
+        if (terminal->line) {
+            draw(self, terminal, chain, now);
+        } else if (now - self->plain_ns >= plain_every_ns) {
+            char name[64], rest[256];
+            print_name(self->tally, chain, name, sizeof name);
+            print_rest(self, chain, share_done(self, chain), now, rest, sizeof rest);
+            fprintf(self->out, "%s%s\n", name, rest);
+            self->plain_ns = now;
+        }
+    }
+    fflush(self->out);
+}
+
+void tnd_progress_tick(tnd_progress_t *self)
+{
+    if (self->quiet)
+        return;
+    uint64_t now = tnd_clock_now();
+    tnd_terminal_t terminal = tnd_terminal_look();
+    pthread_mutex_lock(&self->tally->lock);
+    if (!self->stopped)
+        show(self, &terminal, now);
+    pthread_mutex_unlock(&self->tally->lock);
+}
+
+/*  What it goes on from had nothing left for this run. */
+static void say_finished(const tnd_progress_t *self, const tnd_tally_chain_t *first)
+{
+    char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
+    fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
+            grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
+    if (self->steps_max <= first->steps)
+        fprintf(self->out, ", and --steps wants no more than %" PRIu64 "; nothing was done\n",
+                self->steps_max);
+    else
+        fprintf(self->out, ", which is the whole run; nothing was done\n");
+    tnd_digest_print(&first->digest, digest);
+    fprintf(self->out, "stream %s\n", digest);
+    if (first->model[0] != '\0')
+        fprintf(self->out, "model  %s\n", first->model);
+    fflush(self->out);
+}
+
+void tnd_progress_end(tnd_progress_t *self, bool drained)
+{
+    if (self->quiet)
+        return;
+    tnd_progress_clear(self);
+    const tnd_tally_chain_t *first = &self->tally->chains[0];
+    if (drained && first->steps == 0) {
+        fprintf(self->out, "%s\n", "drained before the first step");
+        fflush(self->out);
+        return;
+    }
+    double seconds = tnd_tally_seconds(first);
+    double fed = (double)(first->ledger.fed - first->before_fed);
+    char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
+    /* Where nothing is computed, how fast the data comes is what one wants to know; of ragged rows
+     * their number does not tell.
+     */
+    if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0 &&
+        tnd_schema_ragged(&first->stream.fed) == 0)
+        snprintf(bytes, sizeof bytes, ", %.1f MB/s",
+                 fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
+    if (!drained && first->here == 0 && first->steps > 0) {
+        say_finished(self, first);
+        return;
+    }
+    fprintf(self->out, "%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
+            drained ? "drained" : "done", grouped((double)first->steps, steps),
+            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
+            first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
+            bytes);
+    if (first->before_steps > 0)
+        fprintf(self->out, "of these %s steps before this run, which went on from there\n",
+                grouped((double)first->before_steps, steps));
+    if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
+        fprintf(self->out,
+                "rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
+                " dropped\n",
+                first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
+                first->ledger.dropped);
+    for (uint32_t i = 0; i < first->reason_count; i++)
+        fprintf(self->out, "bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
+                first->reasons[i].who, first->reasons[i].first);
+    if (first->steps == 0 && !drained)
+        fprintf(self->out,
+                "warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
+                "batch larger than the data\n");
+    for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
+        const tnd_tally_chain_t *chain = &self->tally->chains[c];
+        if (chain->metric_count == 0 || chain->plan->feeder == NULL)
+            continue;
+        fprintf(self->out, "%s:", chain->plan->feeder);
+        say_results(self->out, chain->metrics, chain->metric_count);
+        fprintf(self->out, "  (%s rows)\n", grouped((double)chain->metric_rows, rows));
+    }
+    tnd_digest_print(&first->digest, digest);
+    fprintf(self->out, "stream %s\n", digest);
+    if (first->model[0] != '\0')
+        fprintf(self->out, "model  %s\n", first->model);
+    fflush(self->out);
+}

@@ -1,0 +1,71 @@
+/*  tools/cli/signals.c - SIGINT and SIGTERM as calls, and a clock tick, on a thread of their own.
+ */
+#include "tools/cli/signals.h"
+
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { TICK_MS = 100 };
+
+static void *signals_main(void *context)
+{
+    tnd_signals_t *self = context;
+    unsigned count = 0;
+    pthread_setname_np(pthread_self(), "signals");
+    for (;;) {
+        struct pollfd files[] = {{.fd = self->over, .events = POLLIN},
+                                 {.fd = self->signals, .events = POLLIN}};
+        (void)poll(files, 2, TICK_MS);
+        struct signalfd_siginfo info;
+        if (files[0].revents != 0)
+            return NULL;
+        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info)
+            self->signal(self->context, (int)info.ssi_signo, ++count);
+        self->tick(self->context);
+    }
+}
+
+static void awaited(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+}
+
+void tnd_signals_hold(tnd_signals_t *self)
+{
+    sigset_t set;
+    awaited(&set);
+    pthread_sigmask(SIG_BLOCK, &set, &self->before);
+}
+
+void tnd_signals_begin(tnd_signals_t *self)
+{
+    sigset_t set;
+    awaited(&set);
+    self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    self->over = eventfd(0, EFD_CLOEXEC);
+    if (self->signals < 0 || self->over < 0 ||
+        pthread_create(&self->thread, NULL, signals_main, self) != 0)
+        abort();
+    self->begun = true;
+}
+
+void tnd_signals_end(tnd_signals_t *self)
+{
+    uint64_t one = 1;
+    if (self->begun) {
+        if (write(self->over, &one, sizeof one) != (ssize_t)sizeof one)
+            abort();
+        pthread_join(self->thread, NULL);
+        close(self->signals);
+        close(self->over);
+        self->begun = false;
+        return;
+    }
+    pthread_sigmask(SIG_SETMASK, &self->before, NULL);
+}

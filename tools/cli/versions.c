@@ -1,0 +1,78 @@
+/*  tools/cli/versions.c - which tundish this is, and what it stands on. */
+#include "tools/cli/versions.h"
+
+#include <czmq.h>
+#include <msgpack.h>
+#include <tundish/tundish.h>
+#include <xxhash.h>
+#include <yaml.h>
+#include <zlib.h>
+#include <zmq.h>
+
+#include "actors/source/inflate.h"
+#include "runtime/interface/link.h"
+
+enum { LIBRARIES = 7 };
+
+typedef struct {
+    const char *name;
+    char version[32]; /* "": the program was built without it */
+} library_t;
+
+static void look(library_t libraries[LIBRARIES])
+{
+    int zmq[3], czmq[3], yaml[3];
+    zmq_version(&zmq[0], &zmq[1], &zmq[2]);
+    zsys_version(&czmq[0], &czmq[1], &czmq[2]);
+    yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
+    unsigned xxhash = XXH_versionNumber();
+    static const char *const names[LIBRARIES] = {"zeromq", "czmq", "msgpack",   "libyaml",
+                                                 "xxhash", "zlib", "libdeflate"};
+    for (int i = 0; i < LIBRARIES; i++)
+        libraries[i].name = names[i];
+    size_t room = sizeof libraries[0].version;
+    snprintf(libraries[0].version, room, "%d.%d.%d", zmq[0], zmq[1], zmq[2]);
+    snprintf(libraries[1].version, room, "%d.%d.%d", czmq[0], czmq[1], czmq[2]);
+    snprintf(libraries[2].version, room, "%s", MSGPACK_VERSION);
+    snprintf(libraries[3].version, room, "%d.%d.%d", yaml[0], yaml[1], yaml[2]);
+    snprintf(libraries[4].version, room, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
+             xxhash % 100);
+    snprintf(libraries[5].version, room, "%s", zlibVersion());
+    const char *deflate = tnd_inflate_library();
+    snprintf(libraries[6].version, room, "%s", deflate != NULL ? deflate : "");
+}
+
+void tnd_versions_print_libraries(FILE *out)
+{
+    library_t libraries[LIBRARIES];
+    look(libraries);
+    for (int i = 0; i < LIBRARIES; i++)
+        fprintf(out, libraries[i].version[0] != '\0' ? "%s%s %s" : "%sno %s", i > 0 ? ", " : "",
+                libraries[i].name, libraries[i].version);
+}
+
+bool tnd_versions_old(void)
+{
+    int zmq[3];
+    zmq_version(&zmq[0], &zmq[1], &zmq[2]);
+    return ZMQ_MAKE_VERSION(zmq[0], zmq[1], zmq[2]) < ZMQ_VERSION ||
+           XXH_versionNumber() < XXH_VERSION_NUMBER;
+}
+
+void tnd_versions_print(FILE *out)
+{
+    fprintf(out, "tundish %s\nplugin ABI %u, wire ABI %d\n", TND_VERSION, TND_ABI, TND_WIRE_ABI);
+    tnd_versions_print_libraries(out);
+    fputc('\n', out);
+}
+
+void tnd_versions_print_json(FILE *out)
+{
+    library_t libraries[LIBRARIES];
+    look(libraries);
+    fprintf(out, "{\"tundish\":\"%s\",\"abi\":%u,\"wire\":%d", TND_VERSION, TND_ABI, TND_WIRE_ABI);
+    for (int i = 0; i < LIBRARIES; i++)
+        fprintf(out, libraries[i].version[0] != '\0' ? ",\"%s\":\"%s\"" : ",\"%s\":null",
+                libraries[i].name, libraries[i].version);
+    fputc('}', out);
+}

@@ -1,0 +1,484 @@
+/*  tools/command/chaos.c - whether a run survives: it is killed, stopped and cut off, and compared.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "tools/cli/json.h"
+#include "tools/faults/fault_run.h"
+
+static const uint64_t second = 1000000000;
+
+enum { SECONDS = 60, ROWS_MAX = 64, TEXT = 256 };
+
+/*  What is compared, as it stands in a report. */
+static const struct {
+    const char *key, *begin, *end;
+    bool shown;
+} parts[] = {
+    {"steps", "\"steps\":", ",", true},
+    {"stream", "\"stream_digest\":", ",", true},
+    {"ledger", "\"rows\":{", "}", true},
+    {"model", "\"model_digest\":", ",", true},
+    {"results", "\"results\":", ",\"chains\"", false},
+    {"chains", "\"chains\":", ",\"versions\"", false},
+};
+
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+/*  Runs of the same length, under faults or not, must have come to the same. */
+typedef struct {
+    uint64_t steps; /* UINT64_MAX: to its end */
+    char *report;   /* of the first */
+    uint64_t count;
+    char *quiet;
+    bool drained; /* then it makes no later chains */
+    bool equal[PARTS];
+} measure_t;
+
+static bool is_compared(const measure_t *measure, int part)
+{
+    return parts[part].shown || !measure->drained;
+}
+
+/*  The gaps of faults of one kind that hit the same. */
+typedef struct {
+    char name[TEXT];
+    tnd_havoc_kind_t kind;
+    uint64_t count;
+    tnd_pulse_t gaps;
+} row_t;
+
+typedef struct {
+    const tnd_request_t *request;
+    tnd_stage_t stage;
+    tnd_ordeal_t ordeal;
+    uint64_t seed, steps, faulty_ns;
+    measure_t whole, part; /* runs to the end; the one that was drained */
+    tnd_spread_t calm, quiet;
+    row_t rows[ROWS_MAX];
+    uint32_t row_count;
+} chaos_t;
+
+/* --- comparing ---------------------------------------------------------------------------------
+ */
+
+/*  The piece of a report with one of its parts; false: there is none. */
+static bool find_part(const char *report, int part, const char **begin_p, size_t *size_p)
+{
+    const char *begin = report != NULL ? strstr(report, parts[part].begin) : NULL;
+    if (begin == NULL)
+        return false;
+    begin += strlen(parts[part].begin);
+    const char *end = strstr(begin, parts[part].end);
+    *begin_p = begin;
+    *size_p = end != NULL ? (size_t)(end - begin) : strlen(begin);
+    return true;
+}
+
+static bool part_equal(const char *a, const char *b, int part)
+{
+    const char *begin_a, *begin_b;
+    size_t size_a, size_b;
+    return find_part(a, part, &begin_a, &size_a) && find_part(b, part, &begin_b, &size_b) &&
+           size_a == size_b && memcmp(begin_a, begin_b, size_a) == 0;
+}
+
+/*  Takes the report of a run over. */
+static void take_report(measure_t *measure, char *report)
+{
+    if (measure->count++ == 0) {
+        measure->report = report;
+        for (int p = 0; p < PARTS; p++)
+            measure->equal[p] = true;
+        return;
+    }
+    for (int p = 0; p < PARTS; p++)
+        measure->equal[p] = measure->equal[p] && part_equal(measure->report, report, p);
+    free(report);
+}
+
+/*  The last lines of what the runs said. */
+static void show_log(const chaos_t *chaos, const char *name)
+{
+    enum { LINES = 25, BYTES = 8192 };
+    char *path = tnd_stage_path(&chaos->stage, name), text[BYTES + 1];
+    FILE *in = fopen(path, "re");
+    size_t size = 0;
+    if (in != NULL) {
+        if (fseek(in, -BYTES, SEEK_END) != 0)
+            rewind(in);
+        size = fread(text, 1, BYTES, in);
+        fclose(in);
+    }
+    text[size] = '\0';
+    const char *at = text + size;
+    for (int lines = 0; at > text && lines <= LINES; at--)
+        lines += at[-1] == '\n';
+    fprintf(stderr, "%s%swhat it said is in %s\n", at, size > 0 ? "..." : "", path);
+    free(path);
+}
+
+/*  The same steps without faults.  False: that has failed, or nobody wants it any more. */
+static bool run_quiet(chaos_t *chaos, measure_t *measure)
+{
+    tnd_run_t run = {.quiet = true, .until_ns = UINT64_MAX, .steps = measure->steps};
+    if (measure->count == 0)
+        return true;
+    if (!chaos->request->quiet && !chaos->request->json)
+        fprintf(stderr, "%scompared with a quiet run of the same steps\n",
+                isatty(STDERR_FILENO) ? "\r\033[K" : "");
+    tnd_ordeal_end_t end = tnd_ordeal_run(&chaos->ordeal, &run);
+    measure->quiet = run.report;
+    if (end == TND_ORDEAL_BROKEN || run.report == NULL) {
+        show_log(chaos, "quiet.log");
+        tnd_complain("chaos", "without faults it has failed too: %s", chaos->ordeal.why);
+        return false;
+    }
+    for (int p = 0; p < PARTS; p++)
+        measure->equal[p] = measure->equal[p] && part_equal(measure->report, run.report, p);
+    return chaos->ordeal.signals == 0;
+}
+
+static bool is_equal(const measure_t *measure)
+{
+    for (int p = 0; p < PARTS && measure->count > 0; p++)
+        if (is_compared(measure, p) && !measure->equal[p])
+            return false;
+    return true;
+}
+
+/* --- the account -------------------------------------------------------------------------------
+ */
+
+static row_t *row_of(chaos_t *chaos, const tnd_deed_t *deed)
+{
+    char name[TEXT];
+    tnd_ordeal_describe(&chaos->ordeal, &deed->fault, name, sizeof name);
+    uint32_t r = 0;
+    while (r < chaos->row_count && strcmp(chaos->rows[r].name, name) != 0)
+        r++;
+    if (r == ROWS_MAX)
+        return NULL;
+    if (r == chaos->row_count) {
+        chaos->rows[r] = (row_t){.kind = deed->fault.kind};
+        snprintf(chaos->rows[r].name, sizeof chaos->rows[r].name, "%s", name);
+        chaos->row_count++;
+    }
+    return &chaos->rows[r];
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const row_t *x = a, *y = b;
+    return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+                              : strcmp(x->name, y->name);
+}
+
+static void count_deeds(chaos_t *chaos)
+{
+    for (size_t d = 0; d < chaos->ordeal.deed_count; d++) {
+        const tnd_deed_t *deed = &chaos->ordeal.deeds[d];
+        row_t *row = row_of(chaos, deed);
+        if (row == NULL)
+            continue;
+        row->count++;
+        if (deed->measured && !deed->mixed)
+            tnd_pulse_add(&row->gaps, deed->gap_ns);
+    }
+    qsort(chaos->rows, chaos->row_count, sizeof *chaos->rows, compare_rows);
+}
+
+static const char *time_text(char text[32], uint64_t ns)
+{
+    if (ns >= 10 * second)
+        snprintf(text, 32, "%.0f s", (double)ns * 1e-9);
+    else if (ns >= second)
+        snprintf(text, 32, "%.2f s", (double)ns * 1e-9);
+    else
+        snprintf(text, 32, "%.0f ms", (double)ns * 1e-6);
+    return text;
+}
+
+static void print_spread(const char *name, uint64_t count, const tnd_spread_t *spread)
+{
+    char half[32], most_of[32], most[32];
+    printf("  %-46.46s %6" PRIu64, name, count);
+    if (spread->count > 0)
+        printf("  %8s %8s %8s", time_text(half, spread->half), time_text(most_of, spread->most_of),
+               time_text(most, spread->most));
+    putchar('\n');
+}
+
+static void print_measure(const measure_t *measure, const char *what)
+{
+    if (measure->count == 0)
+        return;
+    printf("%s\n", what);
+    for (int p = 0; p < PARTS; p++) {
+        const char *text = "", *other = "";
+        size_t size = 0, other_size = 0;
+        (void)find_part(measure->report, p, &text, &size);
+        (void)find_part(measure->quiet, p, &other, &other_size);
+        if (!is_compared(measure, p) || (!parts[p].shown && measure->equal[p]))
+            continue; /* long, and nothing to look at */
+        printf("  %-8s %.*s%s", parts[p].key, (int)size, text,
+               measure->equal[p] ? "  as in the quiet run\n" : "  DIFFERS");
+        if (!measure->equal[p])
+            printf(" from %.*s\n", (int)other_size, other);
+    }
+}
+
+static void print_text(chaos_t *chaos, bool equal)
+{
+    const tnd_ordeal_t *ordeal = &chaos->ordeal;
+    char what[TEXT];
+    printf("%.1f s under faults, %" PRIu64 " steps in %" PRIu64 " run%s; seed %" PRIu64 "\n",
+           (double)chaos->faulty_ns * 1e-9, chaos->steps, ordeal->runs,
+           ordeal->runs == 1 ? "" : "s", chaos->seed);
+    printf("  %-46s %6s  %8s %8s %8s\n", "time without a step", "", "p50", "p99", "longest");
+    print_spread("in the quiet run", chaos->quiet.count, &chaos->quiet);
+    print_spread("between the faults", chaos->calm.count, &chaos->calm);
+    for (uint32_t r = 0; r < chaos->row_count; r++) {
+        tnd_spread_t spread = tnd_pulse_spread(&chaos->rows[r].gaps);
+        print_spread(chaos->rows[r].name, chaos->rows[r].count, &spread);
+    }
+    printf("redone: %" PRIu64 " processes started again, %" PRIu64 " rewinds, %" PRIu64
+           " tickets issued again",
+           ordeal->restarts, ordeal->rewinds, ordeal->tickets);
+    if (ordeal->resumes > 0)
+        printf(", %" PRIu64 " times resumed (%" PRIu64 " steps done again)", ordeal->resumes,
+               ordeal->steps_again);
+    if (ordeal->unkept > 0)
+        printf("; %" PRIu64 " checkpoints could not be written", ordeal->unkept);
+    putchar('\n');
+    snprintf(what, sizeof what, "%" PRIu64 " run%s to the end", chaos->whole.count,
+             chaos->whole.count == 1 ? "" : "s");
+    print_measure(&chaos->whole, what);
+    print_measure(&chaos->part, "the run that was drained when the time was over");
+    puts(equal ? "it survives: nothing lost, nothing twice, the same order, the same bits"
+               : "it does NOT survive: see what differs");
+}
+
+static void json_spread(const tnd_spread_t *spread)
+{
+    printf("\"gaps\":%zu,\"p50\":%.6f,\"p99\":%.6f,\"max\":%.6f", spread->count,
+           (double)spread->half * 1e-9, (double)spread->most_of * 1e-9,
+           (double)spread->most * 1e-9);
+}
+
+static void json_report(const char *name, const char *report)
+{
+    printf(",\"%s\":%.*s", name, (int)strcspn(report, "\n"), report);
+}
+
+static void json_measure(const char *name, const measure_t *measure)
+{
+    printf(",\"%s\":{\"runs\":%" PRIu64 ",\"equal\":{", name, measure->count);
+    for (int p = 0; p < PARTS && measure->count > 0 && is_compared(measure, p); p++)
+        printf("%s\"%s\":%s", p > 0 ? "," : "", parts[p].key, measure->equal[p] ? "true" : "false");
+    putchar('}');
+    if (measure->report != NULL)
+        json_report("report", measure->report);
+    if (measure->quiet != NULL)
+        json_report("quiet", measure->quiet);
+    putchar('}');
+}
+
+static void print_json(chaos_t *chaos, bool equal)
+{
+    const tnd_ordeal_t *ordeal = &chaos->ordeal;
+    printf("{\"survives\":%s,\"seed\":%" PRIu64 ",\"seconds\":%.3f,\"runs\":%" PRIu64
+           ",\"steps\":%" PRIu64 ",\"faults\":[",
+           equal ? "true" : "false", chaos->seed, (double)chaos->faulty_ns * 1e-9, ordeal->runs,
+           chaos->steps);
+    for (uint32_t r = 0; r < chaos->row_count; r++) {
+        tnd_spread_t spread = tnd_pulse_spread(&chaos->rows[r].gaps);
+        printf("%s{\"fault\":", r > 0 ? "," : "");
+        tnd_json_text(stdout, chaos->rows[r].name);
+        printf(",\"count\":%" PRIu64 ",", chaos->rows[r].count);
+        json_spread(&spread);
+        putchar('}');
+    }
+    printf("],\"between\":{");
+    json_spread(&chaos->calm);
+    printf("},\"quiet\":{");
+    json_spread(&chaos->quiet);
+    printf("},\"restarts\":%" PRIu64 ",\"rewinds\":%" PRIu64 ",\"tickets_again\":%" PRIu64
+           ",\"resumes\":%" PRIu64 ",\"steps_again\":%" PRIu64
+           ",\"checkpoints_unwritten\":%" PRIu64,
+           ordeal->restarts, ordeal->rewinds, ordeal->tickets, ordeal->resumes, ordeal->steps_again,
+           ordeal->unkept);
+    json_measure("whole", &chaos->whole);
+    json_measure("drained", &chaos->part);
+    puts("}");
+}
+
+/* --- the command -------------------------------------------------------------------------------
+ */
+
+/*  Runs until the time is over; false: one of them broke, or nobody wants more. */
+static tnd_ordeal_end_t run_faulty(chaos_t *chaos, uint64_t until)
+{
+    tnd_ordeal_end_t end;
+    do {
+        tnd_run_t run = {.until_ns = until, .steps = chaos->request->steps};
+        end = tnd_ordeal_run(&chaos->ordeal, &run);
+        chaos->steps += run.seen;
+        measure_t *measure = end == TND_ORDEAL_DRAINED ? &chaos->part : &chaos->whole;
+        const char *begin;
+        size_t size;
+        if (end == TND_ORDEAL_DRAINED && find_part(run.report, 0, &begin, &size))
+            measure->steps = strtoull(begin, NULL, 10);
+        if (end == TND_ORDEAL_ENDED || end == TND_ORDEAL_DRAINED) {
+            if (run.report == NULL) {
+                snprintf(chaos->ordeal.why, sizeof chaos->ordeal.why,
+                         "the run has ended well and wrote no report");
+                return TND_ORDEAL_BROKEN;
+            }
+            take_report(measure, run.report);
+        } else {
+            free(run.report);
+        }
+    } while (end == TND_ORDEAL_ENDED && chaos->ordeal.signals == 0 && tnd_clock_now() < until);
+    return end;
+}
+
+/*  A script that runs many seeds has only this line to tell a signal from a fault. */
+static int leave(const chaos_t *chaos)
+{
+    char sender[64] = "";
+    if (chaos->ordeal.sender > 0)
+        snprintf(sender, sizeof sender, " from process %d", (int)chaos->ordeal.sender);
+    tnd_complain("chaos",
+                 "stopped by signal %d (%s)%s before the runs were compared (seed %" PRIu64 ")",
+                 chaos->ordeal.signal, strsignal(chaos->ordeal.signal), sender, chaos->seed);
+    return TND_EXIT_DRAINED;
+}
+
+static int judge(chaos_t *chaos)
+{
+    bool done = run_quiet(chaos, &chaos->part) && run_quiet(chaos, &chaos->whole);
+    if (!done)
+        return chaos->ordeal.signals > 0 ? leave(chaos) : TND_EXIT_FAILED;
+    chaos->quiet = tnd_pulse_spread(&chaos->ordeal.calm);
+    bool equal = is_equal(&chaos->whole) && is_equal(&chaos->part);
+    count_deeds(chaos);
+    if (chaos->request->json)
+        print_json(chaos, equal);
+    else
+        print_text(chaos, equal);
+    return equal ? TND_EXIT_OK : TND_EXIT_FAILED;
+}
+
+static int perform(chaos_t *chaos)
+{
+    const tnd_request_t *request = chaos->request;
+    uint64_t seconds = request->seconds + 60 * request->minutes;
+    seconds = seconds == 0 ? SECONDS : seconds;
+    chaos->seed = request->seed != 0 ? request->seed : tnd_clock_now() % 1000000 + 1;
+    chaos->whole.steps = request->steps;
+    tnd_ordeal_begin(&chaos->ordeal, &chaos->stage, chaos->seed);
+    bool talks = !request->quiet && !request->json;
+    if (talks) {
+        const tnd_plan_t *plan = chaos->stage.plan;
+        fprintf(stderr, "seed %" PRIu64 ", %" PRIu64 " s, %" PRIu32 " processes:", chaos->seed,
+                seconds, plan->host_count);
+        for (uint32_t h = 0; h < plan->host_count; h++)
+            fprintf(stderr, " %s%s", plan->hosts[h].name,
+                    (chaos->ordeal.hosts[h] & TND_HAVOC_SOFT) != 0 ? "" : "*");
+        fputs(request->all ? "\n" : " (* is not killed)\n", stderr);
+    }
+    uint64_t begun = tnd_clock_now();
+    tnd_ordeal_end_t end = run_faulty(chaos, begun + seconds * second);
+    chaos->faulty_ns = tnd_clock_now() - begun;
+    chaos->calm = tnd_pulse_spread(&chaos->ordeal.calm);
+    tnd_pulse_free(&chaos->ordeal.calm);
+    if (talks && isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (end == TND_ORDEAL_LEFT)
+        return leave(chaos);
+    if (end == TND_ORDEAL_BROKEN) {
+        show_log(chaos, "log");
+        tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
+                     chaos->ordeal.why, chaos->seed, chaos->ordeal.deed_count);
+        return TND_EXIT_FAILED;
+    }
+    chaos->ordeal.signals = 0;
+    return judge(chaos);
+}
+
+static int chaos_graph(const tnd_request_t *request)
+{
+    chaos_t *chaos = calloc(1, sizeof *chaos);
+    if (chaos == NULL)
+        abort();
+    *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
+    tnd_ordeal_init(&chaos->ordeal, request);
+    int code = tnd_stage_open(&chaos->stage, request, request->all);
+    if (code == TND_EXIT_OK)
+        code = perform(chaos);
+    tnd_stage_close(&chaos->stage, code != TND_EXIT_FAILED);
+    tnd_ordeal_fini(&chaos->ordeal);
+    measure_t *measures[] = {&chaos->whole, &chaos->part};
+    for (int m = 0; m < 2; m++) {
+        free(measures[m]->report);
+        free(measures[m]->quiet);
+    }
+    for (uint32_t r = 0; r < chaos->row_count; r++)
+        tnd_pulse_free(&chaos->rows[r].gaps);
+    free(chaos);
+    return code;
+}
+
+const tnd_command_t tnd_command_chaos;
+const tnd_command_t tnd_command_chaos = {
+    .name = "chaos",
+    .operands = "FILE...",
+    .summary = "runs a graph under kill -9, stops and cut connections, and compares the result",
+    .arguments = (const char *const[]){"--minutes", "--seconds", "--seed", "--all", "--steps",
+                                       "--set", "--data", "--quiet", "--json", NULL},
+    .details =
+        "Does the pipeline survive, with its plugins?  Every host of the files becomes a process "
+        "of\n"
+        "this machine, as under `tundish up`; files without hosts get some: one with the feeders,\n"
+        "which leads, one each with readers, batchers and reducers, two with workers.  All their\n"
+        "connections pass a relay.  Then, until the time is over (a minute, unless --seconds or\n"
+        "--minutes say otherwise), one fault follows the other:\n"
+        "\n"
+        "  kill -9           a host that is started again: all but those with replicas, and the "
+        "leader\n"
+        "  stopped           for a moment: any host; until it counts as lost (`dead_after`): one "
+        "that\n"
+        "                    may be killed\n"
+        "  slow              a reader or a worker gets a sixth of its time, as if its disk were "
+        "slow\n"
+        "  connections       of control or of data: cut, closed on one side only, silent, shut "
+        "off\n"
+        "  disk full         checkpoints cannot be written, where the files ask for them\n"
+        "\n"
+        "--all kills the others too, and everything at once; the run is begun again with "
+        "--resume,\n"
+        "from checkpoints in a temporary folder, so the step must have `save` and `load`.\n"
+        "\n"
+        "A stream that ends earlier begins again.  Then the same steps run undisturbed, and\n"
+        "stream, ledger, model and results of both must be equal to the bit.  The report says "
+        "what\n"
+        "was done, how long there was no step after it, and what had to be redone.  The same seed\n"
+        "draws the same faults; when they come depends on how fast the run recovers.\n"
+        "\n"
+        "Nothing of the files' own is written: checkpoints go to a temporary folder.  Ctrl-C ends "
+        "the\n"
+        "faults early and compares; once more leaves.\n",
+    .codes = "  0    it survives: all is equal\n"
+             "  1    something differs, or the run ended or hung; what it said is kept\n"
+             "  2    usage\n"
+             "  78   the topology is wrong\n"
+             "  130  left\n",
+    .operands_min = 1,
+    .run = chaos_graph,
+};

@@ -1,0 +1,285 @@
+/*  tools/command/doctor.c - whether runs can go well on this machine, and what to do where not. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/observe/statistics.h"
+#include "tools/machine/machine_check.h"
+#include "tools/cli/command.h"
+#include "tools/cli/json.h"
+#include "tools/cli/terminal.h"
+#include "tools/cli/versions.h"
+
+/*  What facts point to. */
+typedef struct {
+    tnd_facts_t facts;
+    char shared[128], pages[640], pages_folder[160], temporary[128], tcp[128], ipc[128];
+    char clock_source[64], huge_pages[64], libraries[256];
+} machine_t;
+
+/*  The first line of a file, without its end; "" where it cannot be read. */
+static void read_line(const char *path, char *line, int room)
+{
+    FILE *in = fopen(path, "re");
+    line[0] = '\0';
+    if (in != NULL && fgets(line, room, in) != NULL)
+        line[strcspn(line, "\n")] = '\0';
+    if (in != NULL)
+        fclose(in);
+}
+
+static void look_at_cores(tnd_facts_t *facts)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    facts->online = facts->allowed = online > 0 ? (uint32_t)online : 1;
+    /* The mask is larger than a cpu_set_t on the largest machines. */
+    for (int room = 1024; room <= 1 << 20; room *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)room);
+        size_t bytes = CPU_ALLOC_SIZE((size_t)room);
+        if (set == NULL)
+            abort();
+        bool got = sched_getaffinity(0, bytes, set) == 0;
+        if (got)
+            facts->allowed = (uint32_t)CPU_COUNT_S(bytes, set);
+        CPU_FREE(set);
+        if (got)
+            break;
+    }
+    tnd_group_limits_read("", &facts->limits);
+}
+
+static void look_at_memory(tnd_facts_t *facts)
+{
+    char line[256];
+    FILE *in = fopen("/proc/meminfo", "re");
+    while (in != NULL && fgets(line, sizeof line, in) != NULL) {
+        uint64_t kib;
+        if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+            facts->memory_bytes = kib * 1024;
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+            facts->available_bytes = kib * 1024;
+    }
+    if (in != NULL)
+        fclose(in);
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        facts->descriptors = files.rlim_cur == RLIM_INFINITY ? UINT64_MAX : files.rlim_cur;
+        facts->descriptors_max = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
+    }
+}
+
+/*  Whether a file can be made in a folder, and be filled. */
+static void try_folder(const char *folder, char *reason, size_t room)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tundish-doctor-XXXXXX", folder);
+    int file = mkostemp(path, O_CLOEXEC);
+    bool good = file >= 0 && write(file, "tundish", 7) == 7;
+    snprintf(reason, room, "%s", good ? "" : strerror(errno));
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+}
+
+static void look_at_folders(machine_t *machine)
+{
+    tnd_facts_t *facts = &machine->facts;
+    struct statvfs shared;
+    try_folder("/dev/shm", machine->shared, sizeof machine->shared);
+    if (statvfs("/dev/shm", &shared) == 0) {
+        facts->shared_bytes = (uint64_t)shared.f_blocks * shared.f_frsize;
+        facts->shared_free_bytes = (uint64_t)shared.f_bavail * shared.f_frsize;
+    }
+    facts->shared_reason = machine->shared;
+
+    tnd_pages_folders_t folders;
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error = {.text = ""};
+    (void)tnd_pages_folders(&folders);
+    snprintf(machine->pages_folder, sizeof machine->pages_folder, "%s", folders.path[0]);
+    if (tnd_pages_new(&pages, "doctor", "check", 1, 1, &error) != TND_OK)
+        snprintf(machine->pages, sizeof machine->pages, "%s", error.text);
+    tnd_pages_destroy(&pages);
+    facts->pages_folder = machine->pages_folder;
+    facts->pages_reason = machine->pages;
+
+    const char *temporary = getenv("TMPDIR");
+    facts->temporary_folder = temporary != NULL && *temporary != '\0' ? temporary : "/tmp";
+    facts->temporary_reason = machine->temporary;
+    try_folder(facts->temporary_folder, machine->temporary, sizeof machine->temporary);
+}
+
+static void try_listen(const struct sockaddr *address, socklen_t size, char *reason, size_t room)
+{
+    int file = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good = file >= 0 && bind(file, address, size) == 0 && listen(file, 1) == 0;
+    snprintf(reason, room, "%s", good ? "" : strerror(errno));
+    if (file >= 0)
+        close(file);
+}
+
+static void look_at_network(machine_t *machine)
+{
+    tnd_facts_t *facts = &machine->facts;
+    char line[64];
+    read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof line);
+    if (sscanf(line, "%" SCNu32 " %" SCNu32, &facts->port_first, &facts->port_last) != 2)
+        facts->port_first = facts->port_last = 0;
+    struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    try_listen((const struct sockaddr *)(const void *)&tcp, sizeof tcp, machine->tcp,
+               sizeof machine->tcp);
+    /* A name that begins with a zero lies in no folder: those are the ones that runs use. */
+    struct sockaddr_un ipc = {.sun_family = AF_UNIX};
+    int used =
+        snprintf(ipc.sun_path + 1, sizeof ipc.sun_path - 1, "tundish.doctor.%d", (int)getpid());
+    try_listen((const struct sockaddr *)(const void *)&ipc,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)used), machine->ipc,
+               sizeof machine->ipc);
+    facts->tcp_reason = machine->tcp;
+    facts->ipc_reason = machine->ipc;
+}
+
+static void look_at_clock(machine_t *machine)
+{
+    enum { TRIES = 16, READINGS = 64 };
+    tnd_facts_t *facts = &machine->facts;
+    struct timespec resolution;
+    if (clock_getres(CLOCK_MONOTONIC, &resolution) == 0)
+        facts->clock_resolution_ns =
+            (uint64_t)resolution.tv_sec * 1000000000u + (uint64_t)resolution.tv_nsec;
+    facts->clock_cost_ns = UINT64_MAX;
+    /* The best of some: the others were interrupted. */
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t begin = tnd_clock_now(), end = begin;
+        for (int r = 0; r < READINGS; r++)
+            end = tnd_clock_now();
+        uint64_t cost = (end - begin) / READINGS;
+        facts->clock_cost_ns = cost < facts->clock_cost_ns ? cost : facts->clock_cost_ns;
+    }
+    read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+              machine->clock_source, sizeof machine->clock_source);
+    facts->clock_source = machine->clock_source;
+    read_line("/sys/kernel/mm/transparent_hugepage/enabled", machine->huge_pages,
+              sizeof machine->huge_pages);
+    facts->huge_pages = machine->huge_pages;
+}
+
+static void look_at_cuda(tnd_facts_t *facts)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return;
+    int (*init)(unsigned) = (int (*)(unsigned))(uintptr_t)dlsym(library, "cuInit");
+    int (*version)(int *) = (int (*)(int *))(uintptr_t)dlsym(library, "cuDriverGetVersion");
+    int (*count)(int *) = (int (*)(int *))(uintptr_t)dlsym(library, "cuDeviceGetCount");
+    facts->cuda = init != NULL && version != NULL && count != NULL;
+    if (facts->cuda) {
+        facts->cuda_error = init(0);
+        (void)version(&facts->cuda_version);
+        if (facts->cuda_error == 0)
+            facts->cuda_error = count(&facts->cuda_devices);
+    }
+    /* It stays loaded: a driver that has begun threads cannot be taken away. */
+}
+
+static void look(machine_t *machine)
+{
+    look_at_cores(&machine->facts);
+    look_at_memory(&machine->facts);
+    look_at_folders(machine);
+    look_at_network(machine);
+    look_at_clock(machine);
+    FILE *out = fmemopen(machine->libraries, sizeof machine->libraries, "w");
+    if (out == NULL)
+        abort();
+    tnd_versions_print_libraries(out);
+    fclose(out);
+    machine->facts.libraries = machine->libraries;
+    machine->facts.libraries_old = tnd_versions_old();
+    look_at_cuda(&machine->facts);
+}
+
+/* --- showing it --------------------------------------------------------------------------------
+ */
+
+static const char *const level_names[] = {"ok", "warning", "bad"};
+
+static void print_text(const tnd_check_t *checks)
+{
+    static const int colours[] = {32, 33, 31};
+    bool colour = tnd_terminal_look().colour;
+    for (size_t i = 0; i < TND_CHECKS; i++) {
+        if (colour)
+            printf("\033[%dm", colours[checks[i].level]);
+        printf("%-8s", level_names[checks[i].level]);
+        printf("%s%-12s %s\n", colour ? "\033[0m" : "", checks[i].name, checks[i].found);
+        if (checks[i].advice[0] != '\0')
+            printf("%20s %s\n", "->", checks[i].advice);
+    }
+}
+
+static void print_json(const tnd_check_t *checks)
+{
+    fputs("{\"checks\":[", stdout);
+    for (size_t i = 0; i < TND_CHECKS; i++) {
+        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", stdout);
+        tnd_json_text(stdout, checks[i].name);
+        printf(",\"level\":\"%s\",\"found\":", level_names[checks[i].level]);
+        tnd_json_text(stdout, checks[i].found);
+        fputs(",\"advice\":", stdout);
+        tnd_json_text(stdout, checks[i].advice[0] != '\0' ? checks[i].advice : NULL);
+        fputs("}", stdout);
+    }
+    fputs("]}\n", stdout);
+}
+
+static int doctor(const tnd_request_t *request)
+{
+    if (request->file_count > 0)
+        return tnd_usage_error("doctor", "it takes no file: it looks at this machine; "
+                                         "tundish validate looks at files");
+    machine_t machine = {.facts = {0}};
+    tnd_check_t checks[TND_CHECKS];
+    look(&machine);
+    tnd_checkup(&machine.facts, checks);
+    if (request->json)
+        print_json(checks);
+    else
+        print_text(checks);
+    bool bad = false;
+    for (size_t i = 0; i < TND_CHECKS; i++)
+        bad = bad || checks[i].level == TND_CHECK_BAD;
+    return bad ? TND_EXIT_FAILED : TND_EXIT_OK;
+}
+
+const tnd_command_t tnd_command_doctor;
+const tnd_command_t tnd_command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "says whether runs can go well on this machine, and what to do where not",
+    .arguments = (const char *const[]){"--json", NULL},
+    .details =
+        "A line each: processors after affinity and control groups, memory and its limit, open\n"
+        "files, /dev/shm, the folders for statistics and for temporary files, ports, local\n"
+        "sockets, the clock, huge pages, libraries, the driver of CUDA; below a line that is not\n"
+        "ok, what to do.  --json prints one object: {\"checks\":[{\"name\",\"level\",\"found\",\n"
+        "\"advice\"}]}.\n",
+    .codes = "  0   nothing is bad; warnings may be there\n"
+             "  1   something is bad: runs may fail\n"
+             "  2   usage\n",
+    .run = doctor,
+};

@@ -1,0 +1,423 @@
+/*  tools/command/explain.c - a graph, merged and resolved: what stands where, and who talks to
+ * whom. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/text/quantity.h"
+#include "runtime/option/option_print.h"
+#include "runtime/host/descriptors.h"
+#include "tools/cli/json.h"
+#include "tools/cli/load.h"
+#include "tools/report/memory.h"
+#include "tools/machine/preflight.h"
+
+/*  Where an instance listens or would connect from, as far as that is known before the start. */
+static void print_endpoint(FILE *out, const tnd_plan_t *plan, const tnd_edge_t *edge)
+{
+    const tnd_instance_t *binds = &plan->instances[edge->from_connects ? edge->to : edge->from];
+    const tnd_plan_host_t *host = &plan->hosts[binds->host];
+    switch (edge->transport) {
+    case TND_TRANSPORT_INPROC:
+        fprintf(out, "inproc://%s", binds->name);
+        break;
+    case TND_TRANSPORT_IPC:
+        fprintf(out, "ipc://%s", binds->name);
+        break;
+    case TND_TRANSPORT_TCP:
+        if (host->ports_first != 0)
+            fprintf(out, "tcp://%s:%" PRIu32 "-%" PRIu32, host->address, host->ports_first,
+                    host->ports_last);
+        else
+            fprintf(out, "tcp://%s:*", host->address);
+        break;
+    }
+}
+
+static void print_hosts(const tnd_plan_t *plan)
+{
+    puts("\nhosts");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        const tnd_plan_host_t *host = &plan->hosts[h];
+        printf("  %-10s %s", host->name, host->address);
+        if (strcmp(host->listen, host->address) != 0)
+            printf(", listens at %s", host->listen);
+        if (h == 0 && plan->host_count > 1)
+            printf(", leads, control at tcp://%s:%" PRIu32, host->address, host->port);
+        if (host->data != NULL)
+            printf(", data %s", host->data);
+        for (uint32_t d = 0; d < host->device_count; d++)
+            printf("%s%s", d == 0 ? ", devices " : " ", host->devices[d]);
+        putchar('\n');
+    }
+}
+
+/*  How files come into memory, and why. */
+static void print_files(const tnd_stream_t *stream)
+{
+    char bytes[TND_QUANTITY_SIZE], room[TND_QUANTITY_SIZE];
+    const tnd_access_plan_t *plan = &stream->access;
+    if (stream->mapped + stream->copied_files == 0)
+        return;
+    printf("    files      %s, %s", tnd_quantity_size(stream->mapped + stream->copied_files, bytes),
+           stream->copied_files == 0 ? "mapped"
+           : stream->mapped == 0     ? "read"
+                                     : "mapped and read");
+    if (!plan->random)
+        printf(" from the first row to the last");
+    else if (plan->fits)
+        printf(" at random");
+    else
+        printf(" at random, each row requested by itself");
+    if (plan->random && stream->room > 0)
+        printf(": the page cache may use %s%s", plan->fits ? "" : "only ",
+               tnd_quantity_size(stream->room, room));
+    puts(plan->scarce ? "; they are too many files to be kept open" : "");
+}
+
+static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey_chain_t *known)
+{
+    const tnd_chain_plan_t *chain = &plan->chains[index];
+    char text[1024];
+    printf("  %s", chain->feeder != NULL ? chain->feeder : "(without a feeder)");
+    if (chain->after != NULL)
+        printf(", after %s", chain->after);
+    printf(": %" PRIu32 " replica%s\n", chain->replicas, chain->replicas == 1 ? "" : "s");
+    for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
+        const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];
+        const tnd_plan_host_t *host = &plan->hosts[feeder->host];
+        printf("    replica %" PRIu32 "  %s, %s\n", r, host->name,
+               chain->carriers[r].device < host->device_count
+                   ? host->devices[chain->carriers[r].device]
+                   : "cpu:0");
+    }
+    if (!known->known) {
+        puts("    rows       await the host that has the files");
+        return;
+    }
+    uint64_t rows = tnd_stream_positions(&known->stream);
+    if (rows != TND_UNKNOWN)
+        printf("    rows       %" PRIu64, rows);
+    else if (known->stream.by_file)
+        printf("    rows       await the hosts that have the files of the other lanes");
+    else
+        printf("    rows       not known before the end");
+    if (known->stream.epochs == TND_ENDLESS)
+        puts(", again and again");
+    else
+        printf(", %" PRIu32 " epoch%s\n", known->stream.epochs,
+               known->stream.epochs == 1 ? "" : "s");
+    printf("    read as    %s\n", tnd_schema_text(&known->stream.read, text, sizeof text));
+    printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed, text, sizeof text));
+    print_files(&known->stream);
+}
+
+/*  The options of an instance, with as many workers as stand beside each other on its host: that is
+ *  for the placement to say, whatever the actor's own option is.
+ */
+static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    const tnd_table_t *table = &instance->kind->table;
+    uint64_t workers = 0;
+    char *options = malloc(table->size + 1);
+    if (options == NULL)
+        abort();
+    memcpy(options, instance->options, table->size);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        workers += strcmp(plan->instances[i].actor, instance->actor) == 0 &&
+                   plan->instances[i].host == instance->host &&
+                   plan->instances[i].lane == instance->lane;
+    uint64_t *written = (uint64_t *)tnd_options_field(table, options, "workers", TND_OPTION_U64);
+    if (written != NULL)
+        *written = workers;
+    tnd_options_show(table, options, stdout);
+    free(options);
+}
+
+static void print_instances(const tnd_plan_t *plan)
+{
+    puts("\nactors");
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        printf("  %-12s %-12s %-10s", instance->name, instance->kind->table.name,
+               plan->hosts[instance->host].name);
+        if (instance->kind->instances == TND_INSTANCE_LANE)
+            printf(" lane %" PRIu32, instance->lane);
+        if (instance->replica_count > 0)
+            printf(" replicas %" PRIu32 "-%" PRIu32, instance->replica_first,
+                   instance->replica_first + instance->replica_count - 1);
+        putchar('\n');
+        if (i > 0 && strcmp(instance->actor, plan->instances[i - 1].actor) == 0 &&
+            instance->host == plan->instances[i - 1].host)
+            continue;
+        printf("    ");
+        print_options(plan, instance);
+        putchar('\n');
+    }
+}
+
+static void print_edges(const tnd_plan_t *plan)
+{
+    puts("\nconnections");
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        printf("  %-12s -> %-12s at ", plan->instances[edge->from].name,
+               plan->instances[edge->to].name);
+        print_endpoint(stdout, plan, edge);
+        printf(", %s connects\n",
+               plan->instances[edge->from_connects ? edge->from : edge->to].name);
+    }
+}
+
+static void print_memory(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_memory_t memory;
+        if (plan->hosts[h].isolated)
+            continue;
+        tnd_memory_sum(&memory, plan, h, survey);
+        char size[TND_QUANTITY_SIZE];
+        printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
+               tnd_quantity_size(memory.needs.bytes, size),
+               memory.known ? "" : ", and what awaits its host");
+        for (uint32_t t = 0; t < memory.needs.count; t++)
+            printf("  %12s  %s: %s\n", tnd_quantity_size(memory.needs.items[t].bytes, size),
+                   memory.needs.items[t].who, memory.needs.items[t].what);
+        tnd_memory_free(&memory);
+    }
+}
+
+static void print_descriptors(const tnd_plan_t *plan)
+{
+    tnd_plan_t whole = tnd_placement_whole(plan);
+    puts("\nfile descriptors");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_descriptors_t of;
+        tnd_descriptors_count(&of, &whole, h, &tnd_network.cost);
+        printf("  %-10s at most %" PRIu64 ": process %" PRIu64 ", actors %" PRIu64
+               ", listeners %" PRIu64 ", connections %" PRIu64 ", children %" PRIu64
+               ", reserve %" PRIu64 "\n",
+               plan->hosts[h].name, of.total, of.process, of.actors, of.listeners, of.connections,
+               of.children, of.reserve);
+    }
+}
+
+static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    printf("%s: seed %" PRIu64 ", %" PRIu32 " lane%s, fingerprint %016" PRIx64 "%016" PRIx64 "\n",
+           plan->name != NULL ? plan->name : "(no name)", plan->seed, plan->lanes,
+           plan->lanes == 1 ? "" : "s", plan->fingerprint[1], plan->fingerprint[0]);
+    print_hosts(plan);
+    puts("\nchains");
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        print_chain(plan, c, &survey->chains[c]);
+    print_instances(plan);
+    print_edges(plan);
+    print_memory(plan, survey);
+    print_descriptors(plan);
+}
+
+/* --- JSON --------------------------------------------------------------------------------------
+ */
+
+static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey)
+{
+    tnd_memory_t memory;
+    tnd_memory_sum(&memory, plan, host, survey);
+    printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
+           memory.known ? "true" : "false", memory.needs.bytes);
+    for (uint32_t t = 0; t < memory.needs.count; t++) {
+        const tnd_need_t *need = &memory.needs.items[t];
+        printf("%s{\"actor\":", t > 0 ? "," : "");
+        tnd_json_text(stdout, need->who);
+        printf(",\"what\":");
+        tnd_json_text(stdout, need->what);
+        printf(",\"bytes\":%" PRIu64 "}", need->bytes);
+    }
+    printf("]}");
+    tnd_memory_free(&memory);
+}
+
+static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    tnd_plan_t whole = tnd_placement_whole(plan);
+    printf(",\"hosts\":[");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        const tnd_plan_host_t *host = &plan->hosts[h];
+        printf("%s{\"name\":", h > 0 ? "," : "");
+        tnd_json_text(stdout, host->name);
+        printf(",\"address\":");
+        tnd_json_text(stdout, host->address);
+        printf(",\"listen\":");
+        tnd_json_text(stdout, host->listen);
+        printf(",\"leads\":%s,\"port\":%" PRIu32 ",\"data\":", h == 0 ? "true" : "false",
+               host->port);
+        tnd_json_text(stdout, host->data);
+        printf(",\"devices\":[");
+        for (uint32_t d = 0; d < host->device_count; d++) {
+            printf("%s", d > 0 ? "," : "");
+            tnd_json_text(stdout, host->devices[d]);
+        }
+        printf("]");
+        tnd_descriptors_t files;
+        tnd_descriptors_count(&files, &whole, h, &tnd_network.cost);
+        printf(",\"descriptors\":{\"most\":%" PRIu64 ",\"reserve\":%" PRIu64 "}", files.total,
+               files.reserve);
+        if (host->isolated) {
+            printf(",\"parent\":");
+            tnd_json_text(stdout, plan->hosts[host->parent].name);
+        } else {
+            json_memory(plan, h, survey);
+        }
+        printf("}");
+    }
+    printf("]");
+}
+
+static void json_schema(const char *name, const tnd_schema_t *schema)
+{
+    printf(",\"%s\":{", name);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        const tnd_column_t *column = &schema->columns[c];
+        printf("%s", c > 0 ? "," : "");
+        tnd_json_text(stdout, column->name);
+        printf(":{\"dtype\":\"%s\",\"shape\":[", tnd_dtype_name(column->dtype));
+        for (uint32_t d = 0; d < column->rank; d++)
+            printf("%s%" PRIu64, d > 0 ? "," : "", column->shape[d]);
+        printf("]%s}", column->ragged ? ",\"ragged\":true" : "");
+    }
+    printf("}");
+}
+
+static void json_chains(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    printf(",\"chains\":[");
+    for (uint32_t c = 0; c < plan->chain_count; c++) {
+        const tnd_chain_plan_t *chain = &plan->chains[c];
+        const tnd_survey_chain_t *known = &survey->chains[c];
+        printf("%s{\"feeder\":", c > 0 ? "," : "");
+        tnd_json_text(stdout, chain->feeder);
+        printf(",\"after\":");
+        tnd_json_text(stdout, chain->after);
+        printf(",\"replicas\":[");
+        for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
+            const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];
+            printf("%s{\"feeder\":", r > 0 ? "," : "");
+            tnd_json_text(stdout, feeder->name);
+            printf(",\"device\":%" PRIu32 "}", chain->carriers[r].device);
+        }
+        printf("]");
+        if (known->known) {
+            uint64_t rows = tnd_stream_positions(&known->stream);
+            if (rows != TND_UNKNOWN)
+                printf(",\"rows\":%" PRIu64, rows);
+            if (known->stream.epochs != TND_ENDLESS)
+                printf(",\"epochs\":%" PRIu32, known->stream.epochs);
+            json_schema("read", &known->stream.read);
+            json_schema("fed", &known->stream.fed);
+            printf(",\"files\":{\"mapped\":%" PRIu64 ",\"read\":%" PRIu64 ",\"page_cache\":%" PRIu64
+                   ",\"fits\":%s}",
+                   known->stream.mapped, known->stream.copied_files, known->stream.room,
+                   known->stream.access.fits ? "true" : "false");
+        }
+        printf("}");
+    }
+    printf("]");
+}
+
+static void json_options(const tnd_instance_t *instance)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    tnd_options_print(&instance->kind->table, instance->options, TND_ROLE_ALL, out);
+    fclose(out);
+    tnd_json_text(stdout, text);
+    free(text);
+}
+
+static void print_json(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    printf("{\"name\":");
+    tnd_json_text(stdout, plan->name);
+    printf(",\"seed\":%" PRIu64 ",\"lanes\":%" PRIu32 ",\"fingerprint\":", plan->seed, plan->lanes);
+    tnd_json_hash(stdout, plan->fingerprint);
+    json_hosts(plan, survey);
+    json_chains(plan, survey);
+    printf(",\"actors\":[");
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        printf("%s{\"actor\":", i > 0 ? "," : "");
+        tnd_json_text(stdout, instance->actor);
+        printf(",\"name\":");
+        tnd_json_text(stdout, instance->name);
+        printf(",\"kind\":");
+        tnd_json_text(stdout, instance->kind->table.name);
+        printf(",\"host\":");
+        tnd_json_text(stdout, plan->hosts[instance->host].name);
+        printf(",\"chain\":%" PRIu32 ",\"lane\":%" PRIu32 ",\"options\":", instance->chain,
+               instance->lane);
+        json_options(instance);
+        printf("}");
+    }
+    printf("],\"connections\":[");
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        printf("%s{\"from\":", e > 0 ? "," : "");
+        tnd_json_text(stdout, plan->instances[edge->from].name);
+        printf(",\"to\":");
+        tnd_json_text(stdout, plan->instances[edge->to].name);
+        printf(",\"transport\":\"%s\",\"endpoint\":\"", tnd_transport_name(edge->transport));
+        print_endpoint(stdout, plan, edge);
+        printf("\",\"connects\":");
+        tnd_json_text(stdout, plan->instances[edge->from_connects ? edge->from : edge->to].name);
+        printf("}");
+    }
+    puts("]}");
+}
+
+static int explain(const tnd_request_t *request)
+{
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    if (tnd_graph_check(graph) != TND_OK) {
+        tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
+        tnd_graph_destroy(&graph);
+        return TND_EXIT_TOPOLOGY;
+    }
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_survey_t survey;
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
+    tnd_survey_make(&survey, graph, plan, diagnostics);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        tnd_memory_check(plan, h, &survey, diagnostics);
+    bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
+    tnd_diagnostics_print(diagnostics, stderr);
+    if (request->json)
+        print_json(plan, &survey);
+    else
+        print_text(plan, &survey);
+    tnd_survey_destroy(&survey);
+    tnd_graph_destroy(&graph);
+    return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
+}
+
+const tnd_command_t tnd_command_explain;
+const tnd_command_t tnd_command_explain = {
+    .name = "explain",
+    .operands = "FILE...",
+    .summary = "shows the graph as it would run: hosts, actors, connections, memory",
+    .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
+    .details =
+        "Merges a topology and its overlays and shows every instance of every actor, its host,\n"
+        "its options with their defaults, who connects to whom and by what, which device\n"
+        "carries which replica, and what memory and how many file descriptors each host needs,\n"
+        "term by term.\n",
+    .codes =
+        "  0   shown\n  2   usage\n  78  the topology has errors, lacks files or plugins, or does "
+        "not fit into its\n      `memory:`; what is known of it is shown all the same\n",
+    .operands_min = 1,
+    .run = explain,
+};

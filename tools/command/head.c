@@ -1,0 +1,235 @@
+/*  tools/command/head.c - what a pipeline would feed, without any model. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/host/descriptors.h"
+#include "runtime/host/session.h"
+#include "tools/cli/crash.h"
+#include "tools/cli/load.h"
+#include "tools/cli/log.h"
+#include "tools/rows/head_plan.h"
+#include "tools/rows/npz.h"
+#include "tools/rows/contact_sheet.h"
+#include "tools/rows/show.h"
+
+typedef struct {
+    const tnd_request_t *request;
+    tnd_graph_t *graph;
+    tnd_look_t look;
+    tnd_stream_t stream; /* known once the session's actors run */
+    tnd_session_t *session;
+    tnd_log_t log;
+} head_t;
+
+static void observe_stream(void *context, const tnd_stream_t *stream)
+{
+    ((head_t *)context)->stream = *stream;
+}
+
+static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                        const char *text)
+{
+    tnd_log_take(&((head_t *)context)->log, level, host, actor, text);
+}
+
+static void complain(head_t *head, const char *text)
+{
+    tnd_log_complain(&head->log, "local", "head", "%s", text);
+}
+
+/*  Whoever reads us has stopped. */
+static bool unread(void)
+{
+    return fflush(stdout) != 0 || ferror(stdout) != 0;
+}
+
+static void show(const head_t *head, const tnd_capture_t *capture, uint64_t first)
+{
+    if (!head->request->json)
+        tnd_show_text(capture, head->look.batches, head->request->replicas, first);
+    else if (head->look.batches)
+        tnd_show_json(capture);
+    else
+        tnd_show_passing_json(capture, first);
+}
+
+/*  Where rows go: to the screen, or to files. */
+typedef struct {
+    const tnd_request_t *request;
+    tnd_npz_t npz;
+    tnd_sheet_t sheet;
+} sinks_t;
+
+static tnd_status_t begin_sinks(sinks_t *self, const tnd_request_t *request,
+                                const tnd_schema_t *schema, tnd_error_t *error)
+{
+    *self = (sinks_t){.request = request};
+    if (request->png != NULL)
+        TND_TRY(tnd_sheet_begin(&self->sheet, request->png, schema, error));
+    if (request->npz != NULL)
+        tnd_npz_begin(&self->npz, request->npz, schema);
+    return TND_OK;
+}
+
+static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
+{
+    if (self->request->npz != NULL)
+        tnd_npz_add(&self->npz, capture);
+    if (self->request->png != NULL)
+        tnd_sheet_add(&self->sheet, capture);
+}
+
+/*  Writes the files, or leaves them.  False after saying which cannot be written. */
+static bool end_sinks(sinks_t *self, bool failed)
+{
+    tnd_error_t error;
+    bool good = true;
+    if (failed && self->request->npz != NULL)
+        tnd_npz_abandon(&self->npz);
+    if (failed && self->request->png != NULL)
+        tnd_sheet_abandon(&self->sheet);
+    if (!failed && self->request->npz != NULL && tnd_npz_end(&self->npz, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        good = false;
+    }
+    if (!failed && self->request->png != NULL && tnd_sheet_end(&self->sheet, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        good = false;
+    }
+    return good;
+}
+
+/*  Nothing came, and that is no error. */
+static void show_nothing(const head_t *head)
+{
+    char text[1024];
+    if (head->request->json || head->request->npz != NULL)
+        tnd_complain("head", "the stream is empty: there is no row");
+    else if (head->request->png == NULL)
+        printf("the stream is empty: there is no row of %s\n",
+               tnd_schema_text(&head->stream.fed, text, sizeof text));
+}
+
+/*  Pulls the steps that were asked for.  *failed_p: the feed has failed. */
+static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
+{
+    const tnd_request_t *request = head->request;
+    tnd_capture_t capture;
+    sinks_t sinks;
+    tnd_error_t error;
+    tnd_status_t status = TND_OK;
+    uint64_t first = 0, left = request->steps != UINT64_MAX ? request->steps : 1;
+    *failed_p = false;
+    if (begin_sinks(&sinks, request, &head->stream.fed, &error) != TND_OK) {
+        tnd_complain("head", "%s", error.text);
+        return TND_EXIT_USAGE;
+    }
+    tnd_capture_init(&capture, &head->stream.fed, head->look.replicas);
+    while (left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
+           (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
+        add_to_sinks(&sinks, &capture);
+        if ((request->npz == NULL && request->png == NULL) || request->json)
+            show(head, &capture, first);
+        for (uint32_t r = 0; r < capture.replica_count; r++)
+            first += capture.replicas[r].rows;
+        left = unread() ? 0 : left - 1;
+    }
+    *failed_p = status != TND_OK && status != TND_END;
+    if (status == TND_END && first == 0)
+        show_nothing(head);
+    bool written = end_sinks(&sinks, *failed_p);
+    tnd_capture_fini(&capture);
+    return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
+}
+
+static int look(head_t *head)
+{
+    tnd_observer_t observer = {.context = head,
+                               .stream = observe_stream,
+                               .log = observe_log,
+                               .log_level = head->log.level};
+    tnd_session_wishes_t wishes = {
+        .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
+    tnd_error_t error;
+    if (tnd_descriptors_check(&head->look.plan, 0, &tnd_network.cost, &error) != TND_OK) {
+        complain(head, error.text);
+        return TND_EXIT_TOPOLOGY;
+    }
+    tnd_crash_arm(&head->look.plan, NULL);
+    if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
+        tnd_crash_disarm();
+        complain(head, error.text);
+        return TND_EXIT_FAILED;
+    }
+    tnd_crash_arm(&head->look.plan, head->session);
+    tnd_feed_t *feed = tnd_session_feed(head->session, TND_LOOK_FEEDER);
+    bool failed = feed == NULL;
+    int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
+    if (failed) {
+        /* The feed knows that it failed before the session has settled why. */
+        (void)tnd_session_wait(head->session);
+        bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
+        if (unusable)
+            code = TND_EXIT_TOPOLOGY;
+        if (!unusable || !tnd_load_tell(head->session, stderr))
+            complain(head, tnd_session_error(head->session));
+    }
+    tnd_crash_disarm();
+    (void)tnd_session_destroy(&head->session);
+    tnd_log_end(&head->log);
+    return code;
+}
+
+static int head_graph(const tnd_request_t *request)
+{
+    head_t head = {.request = request};
+    if (!tnd_log_init(&head.log, "head", request))
+        return TND_EXIT_USAGE;
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_error_t error;
+    tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph)) {
+        if (tnd_look_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) == TND_OK)
+            code = look(&head);
+        else
+            code = tnd_usage_error("head", "%s", error.text);
+    }
+    if (!tnd_graph_is_kept(graph))
+        tnd_arena_destroy(&arena);
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+const tnd_command_t tnd_command_head;
+const tnd_command_t tnd_command_head = {
+    .name = "head",
+    .operands = "FILE...",
+    .summary = "shows what a pipeline would feed, without any model",
+    .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--png",
+                                       "--set", "--data", "--log-level", "--log-json", NULL},
+    .details =
+        "Runs the graph up to its batcher, in this process whatever overlays say, and shows the\n"
+        "first steps (1 unless --steps says more): type, shape, range and first rows of each\n"
+        "column, images as small pictures.  The file needs no feeder, reducer or step.\n"
+        "\n"
+        "--png writes a contact sheet of the first column of pictures, with the first column of\n"
+        "whole numbers below them; --steps says how many batches of it.\n"
+        "\n"
+        "--at a reader or preprocessor shows the rows as they pass there, 32 a time.\n"
+        "--json prints one line for each step and replica:\n"
+        "  {\"step\":0,\"replica\":0,\"rows\":32,\"last\":false,\"columns\":{\"label\":\n"
+        "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"
+        "  of a ragged column "
+        "{\"dtype\":\"u8\",\"shape\":[32,null],\"splits\":[0,...],\"data\":[...]}\n"
+        "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
+    .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
+             "  78  the topology is wrong, a file cannot be used when it is opened, or file "
+             "descriptors\n"
+             "      do not suffice\n"
+             "  128+n  signal n ended it: 139 is a crash of an operation, which is named\n",
+    .operands_min = 1,
+    .run = head_graph,
+};

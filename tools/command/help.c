@@ -1,0 +1,413 @@
+/*  tools/command/help.c - what the commands, kinds, sources and operations are and take. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cli/arguments.h"
+#include "tools/cli/json.h"
+#include "tools/reference/manual.h"
+#include "tools/reference/help_search.h"
+#include "tools/reference/reference.h"
+
+static const char purpose[] =
+    "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
+    "and reduces what they return.\n";
+
+static const char codes[] =
+    "  0    done\n"
+    "  1    the run failed: data, a step, a port in use\n"
+    "  2    usage\n"
+    "  75   another host refused, did not come or was lost\n"
+    "  78   the topology is wrong, or a file cannot be used when it is opened\n"
+    "  130  ended early, as asked by Ctrl-C or a signal\n";
+
+/*  ------------------------------------------------------------------------------------- lists */
+
+static void print_commands(void)
+{
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+}
+
+static void print_general(void)
+{
+    const tnd_chapter_t *chapter;
+    printf("tundish COMMAND [ARGUMENT...]\n\n%s\nCommands:\n", purpose);
+    print_commands();
+    puts("  --version  which version this is, and of what it stands on\n\n"
+         "`tundish help NAME` describes a command, or what a topology file can say about one of");
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        printf("  %-11s", chapter->name);
+        for (size_t i = 0; chapter->at(i) != NULL; i++)
+            printf(" %s", chapter->at(i)->name);
+        putchar('\n');
+    }
+    puts(
+        "`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
+        "kinds`,\n"
+        "`sources`, `ops` and `commands` list with a sentence each; `tundish help WORD` says where "
+        "a\nword such as shuffle or resume belongs.");
+    printf("\nExit codes:\n%s", codes);
+}
+
+static void print_chapter(const tnd_chapter_t *chapter)
+{
+    printf("%s - %s\n\n", chapter->name, chapter->title);
+    for (size_t i = 0; chapter->at(i) != NULL; i++)
+        printf("  %-13s %s\n", chapter->at(i)->name, chapter->at(i)->help);
+    printf("\n`tundish help %s` says more of one.\n", chapter->at(0)->name);
+}
+
+/*  ------------------------------------------------------------------------------------ tables */
+
+static void print_default(const tnd_option_t *option)
+{
+    if (option->fallback == NULL)
+        printf("%s\n", tnd_option_is_any(option) ? "" : " (required)");
+    else if (*option->fallback != '\0')
+        printf(" (default %s)\n", option->fallback);
+    else
+        putchar('\n');
+}
+
+/*  The options of a table; `prefix` stands before each name: "step." */
+static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const char *prefix)
+{
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        printf("\n  %s%s: %s\n      %s", prefix, tnd_option_is_any(option) ? "NAME" : option->name,
+               tnd_option_expects(arena, option), option->help);
+        print_default(option);
+        printf("      role: %s\n", tnd_reference_role(option->role));
+        if (tnd_option_table(option) != NULL)
+            print_options(arena, tnd_option_table(option),
+                          tnd_arena_format(arena, "%s%s.", prefix,
+                                           tnd_option_is_any(option) ? "NAME" : option->name));
+    }
+}
+
+static void print_table(const tnd_chapter_t *chapter, const tnd_table_t *table)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    const char *facts = tnd_reference_facts(arena, chapter, table);
+    printf("%s (%s): %s\n", table->name, chapter->one, table->help);
+    if (*facts != '\0')
+        puts(facts);
+    if (table->option_count == 0)
+        puts("\n  It has no options.");
+    print_options(arena, table, "");
+    tnd_arena_destroy(&arena);
+}
+
+/*  One option in full: `name` is how it was asked for, "feeder.step.plugin". */
+static void print_option(const char *name, const tnd_option_t *option)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("%s: %s\n  %s", name, tnd_option_expects(arena, option), option->help);
+    print_default(option);
+    printf("  role: %s - %s\n", tnd_reference_role(option->role),
+           tnd_reference_role_meaning(option->role));
+    if (tnd_option_table(option) != NULL) {
+        print_options(arena, tnd_option_table(option), "");
+    } else if (option->parts != NULL) {
+        putchar('\n');
+        for (size_t i = 0; option->parts(i) != NULL; i++)
+            printf("  %-13s %s\n", option->parts(i)->name, option->parts(i)->help);
+    }
+    tnd_arena_destroy(&arena);
+}
+
+/*  -------------------------------------------------------------------------------------- JSON */
+
+static void print_option_json(const tnd_option_t *option)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("{\"name\":");
+    tnd_json_text(stdout, option->name);
+    printf(",\"type\":\"%s\",\"role\":\"%s\",\"required\":%s,\"default\":",
+           tnd_reference_type(option->type), tnd_reference_role(option->role),
+           option->fallback == NULL && !tnd_option_is_any(option) ? "true" : "false");
+    tnd_json_text(stdout,
+                  option->fallback != NULL && *option->fallback != '\0' ? option->fallback : NULL);
+    printf(",\"unit\":");
+    tnd_json_text(stdout, option->unit);
+    printf(",\"range\":");
+    tnd_json_text(stdout, option->range);
+    printf(",\"choices\":");
+    tnd_json_text(stdout, option->choices);
+    printf(",\"expects\":");
+    tnd_json_text(stdout, tnd_option_expects(arena, option));
+    printf(",\"help\":");
+    tnd_json_text(stdout, option->help);
+    const tnd_table_t *table = tnd_option_table(option);
+    if (table != NULL) {
+        printf(",\"options\":[");
+        for (size_t i = 0; i < table->option_count; i++) {
+            fputs(i > 0 ? "," : "", stdout);
+            print_option_json(&table->options[i]);
+        }
+        putchar(']');
+    }
+    putchar('}');
+    tnd_arena_destroy(&arena);
+}
+
+static void print_table_json(const tnd_chapter_t *chapter, const tnd_table_t *table)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    printf("{\"name\":\"%s\",\"is\":\"%s\",\"help\":", table->name, chapter->one);
+    tnd_json_text(stdout, table->help);
+    printf(",\"facts\":");
+    tnd_json_text(stdout, tnd_reference_facts(arena, chapter, table));
+    printf(",\"options\":[");
+    for (size_t i = 0; i < table->option_count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_option_json(&table->options[i]);
+    }
+    fputs("]}", stdout);
+    tnd_arena_destroy(&arena);
+}
+
+static void print_command_json(const tnd_command_t *command)
+{
+    printf("{\"name\":\"%s\",\"is\":\"command\",\"operands\":\"%s\",\"help\":", command->name,
+           command->operands);
+    tnd_json_text(stdout, command->summary);
+    printf(",\"options\":[");
+    for (size_t i = 0; command->arguments[i] != NULL; i++) {
+        const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
+        printf("%s{\"name\":\"%s\",\"value\":", i > 0 ? "," : "", argument->name);
+        tnd_json_text(stdout, argument->value);
+        printf(",\"help\":");
+        tnd_json_text(stdout, argument->help);
+        putchar('}');
+    }
+    printf("],\"details\":");
+    tnd_json_text(stdout, command->details);
+    printf(",\"codes\":");
+    tnd_json_text(stdout, command->codes);
+    putchar('}');
+}
+
+static void print_commands_json(void)
+{
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    printf("\"commands\":[");
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_command_json(commands[i]);
+    }
+    putchar(']');
+}
+
+static void print_chapter_json(const tnd_chapter_t *chapter)
+{
+    printf("\"%s\":[", chapter->name);
+    for (size_t i = 0; chapter->at(i) != NULL; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        print_table_json(chapter, chapter->at(i));
+    }
+    putchar(']');
+}
+
+static void print_general_json(void)
+{
+    const tnd_chapter_t *chapter;
+    putchar('{');
+    print_commands_json();
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        putchar(',');
+        print_chapter_json(chapter);
+    }
+    puts("}");
+}
+
+/*  ---------------------------------------------------------------------------------- one name */
+
+/*  A list, "kinds" or "commands".  False: it is none. */
+static bool show_list(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter = tnd_reference_chapter_find(name);
+    bool commands = strcmp(name, "commands") == 0;
+    if (!commands && chapter == NULL)
+        return false;
+    fputs(json ? "{" : "", stdout);
+    if (commands && json)
+        print_commands_json();
+    else if (commands)
+        print_commands();
+    else if (json)
+        print_chapter_json(chapter);
+    else
+        print_chapter(chapter);
+    fputs(json ? "}\n" : "", stdout);
+    return true;
+}
+
+/*  Everything that is called so: a name may be that of a command and of an operation. */
+static bool show_things(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter;
+    const tnd_command_t *command = tnd_command_find(name);
+    size_t shown = 0;
+    if (command != NULL) {
+        shown++;
+        if (json)
+            print_command_json(command);
+        else
+            tnd_arguments_help(command);
+    }
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        const tnd_table_t *table = tnd_reference_find(chapter, name);
+        if (table == NULL)
+            continue;
+        fputs(shown++ > 0 ? "\n" : "", stdout);
+        if (json)
+            print_table_json(chapter, table);
+        else
+            print_table(chapter, table);
+    }
+    fputs(json && shown > 0 ? "\n" : "", stdout);
+    if (shown > 0 && command == NULL && !json)
+        (void)tnd_mention_print(name, TND_MENTION_NAME, "\nCalled so too:\n", false);
+    return shown > 0;
+}
+
+/*  The option of a table that `path` leads to, "step.plugin"; NULL after offering what is near. */
+static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_nearest_t *nearest)
+{
+    size_t size = strcspn(path, ".");
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        const char *name = tnd_option_is_any(option) ? "NAME" : option->name;
+        if (strlen(name) == size && memcmp(name, path, size) == 0) {
+            if (path[size] == '\0')
+                return option;
+            return tnd_option_table(option) != NULL
+                       ? walk(tnd_option_table(option), path + size + 1, nearest)
+                       : NULL;
+        }
+        if (path[size] == '\0') {
+            nearest->word = path;
+            tnd_nearest_offer(nearest, name);
+        }
+    }
+    return NULL;
+}
+
+static int show_option(const char *name, bool json)
+{
+    const tnd_chapter_t *chapter;
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_nearest_t nearest = {0};
+    size_t shown = 0;
+    bool known = false;
+    const char *thing = tnd_arena_text(arena, name, strcspn(name, "."));
+    const char *key = strchr(name, '.') + 1;
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        const tnd_table_t *table = tnd_reference_find(chapter, thing);
+        const tnd_option_t *option = table != NULL ? walk(table, key, &nearest) : NULL;
+        known = known || table != NULL;
+        if (option == NULL)
+            continue;
+        fputs(shown++ > 0 ? "\n" : "", stdout);
+        if (json)
+            print_option_json(option);
+        else
+            print_option(name, option);
+    }
+    fputs(json && shown > 0 ? "\n" : "", stdout);
+    int code = TND_EXIT_OK;
+    if (shown == 0 && !known)
+        code = tnd_usage_error("help", "there is no kind, source or operation '%s'", thing);
+    else if (shown == 0 && nearest.best != NULL)
+        code = tnd_usage_error("help", "'%s' has no option '%s'; did you mean '%s'?", thing, key,
+                               nearest.best);
+    else if (shown == 0)
+        code = tnd_usage_error("help", "'%s' has no option '%s'", thing, key);
+    tnd_arena_destroy(&arena);
+    return code;
+}
+
+/*  A page of the manual: of all, of a command, or of topologies.  False: there is none. */
+static bool show_manual(const char *name)
+{
+    const tnd_command_t *command = name != NULL ? tnd_command_find(name) : NULL;
+    if (name == NULL || strcmp(name, "tundish") == 0)
+        tnd_manual_print(stdout, purpose, codes);
+    else if (strcmp(name, "topology") == 0)
+        tnd_manual_print_topology(stdout);
+    else if (command != NULL)
+        tnd_manual_print_command(stdout, command);
+    else
+        return false;
+    return true;
+}
+
+/*  What is no name: a slip, or a word that something speaks of. */
+static int seek(const char *name, bool json)
+{
+    size_t count;
+    const tnd_chapter_t *chapter;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    tnd_nearest_t nearest = {.word = name};
+    tnd_nearest_offer(&nearest, "commands");
+    for (size_t i = 0; i < count; i++)
+        tnd_nearest_offer(&nearest, commands[i]->name);
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
+        tnd_nearest_offer(&nearest, chapter->name);
+        if (chapter->other != NULL)
+            tnd_nearest_offer(&nearest, chapter->other);
+        for (size_t i = 0; chapter->at(i) != NULL; i++)
+            tnd_nearest_offer(&nearest, chapter->at(i)->name);
+    }
+    tnd_mention_offer(&nearest);
+    if (tnd_mention_print(name, TND_MENTION_TEXT, "", json))
+        return TND_EXIT_OK;
+    if (nearest.best != NULL)
+        return tnd_usage_error("help", "nothing is called '%s'; did you mean '%s'?", name,
+                               nearest.best);
+    return tnd_usage_error("help", "nothing is called '%s', and no sentence has the word", name);
+}
+
+static int help(const tnd_request_t *request)
+{
+    if (request->file_count > 1)
+        return tnd_usage_error("help", "one name, not %zu", request->file_count);
+    const char *name = request->file_count == 1 ? request->files[0] : NULL;
+    if (request->man && !show_manual(name))
+        return tnd_usage_error("help", "'%s' has no page of the manual; commands and topology have",
+                               name);
+    if (request->man)
+        return TND_EXIT_OK;
+    if (name == NULL && request->json)
+        print_general_json();
+    else if (name == NULL)
+        print_general();
+    else if (strchr(name, '.') != NULL)
+        return show_option(name, request->json);
+    else if (!show_list(name, request->json) && !show_things(name, request->json) &&
+             !tnd_mention_print(name, TND_MENTION_NAME, "", request->json))
+        return seek(name, request->json);
+    return TND_EXIT_OK;
+}
+
+const tnd_command_t tnd_command_help;
+const tnd_command_t tnd_command_help = {
+    .name = "help",
+    .operands = "[NAME | NAME.KEY | WORD]",
+    .summary = "describes a command, a kind of actor, a source, an operation or an option",
+    .arguments = (const char *const[]){"--json", "--man", NULL},
+    .details =
+        "Without a name it lists all there are; `kinds`, `sources`, `ops` and `commands` list "
+        "with\n"
+        "a sentence each; `topology` and `host` are the top level of a file and its hosts.\n"
+        "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
+        "Another NAME is a word: keys and options of commands that are called so, or else those\n"
+        "that speak of it, with what they belong to.\n"
+        "--man prints a page of the manual: of tundish, of a command, or of topology.\n",
+    .codes = "  0   printed\n  2   there is no such thing\n",
+    .run = help,
+};

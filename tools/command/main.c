@@ -1,0 +1,83 @@
+/*  tools/command/main.c - the command `tundish`. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/text/diagnostic.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/versions.h"
+
+static int refuse_unknown(const char *name)
+{
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    tnd_nearest_t nearest = {.word = name};
+    for (size_t i = 0; i < count; i++)
+        tnd_nearest_offer(&nearest, commands[i]->name);
+    if (nearest.best != NULL)
+        return tnd_usage_error("", "there is no command '%s'; did you mean '%s'?", name,
+                               nearest.best);
+    return tnd_usage_error("", "there is no command '%s'", name);
+}
+
+static int print_versions(int count, char **words)
+{
+    bool json = count == 1 && strcmp(words[0], "--json") == 0;
+    if (count > 0 && !json)
+        return tnd_usage_error("", "--version takes --json or nothing, not '%s'", words[0]);
+    if (json) {
+        tnd_versions_print_json(stdout);
+        putchar('\n');
+    } else {
+        tnd_versions_print(stdout);
+    }
+    return TND_EXIT_OK;
+}
+
+static int serve(int count, char **words)
+{
+    if (count < 2)
+        return tnd_usage_error("", "no command is given");
+    const char *name = words[1];
+    if (strcmp(name, "--version") == 0)
+        return print_versions(count - 2, words + 2);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    const tnd_command_t *command = tnd_command_find(name);
+    if (command == NULL)
+        return refuse_unknown(name);
+    tnd_request_t request;
+    int code;
+    if (tnd_arguments_read(command, words + 2, (size_t)count - 2, &request, &code))
+        code = command->run(&request);
+    tnd_arguments_free(&request);
+    return code;
+}
+
+/*  Whether something printed is missing where somebody may rely on it.  What a write said is lost
+ *  when a later one passes, so a reader of a pipe that stopped is known by the pipe.
+ */
+static bool lost_output(void)
+{
+    struct stat is;
+    bool bad = fflush(stdout) != 0;
+    bad = ferror(stdout) != 0 || bad;
+    return bad &&
+           !(fstat(STDOUT_FILENO, &is) == 0 && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode)));
+}
+
+int main(int count, char **words)
+{
+    /* Whoever reads us may stop reading: that ends the output, not the program. */
+    signal(SIGPIPE, SIG_IGN);
+    int code = serve(count, words);
+    if (lost_output() && code == TND_EXIT_OK) {
+        fprintf(stderr, "tundish: cannot write to stdout: not all of the output is there; "
+                        "is the disk full?\n");
+        code = TND_EXIT_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,372 @@
+/*  tools/command/ps.c - every actor of the runs on this machine, and what it waits for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/observe/inspection.h"
+#include "tools/cli/command.h"
+#include "tools/cli/json.h"
+
+/*  Between the two looks that a rate is made of. */
+static const struct timespec pause_between = {.tv_nsec = 250000000};
+
+enum { COLUMNS = 11, CELL = 40 };
+
+typedef struct {
+    char cells[COLUMNS][CELL];
+} row_t;
+
+typedef struct {
+    row_t *rows;
+    size_t count, room;
+} rows_t;
+
+static const char *const titles[COLUMNS] = {"RUN", "HOST",  "PID",    "ACTOR", "KIND",  "STATE",
+                                            "FOR", "SINCE", "ROWS/S", "QUEUE", "CREDIT"};
+static const bool right[COLUMNS] = {[2] = true, [7] = true, [8] = true, [9] = true, [10] = true};
+
+static const char *const state_names[] = {"new",     "running", "working",
+                                          "waiting", "ended",   "failed"};
+static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
+
+/* --- what a page says --------------------------------------------------------------------------
+ */
+
+static tnd_state_t state_of(const tnd_statistics_t *page)
+{
+    return (tnd_state_t)(page->state & 0xff);
+}
+
+static uint32_t waits_of(const tnd_statistics_t *page)
+{
+    return state_of(page) == TND_STATE_WAITING ? (uint32_t)(page->state >> 8) : 0;
+}
+
+/*  Seconds that it has been so; one that woke up for nothing was not anything else meanwhile. */
+static double since_of(const tnd_statistics_t *page, uint64_t now)
+{
+    uint64_t since = state_of(page) == TND_STATE_WAITING ? page->waiting_ns : page->since_ns;
+    return since != 0 && now > since ? (double)(now - since) * 1e-9 : 0;
+}
+
+static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *page, double seconds)
+{
+    if (before == NULL || page->rows_out < before->rows_out)
+        return 0;
+    return (double)(page->rows_out - before->rows_out) / seconds;
+}
+
+/*  The names of some waits, the foremost first. */
+static void print_waits(FILE *out, uint32_t waits, const char *before, const char *between,
+                        const char *after)
+{
+    unsigned first = waits != 0 ? tnd_wait_foremost(waits) : 0;
+    bool any = false;
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (unsigned bit = 0; bit < TND_WAIT_REASONS; bit++) {
+            if ((waits >> bit & 1) == 0 || (bit == first) != (turn == 0) ||
+                tnd_wait_name(bit) == NULL)
+                continue;
+            fprintf(out, "%s%s%s%s", any ? between : "", before, tnd_wait_name(bit), after);
+            any = true;
+        }
+}
+
+/* --- as a table --------------------------------------------------------------------------------
+ */
+
+static row_t *add_row(rows_t *rows, const tnd_inspected_t *process)
+{
+    if (rows->count == rows->room) {
+        rows->room = rows->room > 0 ? 2 * rows->room : 32;
+        rows->rows = realloc(rows->rows, rows->room * sizeof *rows->rows);
+        if (rows->rows == NULL)
+            abort();
+    }
+    row_t *row = &rows->rows[rows->count++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->cells[0], 17, "%s", process->run);
+    snprintf(row->cells[1], 17, "%s", process->host);
+    snprintf(row->cells[2], CELL, "%d", process->process);
+    return row;
+}
+
+static void print_seconds(char cell[CELL], double seconds)
+{
+    if (seconds < 10)
+        snprintf(cell, CELL, "%.1f s", seconds);
+    else if (seconds < 100)
+        snprintf(cell, CELL, "%.0f s", seconds);
+    else
+        snprintf(cell, CELL, "%.0f:%02.0f", (double)(uint64_t)(seconds / 60),
+                 (double)((uint64_t)seconds % 60));
+}
+
+static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_statistics_t *page,
+                      uint64_t now, double rate)
+{
+    row_t *row = add_row(rows, process);
+    snprintf(row->cells[3], 17, "%s", page->actor);
+    snprintf(row->cells[4], CELL, "%s", page->kind);
+    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : state_names[state_of(page)]);
+    FILE *out = fmemopen(row->cells[6], 25, "w");
+    if (out == NULL)
+        abort();
+    print_waits(out, waits_of(page), "", ",", "");
+    fclose(out);
+    print_seconds(row->cells[7], since_of(page, now));
+    snprintf(row->cells[8], CELL, "%.0f", rate);
+    snprintf(row->cells[9], CELL, "%" PRIu64, page->queue);
+    snprintf(row->cells[10], CELL, "%" PRIu64, page->credit);
+    if (page->credit == TND_UNKNOWN)
+        strcpy(row->cells[10], "-");
+    for (uint32_t d = 0; d < page->device_count; d++) {
+        const tnd_device_page_t *device = &page->devices[d];
+        row = add_row(rows, process);
+        snprintf(row->cells[3], 17, "  %s", device->name);
+        strcpy(row->cells[4], "device");
+        snprintf(row->cells[5], CELL, "%s",
+                 process->stopped ? "stopped" : device_names[device->state & 0xff]);
+        if ((device->state & 0xff) != TND_DEVICE_IDLE)
+            snprintf(row->cells[6], 25, "replica %" PRIu64 ", step %" PRIu64, device->state >> 8,
+                     device->step);
+        print_seconds(row->cells[7],
+                      now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
+    }
+}
+
+static void print_rows(const rows_t *rows)
+{
+    int widths[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        widths[c] = (int)strlen(titles[c]);
+        for (size_t r = 0; r < rows->count; r++)
+            if ((int)strlen(rows->rows[r].cells[c]) > widths[c])
+                widths[c] = (int)strlen(rows->rows[r].cells[c]);
+    }
+    for (size_t r = 0; r <= rows->count; r++)
+        for (int c = 0; c < COLUMNS; c++) {
+            const char *cell = r == 0 ? titles[c] : rows->rows[r - 1].cells[c];
+            printf("%*s%s", right[c] ? widths[c] : -widths[c], cell, c + 1 < COLUMNS ? " " : "\n");
+        }
+}
+
+/* --- as JSON -----------------------------------------------------------------------------------
+ */
+
+static void print_devices(const tnd_statistics_t *page, uint64_t now)
+{
+    fputs(",\"devices\":[", stdout);
+    for (uint32_t d = 0; d < page->device_count; d++) {
+        const tnd_device_page_t *device = &page->devices[d];
+        unsigned state = device->state & 0xff;
+        fputs(d > 0 ? ",{\"name\":" : "{\"name\":", stdout);
+        tnd_json_text(stdout, device->name);
+        printf(",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64
+               ",\"since_seconds\":%.3f,\"seconds\":{",
+               device_names[state], device->state >> 8, device->step,
+               now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
+        for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
+            uint64_t spent = device->spent_ns[s];
+            spent += s == state && now > device->since_ns ? now - device->since_ns : 0;
+            printf("%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
+        }
+        fputs("}}", stdout);
+    }
+    fputs("]", stdout);
+}
+
+static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
+{
+    fputs("{\"name\":", stdout);
+    tnd_json_text(stdout, page->actor);
+    fputs(",\"kind\":", stdout);
+    tnd_json_text(stdout, page->kind);
+    printf(",\"state\":\"%s\",\"waits\":[", state_names[state_of(page)]);
+    print_waits(stdout, waits_of(page), "\"", ",", "\"");
+    printf("],\"since_seconds\":%.3f,\"rows_per_second\":%.1f,\"queue\":%" PRIu64 ",\"credit\":",
+           since_of(page, now), rate, page->queue);
+    if (page->credit == TND_UNKNOWN)
+        fputs("null", stdout);
+    else
+        printf("%" PRIu64, page->credit);
+    printf(",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"bytes_in\":%" PRIu64
+           ",\"bytes_out\":%" PRIu64 ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64 ",\"times\":{",
+           page->rows_in, page->rows_out, page->bytes_in, page->bytes_out, page->step,
+           page->thread);
+    tnd_times_t times;
+    tnd_statistics_times(page, now, &times);
+#define PRINT_TIME(name, text)                                                                     \
+    printf("%s\"" #name "\":%.9f", strcmp(#name, "cpu") != 0 ? "," : "", (double)times.name * 1e-9);
+    TND_TIMES(PRINT_TIME)
+#undef PRINT_TIME
+    fputs("}", stdout);
+    print_devices(page, now);
+    fputs("}", stdout);
+}
+
+static void open_process(const tnd_inspected_t *process, bool first)
+{
+    fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
+    tnd_json_text(stdout, process->run);
+    fputs(",\"host\":", stdout);
+    tnd_json_text(stdout, process->host);
+    printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
+           process->session, process->process,
+           process->killed    ? "killed"
+           : process->stopped ? "stopped"
+                              : "running");
+}
+
+static void print_lines(const char *text)
+{
+    bool any = false;
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        char *line = strndup(at, strcspn(at, "\n"));
+        if (line == NULL)
+            abort();
+        fputs(any ? "," : "", stdout);
+        tnd_json_text(stdout, line);
+        free(line);
+        any = true;
+    }
+}
+
+/* --- the command -------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const tnd_request_t *request; /* whose operands are the runs that are shown; none: all */
+    bool json, first, any;
+    rows_t rows;
+} sheet_t;
+
+static void show(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspection_t *after,
+                 const tnd_inspected_t *process)
+{
+    if (!tnd_request_names(sheet->request, process->run))
+        return;
+    sheet->any = true;
+    double seconds = (double)(after->now_ns - before->now_ns) * 1e-9;
+    if (sheet->json)
+        open_process(process, sheet->first);
+    sheet->first = false;
+    for (uint32_t a = 0; a < process->count; a++) {
+        const tnd_statistics_t *page = &process->actors[a];
+        double rate = process->killed ? 0
+                                      : rate_of(tnd_inspection_find(before, process, page->actor),
+                                                page, seconds);
+        if (!sheet->json) {
+            add_actor(&sheet->rows, process, page, after->now_ns, rate);
+            continue;
+        }
+        fputs(a > 0 ? "," : "", stdout);
+        print_actor(page, after->now_ns, rate);
+    }
+    if (sheet->json)
+        fputs("]}", stdout);
+}
+
+static bool any_live(const tnd_inspection_t *made)
+{
+    for (uint32_t p = 0; p < made->count; p++)
+        if (!made->processes[p].killed)
+            return true;
+    return false;
+}
+
+static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspection_t *after)
+{
+    for (uint32_t p = 0; p < after->count; p++)
+        if (!after->processes[p].killed)
+            show(sheet, before, after, &after->processes[p]);
+    /* Whoever was found killed at the first look is swept before the second. */
+    const tnd_inspection_t *both[] = {before, after};
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t p = 0; p < both[i]->count; p++) {
+            const tnd_inspected_t *process = &both[i]->processes[p];
+            if (!process->killed || !tnd_request_names(sheet->request, process->run) ||
+                (i == 1 && after == before))
+                continue;
+            if (sheet->json)
+                show(sheet, before, after, process);
+            else
+                fprintf(stderr,
+                        "tundish ps: run %s, host %s: process %d was killed; what it left is "
+                        "removed\n",
+                        process->run, process->host, process->process);
+        }
+}
+
+static int ps(const tnd_request_t *request)
+{
+    sheet_t sheet = {.request = request, .json = request->json, .first = true};
+    tnd_inspection_t *before = tnd_inspection_new(), *after = before;
+    if (any_live(before)) {
+        nanosleep(&pause_between, NULL);
+        after = tnd_inspection_new();
+    }
+    if (sheet.json)
+        fputs("{\"processes\":[", stdout);
+    show_all(&sheet, before, after);
+    if (sheet.json) {
+        fputs("],\"unread\":[", stdout);
+        print_lines(before->unread);
+        fputs("]}\n", stdout);
+    } else {
+        fputs(before->unread, stderr);
+        if (sheet.rows.count > 0)
+            print_rows(&sheet.rows);
+        else if (request->file_count == 0)
+            fputs("nothing runs here\n", stderr);
+    }
+    int code = TND_EXIT_OK;
+    for (size_t i = 0; i < request->file_count; i++) {
+        const char *run = request->files[i];
+        if (tnd_inspection_has(after, run, false) || tnd_inspection_has(before, run, true))
+            continue;
+        tnd_complain("ps", "no run `%s` is here", run);
+        code = TND_EXIT_FAILED;
+    }
+    free(sheet.rows.rows);
+    if (after != before)
+        tnd_inspection_destroy(&after);
+    tnd_inspection_destroy(&before);
+    return code;
+}
+
+const tnd_command_t tnd_command_ps;
+const tnd_command_t tnd_command_ps = {
+    .name = "ps",
+    .operands = "[RUN...]",
+    .summary = "shows every actor of the runs on this machine, and what it waits for",
+    .arguments = (const char *const[]){"--json", NULL},
+    .details =
+        "Reads the statistics that actors keep in shared pages; it asks nobody, so that what\n"
+        "hangs, or was stopped, is seen too.  A line each actor:\n"
+        "\n"
+        "  STATE   running; working: inside its work (a read, an operation, a copy); waiting;\n"
+        "          stopped: its process was, by a signal; ended; failed\n"
+        "  FOR     what it waits for, the foremost first: input, credit (of who comes next),\n"
+        "          order (later blocks are there, earlier ones are not), mark (another lane's),\n"
+        "          window (a free slot of a feeder), memory, step (the user's), reduce (other\n"
+        "          replicas), peer (a connection), leader, ended\n"
+        "  SINCE   how long it has been so\n"
+        "  ROWS/S  rows handed on, over a quarter of a second\n"
+        "  QUEUE   blocks that wait here, of a feeder whole steps\n"
+        "  CREDIT  blocks or steps that may still be sent; of a feeder its free slots\n"
+        "\n"
+        "and one each device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
+        "--json prints one object, with the `session` of each run, which tells those of one name\n"
+        "apart, and the times of each actor in seconds, which add up to its life: cpu, wait_in,\n"
+        "wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
+        "work without computing), run_queue (no processor is free), other.\n"
+        "\n"
+        "What killed processes left is told apart and removed.  Runs of other users are not "
+        "shown.  With RUN, the `name:` of a topology, only that one is.\n",
+    .codes = "  0   shown, also when nothing runs\n  1   a RUN that was asked for is not here\n"
+             "  2   usage\n",
+    .run = ps,
+};

@@ -1,0 +1,598 @@
+/*  tools/command/run.c - runs a graph, or this host's part of it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/host/descriptors.h"
+#include "runtime/host/join_request.h"
+#include "runtime/host/session.h"
+#include "tools/process/host_lock.h"
+#include "tools/cli/crash.h"
+#include "tools/process/process_supervisor.h"
+#include "tools/cli/line_writer.h"
+#include "tools/cli/load.h"
+#include "tools/cli/log.h"
+#include "tools/report/memory.h"
+#include "tools/report/metrics.h"
+#include "tools/cli/progress.h"
+#include "tools/report/report.h"
+#include "tools/cli/signals.h"
+#include "tools/report/bottleneck.h"
+
+typedef struct {
+    const tnd_request_t *request;
+    tnd_plan_t whole; /* with the hosts that may join */
+    const tnd_plan_t *plan;
+    uint32_t host;
+    tnd_tally_t tally;
+    tnd_log_t log;
+    tnd_metrics_t metrics;
+    tnd_line_writer_t *out, *err; /* of stdout and stderr, while it runs; the same if those are */
+    tnd_report_t report;
+    tnd_progress_t progress;
+    tnd_session_t *session;
+    pthread_mutex_t lock; /* a signal may come while the session ends */
+    bool over;
+    int code;          /* once it is over */
+    uint64_t drain_ns; /* when what is waited for is said; 0: it does not drain, or was said */
+    uint64_t leave_ns; /* 0: nobody asked to leave at once */
+    uint64_t wait_ns;  /* when it is said that the start is waited for; 0: it is not to be said */
+} run_t;
+
+/*  Who asked to leave gets a clean end if there is one within this time: nobody knows when a step
+ * or a source returns.
+ */
+static const uint64_t leave_wait_ns = 500000000;
+
+/*  A start that takes longer is spoken of. */
+static const uint64_t start_wait_ns = 2000000000;
+
+/*  How long the end of a run waits for pipes that are not read: all of them, and those of the log
+ *  and the progress after the metrics, whose losses the log tells.
+ */
+static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
+
+/*  The same for a run that is left at once. */
+static const uint64_t leave_lines_ns = 200000000;
+
+/*  Nothing has moved for so long in a drain before it is said why. */
+static const uint64_t drain_wait_ns = 1000000000;
+
+/* --- what the leader tells ---------------------------------------------------------------------
+ */
+
+static void observe_state(void *context, uint32_t chain, tnd_session_state_t state,
+                          const char *waiting)
+{
+    tnd_tally_state(&((run_t *)context)->tally, chain, state, waiting);
+}
+
+static void observe_stream(void *context, const tnd_stream_t *stream)
+{
+    tnd_tally_stream(&((run_t *)context)->tally, stream);
+}
+
+static void observe_step(void *context, const tnd_step_record_t *record)
+{
+    run_t *run = context;
+    tnd_tally_step(&run->tally, record);
+    tnd_error_t error;
+    if (tnd_metrics_step(&run->metrics, record, &error) != TND_OK)
+        tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", error.text);
+    if (record->chain == 0)
+        tnd_crash_committed(record->step);
+}
+
+static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    tnd_tally_end(&((run_t *)context)->tally, chain, cursor);
+}
+
+static void observe_bad(void *context, uint32_t chain, const tnd_reason_t *reason)
+{
+    tnd_tally_bad(&((run_t *)context)->tally, chain, reason);
+}
+
+static void observe_model(void *context, uint32_t chain, const char *digest)
+{
+    tnd_tally_model(&((run_t *)context)->tally, chain, digest);
+}
+
+static void observe_statistics(void *context, const char *host, const char *actor, const char *kind,
+                               const char *counts)
+{
+    tnd_tally_statistics(&((run_t *)context)->tally, host, actor, kind, counts);
+}
+
+static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                        const char *text)
+{
+    tnd_log_take(&((run_t *)context)->log, level, host, actor, text);
+}
+
+/* --- signals -----------------------------------------------------------------------------------
+ */
+
+/*  What was asked for is answered, whatever level is shown. */
+static void say_signal(run_t *run, const char *text)
+{
+    tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
+}
+
+static bool is_same_file(int one, int other)
+{
+    struct stat a, b;
+    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/*  From here on stdout and stderr cannot stop the run. */
+static void begin_lines(run_t *run)
+{
+    fflush(stdout);
+    run->err = tnd_line_writer_new(STDERR_FILENO);
+    run->out =
+        is_same_file(STDOUT_FILENO, STDERR_FILENO) ? run->err : tnd_line_writer_new(STDOUT_FILENO);
+    run->log.writer = run->err;
+    run->progress.out = tnd_line_writer_stream(run->out);
+}
+
+/*  Writes what is queued for them; false: stdout, a file, did not take all of it. */
+static bool end_lines(run_t *run, uint64_t until_ns)
+{
+    int out = 0, err = 0;
+    run->progress.out = stdout;
+    run->log.writer = NULL;
+    if (run->out != run->err)
+        (void)tnd_line_writer_close(&run->out, until_ns, &out);
+    run->out = NULL;
+    (void)tnd_line_writer_close(&run->err, until_ns, &err);
+    return out == 0 || out == EPIPE;
+}
+
+/*  Before the start there is nothing to finish, and what is tried may never return. */
+static void leave_soon(run_t *run)
+{
+    if (!tnd_session_running(run->session))
+        run->leave_ns = tnd_clock_now() + leave_wait_ns;
+}
+
+static void on_signal(void *context, int number, unsigned count)
+{
+    run_t *run = context;
+    (void)number;
+    if (count > 2)
+        _exit(TND_EXIT_DRAINED);
+    pthread_mutex_lock(&run->lock);
+    if (count == 2)
+        run->leave_ns = tnd_clock_now() + leave_wait_ns;
+    if (!run->over)
+        tnd_progress_clear(&run->progress);
+    if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
+        say_signal(run, "leaving; the run goes on");
+        tnd_session_leave(run->session);
+    } else if (!run->over && count == 1) {
+        say_signal(run, "draining; once more to leave at once");
+        run->progress.draining = true;
+        run->drain_ns = tnd_clock_now() + drain_wait_ns;
+        leave_soon(run);
+        tnd_session_drain(run->session);
+    } else if (!run->over) {
+        say_signal(run, "leaving");
+        tnd_session_stop(run->session);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+static bool is_over(run_t *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool over = run->over;
+    pthread_mutex_unlock(&run->lock);
+    return over;
+}
+
+/*  A hook does not return, and nobody waits for it. */
+static void leave(run_t *run)
+{
+    pthread_mutex_lock(&run->lock);
+    tnd_report_abandon(&run->report);
+    uint64_t until = tnd_clock_now() + leave_lines_ns;
+    if (run->err != NULL)
+        tnd_line_writer_await(run->err, until);
+    if (run->out != NULL)
+        tnd_line_writer_await(run->out, until);
+    _exit(run->over ? run->code : TND_EXIT_DRAINED);
+}
+
+/*  What a drain waits for, once nothing has moved for a while. */
+static void say_drain(run_t *run)
+{
+    uint64_t now = tnd_clock_now();
+    if (run->drain_ns == 0 || now < run->drain_ns || is_over(run))
+        return;
+    pthread_mutex_lock(&run->tally.lock);
+    uint64_t last = run->tally.chains[run->tally.chain].last_ns;
+    pthread_mutex_unlock(&run->tally.lock);
+    if (now < last + drain_wait_ns)
+        return;
+    run->drain_ns = 0;
+    tnd_inspection_t *look = tnd_inspection_new();
+    for (uint32_t p = 0; p < look->count; p++) {
+        tnd_verdict_t verdict;
+        if (look->processes[p].process != getpid() || look->processes[p].killed)
+            continue;
+        tnd_waits_judge(look, look, &look->processes[p], &verdict);
+        tnd_progress_clear(&run->progress);
+        say_signal(run, verdict.sentence);
+        break;
+    }
+    tnd_inspection_destroy(&look);
+}
+
+/*  The leader shows whom it waits for; another host says whom it hears from, if that takes long. */
+static void say_wait(run_t *run)
+{
+    if (run->wait_ns == 0 || tnd_clock_now() < run->wait_ns)
+        return;
+    run->wait_ns = 0;
+    const tnd_plan_host_t *leader = &run->plan->hosts[0];
+    char text[400];
+    snprintf(text, sizeof text,
+             "host %.100s waits for the start, by host %.100s at tcp://%.100s:%" PRIu32,
+             run->plan->hosts[run->host].name, leader->name, leader->address, leader->port);
+    pthread_mutex_lock(&run->lock);
+    if (!run->over && !tnd_session_running(run->session))
+        say_signal(run, text);
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void on_tick(void *context)
+{
+    run_t *run = context;
+    tnd_progress_tick(&run->progress);
+    tnd_log_tick(&run->log);
+    say_wait(run);
+    say_drain(run);
+    pthread_mutex_lock(&run->lock);
+    bool late = run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns;
+    pthread_mutex_unlock(&run->lock);
+    if (late)
+        leave(run);
+}
+
+/* --- the run -----------------------------------------------------------------------------------
+ */
+
+static int code_of(tnd_outcome_t outcome)
+{
+    switch (outcome) {
+    case TND_OUTCOME_DONE:
+        return TND_EXIT_OK;
+    case TND_OUTCOME_DRAINED:
+    case TND_OUTCOME_STOPPED:
+        return TND_EXIT_DRAINED;
+    case TND_OUTCOME_LOST:
+        return TND_EXIT_PEER;
+    case TND_OUTCOME_UNUSABLE:
+        return TND_EXIT_TOPOLOGY;
+    case TND_OUTCOME_NONE:
+    case TND_OUTCOME_FAILED:
+        break;
+    }
+    return TND_EXIT_FAILED;
+}
+
+static void complain(run_t *run, const char *text)
+{
+    tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", text);
+}
+
+/*  Closes what the run wrote; a file that could not be written is a failure of its own. */
+static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t until_ns)
+{
+    tnd_error_t error;
+    uint64_t dropped;
+    if (tnd_metrics_close(&run->metrics, until_ns - log_wait_ns, &dropped, &error) != TND_OK) {
+        complain(run, error.text);
+        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+    }
+    if (dropped > 0)
+        tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
+                         "%s: %" PRIu64 " lines were dropped: it was not read in time",
+                         run->request->metrics, dropped);
+    if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
+        tnd_report_abandon(&run->report);
+    } else if (tnd_report_close(&run->report, &run->tally, &error) != TND_OK) {
+        complain(run, error.text);
+        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+    }
+    return code;
+}
+
+/*  Whether this host's part fits into its `memory:`, or into the machine. */
+static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
+                 tnd_diagnostics_t *found)
+{
+    size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
+    tnd_survey_t survey = {.chains = calloc(plan->chain_count, sizeof *survey.chains)};
+    if (survey.chains == NULL)
+        abort();
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        survey.chains[c] = (tnd_survey_chain_t){.known = true, .stream = streams[c]};
+    tnd_memory_check(plan, host, &survey, found);
+    free(survey.chains);
+    return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
+}
+
+static int perform(run_t *run, tnd_graph_t *graph)
+{
+    static const tnd_review_t review = {fits};
+    tnd_observer_t observer = {
+        .context = run,
+        .state = observe_state,
+        .stream = observe_stream,
+        .step = observe_step,
+        .bad = observe_bad,
+        .end = observe_end,
+        .model = observe_model,
+        .statistics = observe_statistics,
+        .log = observe_log,
+        .log_level = run->log.level,
+    };
+    tnd_session_wishes_t wishes = {
+        .host = run->plan->hosts[run->host].name,
+        .steps_max = run->request->steps,
+        .save = run->request->save,
+        .observer = &observer,
+        .review = &review,
+        .keeps = true,
+    };
+    tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
+    bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
+    tnd_progress_init(&run->progress, &run->tally, run->request->steps, quiet);
+    if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
+        run->wait_ns = tnd_clock_now() + start_wait_ns;
+    tnd_signals_hold(&signals);
+    begin_lines(run);
+    tnd_crash_arm(run->plan, NULL);
+    tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
+    if (status != TND_OK) {
+        tnd_crash_disarm();
+        tnd_signals_end(&signals);
+        uint64_t until = tnd_clock_now() + observers_wait_ns;
+        fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
+        int failed = close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED, until);
+        (void)end_lines(run, until);
+        return failed;
+    }
+    tnd_crash_arm(run->plan, run->session);
+    tnd_signals_begin(&signals);
+    tnd_keeper_t *keeper = NULL;
+    if (tnd_keeper_wanted(run->plan, run->host))
+        keeper = tnd_keeper_begin(run->request, run->plan, run->host, run->session, &run->log);
+    (void)tnd_session_wait(run->session);
+    tnd_keeper_end(&keeper);
+    tnd_outcome_t outcome = tnd_session_outcome(run->session);
+    uint64_t until = tnd_clock_now() + observers_wait_ns;
+    int code = code_of(outcome);
+    char why[512], unsaved[512];
+    snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
+    if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
+        tnd_progress_clear(&run->progress);
+    else
+        tnd_progress_stop(&run->progress);
+    bool told = outcome == TND_OUTCOME_UNUSABLE &&
+                tnd_load_tell(run->session, tnd_line_writer_stream(run->err));
+    pthread_mutex_lock(&run->lock);
+    run->over = true;
+    run->code = code;
+    if (outcome == TND_OUTCOME_DRAINED)
+        leave_soon(run);
+    pthread_mutex_unlock(&run->lock);
+    tnd_crash_arm(run->plan, NULL);
+    (void)tnd_session_destroy(&run->session);
+    tnd_signals_end(&signals);
+    tnd_crash_disarm();
+    tnd_log_end(&run->log);
+    tnd_progress_clear(&run->progress);
+    if (code != TND_EXIT_OK && why[0] != '\0' && !told)
+        complain(run, why);
+    if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
+        tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
+    code = close_files(run, outcome, code, until);
+    if (unsaved[0] != '\0') {
+        complain(run, unsaved);
+        code = code == TND_EXIT_OK || code == TND_EXIT_DRAINED ? TND_EXIT_FAILED : code;
+    }
+    if (!end_lines(run, until) && code == TND_EXIT_OK) {
+        tnd_complain("run", "cannot write to stdout: not all of the output is there; is the disk "
+                            "full?");
+        code = TND_EXIT_FAILED;
+    }
+    if (run->request->json && leads &&
+        (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED))
+        tnd_report_print(&run->tally, stdout);
+    return code;
+}
+
+/*  Whether the model that --save wants can be written, as far as that is known before the start. */
+static int check_save(const run_t *run)
+{
+    const char *path = run->request->save;
+    const tnd_chain_plan_t *first = &run->plan->chains[0];
+    tnd_output_t output;
+    tnd_error_t error;
+    struct stat is;
+    if (path == NULL)
+        return TND_EXIT_OK;
+    if (first->feeder == NULL || !tnd_load_steps(run->plan, 0))
+        return tnd_usage_error("run", "--save: no step of this graph makes a model");
+    uint32_t host = run->plan->instances[first->carriers[0].instance].host;
+    if (host != run->host)
+        return tnd_usage_error("run", "--save is for host '%s': it carries the first replica",
+                               run->plan->hosts[host].name);
+    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
+        return tnd_usage_error("run", "%s: cannot be written: it is no plain file", path);
+    if (tnd_output_open(&output, path, &error) != TND_OK)
+        return tnd_usage_error("run", "%s", error.text);
+    tnd_output_abandon(&output);
+    return TND_EXIT_OK;
+}
+
+/*  Whether this process may have the descriptors of a host of that pool, all of which need as many.
+ */
+static bool may_join(const tnd_plan_t *plan, const char *pool)
+{
+    tnd_error_t error;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        const char *of = plan->hosts[h].pool;
+        if (of == NULL || strcmp(of, pool) != 0)
+            continue;
+        if (tnd_descriptors_check(plan, h, &tnd_network.cost, &error) == TND_OK)
+            return true;
+        tnd_complain("run", "%s", error.text);
+        return false;
+    }
+    return true;
+}
+
+/*  Which host this process is: by name, or (`pool+`) one that the leader has a place for. */
+static int find_host(run_t *run)
+{
+    const char *name = run->request->host;
+    size_t length = name != NULL ? strlen(name) : 0;
+    tnd_error_t error;
+    if (length < 2 || name[length - 1] != '+')
+        return tnd_load_host(run->plan, "run", name, &run->host) ? TND_EXIT_OK : TND_EXIT_USAGE;
+    char *pool = strndup(name, length - 1);
+    if (pool == NULL)
+        abort();
+    if (!may_join(run->plan, pool)) {
+        free(pool);
+        return TND_EXIT_TOPOLOGY;
+    }
+    const tnd_plan_host_t *leader = &run->plan->hosts[0];
+    if (!run->request->quiet && !run->log.json)
+        tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
+                     leader->address, leader->port, pool);
+    tnd_status_t status = tnd_seat_take(&tnd_network, run->plan, pool, &run->host, &error);
+    free(pool);
+    if (status == TND_OK)
+        return TND_EXIT_OK;
+    tnd_complain("run", "%s", error.text);
+    return TND_EXIT_PEER;
+}
+
+/*  What can be said about the command line once the hosts are known. */
+static int prepare(run_t *run)
+{
+    const tnd_request_t *request = run->request;
+    tnd_error_t error;
+    int found = find_host(run);
+    if (found != TND_EXIT_OK)
+        return found;
+    const char *only = request->report != NULL    ? "--report"
+                       : request->metrics != NULL ? "--metrics"
+                       : request->json            ? "--json"
+                                                  : NULL;
+    if (only != NULL && run->host != 0)
+        return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
+                               only, run->plan->hosts[0].name);
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network.cost, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        return TND_EXIT_TOPOLOGY;
+    }
+    if (tnd_claim(run->plan, run->host, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text);
+        return TND_EXIT_PEER;
+    }
+    int code = check_save(run);
+    if (code != TND_EXIT_OK)
+        return code;
+    if (tnd_report_open(&run->report, request->report, &error) != TND_OK)
+        return tnd_usage_error("run", "%s", error.text);
+    if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {
+        tnd_report_abandon(&run->report);
+        return tnd_usage_error("run", "%s", error.text);
+    }
+    return TND_EXIT_OK;
+}
+
+static int run_graph(const tnd_request_t *request)
+{
+    run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!tnd_log_init(&run.log, "run", request))
+        return TND_EXIT_USAGE;
+    if (!tnd_load_resumes(request, "run"))
+        return TND_EXIT_USAGE;
+    tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph)) {
+        run.whole = tnd_placement_whole(tnd_graph_plan(graph));
+        run.plan = tnd_graph_plan(graph);
+        if (request->host != NULL)
+            run.plan = &run.whole;
+        tnd_tally_init(&run.tally, run.plan);
+        code = prepare(&run);
+        if (code == TND_EXIT_OK)
+            code = perform(&run, graph);
+        tnd_tally_fini(&run.tally);
+    }
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+const tnd_command_t tnd_command_run;
+const tnd_command_t tnd_command_run = {
+    .name = "run",
+    .operands = "FILE...",
+    .summary = "runs a graph, or one host's part of it",
+    .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
+                                       "--metrics", "--resume", "--trust-data", "--save", "--quiet",
+                                       "--json", "--log-level", "--log-json", NULL},
+    .details =
+        "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
+        "each of them is a process of its own, given by --host; the first one leads, shows the\n"
+        "progress and takes --report, --metrics and --json (the report on stdout).  A second\n"
+        "process of a host is refused on the same machine, and takes its place from another one.\n"
+        "\n"
+        "--host NAME+ joins a run that is under way as one more of the range NAME[0-9] of hosts, "
+        "which\n"
+        "must carry only workers, and takes work; Ctrl-C then ends this process, and the run goes "
+        "on.\n"
+        "\n"
+        "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
+        "written.  Once more leaves at once, whatever a step or a source is at.\n"
+        "\n"
+        "--save FILE keeps the model of the first chain as its step's `save` writes it, when the "
+        "run\n"
+        "is done or drained; all replicas have the same one.  It takes its place whole, on the "
+        "host\n"
+        "that carries the first replica; its hash is the model digest.\n"
+        "\n"
+        "A feeder without `step:` feeds and discards: that is how fast the pipeline is.\n"
+        "\n"
+        "Records go to stderr, one a line (HOST ACTOR LEVEL TEXT), those of other hosts too from\n"
+        "warnings on; what is said again at once is counted.\n"
+        "\n"
+        "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
+    .codes =
+        "  0    done\n"
+        "  1    the run failed: data, a step, a port in use\n"
+        "  2    usage; a file to write that cannot be\n"
+        "  75   another host refused, did not come or was lost; or this run is already running\n"
+        "  78   the topology is wrong, a file cannot be used when it is opened, or memory or file\n"
+        "       descriptors do not suffice\n"
+        "  130  drained, or left\n"
+        "  128+n  signal n ended it: 139 is a crash of a step or an operation, which is named\n",
+    .operands_min = 1,
+    .run = run_graph,
+};

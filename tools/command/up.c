@@ -1,0 +1,557 @@
+/*  tools/command/up.c - starts every host of this machine, and is one program to whoever watches.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/data/open_files.h"
+#include "runtime/base/clock.h"
+#include "runtime/host/descriptors.h"
+#include "runtime/host/resources.h"
+#include "tools/process/child.h"
+#include "tools/process/output_merge.h"
+#include "tools/process/host_lock.h"
+#include "tools/cli/load.h"
+#include "tools/cli/log.h"
+#include "tools/machine/machine.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
+
+/*  How long the others may take to see for themselves that a host has ended, to drain, to leave. */
+static const uint64_t patience_ns = 5000000000;
+
+/*  The same where nothing can come of it any more: the leader has ended, or the run cannot begin.
+ */
+static const uint64_t short_patience_ns = 300000000;
+
+/*  And where the leader has ended well, or all were told to leave at once. */
+static const uint64_t late_ns = 1000000000;
+
+enum { LINE_MAX_BYTES = 4096 };
+
+/*  Files: standard streams, signals and what is open while a child is started; of each child two
+ *  pipes.
+ */
+enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
+
+/*  What one stream of a child said and has not ended with a new line. */
+typedef struct {
+    int file; /* -1: closed */
+    FILE *to;
+    char text[LINE_MAX_BYTES];
+    size_t used;
+} pipe_t;
+
+typedef struct {
+    const char *name;
+    tnd_child_t process;
+    pipe_t out, err;
+    char *held; /* what another host says of this one, until it has spoken; NULL: nothing */
+    uint32_t held_by;
+    bool complained; /* of something that no other had said */
+    int failed;      /* its exit code, once it has ended badly and nobody asked for it; 0: not */
+} child_t;
+
+typedef struct {
+    const tnd_request_t *request;
+    child_t *children;
+    uint32_t count, running;
+    bool led;      /* the leader runs, here or elsewhere */
+    bool done;     /* the run has ended well */
+    sigset_t mask; /* of the children */
+    bool told;     /* which host failed */
+    size_t width;  /* of the longest name */
+    int code;      /* of the first child that failed */
+    unsigned signals;
+    unsigned pressed;  /* how often the children were told to end */
+    uint64_t press_ns; /* when they are told again; 0: never */
+    tnd_terminal_t terminal;
+    tnd_chorus_t chorus;
+    tnd_log_t log;
+    const char *saver; /* the host that carries the first replica */
+} up_t;
+
+/* --- output ------------------------------------------------------------------------------------
+ */
+
+static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
+{
+    static const int colours[] = {36, 33, 35, 32, 34, 31};
+    /* Records say themselves of which host they are. */
+    if (up->log.json && to == stderr) {
+        fwrite(text, 1, size, to);
+        fputc('\n', to);
+        fflush(to);
+        return;
+    }
+    bool colour = up->terminal.colour && isatty(fileno(to)) == 1;
+    if (colour)
+        fprintf(to, "\033[%dm", colours[index % (sizeof colours / sizeof colours[0])]);
+    fprintf(to, "%-*s |", (int)up->width, up->children[index].name);
+    fputs(colour ? "\033[0m " : " ", to);
+    fwrite(text, 1, size, to);
+    fputc('\n', to);
+    fflush(to);
+}
+
+static bool has_spoken(const child_t *child)
+{
+    return child->out.file < 0 && child->err.file < 0;
+}
+
+/*  The child that another one speaks for, if it may still speak for itself. */
+static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
+{
+    size_t length = 0;
+    const char *name = tnd_chorus_speaks_for(line, &length);
+    for (uint32_t i = 0; name != NULL && i < up->count; i++)
+        if (i != index && strlen(up->children[i].name) == length &&
+            memcmp(up->children[i].name, name, length) == 0 && !has_spoken(&up->children[i]))
+            return &up->children[i];
+    return NULL;
+}
+
+static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
+{
+    char line[LINE_MAX_BYTES + 1];
+    memcpy(line, text, size);
+    line[size] = '\0';
+    if (to == stdout) {
+        if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+            print_line(up, index, to, text, size);
+        return;
+    }
+    child_t *child = spoken_for(up, index, line);
+    if (child == NULL) {
+        if (tnd_chorus_repeats(&up->chorus, line))
+            return;
+        up->children[index].complained = true;
+        print_line(up, index, to, text, size);
+    } else if (child->held == NULL) {
+        child->held = strdup(line);
+        child->held_by = index;
+    }
+}
+
+static void tell_failed(up_t *up, const child_t *child)
+{
+    if (!up->told)
+        tnd_log_complain(&up->log, child->name, "up", "host %s ended with %d: %s", child->name,
+                         child->failed, tnd_child_meaning(child->failed));
+    up->told = true;
+}
+
+/*  A child has said all it will; what others have to add comes now.  Of those that ended badly the
+ *  one to name is the one that had something to say.
+ */
+static void conclude(up_t *up, child_t *child)
+{
+    if (!has_spoken(child))
+        return;
+    if (child->held != NULL && !tnd_chorus_repeats(&up->chorus, child->held))
+        print_line(up, child->held_by, stderr, child->held, strlen(child->held));
+    free(child->held);
+    child->held = NULL;
+    if (child->failed != 0 && child->complained)
+        tell_failed(up, child);
+}
+
+/*  False: there was nothing. */
+static bool take_output(up_t *up, uint32_t index, pipe_t *from)
+{
+    ssize_t got = read(from->file, from->text + from->used, sizeof from->text - from->used);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return false;
+    if (got > 0)
+        from->used += (size_t)got;
+    size_t begin = 0;
+    for (size_t i = 0; i < from->used; i++)
+        if (from->text[i] == '\n') {
+            take_line(up, index, from->to, from->text + begin, i - begin);
+            begin = i + 1;
+        }
+    from->used -= begin;
+    memmove(from->text, from->text + begin, from->used);
+    if (from->used == sizeof from->text || (got <= 0 && from->used > 0)) {
+        take_line(up, index, from->to, from->text, from->used);
+        from->used = 0;
+    }
+    if (got <= 0) {
+        close(from->file);
+        from->file = -1;
+        conclude(up, &up->children[index]);
+    }
+    return got > 0;
+}
+
+/* --- children ----------------------------------------------------------------------------------
+ */
+
+static bool start(up_t *up, uint32_t index)
+{
+    child_t *child = &up->children[index];
+    int out[2], err[2];
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+        tnd_log_complain(&up->log, "", "up", "cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    tnd_child_terms_t terms = {
+        .out = out[1], .err = err[1], .death_signal = SIGTERM, .mask = &up->mask};
+    char **words = tnd_child_words(up->request, child->name, child->process.host == 0,
+                                   child->name == up->saver);
+    bool started = tnd_child_start(&child->process, words, &terms);
+    tnd_child_words_free(words);
+    close(out[1]);
+    close(err[1]);
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(err[0], F_SETFL, O_NONBLOCK);
+    child->out = (pipe_t){.file = out[0], .to = stdout};
+    child->err = (pipe_t){.file = err[0], .to = stderr};
+    if (started)
+        up->running++;
+    else
+        tnd_log_complain(&up->log, child->name, "up", "cannot start host %s: %s", child->name,
+                         strerror(errno));
+    return started;
+}
+
+/*  Tells all children to end: the first time they drain, the second they leave, then they are
+ *  killed.
+ */
+static void press(up_t *up)
+{
+    int number = up->pressed < 2 ? SIGTERM : SIGKILL;
+    /* Each child would say that it drains and leaves; that is ours to say. */
+    (void)tnd_chorus_repeats(&up->chorus, "tundish run: draining; once more to leave at once");
+    (void)tnd_chorus_repeats(&up->chorus, "tundish run: leaving");
+    up->pressed++;
+    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+    for (uint32_t i = 0; i < up->count; i++)
+        if (up->children[i].process.pid > 0)
+            kill(up->children[i].process.pid, number);
+}
+
+/*  The last words of a process that is to be started again. */
+static void finish_output(up_t *up, uint32_t index, pipe_t *from)
+{
+    while (from->file >= 0 && take_output(up, index, from))
+        continue;
+    if (from->file >= 0)
+        close(from->file);
+    from->file = -1;
+}
+
+static void take_ended(up_t *up, uint32_t index, int status)
+{
+    child_t *child = &up->children[index];
+    char text[300];
+    up->running--;
+    /* One that was still there a while after all were told to leave was killed here. */
+    bool left = up->signals > 1 && up->pressed > 2;
+    int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
+    bool leader = child->process.host == 0;
+    /* A host ends well only after the whole run did, wherever its leader is. */
+    up->done = up->done || code == TND_EXIT_OK;
+    up->led = up->led && !leader && !up->done;
+    bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
+    tnd_child_verdict_t verdict =
+        tnd_child_ended(&child->process, status, needed, text, sizeof text);
+    if (verdict == TND_CHILD_AGAIN) {
+        finish_output(up, index, &child->out);
+        finish_output(up, index, &child->err);
+        tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
+        return;
+    }
+    child->process.again_ns = 0;
+    /* Who has not heard of the end by now came too late to hear of it. */
+    if (up->done && leader && up->press_ns == 0)
+        up->press_ns = tnd_clock_now() + late_ns;
+    if (code == TND_EXIT_OK)
+        return;
+    if (verdict == TND_CHILD_LATE && up->done && !left) {
+        if (WIFSIGNALED(status))
+            tnd_log_complain(&up->log, child->name, "up", "host %s %s after the run had ended",
+                             child->name, text);
+        conclude(up, child);
+        return;
+    }
+    /* One that was stopped while the run ended finds its leader gone. */
+    bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
+                 (code == TND_EXIT_PEER && up->done);
+    bool first = up->code == TND_EXIT_OK;
+    if ((WIFSIGNALED(status) && !left) || verdict == TND_CHILD_LIMIT) {
+        up->told = true;
+        tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
+    } else if (!asked && code != TND_EXIT_DRAINED)
+        child->failed = code;
+    conclude(up, child);
+    if (first && !(asked && up->done))
+        up->code = code;
+    /* The others see it for themselves, or are told. */
+    bool vain =
+        leader || code == TND_EXIT_TOPOLOGY || code == TND_EXIT_USAGE || verdict == TND_CHILD_LIMIT;
+    if (!asked && up->press_ns == 0)
+        up->press_ns = tnd_clock_now() + (vain ? short_patience_ns : patience_ns);
+}
+
+static void take_signal(up_t *up, int files)
+{
+    struct signalfd_siginfo info;
+    while (read(files, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            for (uint32_t i = 0; i < up->count; i++) {
+                int status;
+                if (tnd_child_has_ended(&up->children[i].process, &status))
+                    take_ended(up, i, status);
+            }
+            continue;
+        }
+        up->signals++;
+        tnd_log_complain(&up->log, "", "up", "%s",
+                         up->signals == 1 ? "draining; once more to leave at once" : "leaving");
+        if (up->pressed < up->signals)
+            press(up);
+        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    }
+}
+
+/*  Starts again whose time has come, buries who has been dead for long; returns when the next one's
+ *  comes.
+ */
+static uint64_t start_again(up_t *up)
+{
+    uint64_t next = TND_NEVER, now = tnd_clock_now();
+    for (uint32_t i = 0; i < up->count; i++) {
+        tnd_child_t *process = &up->children[i].process;
+        uint64_t burial = tnd_child_bury(process, now);
+        next = up->running > 0 && burial < next ? burial : next;
+        if (process->again_ns == 0)
+            continue;
+        if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
+            process->again_ns = 0;
+        } else if (process->again_ns <= now) {
+            if (!start(up, i))
+                up->code = TND_EXIT_FAILED;
+        } else if (process->again_ns < next) {
+            next = process->again_ns;
+        }
+    }
+    return next;
+}
+
+/*  Until all children have ended and all they said is shown. */
+static void watch(up_t *up, int signals)
+{
+    struct pollfd *files = calloc(2 * (size_t)up->count + 1, sizeof *files);
+    if (files == NULL)
+        abort();
+    for (;;) {
+        bool open = false;
+        uint64_t wake = start_again(up);
+        files[0] = (struct pollfd){.fd = signals, .events = POLLIN};
+        for (uint32_t i = 0; i < up->count; i++) {
+            files[2 * i + 1] = (struct pollfd){.fd = up->children[i].out.file, .events = POLLIN};
+            files[2 * i + 2] = (struct pollfd){.fd = up->children[i].err.file, .events = POLLIN};
+            open = open || up->children[i].out.file >= 0 || up->children[i].err.file >= 0;
+        }
+        if (!open && up->running == 0 && wake == TND_NEVER)
+            break;
+        if (up->press_ns != 0 && up->running > 0 && up->press_ns < wake)
+            wake = up->press_ns;
+        uint64_t now = tnd_clock_now();
+        int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
+        (void)poll(files, 2 * (nfds_t)up->count + 1, wait);
+        if (files[0].revents != 0)
+            take_signal(up, signals);
+        for (uint32_t i = 0; i < up->count; i++) {
+            child_t *child = &up->children[i];
+            if (files[2 * i + 1].revents != 0 && child->out.file == files[2 * i + 1].fd)
+                (void)take_output(up, i, &child->out);
+            if (files[2 * i + 2].revents != 0 && child->err.file == files[2 * i + 2].fd)
+                (void)take_output(up, i, &child->err);
+        }
+        if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
+            press(up);
+    }
+    for (uint32_t i = 0; i < up->count; i++) {
+        (void)tnd_child_bury(&up->children[i].process, TND_NEVER);
+        if (up->children[i].failed != 0 && up->children[i].failed == up->code)
+            tell_failed(up, &up->children[i]);
+    }
+    free(files);
+}
+
+static int perform(up_t *up)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, &up->mask);
+    /* What a child gets before it can drain waits until it can. */
+    sigaddset(&up->mask, SIGINT);
+    sigaddset(&up->mask, SIGTERM);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
+        abort();
+    bool started = true;
+    for (uint32_t i = 0; i < up->count && started; i++)
+        started = start(up, i);
+    if (!started) {
+        up->code = TND_EXIT_FAILED;
+        up->pressed = 1; /* there is nothing to drain */
+        press(up);
+    }
+    watch(up, signals);
+    close(signals);
+    return up->code;
+}
+
+/*  Whether none of the hosts here is already running. */
+static bool is_free(up_t *up, const tnd_plan_t *plan)
+{
+    for (uint32_t i = 0; i < up->count; i++) {
+        tnd_error_t error;
+        if (tnd_claim_look(plan, up->children[i].process.host, &error) == TND_OK)
+            continue;
+        tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);
+        return false;
+    }
+    return true;
+}
+
+/*  What can be seen to be missing before anything is started, of all hosts here in one pass. */
+static bool look(const tnd_graph_t *graph)
+{
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
+    bool good = true;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_stock_t stock;
+        if (!tnd_machine_has(plan->hosts[h].address))
+            continue;
+        tnd_stock_list(&stock, plan, h);
+        good = tnd_stock_look(&stock, diagnostics) && good;
+        tnd_stock_close(&stock);
+    }
+    tnd_diagnostics_print(diagnostics, stderr);
+    tnd_arena_destroy(&arena);
+    return good;
+}
+
+/*  Whether this process may have the descriptors for its children, and each of them its own. */
+static bool may_open(up_t *up, const tnd_plan_t *plan)
+{
+    tnd_plan_t whole = tnd_placement_whole(plan);
+    tnd_error_t error;
+    for (uint32_t i = 0; i < up->count; i++) {
+        if (tnd_descriptors_check(&whole, up->children[i].process.host, &tnd_network.cost,
+                                  &error) == TND_OK)
+            continue;
+        tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);
+        return false;
+    }
+    if (tnd_open_files_reserve(OWN_DESCRIPTORS + up->count * CHILD_DESCRIPTORS, &error) == TND_OK)
+        return true;
+    tnd_complain("up", "%s", error.text);
+    return false;
+}
+
+static int up_graph(const tnd_request_t *request)
+{
+    up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look()};
+    if (!tnd_log_init(&up.log, "up", request))
+        return TND_EXIT_USAGE;
+    if (!tnd_load_resumes(request, "up"))
+        return TND_EXIT_USAGE;
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph) && look(graph)) {
+        const tnd_plan_t *plan = tnd_graph_plan(graph);
+        const tnd_chain_plan_t *first = &plan->chains[0];
+        bool local = true;
+        if (first->feeder != NULL) {
+            uint32_t host = plan->instances[first->carriers[0].instance].host;
+            up.saver = plan->hosts[host].name;
+            local = tnd_machine_has(plan->hosts[host].address);
+        }
+        up.children = calloc(plan->host_count, sizeof *up.children);
+        if (up.children == NULL)
+            abort();
+        for (uint32_t h = 0; h < plan->host_count; h++) {
+            if (plan->hosts[h].isolated)
+                continue; /* its parent starts it */
+            if (!tnd_machine_has(plan->hosts[h].address)) {
+                tnd_log_complain(
+                    &up.log, plan->hosts[h].name, "up",
+                    "host %s is %s, another machine: start it there, by `tundish up` or "
+                    "`tundish run` with the same files and --host %s",
+                    plan->hosts[h].name, plan->hosts[h].address, plan->hosts[h].name);
+                continue;
+            }
+            child_t *child = &up.children[up.count++];
+            child->name = plan->hosts[h].name;
+            child->process = (tnd_child_t){.plan = plan, .host = h};
+            child->out.file = child->err.file = -1;
+            up.width = strlen(child->name) > up.width ? strlen(child->name) : up.width;
+        }
+        bool leads = up.count > 0 && strcmp(up.children[0].name, plan->hosts[0].name) == 0;
+        if (up.count == 0)
+            code = tnd_usage_error("up", "no host of this graph has an address of this machine, so "
+                                         "there is nothing to start");
+        else if (!leads && (request->report != NULL || request->metrics != NULL))
+            code = tnd_usage_error("up", "%s is for host %s, which leads and is another machine",
+                                   request->report != NULL ? "--report" : "--metrics",
+                                   plan->hosts[0].name);
+        else if (request->save != NULL && (!tnd_load_steps(plan, 0) || !local))
+            code = tnd_usage_error("up", local ? "--save: no step of this graph makes a model"
+                                               : "--save is for the host that carries the first "
+                                                 "replica, which is another machine");
+        else if (may_open(&up, plan))
+            code = is_free(&up, plan) ? perform(&up) : TND_EXIT_PEER;
+        free(up.children);
+        tnd_chorus_free(&up.chorus);
+    }
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+const tnd_command_t tnd_command_up;
+const tnd_command_t tnd_command_up = {
+    .name = "up",
+    .operands = "FILE...",
+    .summary = "starts every host of the overlays whose address is this machine",
+    .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
+                                       "--resume", "--trust-data", "--save", "--quiet",
+                                       "--log-level", "--log-json", NULL},
+    .details =
+        "Each host is a process, `tundish run FILES... --host NAME`; what it prints is shown with\n"
+        "its name before it.  Ctrl-C drains all of them, once more leaves.  A host without "
+        "replicas\n"
+        "that is killed is started again, as `restart:` and `restarts:` say, and the run goes on.\n"
+        "When one fails otherwise the others are stopped, and its exit code is that of `up`.\n"
+        "\n"
+        "It starts the hosts whose `address:` is this machine, and names the others: start them\n"
+        "there, by the same command or each by `tundish run FILES... --host NAME`.  The run "
+        "begins\n"
+        "when all have come.  A host without an address is on every machine.  Of two processes of\n"
+        "one host the later takes the place of the earlier, which then ends with 75.\n",
+    .codes = "  0      all hosts have ended well\n"
+             "  2      usage\n"
+             "  78     the topology is wrong, or file descriptors do not suffice\n"
+             "  130    drained, or left\n"
+             "  128+n  the first host that failed was killed by signal n\n"
+             "  else   what the first host that failed ended with: see tundish run --help\n",
+    .operands_min = 1,
+    .run = up_graph,
+};

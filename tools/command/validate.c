@@ -1,0 +1,95 @@
+/*  tools/command/validate.c - everything that is wrong with a topology, in one pass. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runtime/text/quantity.h"
+#include "tools/cli/json.h"
+#include "tools/cli/load.h"
+#include "tools/report/memory.h"
+#include "tools/machine/preflight.h"
+
+static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
+{
+    printf("ok: %" PRIu32 " instances of actors, %" PRIu32 " connections, %" PRIu32
+           " chain%s, %" PRIu32 " host%s\n",
+           plan->instance_count, plan->edge_count, plan->chain_count,
+           plan->chain_count == 1 ? "" : "s", plan->host_count, plan->host_count == 1 ? "" : "s");
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_memory_t memory;
+        if (plan->hosts[h].isolated)
+            continue;
+        tnd_memory_sum(&memory, plan, h, survey);
+        char size[TND_QUANTITY_SIZE];
+        printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
+               tnd_quantity_size(memory.needs.bytes, size),
+               memory.known ? "" : ", and what awaits a host");
+        tnd_memory_free(&memory);
+    }
+    for (uint32_t a = 0; a < survey->await_count; a++)
+        printf("the files of %s await host %s: columns, counts, and what operations make of them\n",
+               survey->awaits[a].actor, survey->awaits[a].host);
+}
+
+static void print_json(const tnd_graph_t *graph, const tnd_survey_t *survey,
+                       const tnd_diagnostics_t *diagnostics, bool good)
+{
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    printf("{\"ok\":%s", good ? "true" : "false");
+    if (plan != NULL) {
+        printf(",\"instances\":%" PRIu32 ",\"connections\":%" PRIu32 ",\"chains\":%" PRIu32
+               ",\"hosts\":%" PRIu32 ",\"fingerprint\":",
+               plan->instance_count, plan->edge_count, plan->chain_count, plan->host_count);
+        tnd_json_hash(stdout, plan->fingerprint);
+    }
+    printf(",\"diagnostics\":");
+    tnd_diagnostics_print_json(diagnostics, stdout);
+    printf(",\"awaits\":[");
+    for (uint32_t a = 0; a < survey->await_count; a++) {
+        printf("%s{\"host\":", a > 0 ? "," : "");
+        tnd_json_text(stdout, survey->awaits[a].host);
+        printf(",\"actor\":");
+        tnd_json_text(stdout, survey->awaits[a].actor);
+        putchar('}');
+    }
+    puts("]}");
+}
+
+static int validate(const tnd_request_t *request)
+{
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    tnd_survey_t survey = {0};
+    bool whole = tnd_graph_check(graph) == TND_OK;
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
+    if (whole)
+        tnd_survey_make(&survey, graph, plan, diagnostics);
+    for (uint32_t h = 0; whole && h < plan->host_count; h++)
+        tnd_memory_check(plan, h, &survey, diagnostics);
+    bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
+    if (!request->json)
+        tnd_diagnostics_print(diagnostics, stderr);
+    if (request->json)
+        print_json(graph, &survey, diagnostics, good);
+    else if (good)
+        print_text(plan, &survey);
+    tnd_survey_destroy(&survey);
+    tnd_graph_destroy(&graph);
+    return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
+}
+
+const tnd_command_t tnd_command_validate;
+const tnd_command_t tnd_command_validate = {
+    .name = "validate",
+    .operands = "FILE...",
+    .summary = "says everything that is wrong with a topology, in one pass",
+    .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
+    .details =
+        "Reads a topology and its overlays and checks all that can be known before the start: "
+        "opens\n"
+        "the data that is on this machine, tries the operations on its columns, looks for plugins\n"
+        "and devices.  What only another host can check is listed.\n",
+    .codes =
+        "  0   all is well\n  2   usage\n  78  errors, printed on stderr (--json: on stdout)\n",
+    .operands_min = 1,
+    .run = validate,
+};

@@ -1,0 +1,150 @@
+/*  tools/faults/fault_schedule.c - which fault comes next, to whom, when and for how long. */
+#include "tools/faults/fault_schedule.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const uint64_t ms = 1000000;
+
+static const uint32_t weights[TND_HAVOC_COUNT] = {
+#define WEIGHT(name, text, weight) weight,
+    TND_HAVOC_KINDS(WEIGHT)
+#undef WEIGHT
+};
+
+const char *tnd_havoc_name(tnd_havoc_kind_t kind)
+{
+    static const char *const names[TND_HAVOC_COUNT] = {
+#define NAME(name, text, weight) text,
+        TND_HAVOC_KINDS(NAME)
+#undef NAME
+    };
+    return names[kind];
+}
+
+static bool can_hit(const tnd_havoc_t *self, tnd_havoc_kind_t kind, uint32_t host)
+{
+    uint8_t is = self->config.hosts[host];
+    bool soft = (is & TND_HAVOC_SOFT) != 0;
+    switch (kind) {
+    case TND_HAVOC_KILL:
+    case TND_HAVOC_STOP:
+        return soft;
+    case TND_HAVOC_KILL_FINAL:
+        return !soft && self->config.all;
+    case TND_HAVOC_SLOW:
+        return (is & TND_HAVOC_LOCAL) != 0;
+    case TND_HAVOC_CUT:
+    case TND_HAVOC_HALF_OPEN:
+    case TND_HAVOC_SILENT:
+    case TND_HAVOC_SHUT_OFF:
+        return (is & (TND_HAVOC_DOOR | TND_HAVOC_LEADS)) != 0;
+    case TND_HAVOC_DISK_FULL:
+        return self->config.disk && host == 0;
+    case TND_HAVOC_KILL_ALL:
+        return self->config.all && host == 0;
+    case TND_HAVOC_PAUSE:
+    case TND_HAVOC_COUNT:
+        break;
+    }
+    return true;
+}
+
+static bool is_possible(const tnd_havoc_t *self, tnd_havoc_kind_t kind)
+{
+    for (uint32_t h = 0; h < self->config.host_count; h++)
+        if (can_hit(self, kind, h))
+            return true;
+    return false;
+}
+
+void tnd_havoc_init(tnd_havoc_t *self, const tnd_havoc_config_t *config)
+{
+    assert(config->host_count > 0 && config->host_count <= TND_HAVOC_HOSTS);
+    *self = (tnd_havoc_t){.config = *config};
+    tnd_random_init(&self->random, config->seed, 0, 0, 0);
+    for (uint32_t k = 0; k < TND_HAVOC_COUNT; k++) {
+        self->hosts[k] = calloc(config->host_count, sizeof *self->hosts[k]);
+        if (self->hosts[k] == NULL)
+            abort();
+    }
+}
+
+void tnd_havoc_fini(tnd_havoc_t *self)
+{
+    for (uint32_t k = 0; k < TND_HAVOC_COUNT; k++)
+        free(self->hosts[k]);
+    *self = (tnd_havoc_t){0};
+}
+
+static tnd_havoc_kind_t draw_kind(tnd_havoc_t *self)
+{
+    if (self->left == 0)
+        for (uint32_t k = 0; k < TND_HAVOC_COUNT; k++)
+            for (uint32_t w = 0; w < weights[k] && is_possible(self, (tnd_havoc_kind_t)k); w++) {
+                assert(self->left < TND_HAVOC_DECK);
+                self->deck[self->left++] = (tnd_havoc_kind_t)k;
+            }
+    uint64_t at = tnd_random_below(&self->random, self->left);
+    tnd_havoc_kind_t kind = self->deck[at];
+    self->deck[at] = self->deck[--self->left];
+    return kind;
+}
+
+static uint32_t draw_host(tnd_havoc_t *self, tnd_havoc_kind_t kind)
+{
+    uint32_t *hosts = self->hosts[kind], *left = &self->hosts_left[kind];
+    bool all = *left == 0;
+    for (uint32_t h = 0; all && h < self->config.host_count; h++)
+        if (can_hit(self, kind, h))
+            hosts[(*left)++] = h;
+    uint64_t at = tnd_random_below(&self->random, *left);
+    uint32_t host = hosts[at];
+    hosts[at] = hosts[--*left];
+    return host;
+}
+
+static uint64_t between(tnd_havoc_t *self, uint64_t from, uint64_t to)
+{
+    return from + (to > from ? tnd_random_below(&self->random, to - from) : 0);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t draw_length(tnd_havoc_t *self, tnd_havoc_kind_t kind)
+{
+    uint64_t dead = self->config.dead_after_ns;
+    switch (kind) {
+    case TND_HAVOC_PAUSE:
+        return between(self, 5 * ms, dead / 4);
+    case TND_HAVOC_STOP:
+        return between(self, dead + dead / 10, dead + dead / 4);
+    case TND_HAVOC_SLOW:
+        return between(self, 300 * ms, 2000 * ms);
+    case TND_HAVOC_SHUT_OFF:
+        return between(self, 50 * ms, least(dead / 4, self->config.patience_ns / 2));
+    case TND_HAVOC_DISK_FULL:
+        return between(self, 500 * ms, 2000 * ms);
+    default:
+        return 0;
+    }
+}
+
+tnd_fault_t tnd_havoc_next(tnd_havoc_t *self)
+{
+    tnd_fault_t fault = {.kind = draw_kind(self)};
+    fault.host = draw_host(self, fault.kind);
+    fault.lasts_ns = draw_length(self, fault.kind);
+    /* Most come alone, so that what follows can be put down to them; some do not wait. */
+    fault.at_once = tnd_random_below(&self->random, 5) == 0;
+    fault.wait_ns =
+        fault.at_once ? between(self, 1 * ms, 60 * ms) : between(self, 20 * ms, 500 * ms);
+    uint8_t is = self->config.hosts[fault.host];
+    bool first = tnd_random_below(&self->random, 2) == 0;
+    fault.control = (is & TND_HAVOC_LEADS) != 0 && ((is & TND_HAVOC_DOOR) == 0 || first);
+    fault.far = tnd_random_below(&self->random, 2) == 0;
+    return fault;
+}

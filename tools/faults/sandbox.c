@@ -1,0 +1,291 @@
+/*  tools/faults/sandbox.c - a place on this machine where any graph can be run and disturbed. */
+#include "tools/faults/sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/data/open_files.h"
+#include "tools/cli/json.h"
+
+/*  Hosts that the last byte of an address tells apart. */
+enum { HOSTS_MAX = 250, WORK_HOSTS = 2, TRIES = 60, PORT_FIRST = 20001, PORTS_MAX = 512 };
+
+static const char name_of_overlay[] = "chaos.yaml";
+
+char *tnd_stage_path(const tnd_stage_t *self, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", self->folder, name) < 0)
+        abort();
+    return path;
+}
+
+uint32_t tnd_stage_door(const tnd_stage_t *self, uint32_t host)
+{
+    while (self->plan->hosts[host].isolated)
+        host = self->plan->hosts[host].parent;
+    return host;
+}
+
+/* --- the overlay -------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const tnd_plan_t *plan; /* of the files as they are */
+    uint32_t outer, inner;  /* addresses without their last byte */
+    uint32_t ports;         /* of a host beside that of control */
+    uint32_t hosts;         /* told so far */
+    const char *folder;
+    bool keep;
+} scene_t;
+
+static void print_addresses(FILE *out, const scene_t *scene, uint32_t count)
+{
+    const uint32_t nets[] = {scene->outer, scene->inner};
+    static const char *const names[] = {"address", "listen"};
+    for (int i = 0; i < 2; i++) {
+        uint32_t net = nets[i], first = scene->hosts + 1;
+        fprintf(out, "%s%s: \"%u.%u.%u.", i > 0 ? ", " : "", names[i], net >> 24, net >> 16 & 255,
+                net >> 8 & 255);
+        if (count == 1)
+            fprintf(out, "%" PRIu32 "\"", first);
+        else
+            fprintf(out, "[%" PRIu32 "-%" PRIu32 "]\"", first, first + count - 1);
+    }
+}
+
+/*  How many hosts a name of the file stands for. */
+static uint32_t count_of(const char *name)
+{
+    const char *open = strchr(name, '['), *dash = open != NULL ? strchr(open, '-') : NULL;
+    if (dash == NULL)
+        return 1;
+    return (uint32_t)(strtoul(dash + 1, NULL, 10) - strtoul(open + 1, NULL, 10) + 1);
+}
+
+static void print_given(FILE *out, scene_t *scene, const tnd_value_t *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        const tnd_value_entry_t *entry = &hosts->entries[i];
+        fputs("  ", out);
+        tnd_json_text(out, entry->key);
+        fputs(": {", out);
+        print_addresses(out, scene, count_of(entry->key));
+        if (i == 0 && tnd_value_get(entry->value, "port") != NULL)
+            fprintf(out, ", port: %d", PORT_FIRST);
+        fprintf(out, ", ports: %d-%u, transport: tcp}\n", PORT_FIRST + 1,
+                PORT_FIRST + (unsigned)scene->ports);
+        scene->hosts += count_of(entry->key);
+    }
+}
+
+/*  A host with all actors of a kind, or several of them; none if the graph has none. */
+static void print_own(FILE *out, scene_t *scene, const char *name, uint32_t count, const char *kind)
+{
+    const tnd_topology_t *topology = scene->plan->topology;
+    bool any = false, workers = strcmp(kind, "preprocessor") == 0;
+    for (uint32_t a = 0; a < topology->actor_count; a++) {
+        if (strcmp(topology->actors[a].kind->table.name, kind) != 0)
+            continue;
+        if (!any) {
+            fprintf(out, "  %s: {", name);
+            print_addresses(out, scene, count);
+            fprintf(out, ", ports: %d-%u, transport: tcp, actors: [", PORT_FIRST + 1,
+                    PORT_FIRST + (unsigned)scene->ports);
+        }
+        fprintf(out, "%s%s", any ? ", " : "", topology->actors[a].name);
+        any = true;
+    }
+    if (!any)
+        return;
+    fputc(']', out);
+    for (uint32_t a = 0, told = 0; workers && a < topology->actor_count; a++)
+        if (strcmp(topology->actors[a].kind->table.name, kind) == 0)
+            fprintf(out, "%s%s: 1", told++ > 0 ? ", " : ", workers: {", topology->actors[a].name);
+    fputs(workers ? "}}\n" : "}\n", out);
+    scene->hosts += count;
+}
+
+static void print_overlay(FILE *out, scene_t *scene)
+{
+    const tnd_topology_t *topology = scene->plan->topology;
+    const tnd_value_t *hosts = tnd_value_get(topology->root, "hosts");
+    char several[32];
+    fprintf(out, "port: %d\nrestarts: {max: 1000000}\n", PORT_FIRST);
+    if (scene->plan->checkpoint != NULL || scene->keep) {
+        const tnd_checkpoint_options_t *given = scene->plan->checkpoint;
+        fputs("checkpoint: {dir: ", out);
+        char *path = NULL;
+        if (asprintf(&path, "%s/checkpoints", scene->folder) < 0)
+            abort();
+        tnd_json_text(out, path);
+        free(path);
+        bool paced = given != NULL && (given->every.ns != 0 || given->every.steps != 0);
+        fprintf(out, ", keep: 2%s}\n", paced ? "" : ", every: 1 s");
+    }
+    fputs("hosts:\n", out);
+    if (hosts != NULL && hosts->type == TND_VALUE_MAP && hosts->count > 0) {
+        print_given(out, scene, hosts);
+        return;
+    }
+    snprintf(several, sizeof several, "work[0-%d]", WORK_HOSTS - 1);
+    print_own(out, scene, "feed", 1, "feeder");
+    print_own(out, scene, "read", 1, "reader");
+    print_own(out, scene, several, WORK_HOSTS, "preprocessor");
+    print_own(out, scene, "batch", 1, "batcher");
+    print_own(out, scene, "reduce", 1, "reducer");
+}
+
+/* --- the relay ---------------------------------------------------------------------------------
+ */
+
+/*  Room for every socket that the relay and the processes need. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/*  What is open beside the sockets at which the relay listens; its connections come on top. */
+enum { OWN_FILES = 32 };
+
+/*  Finds addresses of loopback whose ports are free; there are many, and few use them. */
+static bool open_relay(tnd_stage_t *self, scene_t *scene, uint32_t hosts)
+{
+    tnd_relay_door_t doors[HOSTS_MAX];
+    tnd_error_t error = {0};
+    if (tnd_open_files_reserve(hosts * (scene->ports + 1) + OWN_FILES, &error) != TND_OK) {
+        tnd_complain("chaos", "no relay: %s", error.text);
+        return false;
+    }
+    for (unsigned t = 0; t < TRIES; t++) {
+        uint32_t net = 1 + ((uint32_t)getpid() * 7 + t) % 4000;
+        scene->outer = 127u << 24 | (64 + net / 64) << 16 | (net % 64 * 2) << 8;
+        scene->inner = scene->outer | 1 << 8;
+        for (uint32_t h = 0; h < hosts; h++)
+            doors[h] = (tnd_relay_door_t){.outer = scene->outer + h + 1,
+                                          .inner = scene->inner + h + 1,
+                                          .ports_first = PORT_FIRST,
+                                          .ports_last = PORT_FIRST + scene->ports};
+        if (tnd_relay_open(&self->relay, doors, hosts, &error) == TND_OK)
+            return true;
+    }
+    tnd_complain("chaos", "no relay: %s", error.text);
+    return false;
+}
+
+/*  Ports that the host with most of them listens at. */
+static uint32_t ports_of(const tnd_plan_t *plan)
+{
+    return 3 * plan->instance_count + 8 < PORTS_MAX ? 3 * plan->instance_count + 8 : PORTS_MAX;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------
+ */
+
+static bool write_overlay(const tnd_stage_t *self, scene_t *scene)
+{
+    char *path = tnd_stage_path(self, name_of_overlay);
+    FILE *out = fopen(path, "we");
+    bool good = out != NULL;
+    if (good) {
+        print_overlay(out, scene);
+        good = ferror(out) == 0;
+        good = fclose(out) == 0 && good;
+    }
+    if (!good)
+        tnd_complain("chaos", "%s: cannot be written: %s", path, strerror(errno));
+    free(path);
+    return good;
+}
+
+static int lay(tnd_stage_t *self, const tnd_request_t *request, const tnd_plan_t *plain, bool keep)
+{
+    const tnd_value_t *hosts = tnd_value_get(plain->topology->root, "hosts");
+    const char *root = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    self->own = hosts == NULL || hosts->type != TND_VALUE_MAP || hosts->count == 0;
+    self->keeps = keep || plain->checkpoint != NULL;
+    self->port = PORT_FIRST;
+    scene_t scene = {.plan = plain, .ports = ports_of(plain), .keep = keep};
+    uint32_t count = 0;
+    for (uint32_t h = 0; h < plain->host_count; h++)
+        count += !plain->hosts[h].isolated;
+    if (self->own)
+        count = 4 + WORK_HOSTS;
+    if (count > HOSTS_MAX)
+        return tnd_usage_error("chaos", "%" PRIu32 " hosts are too many processes for one machine",
+                               count);
+    if (asprintf(&self->folder, "%s/tundish-chaos-XXXXXX", root) < 0)
+        abort();
+    if (mkdtemp(self->folder) == NULL) {
+        tnd_complain("chaos", "%s: cannot be made: %s", self->folder, strerror(errno));
+        free(self->folder);
+        self->folder = NULL;
+        return TND_EXIT_FAILED;
+    }
+    scene.folder = self->folder;
+    raise_limit();
+    if (!open_relay(self, &scene, count) || !write_overlay(self, &scene))
+        return TND_EXIT_FAILED;
+    self->files = calloc(request->file_count + 1, sizeof *self->files);
+    if (self->files == NULL)
+        abort();
+    for (size_t i = 0; i < request->file_count; i++)
+        self->files[self->file_count++] = request->files[i];
+    self->files[self->file_count++] = tnd_stage_path(self, name_of_overlay);
+    tnd_request_t all = *request;
+    all.files = self->files;
+    all.file_count = self->file_count;
+    self->graph = tnd_load_graph(&all, NULL, false);
+    if (!tnd_load_check(self->graph))
+        return TND_EXIT_TOPOLOGY;
+    self->plan = tnd_graph_plan(self->graph);
+    return TND_EXIT_OK;
+}
+
+int tnd_stage_open(tnd_stage_t *self, const tnd_request_t *request, bool keep)
+{
+    tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    int code = TND_EXIT_TOPOLOGY;
+    if (tnd_load_check(graph))
+        code = lay(self, request, tnd_graph_plan(graph), keep);
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *place)
+{
+    (void)is;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void tnd_stage_forget(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void tnd_stage_close(tnd_stage_t *self, bool remove)
+{
+    tnd_relay_close(&self->relay);
+    tnd_graph_destroy(&self->graph);
+    if (self->folder != NULL && remove)
+        tnd_stage_forget(self->folder);
+    if (self->file_count > 0)
+        free((void *)(uintptr_t)self->files[self->file_count - 1]);
+    free((void *)(uintptr_t)self->files);
+    free(self->folder);
+    *self = (tnd_stage_t){0};
+}

@@ -1,0 +1,60 @@
+/*  tools/faults/step_gaps.c - when steps were seen, and how long there was none. */
+#include "tools/faults/step_gaps.h"
+
+#include <stdlib.h>
+
+void tnd_pulse_add(tnd_pulse_t *self, uint64_t value)
+{
+    if (self->count == self->room) {
+        self->room = self->room == 0 ? 1024 : 2 * self->room;
+        self->values = realloc(self->values, self->room * sizeof *self->values);
+        if (self->values == NULL)
+            abort();
+    }
+    self->values[self->count++] = value;
+}
+
+bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t end,
+                   uint64_t *gap_p)
+{
+    size_t at = 0, high = self->count;
+    while (at < high) { /* the first behind `from` */
+        size_t middle = at + (high - at) / 2;
+        if (self->values[middle] > from)
+            high = middle;
+        else
+            at = middle + 1;
+    }
+    *gap_p = 0;
+    bool any = at < self->count;
+    for (uint64_t before = from; at < self->count && before < to && before < end; at++) {
+        uint64_t gap = (self->values[at] < end ? self->values[at] : end) - before;
+        *gap_p = gap > *gap_p ? gap : *gap_p;
+        before = self->values[at];
+    }
+    return any;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+tnd_spread_t tnd_pulse_spread(tnd_pulse_t *self)
+{
+    size_t count = self->count;
+    if (count == 0)
+        return (tnd_spread_t){0};
+    qsort(self->values, count, sizeof *self->values, compare);
+    return (tnd_spread_t){.count = count,
+                          .half = self->values[(count - 1) / 2],
+                          .most_of = self->values[(count - 1) * 99 / 100],
+                          .most = self->values[count - 1]};
+}
+
+void tnd_pulse_free(tnd_pulse_t *self)
+{
+    free(self->values);
+    *self = (tnd_pulse_t){0};
+}

@@ -1,0 +1,13 @@
+/*  tools/machine/machine.h - which addresses are this machine's.
+ *
+ *  Threads: any.
+ */
+#ifndef TUNDISH_TOOLS_MACHINE_H
+#define TUNDISH_TOOLS_MACHINE_H
+
+#include <stdbool.h>
+
+/*  Whether `address` (a number or a name) is loopback or one of this machine's own. */
+bool tnd_machine_has(const char *address);
+
+#endif

@@ -1,0 +1,212 @@
+/*  tools/machine/machine_check.c - what a machine must have for runs to go well on it. */
+#include "tools/machine/machine_check.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double mib = 1 << 20, gib = 1 << 30;
+
+static void say(tnd_check_t *check, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void advise(tnd_check_t *check, tnd_check_level_t level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(tnd_check_t *check, const char *name, const char *format, ...)
+{
+    va_list list;
+    *check = (tnd_check_t){.name = name};
+    va_start(list, format);
+    vsnprintf(check->found, sizeof check->found, format, list);
+    va_end(list);
+}
+
+static void advise(tnd_check_t *check, tnd_check_level_t level, const char *format, ...)
+{
+    va_list list;
+    if (level < check->level)
+        return;
+    check->level = level;
+    va_start(list, format);
+    vsnprintf(check->advice, sizeof check->advice, format, list);
+    va_end(list);
+}
+
+static void judge_cores(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    const tnd_group_limits_t *limits = &facts->limits;
+    char quota[320] = "";
+    if (limits->cores > 0)
+        snprintf(quota, sizeof quota, ", %.4g of processor time allowed by %s", limits->cores,
+                 limits->cores_by);
+    say(check, "cores", "%" PRIu32 " of %" PRIu32 " may be used%s", facts->allowed, facts->online,
+        quota);
+    if (facts->allowed == 1)
+        advise(check, TND_CHECK_WARNING,
+               "reading and computing take turns: allow more processors (taskset, cpuset)");
+    if (limits->cores > 0 && limits->cores < facts->allowed)
+        advise(check, TND_CHECK_WARNING,
+               "threads beyond %.4g are stopped for the rest of each period: keep `devices` and "
+               "`workers` together at %.0f, or raise the quota",
+               limits->cores, limits->cores < 1 ? 1 : limits->cores);
+}
+
+static void judge_memory(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    const tnd_group_limits_t *limits = &facts->limits;
+    bool limited = limits->memory_bytes < facts->memory_bytes;
+    char by[320] = "";
+    if (limited)
+        snprintf(by, sizeof by, ", limited to %.2f GiB by %s", (double)limits->memory_bytes / gib,
+                 limits->memory_by);
+    uint64_t least = facts->available_bytes;
+    if (limited && limits->memory_bytes < least)
+        least = limits->memory_bytes;
+    say(check, "memory", "%.1f GiB, %.1f available%s", (double)facts->memory_bytes / gib,
+        (double)facts->available_bytes / gib, by);
+    if (facts->memory_bytes == 0)
+        say(check, "memory", "not known: /proc/meminfo cannot be read");
+    else if ((double)least < 128 * mib)
+        advise(check, TND_CHECK_BAD, "too little to run anything: end other programs");
+    else if ((double)least < gib)
+        advise(check, TND_CHECK_WARNING,
+               "say `memory:` for the host, and see `tundish explain` for what a graph takes");
+}
+
+static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    char most[32];
+    snprintf(most, sizeof most, "%" PRIu64, facts->descriptors_max);
+    say(check, "descriptors", "%" PRIu64 " open files allowed, at most %s", facts->descriptors,
+        facts->descriptors_max == UINT64_MAX ? "any number" : most);
+    /* A run raises the first number to what it needs. */
+    if (facts->descriptors_max < 128)
+        advise(check, TND_CHECK_BAD,
+               "too few for most runs: ulimit -n 1024; `tundish explain` says what a graph needs");
+    else if (facts->descriptors_max < 1024)
+        advise(check, TND_CHECK_WARNING,
+               "few for many hosts or files: ulimit -n 1024; `tundish explain` says what a graph "
+               "needs");
+}
+
+static void judge_shared(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    if (facts->shared_reason[0] != '\0') {
+        say(check, "/dev/shm", "cannot be used: %s", facts->shared_reason);
+        advise(check, TND_CHECK_WARNING,
+               "steps of other frameworks often need it; mount a tmpfs there, mode 1777");
+        return;
+    }
+    say(check, "/dev/shm", "%.0f MiB, %.0f free", (double)facts->shared_bytes / mib,
+        (double)facts->shared_free_bytes / mib);
+    if ((double)facts->shared_free_bytes < 64 * mib)
+        advise(check, TND_CHECK_WARNING,
+               "little: in a container say --shm-size=1g, else remount it larger");
+}
+
+static void judge_folder(const char *name, const char *folder, const char *reason,
+                         const char *variable, tnd_check_t *check)
+{
+    if (reason[0] == '\0') {
+        say(check, name, "%s can be written", folder);
+        return;
+    }
+    say(check, name, "%s: %s", folder, reason);
+    advise(check, TND_CHECK_BAD, "name a folder that can be written in %s", variable);
+}
+
+static void judge_ports(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    uint32_t count = facts->port_last >= facts->port_first && facts->port_first > 0
+                         ? facts->port_last - facts->port_first + 1
+                         : 0;
+    say(check, "ports", "loopback can listen, ephemeral ports %" PRIu32 " to %" PRIu32,
+        facts->port_first, facts->port_last);
+    if (count == 0)
+        say(check, "ports", "loopback can listen, the range of ephemeral ports is not known");
+    if (facts->tcp_reason[0] != '\0') {
+        say(check, "ports", "127.0.0.1 cannot listen: %s", facts->tcp_reason);
+        advise(check, TND_CHECK_BAD,
+               "runs of several hosts need tcp: bring loopback up (ip link set lo up)");
+    } else if (count > 0 && count < 1000) {
+        advise(check, TND_CHECK_WARNING,
+               "few: widen net.ipv4.ip_local_port_range, or set `ports:`");
+    }
+}
+
+static void judge_ipc(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    say(check, "ipc", "local sockets can listen");
+    if (facts->ipc_reason[0] == '\0')
+        return;
+    say(check, "ipc", "local sockets cannot listen: %s", facts->ipc_reason);
+    advise(check, TND_CHECK_WARNING, "say `transport: tcp` for hosts on this machine");
+}
+
+static void judge_clock(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    bool known = facts->clock_source[0] != '\0';
+    say(check, "clock", "%s, resolution %" PRIu64 " ns, a reading takes %" PRIu64 " ns",
+        known ? facts->clock_source : "source not known", facts->clock_resolution_ns,
+        facts->clock_cost_ns);
+    if (facts->clock_resolution_ns > 1000000)
+        advise(check, TND_CHECK_BAD,
+               "too coarse to tell a late answer from a lost one: use another clock source");
+    else if (facts->clock_cost_ns > 500)
+        advise(check, TND_CHECK_WARNING,
+               "slow: see /sys/devices/system/clocksource/clocksource0/available_clocksource");
+}
+
+static void judge_huge_pages(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    const char *open = strchr(facts->huge_pages, '['), *close = strchr(facts->huge_pages, ']');
+    if (open == NULL || close == NULL || close < open) {
+        say(check, "huge pages", "not known");
+        return;
+    }
+    say(check, "huge pages", "%.*s", (int)(close - open - 1), open + 1);
+    if (strncmp(open, "[never]", 7) == 0)
+        advise(check, TND_CHECK_WARNING,
+               "large models miss the address cache more often: set "
+               "/sys/kernel/mm/transparent_hugepage/enabled to madvise");
+}
+
+static void judge_cuda(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    if (!facts->cuda) {
+        say(check, "cuda", "no driver (libcuda.so.1): the cpu is used");
+        return;
+    }
+    say(check, "cuda", "driver for CUDA %d.%d, %d devices", facts->cuda_version / 1000,
+        facts->cuda_version % 1000 / 10, facts->cuda_devices);
+    if (facts->cuda_error != 0) {
+        say(check, "cuda", "the driver is there but answers with error %d", facts->cuda_error);
+        advise(check, TND_CHECK_WARNING,
+               facts->cuda_error == 100
+                   ? "it sees no device: in a container say --gpus all; the cpu is used"
+                   : "see nvidia-smi; the cpu is used");
+    }
+}
+
+void tnd_checkup(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
+{
+    tnd_check_t *next = checks;
+    judge_cores(facts, next++);
+    judge_memory(facts, next++);
+    judge_descriptors(facts, next++);
+    judge_shared(facts, next++);
+    judge_folder("statistics", facts->pages_folder, facts->pages_reason, "XDG_RUNTIME_DIR", next++);
+    judge_folder("temporary", facts->temporary_folder, facts->temporary_reason, "TMPDIR", next++);
+    judge_ports(facts, next++);
+    judge_ipc(facts, next++);
+    judge_clock(facts, next++);
+    judge_huge_pages(facts, next++);
+    say(next, "libraries", "%s", facts->libraries);
+    if (facts->libraries_old)
+        advise(next, TND_CHECK_WARNING, "older than those it was built with: install the same");
+    next++;
+    judge_cuda(facts, next++);
+    assert(next - checks == TND_CHECKS);
+}

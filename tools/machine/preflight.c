@@ -1,0 +1,130 @@
+/*  tools/machine/preflight.c - what can be known of a plan on this machine, before any start. */
+#include "tools/machine/preflight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/host/resources.h"
+#include "tools/machine/machine.h"
+
+/*  Takes what a host of this machine says of a chain; two of them must say the same. */
+static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_stock_data_t *data,
+                       tnd_diagnostics_t *diagnostics)
+{
+    tnd_survey_chain_t *chain = &self->chains[data->stream.chain];
+    tnd_error_t error;
+    if (!data->open)
+        return;
+    if (!chain->known)
+        chain->stream = data->stream;
+    else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
+                              plan->hosts[data->instance->host].name, &error) != TND_OK)
+        tnd_placement_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
+    else
+        tnd_stream_merge(&chain->stream, &data->stream);
+    chain->known = true;
+}
+
+/*  A chain that evaluates the models of another feeds them; columns of one name should be alike. */
+static void compare_columns(const tnd_survey_t *self, const tnd_plan_t *plan, uint32_t chain,
+                            tnd_diagnostics_t *diagnostics)
+{
+    const tnd_schema_t *schema = &self->chains[chain].stream.fed;
+    const char *after = plan->chains[chain].after;
+    uint32_t first = 0, feeder = TND_TOPOLOGY_NONE;
+    while (after != NULL && first < plan->chain_count &&
+           (plan->chains[first].feeder == NULL || strcmp(plan->chains[first].feeder, after) != 0))
+        first++;
+    if (after == NULL || first == plan->chain_count || !self->chains[chain].known ||
+        !self->chains[first].known)
+        return;
+    feeder = tnd_topology_find(plan->topology, plan->chains[chain].feeder);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        const tnd_schema_t *trained = &self->chains[first].stream.fed;
+        int other = tnd_schema_find(trained, schema->columns[c].name);
+        char one[128], two[128];
+        if (other < 0)
+            continue;
+        tnd_schema_t a = {.count = 1}, b = {.count = 1};
+        a.columns[0] = schema->columns[c];
+        b.columns[0] = trained->columns[other];
+        tnd_schema_text(&a, one, sizeof one);
+        tnd_schema_text(&b, two, sizeof two);
+        if (strcmp(one, two) != 0)
+            tnd_diagnostics_add(diagnostics, TND_T075_OTHER_COLUMNS,
+                                plan->topology->actors[feeder].mark,
+                                "`%s` is fed %s, but the models of `%s` are trained on %s",
+                                plan->chains[chain].feeder, one, after, two);
+    }
+}
+
+/*  Nothing is known yet. */
+static void begin(tnd_survey_t *self, const tnd_plan_t *plan)
+{
+    *self = (tnd_survey_t){0};
+    self->chains = calloc(plan->chain_count, sizeof *self->chains);
+    self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
+    if (self->chains == NULL || self->awaits == NULL)
+        abort();
+}
+
+/*  A survey under way, which may have to be left to its thread. */
+typedef struct {
+    tnd_survey_t survey;
+    tnd_plan_t plan;
+} making_t;
+
+static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
+{
+    tnd_survey_t *self = &((making_t *)context)->survey;
+    const tnd_plan_t *plan = &((making_t *)context)->plan;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        tnd_stock_t stock;
+        bool here = tnd_machine_has(plan->hosts[h].address);
+        tnd_stock_list(&stock, plan, h);
+        if (here)
+            (void)tnd_stock_open(&stock, trial, diagnostics);
+        for (uint32_t s = 0; s < stock.count; s++) {
+            if (here)
+                take_facts(self, plan, &stock.data[s], diagnostics);
+            else
+                self->awaits[self->await_count++] = (tnd_survey_await_t){
+                    .host = plan->hosts[h].name, .actor = stock.data[s].instance->actor};
+        }
+        tnd_stock_close(&stock);
+    }
+    uint32_t missing;
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        if (self->chains[c].known)
+            self->chains[c].known =
+                tnd_stock_derive(plan, trial, &self->chains[c].stream, diagnostics);
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        compare_columns(self, plan, c, diagnostics);
+}
+
+void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                     tnd_diagnostics_t *diagnostics)
+{
+    making_t *making = calloc(1, sizeof *making);
+    if (making == NULL)
+        abort();
+    making->plan = *plan;
+    begin(&making->survey, plan);
+    tnd_trial_t *trial = tnd_trial_begin(make, NULL, making);
+    if (tnd_trial_wait(&trial, plan->hung_after_ns, diagnostics)) {
+        *self = making->survey;
+        free(making);
+        return;
+    }
+    begin(self, plan);
+    self->hung = true;
+    tnd_graph_keep(graph);
+}
+
+void tnd_survey_destroy(tnd_survey_t *self)
+{
+    free(self->chains);
+    free(self->awaits);
+}

@@ -1,0 +1,128 @@
+/*  tools/new/file_series.c - names are compared number by number. */
+#include "tools/new/file_series.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char digits[] = "0123456789";
+
+/*  Whether two names differ, and in numbers only. */
+static bool are_numbered(const char *a, const char *b)
+{
+    bool differ = strcmp(a, b) != 0;
+    while (*a != '\0' && *b != '\0') {
+        bool numbers = strspn(a, digits) > 0 && strspn(b, digits) > 0;
+        if (!numbers && *a != *b)
+            return false;
+        a += numbers ? strspn(a, digits) : 1;
+        b += numbers ? strspn(b, digits) : 1;
+    }
+    return differ && *a == *b;
+}
+
+/*  The first number by which two numbered names differ, as its place in both. */
+static size_t differ_at(const char *a, const char *b)
+{
+    size_t at = 0;
+    while (a[at] == b[at])
+        at++;
+    while (at > 0 && isdigit((unsigned char)a[at - 1]))
+        at--;
+    return at;
+}
+
+static int compare(const void *one, const void *other)
+{
+    const char *a = ((const tnd_found_t *)one)->path, *b = ((const tnd_found_t *)other)->path;
+    if (strcmp(a, b) == 0)
+        return 0;
+    size_t at = differ_at(a, b);
+    unsigned long long first = strtoull(a + at, NULL, 10), second = strtoull(b + at, NULL, 10);
+    return first < second ? -1 : first > second ? 1 : strcmp(a, b);
+}
+
+static bool is_like(const tnd_found_t *a, const tnd_found_t *b)
+{
+    return strcmp(a->source, b->source) == 0 && a->column.dtype == b->column.dtype &&
+           a->column.rank == b->column.rank &&
+           memcmp(a->column.shape, b->column.shape, a->column.rank * sizeof a->column.shape[0]) ==
+               0 &&
+           are_numbered(a->path, b->path);
+}
+
+/*  Whether the number by which they differ is a word of its own: x-1, but not x1. */
+static bool stands_alone(const char *a, const char *b)
+{
+    size_t at = differ_at(a, b);
+    return at == 0 || !isalpha((unsigned char)a[at - 1]);
+}
+
+/*  Files that are like the one at `first`, this one too, and whether all are parts of a column. */
+static size_t count_like(const tnd_found_list_t *found, size_t first, bool *parts_p)
+{
+    const tnd_found_t *one = &found->items[first];
+    size_t count = 1;
+    *parts_p = false;
+    for (size_t i = first + 1; i < found->count; i++) {
+        const tnd_found_t *other = &found->items[i];
+        if (!is_like(one, other))
+            continue;
+        count++;
+        *parts_p = *parts_p || other->rows != one->rows || stands_alone(one->path, other->path);
+    }
+    return count;
+}
+
+/*  Takes the files that are like the one at `first` out of those behind it, as one. */
+static tnd_found_t take_like(tnd_found_list_t *found, size_t first, size_t count,
+                             tnd_arena_t *arena)
+{
+    tnd_found_t *like = tnd_arena_array(arena, count, sizeof *like);
+    const char **paths = tnd_arena_array(arena, count, sizeof *paths);
+    size_t taken = 0, rest = first + 1;
+    like[taken++] = found->items[first];
+    for (size_t i = first + 1; i < found->count; i++) {
+        bool is = is_like(&found->items[first], &found->items[i]);
+        *(is ? &like[taken++] : &found->items[rest++]) = found->items[i];
+    }
+    found->count = rest;
+    qsort(like, count, sizeof *like, compare);
+    tnd_found_t whole = like[0];
+    whole.rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = like[i].path;
+        whole.rows += like[i].rows;
+    }
+    whole.paths = paths;
+    whole.path_count = count;
+    return whole;
+}
+
+void tnd_parts_join(tnd_found_list_t *found, tnd_arena_t *arena)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        bool parts;
+        size_t count = count_like(found, i, &parts);
+        if (parts)
+            found->items[i] = take_like(found, i, count, arena);
+    }
+}
+
+const char *tnd_parts_range(tnd_arena_t *arena, const tnd_found_t *item)
+{
+    if (item->path_count < 2 || strpbrk(item->path, "*?[") != NULL)
+        return NULL;
+    const char *first = item->paths[0], *last = item->paths[item->path_count - 1];
+    size_t at = differ_at(first, last), low = strspn(first + at, digits);
+    size_t high = strspn(last + at, digits);
+    unsigned long begin = strtoul(first + at, NULL, 10);
+    int width = first[at] == '0' ? (int)low : 1;
+    for (size_t i = 0; i < item->path_count; i++)
+        if (low > 9 || high > 9 ||
+            strcmp(item->paths[i], tnd_arena_format(arena, "%.*s%0*lu%s", (int)at, first, width,
+                                                    begin + i, first + at + low)) != 0)
+            return NULL;
+    return tnd_arena_format(arena, "%.*s[%.*s-%.*s]%s", (int)at, first, (int)low, first + at,
+                            (int)high, last + at, first + at + low);
+}

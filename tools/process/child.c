@@ -1,0 +1,187 @@
+/*  tools/process/child.c - a process of this program that runs one host, and is started again. */
+#include "tools/process/child.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+
+/*  By then all threads of one that has ended are gone, and nobody waits for what it left. */
+static const uint64_t burial_ns = 1000000000;
+
+char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
+{
+    size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
+    char **words = calloc(room, sizeof *words);
+    if (words == NULL)
+        abort();
+    const char *texts[][2] = {
+        {"--host", host},
+        {"--data", request->data},
+        {"--report", leads ? request->report : NULL},
+        {"--metrics", leads ? request->metrics : NULL},
+        {"--log-level", request->log_level},
+        {"--save", saves ? request->save : NULL},
+        {"--resume", request->resume},
+    };
+    words[used++] = strdup("tundish");
+    words[used++] = strdup("run");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i][1] != NULL && asprintf(&words[used++], "%s=%s", texts[i][0], texts[i][1]) < 0)
+            abort();
+    for (size_t i = 0; i < request->setting_count; i++)
+        if (asprintf(&words[used++], "--set=%s=%s", request->settings[i].key,
+                     request->settings[i].value) < 0)
+            abort();
+    if (request->steps != UINT64_MAX &&
+        asprintf(&words[used++], "--steps=%" PRIu64, request->steps) < 0)
+        abort();
+    if (request->log_json)
+        words[used++] = strdup("--log-json");
+    if (request->trust_data)
+        words[used++] = strdup("--trust-data");
+    if (request->quiet)
+        words[used++] = strdup("--quiet");
+    words[used++] = strdup("--");
+    for (size_t i = 0; i < request->file_count; i++)
+        words[used++] = strdup(request->files[i]);
+    return words;
+}
+
+void tnd_child_words_free(char **words)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        free(words[i]);
+    free(words);
+}
+
+/*  In the child, between fork and exec. */
+static void become(char *const *words, const tnd_child_terms_t *terms, pid_t parent)
+{
+    /* A group of its own: a Ctrl-C of the terminal comes to us alone, and once to the child. */
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, terms->death_signal);
+    if (getppid() != parent)
+        _exit(TND_EXIT_FAILED);
+    if (terms->out >= 0)
+        dup2(terms->out, STDOUT_FILENO);
+    if (terms->err >= 0)
+        dup2(terms->err, STDERR_FILENO);
+    sigprocmask(SIG_SETMASK, terms->mask, NULL);
+    execv("/proc/self/exe", words);
+    _exit(TND_EXIT_FAILED);
+}
+
+bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_terms_t *terms)
+{
+    pid_t parent = getpid();
+    self->again_ns = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        become(words, terms, parent);
+    if (pid < 0)
+        return false;
+    self->pid = pid;
+    tnd_supervise_born(&self->supervise, tnd_clock_now());
+    return true;
+}
+
+int tnd_child_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+const char *tnd_child_meaning(int code)
+{
+    switch (code) {
+    case TND_EXIT_USAGE:
+        return "its command line is wrong";
+    case TND_EXIT_PEER:
+        return "another process of the run refused it, did not come or was lost";
+    case TND_EXIT_TOPOLOGY:
+        return "its topology or its files cannot be used";
+    default:
+        return "it failed";
+    }
+}
+
+static bool can_be_mended(const tnd_child_t *self, int status)
+{
+    int code = tnd_child_code(status);
+    switch (self->plan->hosts[self->host].restart) {
+    case TND_RESTART_NEVER:
+        return false;
+    case TND_RESTART_ON_FAILURE:
+        /* One that missed a leader which is there was stopped, or starved. */
+        return WIFSIGNALED(status) || (self->guided && code == TND_EXIT_PEER);
+    case TND_RESTART_ALWAYS:
+        return code != TND_EXIT_USAGE && code != TND_EXIT_TOPOLOGY;
+    }
+    return false;
+}
+
+bool tnd_child_has_ended(const tnd_child_t *self, int *status_p)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (self->pid <= 0 || waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != self->pid)
+        return false;
+    bool exited = info.si_code == CLD_EXITED;
+    *status_p = W_EXITCODE(exited ? info.si_status : 0, exited ? 0 : info.si_status);
+    return true;
+}
+
+uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now)
+{
+    if (self->corpse != 0 && now < self->bury_ns)
+        return self->bury_ns;
+    if (self->corpse != 0)
+        (void)waitpid(self->corpse, NULL, 0);
+    self->corpse = 0;
+    return TND_NEVER;
+}
+
+tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, char *text,
+                                    size_t room)
+{
+    const tnd_restarts_t *restarts = &self->plan->restarts;
+    tnd_limits_t limits = {.max = (uint32_t)restarts->max,
+                           .first_ns = restarts->backoff_ns,
+                           .most_ns = restarts->backoff_max_ns,
+                           .calm_ns = restarts->within_ns};
+    int code = tnd_child_code(status);
+    char how[128];
+    if (WIFSIGNALED(status))
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, sizeof how, "ended with %d: %s", code, tnd_child_meaning(code));
+    uint64_t now = tnd_clock_now();
+    (void)tnd_child_bury(self, TND_NEVER);
+    self->corpse = self->pid;
+    self->bury_ns = now + burial_ns;
+    self->pid = 0;
+    text[0] = '\0';
+    if (code == TND_EXIT_OK)
+        return TND_CHILD_OVER;
+    snprintf(text, room, "%s", how);
+    if (limits.max == 0 || !can_be_mended(self, status))
+        return TND_CHILD_OVER;
+    if (!needed)
+        return TND_CHILD_LATE;
+    if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
+        snprintf(text, room,
+                 "died %" PRIu32 " times in a short time and is not started again: %s; "
+                 "`restarts: {max: %" PRIu32 "}` allows no more",
+                 self->supervise.deaths + 1, how, limits.max);
+        return TND_CHILD_LIMIT;
+    }
+    snprintf(text, room, "%s: it is started again in %" PRIu64 " ms (%" PRIu32 " of %" PRIu32 ")",
+             how, (self->again_ns - now) / 1000000, self->supervise.deaths, limits.max);
+    return TND_CHILD_AGAIN;
+}

@@ -1,0 +1,88 @@
+/*  tools/process/host_lock.c - one process a host. */
+#include "tools/process/host_lock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/*  The process that listens at an address; 0: not known. */
+static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
+{
+    struct ucred other = {0};
+    socklen_t room = sizeof other;
+    int asking = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (asking < 0)
+        return 0;
+    if (connect(asking, (const struct sockaddr *)address, size) != 0 ||
+        getsockopt(asking, SOL_SOCKET, SO_PEERCRED, &other, &room) != 0)
+        other.pid = 0;
+    close(asking);
+    return other.pid;
+}
+
+/*  Whether a host can be claimed: a run whose leader has no port of its own is not known to others,
+ *  and may run as often as the user likes.
+ */
+static bool is_claimed(const tnd_plan_t *plan)
+{
+    return plan->host_count > 1 && plan->hosts[0].port != 0;
+}
+
+/*  The claim of a host; a name that begins with a NUL is not a file. */
+static socklen_t address_of(const tnd_plan_t *plan, uint32_t host, struct sockaddr_un *address)
+{
+    const tnd_plan_host_t *leader = &plan->hosts[0];
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length =
+        snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                 "tundish.%u.%016" PRIx64 ".%" PRIu32 ".%s.%s", (unsigned)getuid(),
+                 plan->fingerprint[0], leader->port, plan->hosts[host].name, leader->address);
+    size_t most = sizeof address->sun_path - 2;
+    size_t used = (size_t)length < most ? (size_t)length : most;
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
+}
+
+static tnd_status_t fail_taken(const tnd_plan_t *plan, uint32_t host, pid_t holder,
+                               tnd_error_t *error)
+{
+    char who[48] = "another process";
+    if (holder > 0)
+        snprintf(who, sizeof who, "process %d", (int)holder);
+    return tnd_fail(error,
+                    "host %s of this run is already running here, as %s: each host is one process; "
+                    "end that one first, or give this run another port",
+                    plan->hosts[host].name, who);
+}
+
+tnd_status_t tnd_claim_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    struct sockaddr_un address;
+    if (!is_claimed(plan))
+        return TND_OK;
+    socklen_t size = address_of(plan, host, &address);
+    pid_t holder = holder_of(&address, size);
+    return holder == 0 ? TND_OK : fail_taken(plan, host, holder, error);
+}
+
+tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    struct sockaddr_un address;
+    if (!is_claimed(plan))
+        return TND_OK;
+    socklen_t size = address_of(plan, host, &address);
+    int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (claim < 0)
+        return TND_OK;
+    if (bind(claim, (const struct sockaddr *)&address, size) == 0 && listen(claim, 1) == 0)
+        return TND_OK; /* and stays open until the process ends */
+    bool taken = errno == EADDRINUSE;
+    close(claim);
+    if (!taken)
+        return TND_OK;
+    return fail_taken(plan, host, holder_of(&address, size), error);
+}

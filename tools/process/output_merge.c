@@ -1,0 +1,59 @@
+/*  tools/process/output_merge.c - several processes of one run speak, and say the same thing once.
+ */
+#include "tools/process/output_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char by_run[] = "tundish run: ", by_host[] = "host ";
+
+/*  Shorter texts are too easily alike. */
+enum { SENTENCE_MIN = 16 };
+
+const char *tnd_chorus_speaks_for(const char *line, size_t *length_p)
+{
+    if (strncmp(line, by_run, strlen(by_run)) != 0)
+        return NULL;
+    line += strlen(by_run);
+    if (strncmp(line, by_host, strlen(by_host)) != 0)
+        return NULL;
+    line += strlen(by_host);
+    size_t length = strcspn(line, ": ");
+    *length_p = length;
+    return strncmp(line + length, ": ", 2) == 0 ? line : NULL;
+}
+
+/*  A sentence without who says it. */
+static const char *content_of(const char *line)
+{
+    size_t length = 0;
+    const char *host = tnd_chorus_speaks_for(line, &length);
+    if (host != NULL)
+        return host + length + 2;
+    return strncmp(line, by_run, strlen(by_run)) == 0 ? line + strlen(by_run) : line;
+}
+
+bool tnd_chorus_repeats(tnd_chorus_t *self, const char *line)
+{
+    const char *content = content_of(line);
+    size_t size = strlen(content);
+    for (size_t i = 0; i < TND_CHORUS_LINES && content != line; i++) {
+        /* Passed on, a sentence may be cut, or counts further errors at its end. */
+        size_t known = self->lines[i] != NULL ? strlen(self->lines[i]) : 0;
+        size_t both = known < size ? known : size;
+        if (self->lines[i] != NULL && (both >= SENTENCE_MIN || known == size) &&
+            memcmp(self->lines[i], content, both) == 0)
+            return true;
+    }
+    free(self->lines[self->next]);
+    self->lines[self->next] = strdup(content);
+    self->next = (self->next + 1) % TND_CHORUS_LINES;
+    return false;
+}
+
+void tnd_chorus_free(tnd_chorus_t *self)
+{
+    for (size_t i = 0; i < TND_CHORUS_LINES; i++)
+        free(self->lines[i]);
+    *self = (tnd_chorus_t){0};
+}

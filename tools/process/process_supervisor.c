@@ -1,0 +1,203 @@
+/*  tools/process/process_supervisor.c - starts the isolated actors of a host, each a process, and
+ * starts them again. */
+#include "tools/process/process_supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "tools/process/child.h"
+
+/*  How long processes may take to end by themselves once the run has ended. */
+static const uint64_t patience_ns = 1000000000;
+
+typedef struct {
+    tnd_child_t process;
+    int file; /* readable once it has ended; -1: it does not run */
+} kept_t;
+
+struct tnd_keeper {
+    tnd_request_t request;
+    const tnd_plan_t *plan;
+    tnd_session_t *session;
+    tnd_log_t *log;
+    tnd_setting_t *settings; /* those of the request, and the leader's port */
+    char port[16];
+    kept_t *kept;
+    uint32_t count;
+    struct pollfd *files;
+    int over; /* readable once the run has ended */
+    pthread_t thread;
+};
+
+bool tnd_keeper_wanted(const tnd_plan_t *plan, uint32_t host)
+{
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
+            return true;
+    return false;
+}
+
+static const char *name_of(const tnd_keeper_t *self, const kept_t *kept)
+{
+    return self->plan->hosts[kept->process.host].name;
+}
+
+static void start(tnd_keeper_t *self, kept_t *kept)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    tnd_child_terms_t terms = {.out = -1, .err = -1, .death_signal = SIGKILL, .mask = &none};
+    char **words = tnd_child_words(&self->request, name_of(self, kept), false, false);
+    bool started = tnd_child_start(&kept->process, words, &terms);
+    tnd_child_words_free(words);
+    kept->file = started ? pidfd_open(kept->process.pid, 0) : -1;
+    if (started && kept->file >= 0)
+        return;
+    char why[200];
+    snprintf(why, sizeof why, "process %s cannot be started: %s", name_of(self, kept),
+             strerror(errno));
+    if (started)
+        kill(kept->process.pid, SIGKILL);
+    tnd_session_break(self->session, why);
+}
+
+static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
+{
+    int status;
+    char text[300];
+    if (!tnd_child_has_ended(&kept->process, &status))
+        return;
+    close(kept->file);
+    kept->file = -1;
+    tnd_child_verdict_t verdict = tnd_child_ended(&kept->process, status, !over, text, sizeof text);
+    if (over || text[0] == '\0')
+        return;
+    if (verdict == TND_CHILD_LIMIT) {
+        char why[400];
+        snprintf(why, sizeof why, "process %s %s", name_of(self, kept), text);
+        tnd_session_break(self->session, why);
+    } else if (WIFSIGNALED(status) || verdict == TND_CHILD_AGAIN) {
+        tnd_log_complain(self->log, name_of(self, kept), "run", "process %s %s",
+                         name_of(self, kept), text);
+    }
+}
+
+/*  Waits for something to happen, at most until `wake`; false: the run has ended. */
+static bool look(tnd_keeper_t *self, uint64_t wake, bool over)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        self->files[i] = (struct pollfd){.fd = self->kept[i].file, .events = POLLIN};
+    self->files[self->count] = (struct pollfd){.fd = over ? -1 : self->over, .events = POLLIN};
+    uint64_t now = tnd_clock_now();
+    int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
+    (void)poll(self->files, self->count + 1, wait);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->files[i].revents != 0)
+            take_ended(self, &self->kept[i], over);
+    return self->files[self->count].revents == 0;
+}
+
+static bool any_runs(const tnd_keeper_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->kept[i].file >= 0)
+            return true;
+    return false;
+}
+
+/*  They hear how the run ended; who does not is killed, for it has nothing to lose. */
+static void see_off(tnd_keeper_t *self)
+{
+    uint64_t until = tnd_clock_now() + patience_ns;
+    while (any_runs(self) && tnd_clock_now() < until)
+        (void)look(self, until, true);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->kept[i].file >= 0)
+            kill(self->kept[i].process.pid, SIGKILL);
+    while (any_runs(self))
+        (void)look(self, TND_NEVER, true);
+    for (uint32_t i = 0; i < self->count; i++)
+        (void)tnd_child_bury(&self->kept[i].process, TND_NEVER);
+}
+
+static void *keeper_main(void *context)
+{
+    tnd_keeper_t *self = context;
+    pthread_setname_np(pthread_self(), "keeper");
+    for (uint32_t i = 0; i < self->count; i++)
+        start(self, &self->kept[i]);
+    for (;;) {
+        uint64_t wake = TND_NEVER, now = tnd_clock_now();
+        for (uint32_t i = 0; i < self->count; i++) {
+            kept_t *kept = &self->kept[i];
+            if (kept->process.again_ns != 0 && kept->process.again_ns <= now)
+                start(self, kept);
+            else if (kept->process.again_ns != 0 && kept->process.again_ns < wake)
+                wake = kept->process.again_ns;
+            uint64_t burial = tnd_child_bury(&kept->process, now);
+            wake = burial < wake ? burial : wake;
+        }
+        if (!look(self, wake, false))
+            break;
+    }
+    see_off(self);
+    return NULL;
+}
+
+tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *plan, uint32_t host,
+                               tnd_session_t *session, tnd_log_t *log)
+{
+    tnd_keeper_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        abort();
+    self->request = *request;
+    self->plan = plan;
+    self->session = session;
+    self->log = log;
+    self->settings = calloc(request->setting_count + 1, sizeof *self->settings);
+    self->kept = calloc(plan->host_count, sizeof *self->kept);
+    self->files = calloc(plan->host_count + 1u, sizeof *self->files);
+    self->over = eventfd(0, EFD_CLOEXEC);
+    if (self->settings == NULL || self->kept == NULL || self->files == NULL || self->over < 0)
+        abort();
+    for (size_t i = 0; i < request->setting_count; i++)
+        self->settings[i] = request->settings[i];
+    snprintf(self->port, sizeof self->port, "%u", (unsigned)tnd_session_port(session));
+    self->settings[request->setting_count] = (tnd_setting_t){.key = "port", .value = self->port};
+    self->request.settings = self->settings;
+    self->request.setting_count += plan->hosts[0].port == 0;
+    self->request.quiet = true;
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
+            self->kept[self->count++] =
+                (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .file = -1};
+    if (pthread_create(&self->thread, NULL, keeper_main, self) != 0)
+        abort();
+    return self;
+}
+
+void tnd_keeper_end(tnd_keeper_t **self_p)
+{
+    tnd_keeper_t *self = *self_p;
+    uint64_t one = 1;
+    if (self == NULL)
+        return;
+    if (write(self->over, &one, sizeof one) != (ssize_t)sizeof one)
+        abort();
+    pthread_join(self->thread, NULL);
+    close(self->over);
+    free(self->settings);
+    free(self->kept);
+    free(self->files);
+    free(self);
+    *self_p = NULL;
+}

@@ -1,0 +1,26 @@
+/*  tools/process/process_supervisor.h - starts the isolated actors of a host, each a process, and
+ * starts them again.
+ *
+ *  A thread of its own starts them, for they end with the thread that started them: when this
+ *  process is killed they are too.  They join by the leader's port and hear by control how the run
+ *  ends; whoever dies too often ends the run with one sentence.
+ *
+ *  Lifecycle: begin, once the session is open; end, once the run has ended.
+ */
+#ifndef TUNDISH_TOOLS_KEEPER_H
+#define TUNDISH_TOOLS_KEEPER_H
+
+#include "runtime/host/session.h"
+#include "tools/cli/command.h"
+#include "tools/cli/log.h"
+
+typedef struct tnd_keeper tnd_keeper_t;
+
+/*  Whether host `host` has processes to keep. */
+bool tnd_keeper_wanted(const tnd_plan_t *plan, uint32_t host);
+tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *plan, uint32_t host,
+                               tnd_session_t *session, tnd_log_t *log);
+/*  The session is not to be touched any more; those that still run are told to end. */
+void tnd_keeper_end(tnd_keeper_t **self_p);
+
+#endif

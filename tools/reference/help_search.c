@@ -1,0 +1,112 @@
+/*  tools/reference/help_search.c - a word, looked up in the tables of topologies and of command
+ * lines. */
+#include "tools/reference/help_search.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cli/arguments.h"
+#include "tools/cli/json.h"
+#include "tools/reference/reference.h"
+
+typedef struct {
+    const char *word, *title;
+    tnd_mention_t how;
+    bool json, any;
+} search_t;
+
+/*  Whether `text` has the word, whole and in capitals or not. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = text; at != NULL && (at = strcasestr(at, word)) != NULL; at++)
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[size]))
+            return true;
+    return false;
+}
+
+/*  Whether something called `name` is looked for, of which these texts are said. */
+static bool fits(const search_t *self, const char *name, const char *choices, const char *help)
+{
+    bool called = strcasecmp(name, self->word) == 0;
+    if (self->how == TND_MENTION_NAME)
+        return called;
+    return !called && (has_word(choices, self->word) || has_word(help, self->word));
+}
+
+/*  Before the first, or between two. */
+static void part(search_t *self)
+{
+    const char *first = self->json ? "{\"mentions\":[" : self->title;
+    fputs(!self->any ? first : self->json ? "," : "", stdout);
+    self->any = true;
+}
+
+static void print_json(const char *name, const char *help)
+{
+    printf("{\"name\":");
+    tnd_json_text(stdout, name);
+    printf(",\"help\":");
+    tnd_json_text(stdout, help);
+}
+
+static void visit_option(void *context, const char *path, const tnd_option_t *option)
+{
+    search_t *self = context;
+    if (!fits(self, option->name, option->choices, option->help))
+        return;
+    part(self);
+    if (self->json) {
+        print_json(path, option->help);
+        putchar('}');
+    } else {
+        printf("  %s\n      %s\n", path, option->help);
+    }
+}
+
+static void visit_argument(search_t *self, const tnd_argument_t *argument)
+{
+    char owners[160];
+    if (!fits(self, argument->name + strspn(argument->name, "-"), NULL, argument->help))
+        return;
+    part(self);
+    tnd_argument_owners(argument, owners, sizeof owners);
+    if (self->json) {
+        print_json(argument->name, argument->help);
+        printf(",\"commands\":\"%s\"}", owners);
+    } else {
+        printf("  %s%s%s of tundish %s\n      %s\n", argument->name,
+               argument->value != NULL ? " " : "", argument->value != NULL ? argument->value : "",
+               owners, argument->help);
+    }
+}
+
+bool tnd_mention_print(const char *word, tnd_mention_t how, const char *title, bool json)
+{
+    search_t self = {.word = word, .title = title, .how = how, .json = json};
+    const tnd_argument_t *argument;
+    tnd_reference_each(visit_option, &self);
+    for (size_t i = 0; (argument = tnd_argument_at(i)) != NULL; i++)
+        visit_argument(&self, argument);
+    if (self.any && json)
+        puts("]}");
+    else if (self.any)
+        puts(
+            "\n`tundish help NAME.KEY` says more of a key, `tundish COMMAND --help` of a command.");
+    return self.any;
+}
+
+static void offer_option(void *context, const char *path, const tnd_option_t *option)
+{
+    (void)path;
+    tnd_nearest_offer(context, option->name);
+}
+
+void tnd_mention_offer(tnd_nearest_t *nearest)
+{
+    const tnd_argument_t *argument;
+    tnd_reference_each(offer_option, nearest);
+    for (size_t i = 0; (argument = tnd_argument_at(i)) != NULL; i++)
+        tnd_nearest_offer(nearest, argument->name + strspn(argument->name, "-"));
+}

@@ -1,0 +1,243 @@
+/*  tools/reference/reference.c - the chapters of the reference, and what there is to say of their
+ * tables. */
+#include "tools/reference/reference.h"
+
+#include <string.h>
+
+#include "runtime/plan/placement.h"
+#include "runtime/option/registry.h"
+
+static const tnd_table_t *kind_at(size_t index)
+{
+    size_t count;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+    return index < count ? &kinds[index]->table : NULL;
+}
+
+static const tnd_table_t *other_at(size_t index)
+{
+    return index == 0 ? &tnd_settings_table : index == 1 ? &tnd_host_table : NULL;
+}
+
+static const tnd_chapter_t chapters[] = {
+    {.name = "kinds",
+     .one = "kind",
+     .title = "what an actor is: `NAME: {kind: KIND, ...}` under `actors:`",
+     .at = kind_at},
+    {.name = "sources",
+     .one = "source",
+     .title = "what a reader reads: `source: {SOURCE: {...}}`",
+     .at = tnd_registry_source_table},
+    {.name = "operations",
+     .other = "ops",
+     .one = "operation",
+     .title = "what a preprocessor does to each row: `ops: [{OPERATION: {...}}, ...]`",
+     .at = tnd_registry_op_table},
+    {.name = "others",
+     .one = "part of a topology",
+     .title = "the file itself, and the hosts of an overlay",
+     .at = other_at},
+};
+
+const tnd_chapter_t *tnd_reference_chapter(size_t index)
+{
+    return index < sizeof chapters / sizeof chapters[0] ? &chapters[index] : NULL;
+}
+
+const tnd_chapter_t *tnd_reference_chapter_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof chapters / sizeof chapters[0]; i++)
+        if (strcmp(chapters[i].name, name) == 0 ||
+            (chapters[i].other != NULL && strcmp(chapters[i].other, name) == 0))
+            return &chapters[i];
+    return NULL;
+}
+
+const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *name)
+{
+    for (size_t i = 0; chapter->at(i) != NULL; i++)
+        if (strcmp(chapter->at(i)->name, name) == 0)
+            return chapter->at(i);
+    return NULL;
+}
+
+typedef struct {
+    tnd_arena_t *arena;
+    void (*visit)(void *context, const char *path, const tnd_option_t *option);
+    void *context;
+} visitor_t;
+
+static void visit_table(const visitor_t *self, const tnd_table_t *table, const char *path)
+{
+    for (size_t i = 0; i < table->option_count; i++) {
+        const tnd_option_t *option = &table->options[i];
+        const char *name = tnd_arena_format(self->arena, "%s.%s", path,
+                                            tnd_option_is_any(option) ? "NAME" : option->name);
+        self->visit(self->context, name, option);
+        if (tnd_option_table(option) != NULL)
+            visit_table(self, tnd_option_table(option), name);
+    }
+}
+
+void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd_option_t *option),
+                        void *context)
+{
+    visitor_t self = {.arena = tnd_arena_new(), .visit = visit, .context = context};
+    for (size_t c = 0; c < sizeof chapters / sizeof chapters[0]; c++)
+        for (size_t i = 0; chapters[c].at(i) != NULL; i++)
+            visit_table(&self, chapters[c].at(i), chapters[c].at(i)->name);
+    tnd_arena_destroy(&self.arena);
+}
+
+static const char *instances_text(tnd_instance_rule_t rule)
+{
+    switch (rule) {
+    case TND_INSTANCE_ONE:
+        return "There is one of it.";
+    case TND_INSTANCE_LANE:
+        return "There is one for each lane.";
+    case TND_INSTANCE_WORKER:
+        return "There may be any number of it on any hosts: it keeps nothing.";
+    case TND_INSTANCE_HOST:
+        return "There is one on each host that it is placed on.";
+    }
+    return "";
+}
+
+static const char *kind_facts(tnd_arena_t *arena, const tnd_kind_spec_t *kind)
+{
+    const char *text = "";
+    for (size_t i = 0; i < kind->inlet_count; i++)
+        text = tnd_arena_format(arena, "%s%s%s", text, i > 0 ? " and " : "Takes ",
+                                tnd_flow_name(kind->inlets[i].flow));
+    for (size_t i = 0; i < kind->outlet_count; i++)
+        text = tnd_arena_format(arena, "%s%s%s", text,
+                                i > 0                   ? " and "
+                                : kind->inlet_count > 0 ? ", gives "
+                                                        : "Gives ",
+                                tnd_flow_name(kind->outlets[i].flow));
+    return tnd_arena_format(arena, "%s%s%s", text, *text != '\0' ? ". " : "",
+                            instances_text(kind->instances));
+}
+
+static const char *source_facts(uint32_t caps)
+{
+    if ((caps & TND_SOURCE_RANDOM) != 0)
+        return "Reads any row at any time: it can be shuffled, and read by several workers.";
+    if ((caps & TND_SOURCE_REWINDS) != 0)
+        return "Reads from the start only, as often as asked: it cannot be shuffled.";
+    return "Can be read once, from its start.";
+}
+
+static const char *op_facts(tnd_arena_t *arena, uint32_t caps)
+{
+    static const struct {
+        uint32_t cap;
+        const char *text;
+    } facts[] = {
+        {TND_OP_DROPS, "It may leave rows out."},
+        {TND_OP_EXPANDS, "It may make several rows of one."},
+        {TND_OP_RANDOM, "It draws random numbers, by seed, epoch and sample."},
+        {TND_OP_FAILS, "It may refuse a row, which is then bad."},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if ((caps & facts[i].cap) != 0)
+            text = tnd_arena_format(arena, "%s%s%s", text, *text != '\0' ? " " : "", facts[i].text);
+    return text;
+}
+
+const char *tnd_reference_facts(tnd_arena_t *arena, const tnd_chapter_t *chapter,
+                                const tnd_table_t *table)
+{
+    if (chapter->at == kind_at)
+        return kind_facts(arena, (const tnd_kind_spec_t *)(const void *)table);
+    if (chapter->at == tnd_registry_source_table)
+        return source_facts(tnd_source_spec_of(table)->caps);
+    if (chapter->at == tnd_registry_op_table)
+        return op_facts(arena, tnd_op_spec_of(table)->caps);
+    return "";
+}
+
+const char *tnd_reference_role(tnd_option_role_t role)
+{
+    switch (role) {
+    case TND_ROLE_GRAPH:
+        return "graph";
+    case TND_ROLE_PLACE:
+        return "place";
+    case TND_ROLE_SECURE:
+        return "secure";
+    case TND_ROLE_TUNE:
+        return "tune";
+    case TND_ROLE_ALL:
+        break;
+    }
+    return "";
+}
+
+const char *tnd_reference_role_meaning(tnd_option_role_t role)
+{
+    switch (role) {
+    case TND_ROLE_GRAPH:
+        return "changes the stream or what is computed from it; an overlay may not change it";
+    case TND_ROLE_PLACE:
+        return "says where something stands; an overlay may change it";
+    case TND_ROLE_SECURE:
+        return "says who may connect; an overlay may change it";
+    case TND_ROLE_TUNE:
+        return "changes speed, memory and patience only; an overlay may change it";
+    case TND_ROLE_ALL:
+        break;
+    }
+    return "";
+}
+
+const char *tnd_reference_type(tnd_option_type_t type)
+{
+    switch (type) {
+    case TND_OPTION_BOOL:
+        return "bool";
+    case TND_OPTION_U64:
+        return "u64";
+    case TND_OPTION_I64:
+        return "i64";
+    case TND_OPTION_F64:
+        return "f64";
+    case TND_OPTION_F64S:
+        return "f64s";
+    case TND_OPTION_STRING:
+        return "text";
+    case TND_OPTION_STRINGS:
+        return "texts";
+    case TND_OPTION_ENUM:
+        return "choice";
+    case TND_OPTION_BYTES:
+        return "bytes";
+    case TND_OPTION_DURATION:
+        return "duration";
+    case TND_OPTION_EXTENT:
+        return "extent";
+    case TND_OPTION_INTERVAL:
+        return "interval";
+    case TND_OPTION_COLUMN:
+        return "column";
+    case TND_OPTION_COLUMNS:
+        return "columns";
+    case TND_OPTION_PATH:
+        return "path";
+    case TND_OPTION_PATHS:
+        return "paths";
+    case TND_OPTION_TABLE:
+        return "table";
+    case TND_OPTION_PART:
+        return "part";
+    case TND_OPTION_PARTS:
+        return "parts";
+    case TND_OPTION_MAP:
+        return "map";
+    case TND_OPTION_VALUE:
+        return "value";
+    }
+    return "";
+}

@@ -1,0 +1,136 @@
+/*  tools/report/memory.c - the most memory that a host's part of a run takes, term by term. */
+#include "tools/report/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/limits.h"
+#include "runtime/text/quantity.h"
+#include "runtime/interface/kind.h"
+#include "tools/machine/machine.h"
+
+enum { MIB = 1 << 20 };
+
+/*  Threads of a process beside its actors' and devices': main, control, the signals' and one that
+ *  moves messages.
+ */
+enum { THREADS = 4 };
+
+static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
+                        const tnd_survey_t *survey)
+{
+    uint64_t threads = THREADS, before = self->needs.threads;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_survey_chain_t *chain = &survey->chains[instance->chain];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->host != host)
+            continue;
+        threads++;
+        if (strcmp(instance->kind->table.name, "feeder") == 0)
+            threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
+        self->known = self->known && chain->known;
+        if (chain->known && kind->needs != NULL)
+            kind->needs(plan, i, &chain->stream, &self->needs);
+    }
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
+            threads++; /* it keeps them */
+            break;
+        }
+    threads += self->needs.threads - before;
+    tnd_needs_add(&self->needs, who, (16 + threads) * MIB,
+                  "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
+}
+
+void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
+                    const tnd_survey_t *survey)
+{
+    assert(!plan->hosts[host].isolated);
+    *self = (tnd_memory_t){.known = true};
+    add_process(self, plan, host, "process", survey);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
+            add_process(self, plan, h, plan->hosts[h].name, survey);
+}
+
+/*  How much the host may use, and the words for who says so. */
+static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
+{
+    char size[TND_QUANTITY_SIZE];
+    tnd_group_limits_t limits;
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (host->memory != 0) {
+        snprintf(words, room, "`memory:` allows %s", tnd_quantity_size(host->memory, size));
+        return host->memory;
+    }
+    if (!tnd_machine_has(host->address))
+        return UINT64_MAX;
+    tnd_group_limits_read("", &limits);
+    if (limits.memory_bytes < machine) {
+        snprintf(words, room, "its control group allows %s (%.150s)",
+                 tnd_quantity_size(limits.memory_bytes, size), limits.memory_by);
+        return limits.memory_bytes;
+    }
+    snprintf(words, room, "this machine has %s", tnd_quantity_size(machine, size));
+    return machine;
+}
+
+/*  What makes a term smaller, by the kind of actor that has it. */
+static const char *remedy_for(const tnd_plan_t *plan, const char *who)
+{
+    const char *kind = "";
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (strcmp(plan->instances[i].name, who) == 0)
+            kind = plan->instances[i].kind->table.name;
+    if (strcmp(kind, "feeder") == 0)
+        return "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder";
+    if (strcmp(kind, "batcher") == 0)
+        return "a smaller `size:` or `block:` of the batcher";
+    if (strcmp(kind, "preprocessor") == 0)
+        return "a smaller `block:` of the batcher";
+    if (strcmp(kind, "reader") == 0)
+        return "files that are not compressed, or a smaller `block:` or `size:` of the batcher";
+    return "fewer actors on this host";
+}
+
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
+                      tnd_diagnostics_t *diagnostics)
+{
+    const tnd_plan_host_t *of = &plan->hosts[host];
+    const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
+    char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE];
+    uint64_t limit = of->isolated ? UINT64_MAX : limit_of(of, words, sizeof words);
+    if (limit == UINT64_MAX)
+        return;
+    tnd_memory_t sum;
+    tnd_memory_sum(&sum, plan, host, survey);
+    const tnd_needs_t *needs = &sum.needs;
+    const tnd_need_t *most = &needs->items[0];
+    for (uint32_t t = 1; t < needs->count; t++)
+        most = needs->items[t].bytes > most->bytes ? &needs->items[t] : most;
+    if (needs->bytes > limit) {
+        tnd_diagnostics_add(diagnostics, TND_T065_MEMORY,
+                            budget != NULL ? budget->mark : (tnd_mark_t){0},
+                            "host %s may need %s, %s; most of it, %s, is for %s (%s)", of->name,
+                            tnd_quantity_size(needs->bytes, needed), words,
+                            tnd_quantity_size(most->bytes, part), most->who, most->what);
+        if (of->memory != 0)
+            tnd_diagnostics_help(diagnostics,
+                                 "the smallest budget that it fits into is `memory: %" PRIu64
+                                 "MiB`; `tundish explain` shows what takes how much",
+                                 (needs->bytes + MIB - 1) / MIB);
+        else
+            tnd_diagnostics_help(diagnostics,
+                                 "what helps: %s; `tundish explain` shows what takes how much",
+                                 remedy_for(plan, most->who));
+    }
+    tnd_memory_free(&sum);
+}
+
+void tnd_memory_free(tnd_memory_t *self)
+{
+    tnd_needs_free(&self->needs);
+}

@@ -1,0 +1,80 @@
+/*  tools/report/metrics.c - one line of JSON for each committed step of the first chain. */
+#include "tools/report/metrics.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/observe/run_summary.h"
+#include "tools/cli/json.h"
+
+/*  A reader of the file sees steps this soon. */
+static const uint64_t flush_every_ns = 10000000;
+
+/*  Lines that are handed over at once. */
+enum { BATCH_BYTES = 64 << 10 };
+
+tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t *error)
+{
+    *self = (tnd_metrics_t){.path = path};
+    if (path == NULL)
+        return TND_OK;
+    TND_TRY(tnd_line_writer_open(&self->writer, path, error));
+    self->lines = open_memstream(&self->text, &self->size);
+    if (self->lines == NULL)
+        abort();
+    return TND_OK;
+}
+
+static void hand_over(tnd_metrics_t *self)
+{
+    if (fflush(self->lines) != 0)
+        abort();
+    tnd_line_writer_put(self->writer, self->text, self->size);
+    rewind(self->lines);
+}
+
+tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,
+                              tnd_error_t *error)
+{
+    if (self->writer == NULL || record->chain != 0 || self->told)
+        return TND_OK;
+    fprintf(self->lines, "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu32 ",\"rows\":%" PRIu32,
+            record->step, record->epoch, record->rows);
+    for (uint32_t m = 0; m < record->metric_count; m++) {
+        fputc(',', self->lines);
+        tnd_json_text(self->lines, record->metrics[m].name);
+        fputc(':', self->lines);
+        tnd_json_number(self->lines, tnd_tally_mean(&record->metrics[m]));
+    }
+    fputs("}\n", self->lines);
+    uint64_t now = tnd_clock_now();
+    if (now - self->flushed_ns < flush_every_ns && ftello(self->lines) < BATCH_BYTES)
+        return TND_OK;
+    self->flushed_ns = now;
+    hand_over(self);
+    int reason = tnd_line_writer_reason(self->writer);
+    self->told = reason != 0;
+    return !self->told ? TND_OK
+                       : tnd_fail(error,
+                                  "%s: cannot be written: %s; the run goes on, and no more lines "
+                                  "are written",
+                                  self->path, strerror(reason));
+}
+
+tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,
+                               tnd_error_t *error)
+{
+    *dropped_p = 0;
+    if (self->writer == NULL)
+        return TND_OK;
+    int reason = 0;
+    hand_over(self);
+    fclose(self->lines);
+    free(self->text);
+    *dropped_p = tnd_line_writer_close(&self->writer, until_ns, &reason);
+    return reason == 0 ? TND_OK
+                       : tnd_fail(error, "%s: not all of it could be written: %s", self->path,
+                                  strerror(reason));
+}

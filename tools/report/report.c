@@ -1,0 +1,159 @@
+/*  tools/report/report.c - the account of a run, as JSON. */
+#include "tools/report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/observe/statistics.h"
+#include "tools/cli/json.h"
+#include "tools/cli/versions.h"
+
+tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error)
+{
+    *self = (tnd_report_t){0};
+    return path != NULL ? tnd_output_open(&self->output, path, error) : TND_OK;
+}
+
+void tnd_report_abandon(tnd_report_t *self)
+{
+    tnd_output_abandon(&self->output);
+}
+
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally, tnd_error_t *error)
+{
+    if (self->output.out == NULL)
+        return TND_OK;
+    tnd_report_print(tally, self->output.out);
+    return tnd_output_close(&self->output, error);
+}
+
+static void print_chain(const tnd_tally_chain_t *chain, FILE *out)
+{
+    const tnd_ledger_t *rows = &chain->ledger;
+    uint64_t digest[2] = {chain->digest.low, chain->digest.high};
+    fprintf(out,
+            "\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
+            ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+            "},\"bad\":[",
+            rows->read, rows->added, rows->fed, rows->filtered, rows->quarantined, rows->dropped);
+    for (uint32_t i = 0; i < chain->reason_count; i++) {
+        const tnd_reason_t *reason = &chain->reasons[i];
+        fprintf(out, "%s{\"count\":%" PRIu64 ",\"found_by\":", i > 0 ? "," : "", reason->count);
+        tnd_json_text(out, reason->who);
+        fputs(",\"first\":", out);
+        tnd_json_text(out, reason->first);
+        fputc('}', out);
+    }
+    fprintf(out, "],\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":", chain->steps,
+            chain->epochs);
+    tnd_json_hash(out, digest);
+}
+
+static void print_results(const tnd_tally_t *tally, FILE *out)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < tally->plan->chain_count; c++) {
+        const tnd_tally_chain_t *chain = &tally->chains[c];
+        if (chain->plan->feeder == NULL || chain->metric_count == 0)
+            continue;
+        fputs(any ? "," : "", out);
+        any = true;
+        tnd_json_text(out, chain->plan->feeder);
+        fputs(":{", out);
+        for (uint32_t m = 0; m < chain->metric_count; m++) {
+            fputs(m > 0 ? "," : "", out);
+            tnd_json_text(out, chain->metrics[m].name);
+            fputc(':', out);
+            tnd_json_number(out, tnd_tally_mean(&chain->metrics[m]));
+        }
+        fputc('}', out);
+    }
+}
+
+/* --- actors ------------------------------------------------------------------------------------
+ */
+
+/*  The number that stands after `name` in the words of `counts`; 0 if it does not. */
+static uint64_t count_of(const char *counts, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = counts; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, name, length) == 0 && at[length] == ' ')
+            return strtoull(at + length, NULL, 10);
+    }
+    return 0;
+}
+
+static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
+{
+    static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",    "blocks_out",
+                                        "bytes_in", "bytes_out", "bytes_copied", "again"};
+    fputs("{\"name\":", out);
+    tnd_json_text(out, actor->actor);
+    fputs(",\"kind\":", out);
+    tnd_json_text(out, actor->kind);
+    fputs(",\"host\":", out);
+    tnd_json_text(out, actor->host);
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        fprintf(out, ",\"%s\":%" PRIu64, plain[i], count_of(actor->counts, plain[i]));
+    fprintf(out, ",\"cpu_seconds\":%.9f,\"wall_seconds\":%.9f,\"waits\":{",
+            (double)(count_of(actor->counts, "cpu_ns") + count_of(actor->counts, "device_cpu_ns")) *
+                1e-9,
+            (double)count_of(actor->counts, "work_ns") * 1e-9);
+    bool any = false;
+    for (unsigned w = 0; w < TND_WAIT_REASONS; w++) {
+        char name[32];
+        snprintf(name, sizeof name, "wait_%u_ns", w);
+        uint64_t waited = count_of(actor->counts, name);
+        if (waited == 0 || tnd_wait_name(w) == NULL)
+            continue;
+        fprintf(out, "%s\"%s\":%.9f", any ? "," : "", tnd_wait_name(w), (double)waited * 1e-9);
+        any = true;
+    }
+    fputs("},\"times\":{", out);
+#define PRINT_TIME(name, text)                                                                     \
+    fprintf(out, "%s\"" #name "\":%.9f", strcmp(#name, "cpu") != 0 ? "," : "",                     \
+            (double)count_of(actor->counts, "time_" #name) * 1e-9);
+    TND_TIMES(PRINT_TIME)
+#undef PRINT_TIME
+    fputs("}}", out);
+}
+
+void tnd_report_print(const tnd_tally_t *tally, FILE *out)
+{
+    const tnd_tally_chain_t *first = &tally->chains[0];
+    fputc('{', out);
+    print_chain(first, out);
+    fputs(",\"model_digest\":", out);
+    tnd_json_text(out, first->model[0] != '\0' ? first->model : NULL);
+    double seconds = tnd_tally_seconds(first);
+    double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
+    double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
+    fprintf(out, ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":", seconds, rate);
+    if (first->stream_known && tnd_schema_ragged(&first->stream.fed) > 0)
+        fputs("null", out); /* the number of rows does not tell */
+    else
+        fprintf(out, "%.1f", rate * row_bytes);
+    fputs(",\"actors\":[", out);
+    for (uint32_t a = 0; a < tally->actor_count; a++) {
+        fputs(a > 0 ? "," : "", out);
+        print_actor(&tally->actors[a], out);
+    }
+    fputs("],\"results\":{", out);
+    print_results(tally, out);
+    fputs("},\"chains\":{", out);
+    for (uint32_t c = 1; c < tally->plan->chain_count; c++) {
+        fputs(c > 1 ? "," : "", out);
+        tnd_json_text(out, tally->chains[c].plan->feeder);
+        fputs(":{", out);
+        print_chain(&tally->chains[c], out);
+        fputc('}', out);
+    }
+    fputs("},\"versions\":", out);
+    tnd_versions_print_json(out);
+    fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", tally->plan->seed);
+    tnd_json_hash(out, tally->plan->fingerprint);
+    fputs("}\n", out);
+}

@@ -1,0 +1,30 @@
+/*  tools/report/report.h - the account of a run, as JSON.
+ *
+ *  The file is opened before the start, so that a path that cannot be written is known then, and
+ *  takes its place whole when the run has ended, or not at all.
+ *
+ *  Threads: the main one.
+ */
+#ifndef TUNDISH_TOOLS_REPORT_H
+#define TUNDISH_TOOLS_REPORT_H
+
+#include <stdio.h>
+
+#include "runtime/observe/run_summary.h"
+#include "tools/cli/output.h"
+
+typedef struct {
+    tnd_output_t output; /* not open: nobody asked */
+} tnd_report_t;
+
+tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
+/*  Writes the report and puts it in its place. */
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally,
+                              tnd_error_t *error) TND_CHECKED;
+/*  Leaves nothing behind. */
+void tnd_report_abandon(tnd_report_t *self);
+
+/*  Prints the report. */
+void tnd_report_print(const tnd_tally_t *tally, FILE *out);
+
+#endif

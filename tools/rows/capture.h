@@ -1,0 +1,43 @@
+/*  tools/rows/capture.h - the rows of one step, copied out of a feed to be shown.
+ *
+ *  Threads: take on the threads of the devices, one replica at a time each; the rest on the main
+ *  one.
+ */
+#ifndef TUNDISH_TOOLS_CAPTURE_H
+#define TUNDISH_TOOLS_CAPTURE_H
+
+#include <tundish/tundish.h>
+
+#include "runtime/data/schema.h"
+
+typedef struct {
+    uint64_t step, epoch, rows, padded;
+    bool last;
+    uint8_t *columns[TND_COLUMNS_MAX]; /* `rows` rows, packed */
+    /*  Of a ragged column, whose rows lie one behind the other: row r is the steps along the first
+     *  axis from splits[r] up to splits[r + 1].  NULL: the column is fixed.
+     */
+    uint64_t *splits[TND_COLUMNS_MAX];
+} tnd_capture_replica_t;
+
+typedef struct {
+    tnd_schema_t schema;
+    uint32_t replica_count;
+    tnd_capture_replica_t *replicas;
+} tnd_capture_t;
+
+void tnd_capture_init(tnd_capture_t *self, const tnd_schema_t *schema, uint32_t replicas);
+void tnd_capture_fini(tnd_capture_t *self);
+/*  A step function: `user` is the capture. */
+tnd_status_t tnd_capture_take(tnd_replica_t *replica, void *user);
+
+/*  Row `row` of a column of a replica; *elements_p: of it. */
+const uint8_t *tnd_capture_row(const tnd_capture_t *self, uint32_t replica, uint32_t column,
+                               uint64_t row, uint64_t *elements_p);
+/*  Of all rows of a column of a replica. */
+uint64_t tnd_capture_elements(const tnd_capture_t *self, uint32_t replica, uint32_t column);
+
+/*  Element `index` of an array as a double. */
+double tnd_capture_number(tnd_dtype_t dtype, const void *data, uint64_t index);
+
+#endif

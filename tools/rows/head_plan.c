@@ -1,0 +1,229 @@
+/*  tools/rows/head_plan.c - a plan that ends where somebody wants to look. */
+#include "tools/rows/head_plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "actors/batcher.h"
+#include "runtime/option/option_parse.h"
+#include "runtime/option/registry.h"
+
+/*  Rows shown at once where there is no batcher to say how many. */
+#define ROWS_THAT_PASS "32"
+
+static bool is_kind(const tnd_instance_t *instance, const char *name)
+{
+    return strcmp(instance->kind->table.name, name) == 0;
+}
+
+/*  The options of a kind: its defaults, and one number. */
+static const void *options_of(tnd_arena_t *arena, const tnd_kind_spec_t *kind, const char *key,
+                              const char *number)
+{
+    tnd_options_context_t context = {.arena = arena, .diagnostics = tnd_diagnostics_new(arena)};
+    tnd_mark_t nowhere = {0};
+    tnd_value_t *map = tnd_value_map(arena, nowhere);
+    if (key != NULL)
+        tnd_value_put(arena, map, key, nowhere, tnd_value_scalar(arena, nowhere, number));
+    const void *options = tnd_options_parse(&context, &kind->table, map, "head", nowhere);
+    assert(options != NULL);
+    return options;
+}
+
+/*  Where to look: the last actor that rows or batches come out of, at or before `at`. */
+static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const char **actor_p,
+                               tnd_error_t *error)
+{
+    uint32_t chain = 0;
+    if (at != NULL) {
+        const tnd_instance_t *found = NULL;
+        tnd_nearest_t nearest = {.word = at};
+        for (uint32_t i = 0; i < plan->instance_count && found == NULL; i++) {
+            tnd_nearest_offer(&nearest, plan->instances[i].actor);
+            if (strcmp(plan->instances[i].actor, at) == 0)
+                found = &plan->instances[i];
+        }
+        if (found == NULL && nearest.best != NULL)
+            return tnd_fail(error, "there is no actor '%s'; did you mean '%s'?", at, nearest.best);
+        if (found == NULL)
+            return tnd_fail(error, "there is no actor '%s' in this graph", at);
+        chain = found->chain;
+        if (!is_kind(found, "feeder") && !is_kind(found, "reducer")) {
+            *actor_p = found->actor;
+            return TND_OK;
+        }
+    }
+    /* The batcher of the chain, or else whatever nothing of the chain stands behind. */
+    const char *last = NULL;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->chain != chain)
+            continue;
+        if (is_kind(instance, "batcher")) {
+            *actor_p = instance->actor;
+            return TND_OK;
+        }
+        if (last == NULL || is_kind(instance, "preprocessor"))
+            last = instance->actor;
+    }
+    *actor_p = last;
+    return last != NULL ? TND_OK : tnd_fail(error, "this graph has no actor to look at");
+}
+
+typedef struct {
+    const tnd_plan_t *from;
+    bool *kept;        /* by instance of `from` */
+    uint32_t *numbers; /* its number in the new plan */
+    tnd_instance_t *instances;
+    tnd_edge_t *edges;
+    uint32_t instance_count, edge_count;
+} maker_t;
+
+static void keep_upstream(maker_t *self, const char *actor)
+{
+    for (uint32_t i = 0; i < self->from->instance_count; i++)
+        self->kept[i] = strcmp(self->from->instances[i].actor, actor) == 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t e = 0; e < self->from->edge_count; e++) {
+            const tnd_edge_t *edge = &self->from->edges[e];
+            if (self->kept[edge->to] && !self->kept[edge->from])
+                changed = self->kept[edge->from] = true;
+        }
+    }
+}
+
+static void copy_kept(maker_t *self)
+{
+    for (uint32_t i = 0; i < self->from->instance_count; i++) {
+        if (!self->kept[i])
+            continue;
+        self->numbers[i] = self->instance_count;
+        tnd_instance_t *instance = &self->instances[self->instance_count++];
+        *instance = self->from->instances[i];
+        instance->host = 0;
+        instance->chain = 0;
+    }
+    for (uint32_t e = 0; e < self->from->edge_count; e++) {
+        if (!self->kept[self->from->edges[e].from] || !self->kept[self->from->edges[e].to])
+            continue;
+        tnd_edge_t *edge = &self->edges[self->edge_count++];
+        *edge = self->from->edges[e];
+        edge->from = self->numbers[edge->from];
+        edge->to = self->numbers[edge->to];
+        edge->transport = TND_TRANSPORT_INPROC;
+    }
+}
+
+static void connect(maker_t *self, uint32_t from, uint32_t to)
+{
+    const tnd_instance_t *one = &self->instances[from], *two = &self->instances[to];
+    self->edges[self->edge_count++] = (tnd_edge_t){
+        .from = from,
+        .to = to,
+        .transport = TND_TRANSPORT_INPROC,
+        .from_connects = one->kind->outlets[0].connects && !two->kind->inlets[0].connects,
+    };
+}
+
+/*  A batcher a lane behind the instances of `actor`. */
+static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
+{
+    const tnd_kind_spec_t *kind = tnd_registry_kind("batcher");
+    const void *options = options_of(arena, kind, "size", ROWS_THAT_PASS);
+    uint32_t before = self->instance_count;
+    for (uint32_t lane = 0; lane < self->from->lanes; lane++) {
+        uint32_t number = self->instance_count++;
+        self->instances[number] = (tnd_instance_t){
+            .actor = TND_LOOK_FEEDER "-batch",
+            .name = tnd_arena_format(arena, TND_LOOK_FEEDER "-batch.%u", lane),
+            .kind = kind,
+            .options = options,
+            .lane = lane,
+            .lane_count = self->from->lanes,
+        };
+        for (uint32_t i = 0; i < before; i++) {
+            const tnd_instance_t *from = &self->instances[i];
+            bool serves = is_kind(from, "reader") ? from->lane == lane
+                                                  : lane >= from->lane_first &&
+                                                        lane < from->lane_first + from->lane_count;
+            if (strcmp(from->actor, actor) == 0 && serves)
+                connect(self, i, number);
+        }
+    }
+}
+
+static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
+{
+    const tnd_kind_spec_t *kind = tnd_registry_kind("feeder");
+    uint32_t number = self->instance_count++;
+    self->instances[number] = (tnd_instance_t){
+        .actor = TND_LOOK_FEEDER,
+        .name = TND_LOOK_FEEDER,
+        .kind = kind,
+        .options = options_of(arena, kind, NULL, NULL),
+        .lane_count = self->from->lanes,
+        .replica_count = replicas,
+    };
+    for (uint32_t i = 0; i < number; i++)
+        if (is_kind(&self->instances[i], "batcher"))
+            connect(self, i, number);
+}
+
+static void add_host(tnd_look_t *self, tnd_arena_t *arena, uint32_t feeder)
+{
+    static const char *const devices[] = {"cpu:0"};
+    tnd_plan_host_t *host = tnd_arena_take(arena, sizeof *host);
+    *host = (tnd_plan_host_t){.name = TND_LOOK_FEEDER,
+                              .address = "127.0.0.1",
+                              .listen = "127.0.0.1",
+                              .devices = devices,
+                              .device_count = 1};
+    tnd_carrier_t *carriers = tnd_arena_array(arena, self->replicas, sizeof *carriers);
+    for (uint32_t r = 0; r < self->replicas; r++)
+        carriers[r].instance = feeder;
+    tnd_chain_plan_t *chain = tnd_arena_take(arena, sizeof *chain);
+    *chain = (tnd_chain_plan_t){
+        .feeder = TND_LOOK_FEEDER, .replicas = self->replicas, .carriers = carriers};
+    self->plan.hosts = host;
+    self->plan.host_count = 1;
+    self->plan.chains = chain;
+    self->plan.chain_count = 1;
+}
+
+tnd_status_t tnd_look_make(tnd_look_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
+                           const char *at, tnd_error_t *error)
+{
+    const char *actor;
+    TND_TRY(find_place(plan, at, &actor, error));
+    uint32_t room = plan->instance_count + plan->lanes + 1;
+    maker_t maker = {
+        .from = plan,
+        .kept = tnd_arena_array(arena, plan->instance_count, sizeof(bool)),
+        .numbers = tnd_arena_array(arena, plan->instance_count, sizeof(uint32_t)),
+        .instances = tnd_arena_array(arena, room, sizeof(tnd_instance_t)),
+        .edges = tnd_arena_array(arena, plan->edge_count + (size_t)room * (plan->lanes + 1),
+                                 sizeof(tnd_edge_t)),
+    };
+    keep_upstream(&maker, actor);
+    copy_kept(&maker);
+    *self = (tnd_look_t){.plan = *plan};
+    self->plan.checkpoint = NULL;
+    for (uint32_t i = 0; i < maker.instance_count; i++)
+        self->batches = self->batches || is_kind(&maker.instances[i], "batcher");
+    if (!self->batches)
+        add_batchers(&maker, arena, actor);
+    for (uint32_t i = 0; i < maker.instance_count; i++)
+        if (is_kind(&maker.instances[i], "batcher")) {
+            const tnd_batcher_options_t *options = maker.instances[i].options;
+            self->replicas = (uint32_t)options->replicas;
+            self->size = options->size;
+        }
+    add_feeder(&maker, arena, self->replicas);
+    self->plan.instances = maker.instances;
+    self->plan.instance_count = maker.instance_count;
+    self->plan.edges = maker.edges;
+    self->plan.edge_count = maker.edge_count;
+    add_host(self, arena, maker.instance_count - 1);
+    return TND_OK;
+}

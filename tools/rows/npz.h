@@ -1,0 +1,39 @@
+/*  tools/rows/npz.h - arrays in a file that NumPy loads: a zip of .npy, not compressed.
+ *
+ *  Rows are added step by step; the file takes its place whole at the end, or not at all.  bf16,
+ *  which NumPy lacks, is written as its bits, u16.  A ragged column is its rows one behind the
+ *  other, and beside it COLUMN.splits says where each begins and the last one ends, so that the
+ *  source `npy` can read both.
+ *
+ *  Threads: one.
+ */
+#ifndef TUNDISH_TOOLS_NPZ_H
+#define TUNDISH_TOOLS_NPZ_H
+
+#include <stdio.h>
+
+#include "tools/rows/capture.h"
+
+typedef struct {
+    FILE *out;
+    char *bytes;
+    size_t size;
+} tnd_npz_array_t;
+
+typedef struct {
+    const char *path;
+    tnd_schema_t schema; /* with _step and _replica at the end */
+    uint64_t rows;
+    tnd_npz_array_t arrays[TND_COLUMNS_MAX + 2];
+    tnd_npz_array_t splits[TND_COLUMNS_MAX]; /* of ragged columns */
+    uint64_t values[TND_COLUMNS_MAX];        /* in them, along the first axis */
+} tnd_npz_t;
+
+void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema);
+void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture);
+/*  Writes the file.  TND_FAILED: it cannot be written, or an array has 4 GiB or more. */
+tnd_status_t tnd_npz_end(tnd_npz_t *self, tnd_error_t *error) TND_CHECKED;
+/*  Writes nothing. */
+void tnd_npz_abandon(tnd_npz_t *self);
+
+#endif

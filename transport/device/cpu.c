@@ -1,0 +1,94 @@
+/*  transport/device/cpu.c - the processor as a device: any number, with the host's own memory. */
+#include "runtime/interface/device.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+extern const tnd_device_ops_t tnd_device_cpu;
+
+static uint32_t cpu_count(char *why, size_t room)
+{
+    (void)why;
+    (void)room;
+    return TND_DEVICES_ANY;
+}
+
+static tnd_status_t cpu_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
+{
+    (void)error;
+    tnd_device_t *self = malloc(sizeof *self);
+    if (self == NULL)
+        abort();
+    *self = (tnd_device_t){.ops = &tnd_device_cpu, .ordinal = ordinal};
+    *self_p = self;
+    return TND_OK;
+}
+
+static void cpu_close(tnd_device_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+/*  NULL: there is not so much memory. */
+static void *map_zeros(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
+                              tnd_error_t *error)
+{
+    size_t whole = (bytes + TND_STAGE_ALIGN) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
+    bool mapped = warm < bytes;
+    void *memory = mapped ? map_zeros(bytes) : aligned_alloc(TND_STAGE_ALIGN, whole);
+    if (memory == NULL)
+        return tnd_fail(error, "device cpu:%" PRIu32 ": cannot allocate %zu bytes for a batch",
+                        self->ordinal, whole);
+    memset(memory, 0, mapped ? warm : whole);
+    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes, .mapped = mapped};
+    return TND_OK;
+}
+
+static void cpu_unstage(tnd_device_t *self, tnd_stage_t *stage)
+{
+    (void)self;
+    if (stage->mapped)
+        munmap(stage->host, stage->bytes);
+    else
+        free(stage->host);
+    *stage = (tnd_stage_t){0};
+}
+
+static tnd_status_t cpu_upload(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
+                               tnd_error_t *error)
+{
+    (void)self;
+    (void)stage;
+    (void)bytes;
+    (void)error;
+    return TND_OK;
+}
+
+static tnd_status_t cpu_settle(tnd_device_t *self, tnd_error_t *error)
+{
+    (void)self;
+    (void)error;
+    return TND_OK;
+}
+
+const tnd_device_ops_t tnd_device_cpu = {
+    .name = "cpu",
+    .any_thread = true,
+    .count = cpu_count,
+    .open = cpu_open,
+    .close = cpu_close,
+    .stage = cpu_stage,
+    .unstage = cpu_unstage,
+    .upload = cpu_upload,
+    .settle = cpu_settle,
+};

@@ -1,0 +1,252 @@
+/*  transport/inproc/mailbox.c - what passes by pointer between the hubs of one process.  */
+#include "transport/inproc/mailbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "transport/memory.h"
+
+struct tnd_mailbox {
+    tnd_parcel_t *taken; /* the owner's, oldest first */
+    int fd;
+    /*  Newest first; `closed` once the owner has closed it. */
+    _Alignas(64) _Atomic(tnd_parcel_t *) arrived;
+    atomic_bool dozes, woken;
+    atomic_uint holders; /* the owner and the pipes */
+};
+
+/*  What `arrived` is once the mailbox is closed. */
+static tnd_parcel_t closed;
+
+tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name, tnd_error_t *error)
+{
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0)
+        return tnd_fail(error,
+                        "%s: no file descriptor for its connections (%s): raise the limit of open "
+                        "files (ulimit -n)",
+                        name, strerror(errno));
+    tnd_mailbox_t *self = aligned_alloc(64, sizeof *self);
+    if (self == NULL)
+        abort();
+    memset(self, 0, sizeof *self);
+    self->fd = fd;
+    atomic_init(&self->holders, 1);
+    *self_p = self;
+    return TND_OK;
+}
+
+static void release(tnd_mailbox_t *self)
+{
+    if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    close(self->fd);
+    free(self);
+}
+
+static tnd_parcel_t *reversed(tnd_parcel_t *newest)
+{
+    tnd_parcel_t *oldest = NULL;
+    while (newest != NULL) {
+        tnd_parcel_t *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+tnd_parcel_t *tnd_mailbox_next(tnd_mailbox_t *self)
+{
+    if (self->taken == NULL) {
+        if (atomic_load_explicit(&self->arrived, memory_order_relaxed) == NULL)
+            return NULL;
+        self->taken =
+            reversed(atomic_exchange_explicit(&self->arrived, NULL, memory_order_acquire));
+    }
+    tnd_parcel_t *parcel = self->taken;
+    self->taken = parcel->next;
+    return parcel;
+}
+
+bool tnd_mailbox_has(const tnd_mailbox_t *self)
+{
+    return self->taken != NULL ||
+           atomic_load_explicit(&self->arrived, memory_order_relaxed) != NULL;
+}
+
+int tnd_mailbox_descriptor(const tnd_mailbox_t *self)
+{
+    return self->fd;
+}
+
+static void drop_all(tnd_parcel_t *parcel)
+{
+    while (parcel != NULL) {
+        tnd_parcel_t *next = parcel->next;
+        tnd_parcel_drop(parcel);
+        parcel = next;
+    }
+}
+
+void tnd_mailbox_close(tnd_mailbox_t **self_p)
+{
+    tnd_mailbox_t *self = *self_p;
+    *self_p = NULL;
+    tnd_parcel_t *newest = atomic_exchange_explicit(&self->arrived, &closed, memory_order_acq_rel);
+    drop_all(self->taken);
+    drop_all(reversed(newest));
+    release(self);
+}
+
+/*  Sequentially consistent, like doze: either the owner sees what was stored before this call, or
+ *  this call sees that the owner dozes.
+ */
+static void ring(tnd_mailbox_t *self)
+{
+    uint64_t one = 1;
+    if (atomic_load(&self->dozes) && atomic_exchange(&self->dozes, false))
+        (void)!write(self->fd, &one, sizeof one);
+}
+
+bool tnd_mailbox_doze(tnd_mailbox_t *self)
+{
+    atomic_store(&self->dozes, true);
+    if (!atomic_exchange(&self->woken, false) && self->taken == NULL &&
+        atomic_load(&self->arrived) == NULL)
+        return true;
+    atomic_store(&self->dozes, false);
+    return false;
+}
+
+void tnd_mailbox_rise(tnd_mailbox_t *self)
+{
+    atomic_store(&self->dozes, false);
+    atomic_store(&self->woken, false);
+}
+
+void tnd_mailbox_wake(tnd_mailbox_t *self)
+{
+    atomic_store(&self->woken, true);
+    ring(self);
+}
+
+/*  False: the mailbox is closed. */
+static bool append(tnd_mailbox_t *self, tnd_parcel_t *parcel)
+{
+    tnd_parcel_t *head = atomic_load_explicit(&self->arrived, memory_order_relaxed);
+    do {
+        if (head == &closed)
+            return false;
+        parcel->next = head;
+    } while (!atomic_compare_exchange_weak(&self->arrived, &head, parcel));
+    ring(self);
+    return true;
+}
+
+/* --- pipes -------------------------------------------------------------------------------------
+ */
+
+tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port)
+{
+    tnd_pipe_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    *self = (tnd_pipe_t){.mailboxes = {[TND_SIDE_DIALER] = dialer, [TND_SIDE_BINDER] = binder},
+                         .owners = {[TND_SIDE_DIALER] = dial, [TND_SIDE_BINDER] = port}};
+    atomic_init(&self->holders, 1);
+    atomic_fetch_add_explicit(&dialer->holders, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&binder->holders, 1, memory_order_relaxed);
+    return self;
+}
+
+void tnd_pipe_hold(tnd_pipe_t *self)
+{
+    atomic_fetch_add_explicit(&self->holders, 1, memory_order_relaxed);
+}
+
+void tnd_pipe_drop(tnd_pipe_t *self)
+{
+    if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    release(self->mailboxes[TND_SIDE_DIALER]);
+    release(self->mailboxes[TND_SIDE_BINDER]);
+    free(self);
+}
+
+static tnd_side_t other(tnd_side_t side)
+{
+    return side == TND_SIDE_DIALER ? TND_SIDE_BINDER : TND_SIDE_DIALER;
+}
+
+static tnd_parcel_t *new_parcel(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *parcels)
+{
+    tnd_buffer_t *memory = tnd_pool_take(parcels);
+    tnd_parcel_t *self = tnd_buffer_data(memory);
+    self->memory = memory;
+    self->pipe = pipe;
+    self->side = to;
+    self->cursor = NULL;
+    self->carry = TND_CARRY_NOTHING;
+    self->owns_payload = self->is_end = false;
+    tnd_pipe_hold(pipe);
+    return self;
+}
+
+static void copy_cursor(tnd_parcel_t *self)
+{
+    self->cursor = tnd_buffer_new(sizeof(tnd_cursor_t));
+    memcpy(tnd_buffer_data(self->cursor), self->msg.rewind.cursor, sizeof(tnd_cursor_t));
+    self->msg.rewind.cursor = tnd_buffer_data(self->cursor);
+}
+
+bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
+                   tnd_carry_t carry)
+{
+    tnd_side_t to = other(from);
+    if (atomic_load_explicit(&self->shut[to], memory_order_acquire))
+        return false;
+    tnd_parcel_t *parcel = new_parcel(self, to, parcels);
+    parcel->owns_payload = true;
+    parcel->carry = carry;
+    parcel->msg = *msg;
+    if (carry == TND_CARRY_CURSOR)
+        copy_cursor(parcel);
+    if (msg->kind == TND_MSG_REFUSE) {
+        snprintf(parcel->text, sizeof parcel->text, "%s", msg->refuse.why);
+        parcel->msg.refuse.why = parcel->text;
+    }
+    if (append(self->mailboxes[to], parcel))
+        return true;
+    parcel->owns_payload = false;
+    tnd_parcel_drop(parcel);
+    return false;
+}
+
+void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels)
+{
+    tnd_side_t to = other(own);
+    bool was_shut = atomic_exchange(&self->shut[own], true);
+    assert(!was_shut);
+    if (!atomic_load_explicit(&self->shut[to], memory_order_acquire)) {
+        tnd_parcel_t *parcel = new_parcel(self, to, parcels);
+        parcel->is_end = true;
+        if (!append(self->mailboxes[to], parcel))
+            tnd_parcel_drop(parcel);
+    }
+    tnd_pipe_drop(self);
+}
+
+void tnd_parcel_drop(tnd_parcel_t *self)
+{
+    tnd_buffer_t *memory = self->memory;
+    if (self->owns_payload)
+        tnd_msg_drop(&self->msg, self->carry);
+    tnd_buffer_drop(&self->cursor);
+    tnd_pipe_drop(self->pipe);
+    tnd_buffer_drop(&memory);
+}

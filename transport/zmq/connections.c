@@ -1,0 +1,437 @@
+/*  transport/zmq/connections.c - the peers of a hub: one end of a connection each, and what to tell
+ * the user.
+ */
+#include "transport/zmq/connections.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/memory.h"
+
+void tnd_peers_init(tnd_peers_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
+                    const tnd_hub_config_t *config)
+{
+    *self = (tnd_peers_t){.hub = hub,
+                          .carrier = carrier,
+                          .config = *config,
+                          .birth = config->life,
+                          .deadline = TND_NEVER};
+}
+
+void tnd_peers_fini(tnd_peers_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (self->peers[i]->wire != NULL)
+            self->carrier->shut(self->hub, self->peers[i]);
+        free(self->peers[i]);
+    }
+    free(self->peers);
+    free(self->notices);
+}
+
+static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
+                       const tnd_terms_t *terms, bool binder, uint64_t now)
+{
+    if (self->count == self->room) {
+        self->room = self->room == 0 ? 8 : 2 * self->room;
+        self->peers = tnd_memory_grow(self->peers, self->room, sizeof(tnd_peer_t *));
+    }
+    tnd_peer_t *peer = tnd_memory_grow(NULL, 1, sizeof *peer);
+    *peer = (tnd_peer_t){.port = port, .id = id};
+    tnd_end_config_t config = {.self = self->config.self,
+                               .peer = id,
+                               .terms = *terms,
+                               .birth = self->birth,
+                               .link_timeout_ns = self->config.link_timeout_ns,
+                               .search_ns = self->config.search_ns,
+                               .binder = binder};
+    tnd_end_init(&peer->end, &config, self->config.life, now);
+    self->peers[self->count++] = peer;
+    return peer;
+}
+
+static void forget(tnd_peers_t *self, tnd_peer_t *peer)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->peers[i] == peer) {
+            self->peers[i] = self->peers[--self->count];
+            free(peer);
+            return;
+        }
+    assert(!"a peer of another hub");
+}
+
+/*  The deadline may come too early, never too late; a tick sets it anew. */
+static void hurry(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    uint64_t deadline = tnd_end_deadline(&peer->end);
+    if (deadline < self->deadline)
+        self->deadline = deadline;
+}
+
+static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tnd_actor_id_t id,
+                   tnd_life_t life, const char *why)
+{
+    if (self->notice_count == self->notice_room) {
+        uint32_t room = self->notice_room == 0 ? 8 : 2 * self->notice_room;
+        tnd_arrival_t *notices = tnd_memory_grow(NULL, room, sizeof *notices);
+        for (uint32_t i = 0; i < self->notice_count; i++)
+            notices[i] = self->notices[(self->notice_first + i) % self->notice_room];
+        free(self->notices);
+        self->notices = notices;
+        self->notice_room = room;
+        self->notice_first = 0;
+    }
+    tnd_arrival_t *notice =
+        &self->notices[(self->notice_first + self->notice_count++) % self->notice_room];
+    memset(notice, 0, sizeof *notice);
+    notice->kind = kind;
+    notice->port = port;
+    notice->peer = id;
+    notice->life = life;
+    if (why != NULL)
+        snprintf(notice->why, sizeof notice->why, "%s", why);
+}
+
+static void up(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
+    uint32_t last = self->notice_first + self->notice_count - 1;
+    self->notices[last % self->notice_room].birth = peer->end.birth;
+}
+
+bool tnd_peers_notice(tnd_peers_t *self, tnd_arrival_t *arrival)
+{
+    if (self->notice_count == 0)
+        return false;
+    *arrival = self->notices[self->notice_first];
+    self->notice_first = (self->notice_first + 1) % self->notice_room;
+    self->notice_count--;
+    return true;
+}
+
+/*  Takes back the notices of a peer that is not wanted any more. */
+static void withdraw(tnd_peers_t *self, const tnd_peer_t *peer)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < self->notice_count; i++) {
+        const tnd_arrival_t *notice = &self->notices[(self->notice_first + i) % self->notice_room];
+        if (notice->port != peer->port || notice->peer != peer->id)
+            self->notices[(self->notice_first + kept++) % self->notice_room] = *notice;
+    }
+    self->notice_count = kept;
+}
+
+void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why)
+{
+    self->counts.refused++;
+    notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
+}
+
+/*  Looks for bytes where there were no messages. */
+static void look(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    tnd_movement_t movement;
+    if (tnd_end_is_quiet(&peer->end, now) && self->carrier->moved(self->hub, peer, now, &movement))
+        tnd_end_moved(&peer->end, &movement);
+}
+
+static void shut(tnd_peers_t *self, tnd_peer_t *peer)
+{
+    if (peer->wire == NULL)
+        return;
+    self->carrier->shut(self->hub, peer);
+    peer->parting = false;
+    if (peer->end.config.binder)
+        peer->wire = NULL;
+}
+
+static void notify_lost(tnd_peers_t *self, const tnd_peer_t *peer, tnd_life_t life, tnd_loss_t loss,
+                        const char *why)
+{
+    notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, life, why);
+    uint32_t last = self->notice_first + self->notice_count - 1;
+    self->notices[last % self->notice_room].loss = loss;
+}
+
+static void lost(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why)
+{
+    shut(self, peer);
+    self->counts.lost++;
+    notify_lost(self, peer, peer->end.life, loss, why);
+}
+
+void tnd_peers_flush(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    tnd_msg_t msg;
+    for (tnd_end_t before = peer->end; tnd_end_next(&peer->end, now, &msg); before = peer->end) {
+        if (!self->carrier->say(self->hub, peer, &msg)) {
+            peer->end = before;
+            return;
+        }
+        peer->parting = peer->parting || msg.kind == TND_MSG_GOODBYE;
+    }
+}
+
+tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
+                              const tnd_terms_t *terms, void *wire, uint64_t now)
+{
+    tnd_peer_t *peer = add(self, port, id, terms, false, now);
+    peer->wire = wire;
+    hurry(self, peer);
+    return peer;
+}
+
+void tnd_peers_hurry(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL)
+        return;
+    tnd_end_hurry(&peer->end, now);
+    hurry(self, peer);
+}
+
+tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->peers[i]->id == id && self->peers[i]->port == port)
+            return self->peers[i];
+    return NULL;
+}
+
+void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL || peer->end.config.binder)
+        return NULL;
+    void *wire = peer->wire;
+    shut(self, peer);
+    withdraw(self, peer);
+    forget(self, peer);
+    return wire;
+}
+
+tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms, void *wire,
+                            const tnd_msg_t *msg, uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, msg->from);
+    if (peer == NULL)
+        peer = add(self, port, msg->from, terms, true, now);
+    if (!peer->end.config.binder)
+        return NULL;
+
+    peer->end.config.terms = *terms;
+    tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
+    if (change == TND_END_LOST) {
+        lost(self, peer, TND_LOSS_REPLACED, "the peer came back by a new connection");
+        change = tnd_end_heard(&peer->end, msg, now);
+    }
+    if (change == TND_END_STALE || change == TND_END_REFUTED) {
+        tnd_peer_t visitor = *peer;
+        tnd_msg_t answer =
+            change == TND_END_STALE ? tnd_end_stale(&peer->end) : tnd_end_refute(&peer->end);
+        visitor.wire = wire;
+        (void)self->carrier->say(self->hub, &visitor, &answer);
+    }
+    if (change == TND_END_REFUTED)
+        tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+    if (change == TND_END_NOTHING || change == TND_END_STALE || change == TND_END_REFUTED)
+        return NULL;
+    if (peer->wire != wire)
+        shut(self, peer);
+    peer->wire = wire;
+    tnd_peers_flush(self, peer, now);
+    hurry(self, peer);
+    if (change == TND_END_UP) {
+        up(self, peer);
+        return peer;
+    }
+    tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+    /* One that was here before is known by its life, whatever is said in its name meanwhile. */
+    peer->wire = NULL;
+    if (!peer->end.known)
+        forget(self, peer);
+    return NULL;
+}
+
+bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, uint64_t now)
+{
+    if (msg->kind == TND_MSG_PING)
+        look(self, peer, now);
+    tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
+    if (msg->kind > TND_MSG_PONG)
+        return peer->end.state == TND_END_OPEN;
+    if (change == TND_END_UP)
+        up(self, peer);
+    if (change == TND_END_LOST && msg->kind == TND_MSG_GOODBYE) {
+        lost(self, peer, TND_LOSS_CLOSED, "the peer has closed the connection, and lives");
+        hurry(self, peer);
+        return false;
+    }
+    if (change == TND_END_LOST) { /* it takes a later life, or looks for the peer again */
+        shut(self, peer);
+        hurry(self, peer);
+        return false;
+    }
+    if (change == TND_END_REFUSAL) {
+        shut(self, peer);
+        tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
+        return false;
+    }
+    tnd_peers_flush(self, peer, now);
+    return false;
+}
+
+bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
+                       uint64_t now, tnd_arrival_t *arrival)
+{
+    if (!tnd_peers_heard(self, peer, msg, now))
+        return false;
+    arrival->kind = TND_ARRIVAL_MESSAGE;
+    arrival->port = peer->port;
+    arrival->peer = peer->id;
+    arrival->life = peer->end.life;
+    arrival->carry = carry;
+    arrival->msg = *msg;
+    arrival->cursor = carry == TND_CARRY_CURSOR ? msg->rewind.cursor : NULL;
+    arrival->why[0] = '\0';
+    self->counts.messages_in++;
+    return true;
+}
+
+static void end(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why, uint64_t now)
+{
+    bool was_open = peer->end.state == TND_END_OPEN;
+    if (tnd_end_disconnected(&peer->end, now) != TND_END_LOST)
+        return;
+    if (was_open)
+        lost(self, peer, loss, why);
+    else
+        shut(self, peer);
+    hurry(self, peer);
+}
+
+void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+{
+    end(self, peer, TND_LOSS_ENDED, why, now);
+}
+
+void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
+                     uint64_t now)
+{
+    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    if (peer == NULL || peer->end.state != TND_END_OPEN)
+        return;
+    self->counts.refused++;
+    end(self, peer, TND_LOSS_OURS, why, now);
+}
+
+void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+{
+    char text[256];
+    snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
+    self->counts.refused++;
+    end(self, peer, TND_LOSS_OURS, text, now);
+}
+
+void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    self->counts.refused++;
+    end(self, peer, TND_LOSS_OURS, "the peer does not read what it asks for", now);
+}
+
+bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms,
+                       const tnd_msg_t *hello, tnd_peers_refusal_t *refusal)
+{
+    const tnd_hub_config_t *config = &self->config;
+    size_t room = sizeof refusal->why;
+    char *why = refusal->why;
+    refusal->msg = (tnd_msg_t){
+        .kind = TND_MSG_REFUSE, .from = config->self, .to = hello->from, .refuse.why = why};
+    if (!tnd_end_is_meant(terms, hello)) {
+        snprintf(why, room, "%s listens here, in another life or by another port than was meant",
+                 config->name);
+        refusal->msg.refuse.elsewhere = true;
+        self->counts.refused++;
+        return false;
+    }
+    if (config->expects != NULL && !config->expects(config->context, port, hello->from))
+        snprintf(why, room,
+                 "%s does not expect actor %u here: compare the topology files of both hosts",
+                 config->name, hello->from);
+    else if (hello->to != config->self)
+        snprintf(why, room,
+                 "%s (actor %u) listens here, not actor %u: the endpoint belongs to another "
+                 "run or another topology file",
+                 config->name, config->self, hello->to);
+    else
+        return true;
+    tnd_peers_turned_away(self, port, hello->from, why);
+    return false;
+}
+
+uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port)
+{
+    uint32_t most =
+        self->config.unread != NULL ? self->config.unread(self->config.context, port) : TND_UNREAD;
+    return most + TND_UNREAD_WORDS;
+}
+
+static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+{
+    bool was_open = peer->end.state == TND_END_OPEN;
+    bool is_busy =
+        was_open && self->config.busy != NULL && self->config.busy(self->config.context, peer->id);
+    look(self, peer, now);
+    switch (tnd_end_tick(&peer->end, is_busy, now)) {
+    case TND_END_CONNECT:
+        if (self->carrier->open(self->hub, peer))
+            tnd_end_connected(&peer->end, now);
+        else
+            (void)tnd_end_disconnected(&peer->end, now);
+        break;
+    case TND_END_LOST:
+        tnd_peers_flush(self, peer, now);
+        if (was_open)
+            lost(self, peer, TND_LOSS_SILENT, "the peer has been silent for too long");
+        else
+            shut(self, peer);
+        break;
+    case TND_END_NOTHING:
+    case TND_END_UP:
+    case TND_END_REFUTED:
+    case TND_END_STALE:
+    case TND_END_REFUSAL:
+        break;
+    }
+    tnd_peers_flush(self, peer, now);
+}
+
+void tnd_peers_tick(tnd_peers_t *self, uint64_t now)
+{
+    if (now < self->deadline)
+        return;
+    self->deadline = TND_NEVER;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tick(self, self->peers[i], now);
+        hurry(self, self->peers[i]);
+    }
+}
+
+void tnd_peers_rebirth(tnd_peers_t *self, tnd_life_t life, uint64_t now)
+{
+    self->config.life = life;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tnd_peer_t *peer = self->peers[i];
+        if (peer->end.config.binder)
+            continue;
+        bool was_open = peer->end.state == TND_END_OPEN;
+        shut(self, peer);
+        tnd_end_rebirth(&peer->end, life, now);
+        if (was_open)
+            notify_lost(self, peer, 0, TND_LOSS_OURS, "a new life has begun");
+        hurry(self, peer);
+    }
+}
