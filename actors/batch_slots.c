@@ -36,8 +36,8 @@ typedef struct {
     const tnd_task_t *keep;
 } ready_t;
 
-struct tnd_slots {
-    tnd_slots_config_t config;
+struct tnd_batch_slots {
+    tnd_batch_slots_config_t config;
     bool ragged;       /* columns, some */
     filled_t *filled;  /* by slot */
     uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
@@ -53,9 +53,9 @@ struct tnd_slots {
 
 static void gather_part(void *context, tnd_gather_part_t *part);
 
-tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
+tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
 {
-    tnd_slots_t *self = calloc(1, sizeof *self);
+    tnd_batch_slots_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();
     self->config = *config;
@@ -70,9 +70,9 @@ tnd_slots_t *tnd_slots_new(const tnd_slots_config_t *config)
     return self;
 }
 
-void tnd_slots_destroy(tnd_slots_t **self_p)
+void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
 {
-    tnd_slots_t *self = *self_p;
+    tnd_batch_slots_t *self = *self_p;
     *self_p = NULL;
     if (self == NULL)
         return;
@@ -89,8 +89,8 @@ void tnd_slots_destroy(tnd_slots_t **self_p)
 /*  Copies some rows of a block to where they are wanted, and adds them to the digest; returns the
  *  bytes copied.
  */
-static size_t gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first, uint32_t rows,
-                     uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
+static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
+                     uint32_t rows, uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
                      tnd_digest_t *digest)
 {
     const tnd_schema_t *schema = self->config.schema;
@@ -102,7 +102,7 @@ static size_t gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first
     for (uint32_t done = 0, some; done < rows; done += some) {
         some = rows - done < hot ? rows - done : hot;
         for (uint32_t c = 0; c < schema->count; c++) {
-            void *to = tnd_crew_row(self->config.crew, slot, local, c, at + done);
+            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, at + done);
             size_t bytes = tnd_column_bytes(&schema->columns[c]);
             tnd_block_copy(block, c, first + done, some, to);
             stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
@@ -114,7 +114,7 @@ static size_t gather(tnd_slots_t *self, const tnd_block_t *block, uint32_t first
 }
 
 /*  The same where columns are ragged: rows are hashed one by one, as they lie in the slot. */
-static size_t gather_ragged(tnd_slots_t *self, const tnd_block_t *block, uint32_t first,
+static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
                             uint32_t rows, uint32_t slot, uint32_t local, uint64_t at,
                             uint64_t rank, tnd_digest_t *digest)
 {
@@ -126,10 +126,10 @@ static size_t gather_ragged(tnd_slots_t *self, const tnd_block_t *block, uint32_
             const void *from = tnd_block_row(block, c, first + i);
             size_t bytes = tnd_block_row_bytes(block, c, first + i);
             bool ragged = schema->columns[c].ragged;
-            void *to = tnd_crew_row(self->config.crew, slot, local, c, at + i);
+            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, at + i);
             if (ragged)
-                tnd_crew_put(self->config.crew, slot, local, c, at + i, from,
-                             block->columns[c].lengths[first + i]);
+                tnd_device_workers_put(self->config.crew, slot, local, c, at + i, from,
+                                       block->columns[c].lengths[first + i]);
             else
                 memcpy(to, from, bytes);
             columns[c] = (tnd_digest_column_t){.data = to, .bytes = bytes, .ragged = ragged};
@@ -144,7 +144,7 @@ static size_t gather_ragged(tnd_slots_t *self, const tnd_block_t *block, uint32_
 /*  On any of the threads. */
 static void gather_part(void *context, tnd_gather_part_t *part)
 {
-    tnd_slots_t *self = context;
+    tnd_batch_slots_t *self = context;
     tnd_error_t lost;
     part->copied = (self->ragged ? gather_ragged : gather)(self, part->block, part->first,
                                                            part->rows, part->slot, part->local,
@@ -154,7 +154,7 @@ static void gather_part(void *context, tnd_gather_part_t *part)
 }
 
 /*  The rows of a part: a slice has so many parts that threads end at about the same time. */
-static uint32_t rows_of_part(const tnd_slots_t *self, const tnd_slice_t *slice)
+static uint32_t rows_of_part(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
 {
     size_t row_bytes = tnd_schema_row_bytes(self->config.schema);
     size_t rows = row_bytes < PART_BYTES ? PART_BYTES / row_bytes : 1;
@@ -163,13 +163,13 @@ static uint32_t rows_of_part(const tnd_slots_t *self, const tnd_slice_t *slice)
 }
 
 /*  Whether several threads are to gather these rows. */
-static bool is_large(const tnd_slots_t *self, const tnd_slice_t *slice)
+static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
 {
     return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_BYTES &&
            tnd_gatherers_have_room(self->gatherers, slice->piece_count + 2 * PARTS_A_SLICE);
 }
 
-static void hold_slice(tnd_slots_t *self, tnd_slice_t *slice)
+static void hold_slice(tnd_batch_slots_t *self, tnd_slice_t *slice)
 {
     if (self->slice_count == self->slice_room) {
         self->slice_room = 2 * self->slice_room + 16;
@@ -181,7 +181,7 @@ static void hold_slice(tnd_slots_t *self, tnd_slice_t *slice)
 }
 
 /*  Lets all threads gather the rows of a slice; it stays until they have. */
-static void share_out(tnd_slots_t *self, tnd_slice_t *slice, uint32_t slot, uint32_t local,
+static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot, uint32_t local,
                       uint64_t at, uint64_t rank)
 {
     uint32_t most = rows_of_part(self, slice);
@@ -221,7 +221,7 @@ static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
 /*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
  *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
  */
-static size_t lend(tnd_slots_t *self, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
+static size_t lend(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
                    uint64_t rank, tnd_digest_t *digest)
 {
     const tnd_schema_t *schema = self->config.schema;
@@ -232,21 +232,22 @@ static size_t lend(tnd_slots_t *self, const tnd_slice_t *slice, uint32_t slot, u
     for (uint32_t c = 0; c < schema->count; c++) {
         size_t bytes = tnd_column_bytes(&schema->columns[c]);
         const void *at = tnd_block_row(block, c, first);
-        if (!lies_well(block, c, first) || !tnd_crew_lend(self->config.crew, slot, local, c, at)) {
-            void *to = tnd_crew_row(self->config.crew, slot, local, c, 0);
+        if (!lies_well(block, c, first) ||
+            !tnd_device_workers_lend(self->config.crew, slot, local, c, at)) {
+            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, 0);
             copied += tnd_block_copy(block, c, first, rows, to);
             at = to;
         }
         stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
     }
-    if (self->config.digest && !tnd_crew_hash(self->config.crew, slot, local, rank))
+    if (self->config.digest && !tnd_device_workers_hash(self->config.crew, slot, local, rank))
         tnd_digest_rows(digest, rank, rows, stripes, schema->count);
     return copied;
 }
 
 /*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
  */
-static bool is_lendable(const tnd_slots_t *self, const tnd_slice_t *slice,
+static bool is_lendable(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
                         const tnd_slice_note_t *note)
 {
     const tnd_schema_t *schema = self->config.schema;
@@ -259,7 +260,7 @@ static bool is_lendable(const tnd_slots_t *self, const tnd_slice_t *slice,
     return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
 }
 
-static tnd_status_t check_slice(const tnd_slots_t *self, const tnd_slice_t *slice,
+static tnd_status_t check_slice(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
                                 const tnd_slice_note_t *note, tnd_error_t *error)
 {
     uint64_t rows = 0;
@@ -280,7 +281,7 @@ static tnd_status_t check_slice(const tnd_slots_t *self, const tnd_slice_t *slic
 }
 
 /*  After the rows of a slice were read. */
-static tnd_status_t check_read(const tnd_slots_t *self, const tnd_slice_t *slice,
+static tnd_status_t check_read(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
                                tnd_error_t *error)
 {
     tnd_error_t lost;
@@ -289,7 +290,8 @@ static tnd_status_t check_read(const tnd_slots_t *self, const tnd_slice_t *slice
     return tnd_fail(error, "%s: %s", self->config.name, lost.text);
 }
 
-tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_error_t *error)
+tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
+                                   tnd_error_t *error)
 {
     const tnd_slice_note_t *note = &place->msg.slice;
     tnd_slice_t *slice = place->payload;
@@ -304,14 +306,14 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
         *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
     uint32_t local = note->replica - self->config.first, done = 0;
     size_t copied = 0;
-    tnd_crew_share(self->config.crew, place->slot, local, note->total, note->padded);
+    tnd_device_workers_share(self->config.crew, place->slot, local, note->total, note->padded);
     tnd_count(&self->config.statistics->rows_in, note->rows);
     tnd_count(&self->config.statistics->blocks_in, 1);
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
         status = check_read(self, slice, error);
-        tnd_crew_keep(self->config.crew, place->slot, local, slice);
+        tnd_device_workers_keep(self->config.crew, place->slot, local, slice);
     } else if (is_large(self, slice)) {
         share_out(self, slice, place->slot, local, note->offset, note->rank);
     } else {
@@ -329,7 +331,7 @@ tnd_status_t tnd_slots_place(tnd_slots_t *self, const tnd_effect_t *place, tnd_e
 }
 
 /*  Hands over the steps that are whole, in order. */
-static void hand_over(tnd_slots_t *self)
+static void hand_over(tnd_batch_slots_t *self)
 {
     while (self->ready_count > 0 && !atomic_load(&self->any_lost)) {
         ready_t *first = &self->ready[self->ready_first];
@@ -338,17 +340,17 @@ static void hand_over(tnd_slots_t *self)
         /* A part that was lost said so before it was counted as gathered. */
         if (atomic_load(&self->any_lost))
             return;
-        tnd_crew_ready(self->config.crew, first->slot, &first->note, first->keep);
+        tnd_device_workers_ready(self->config.crew, first->slot, &first->note, first->keep);
         self->ready_first = (self->ready_first + 1) % self->config.depth;
         self->ready_count--;
         self->gathered += first->note.step_rows * tnd_schema_row_bytes(self->config.schema);
         if (self->gathered >= FLUSH_BYTES)
-            tnd_slots_flush(self);
+            tnd_batch_slots_flush(self);
     }
 }
 
-void tnd_slots_ready(tnd_slots_t *self, uint32_t slot, const tnd_slice_note_t *note,
-                     const tnd_task_t *keep)
+void tnd_batch_slots_ready(tnd_batch_slots_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                           const tnd_task_t *keep)
 {
     assert(self->ready_count < self->config.depth);
     self->ready[(self->ready_first + self->ready_count++) % self->config.depth] =
@@ -356,13 +358,13 @@ void tnd_slots_ready(tnd_slots_t *self, uint32_t slot, const tnd_slice_note_t *n
     hand_over(self);
 }
 
-void tnd_slots_flush(tnd_slots_t *self)
+void tnd_batch_slots_flush(tnd_batch_slots_t *self)
 {
     self->gathered = 0;
-    tnd_crew_flush(self->config.crew);
+    tnd_device_workers_flush(self->config.crew);
 }
 
-tnd_status_t tnd_slots_settle(tnd_slots_t *self, tnd_error_t *error)
+tnd_status_t tnd_batch_slots_settle(tnd_batch_slots_t *self, tnd_error_t *error)
 {
     if (self->slice_count == 0)
         return TND_OK;
@@ -387,18 +389,18 @@ tnd_status_t tnd_slots_settle(tnd_slots_t *self, tnd_error_t *error)
     return status;
 }
 
-uint64_t tnd_slots_cpu_ns(const tnd_slots_t *self)
+uint64_t tnd_batch_slots_cpu_ns(const tnd_batch_slots_t *self)
 {
     return self->gatherers != NULL ? tnd_gatherers_cpu_ns(self->gatherers) : 0;
 }
 
-tnd_status_t tnd_slots_free(tnd_slots_t *self, uint32_t slot, tnd_error_t *error)
+tnd_status_t tnd_batch_slots_free(tnd_batch_slots_t *self, uint32_t slot, tnd_error_t *error)
 {
     self->filled[slot].any = false;
-    return tnd_crew_let_go(self->config.crew, slot, error);
+    return tnd_device_workers_let_go(self->config.crew, slot, error);
 }
 
-tnd_digest_t tnd_slots_digest(const tnd_slots_t *self, const tnd_done_t *done)
+tnd_digest_t tnd_batch_slots_digest(const tnd_batch_slots_t *self, const tnd_done_t *done)
 {
     const filled_t *filled = &self->filled[done->slot];
     tnd_digest_t digest = filled->digest;

@@ -51,12 +51,12 @@ typedef struct {
 
 typedef struct {
     const tnd_stream_t *stream;
-    tnd_peers_t readers, workers, carriers;
+    tnd_connections_t readers, workers, carriers;
     tnd_rack_t *rack;
     void *machine_memory;
-    tnd_join_t *machine;
+    tnd_batcher_core_t *machine;
     uint32_t generation;
-    tnd_rejects_t rejects;
+    tnd_bad_records_t rejects;
     uint64_t told, aside; /* records to be set aside, and that were, in this generation */
     uint32_t skipped_said;
     held_part_t *parts; /* ring */
@@ -125,7 +125,8 @@ tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher
     uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
     window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
-    window.wanted = tnd_join_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
+    window.wanted =
+        tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
     window.rows = window.wanted + window.blocks * window.block_rows;
     window.bytes = window.rows * window.row_bytes;
     window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
@@ -142,7 +143,7 @@ uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_s
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
     tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
-    uint32_t feeder = tnd_lane_feeder(plan, plan->instances[batcher].chain);
+    uint32_t feeder = tnd_plan_feeder(plan, plan->instances[batcher].chain);
     uint64_t alive = window.rows + window.open - window.blocks * window.block_rows;
     if (feeder == plan->instance_count)
         return alive;
@@ -152,51 +153,53 @@ uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_s
 
 /*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
 static void need_sparse(const tnd_stream_t *stream, const tnd_batcher_window_t *window,
-                        const char *name, tnd_needs_t *needs)
+                        const char *name, tnd_memory_estimate_t *needs)
 {
     if ((stream->caps & TND_OP_DROPS) != 0)
-        tnd_needs_add(needs, name, window->wanted * (window->held + BLOCK_BYTES),
-                      "blocks of which operations left little, until there are rows for a batch");
+        tnd_memory_estimate_add(
+            needs, name, window->wanted * (window->held + BLOCK_BYTES),
+            "blocks of which operations left little, until there are rows for a batch");
 }
 
 static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                          tnd_needs_t *needs)
+                          tnd_memory_estimate_t *needs)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
     tnd_batcher_window_t window = tnd_batcher_window(plan, index, stream);
     tnd_actor_id_t nobody = 0;
-    tnd_join_config_t config = {
+    tnd_batcher_core_config_t config = {
         .order = {.readers = &nobody, .reader_count = 1, .window_blocks = window.blocks},
         .lanes = plan->lanes,
         .size = options->size,
         .replicas = (uint32_t)options->replicas,
         .remainder = (tnd_remainder_t)options->remainder};
-    bool comes_in = tnd_lane_comes_in(plan, index);
-    tnd_needs_add(needs, instance->name, tnd_join_bytes(&config), "its list of blocks");
+    bool comes_in = tnd_plan_comes_in(plan, index);
+    tnd_memory_estimate_add(needs, instance->name, tnd_batcher_core_bytes(&config),
+                            "its list of blocks");
     /* What comes straight from a reader of this process is that one's. */
     if (comes_in || !comes_straight(plan, index)) {
-        tnd_needs_add(needs, instance->name, window.rows * window.held,
-                      "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
-                      " rows for a batch",
-                      window.blocks, window.block_rows, window.wanted);
+        tnd_memory_estimate_add(needs, instance->name, window.rows * window.held,
+                                "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
+                                " rows for a batch",
+                                window.blocks, window.block_rows, window.wanted);
         need_sparse(stream, &window, instance->name, needs);
     }
     if (comes_in)
-        tnd_needs_add(needs, instance->name, window.open * window.held,
-                      "the same blocks while they are received");
-    uint32_t feeder = tnd_lane_feeder(plan, instance->chain);
-    if (feeder == plan->instance_count || !tnd_lane_goes_out(plan, index))
+        tnd_memory_estimate_add(needs, instance->name, window.open * window.held,
+                                "the same blocks while they are received");
+    uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
+    if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
         return;
     uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
                                     (uint32_t)options->replicas, 0);
-    tnd_needs_add(needs, instance->name,
-                  depth * options->replicas * tnd_lane_packed(&stream->fed, share),
-                  "%" PRIu64 " batches while they are sent", depth);
+    tnd_memory_estimate_add(needs, instance->name,
+                            depth * options->replicas * tnd_plan_packed(&stream->fed, share),
+                            "%" PRIu64 " batches while they are sent", depth);
 }
 
-static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                                    tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
@@ -236,15 +239,15 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     uint64_t lane_rows[TND_LANES_MAX];
     (void)error;
     batcher->stream = tnd_actor_stream(self);
-    batcher->readers = tnd_peers_of(self, "reader", lane);
-    batcher->workers = tnd_peers_of(self, "preprocessor", UINT32_MAX);
+    batcher->readers = tnd_connections_of(self, "reader", lane);
+    batcher->workers = tnd_connections_of(self, "preprocessor", UINT32_MAX);
     batcher->rack = tnd_rack_new();
     batcher->parts = calloc(PARTS_MAX, sizeof *batcher->parts);
     if (batcher->parts == NULL)
         abort();
-    batcher->carriers = tnd_peers_carriers(self);
+    batcher->carriers = tnd_connections_carriers(self);
     tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
-    tnd_join_config_t config = {
+    tnd_batcher_core_config_t config = {
         .order =
             {
                 .self = tnd_actor_id(self),
@@ -273,14 +276,14 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .take = options->take == UINT64_MAX ? 0 : options->take,
         .lane_rows = know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
     };
-    batcher->machine_memory = calloc(1, tnd_join_bytes(&config));
+    batcher->machine_memory = calloc(1, tnd_batcher_core_bytes(&config));
     if (batcher->machine_memory == NULL)
         abort();
-    batcher->machine = tnd_join_init(batcher->machine_memory, &config);
+    batcher->machine = tnd_batcher_core_init(batcher->machine_memory, &config);
     return TND_OK;
 }
 
-static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
+static bool is_among(const tnd_connections_t *peers, tnd_actor_id_t peer)
 {
     for (uint32_t i = 0; i < peers->count; i++)
         if (peers->ids[i] == peer)
@@ -291,7 +294,7 @@ static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
 /* --- bad records -------------------------------------------------------------------------------
  */
 
-static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_reject_t *reject,
+static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_bad_record_t *reject,
                         tnd_bad_way_t way)
 {
     tnd_msg_t msg = {.kind = TND_MSG_BAD,
@@ -302,7 +305,7 @@ static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_reject_
     msg.bad.epoch = reject->place.epoch;
     msg.bad.lane = tnd_actor_instance(self)->lane;
     msg.bad.way = way;
-    msg.bad.payload = tnd_note_of("%s\n%s", reject->who, reject->what);
+    msg.bad.payload = tnd_text_payload_of("%s\n%s", reject->who, reject->what);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -319,12 +322,13 @@ static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
             worker = plan->instances[i].actor;
     snprintf(why, sizeof why, "%d%.100s\tit ends the process that works on it", (int)way, worker);
     tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
-    tnd_rejects_add(&batcher->rejects, place, why, way);
+    tnd_bad_records_add(&batcher->rejects, place, why, way);
     if (way == TND_BAD_STOP)
         tell_reader(batcher, self,
-                    &(tnd_reject_t){.place = place,
-                                    .who = (char *)(uintptr_t)worker,
-                                    .what = (char *)(uintptr_t) "it ends the process that works on "
+                    &(tnd_bad_record_t){.place = place,
+                                        .who = (char *)(uintptr_t)worker,
+                                        .what =
+                                            (char *)(uintptr_t) "it ends the process that works on "
                                                                 "it"},
                     way);
 }
@@ -333,10 +337,10 @@ static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
 static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part,
                         size_t count)
 {
-    tnd_note_writer_t note;
-    tnd_note_begin(&note);
+    tnd_text_payload_writer_t note;
+    tnd_text_payload_begin(&note);
     for (size_t i = 0; i < count; i++) {
-        const tnd_reject_t *reject = &batcher->rejects.items[i];
+        const tnd_bad_record_t *reject = &batcher->rejects.items[i];
         size_t before = 0, alike = 0;
         while (strcmp(batcher->rejects.items[before].who, reject->who) != 0)
             before++;
@@ -351,7 +355,7 @@ static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_m
                      .to = TND_LEADER};
     msg.bad.position = part->part.step;
     msg.bad.lane = part->part.lane;
-    msg.bad.payload = tnd_note_end(&note);
+    msg.bad.payload = tnd_text_payload_end(&note);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -367,10 +371,11 @@ static void send_parts(batcher_t *batcher, tnd_actor_t *self)
 /*  A cursor that stands behind a bad record must not be known before the record is set aside. */
 static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
 {
-    tnd_rejects_t *rejects = &batcher->rejects;
-    size_t count = tnd_rejects_before(rejects, part->part.position, part->part.ledger.quarantined);
+    tnd_bad_records_t *rejects = &batcher->rejects;
+    size_t count =
+        tnd_bad_records_before(rejects, part->part.position, part->part.ledger.quarantined);
     for (size_t i = 0; i < count; i++) {
-        const tnd_reject_t *reject = &rejects->items[i];
+        const tnd_bad_record_t *reject = &rejects->items[i];
         if (reject->way == TND_BAD_QUARANTINE)
             batcher->told++;
         else if (batcher->skipped_said++ >= SKIPPED_SAID)
@@ -379,7 +384,7 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     }
     if (count > 0)
         tell_leader(batcher, self, part, count);
-    tnd_rejects_pass(rejects, part->part.position);
+    tnd_bad_records_pass(rejects, part->part.position);
     uint32_t at = (batcher->part_first + batcher->part_count++) % PARTS_MAX;
     batcher->parts[at] = (held_part_t){.msg = *part, .needs = batcher->told};
     send_parts(batcher, self);
@@ -388,7 +393,7 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
 static void rewind_rejects(batcher_t *batcher, uint32_t generation, tnd_position_t from)
 {
     batcher->generation = generation;
-    tnd_rejects_clear(&batcher->rejects, from);
+    tnd_bad_records_clear(&batcher->rejects, from);
     batcher->told = batcher->aside = 0;
     batcher->part_count = 0;
 }
@@ -397,7 +402,7 @@ static void say_go(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *heard
 {
     tnd_msg_t go;
     /* A worker that went away just now is LOST in a moment. */
-    if (tnd_order_go(tnd_join_order(batcher->machine), heard, &go))
+    if (tnd_order_go(tnd_batcher_core_order(batcher->machine), heard, &go))
         (void)tnd_actor_send(self, &go, TND_CARRY_NOTHING);
 }
 
@@ -409,8 +414,8 @@ static tnd_status_t take_block(batcher_t *batcher, tnd_actor_t *self, const tnd_
     tnd_count(&statistics->blocks_in, 1);
     tnd_count(&statistics->bytes_in, msg->block.bytes);
     if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
-        tnd_rejects_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
-    TND_TRY(tnd_join_block(batcher->machine, msg, error));
+        tnd_bad_records_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
+    TND_TRY(tnd_batcher_core_block(batcher->machine, msg, error));
     say_go(batcher, self, msg);
     return TND_OK;
 }
@@ -424,15 +429,15 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         arrival->carry = TND_CARRY_NOTHING;
         return take_block(batcher, self, msg, error);
     case TND_MSG_REWIND:
-        if (!tnd_join_fits(batcher->machine, arrival->cursor))
+        if (!tnd_batcher_core_fits(batcher->machine, arrival->cursor))
             return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
                             tnd_actor_name(self));
-        tnd_join_rewind(batcher->machine, msg->generation, arrival->cursor);
+        tnd_batcher_core_rewind(batcher->machine, msg->generation, arrival->cursor);
         rewind_rejects(batcher, msg->generation,
                        arrival->cursor->part[tnd_actor_instance(self)->lane]);
         break;
     case TND_MSG_BEGIN:
-        tnd_join_begin(batcher->machine, msg);
+        tnd_batcher_core_begin(batcher->machine, msg);
         say_go(batcher, self, msg);
         break;
     case TND_MSG_ASIDE:
@@ -442,13 +447,13 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         send_parts(batcher, self);
         break;
     case TND_MSG_LOST:
-        tnd_join_lost(batcher->machine, msg);
+        tnd_batcher_core_lost(batcher->machine, msg);
         break;
     case TND_MSG_MARK:
-        tnd_join_mark(batcher->machine, msg);
+        tnd_batcher_core_mark(batcher->machine, msg);
         break;
     case TND_MSG_WINDOW:
-        tnd_join_window(batcher->machine, msg);
+        tnd_batcher_core_window(batcher->machine, msg);
         break;
     default:
         break;
@@ -463,9 +468,9 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (is_among(&batcher->carriers, arrival->peer)) {
-            tnd_join_feeder_up(batcher->machine, arrival->peer);
+            tnd_batcher_core_feeder_up(batcher->machine, arrival->peer);
         } else if (is_among(&batcher->workers, arrival->peer)) {
-            tnd_join_worker_up(batcher->machine, arrival->peer, arrival->birth);
+            tnd_batcher_core_worker_up(batcher->machine, arrival->peer, arrival->birth);
         } else if (is_among(&batcher->readers, arrival->peer)) {
             /* Straight from a reader: a ticket is credit enough. */
             tnd_msg_t msg = {
@@ -476,7 +481,7 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
         break;
     case TND_ARRIVAL_LOST:
         if (is_among(&batcher->carriers, arrival->peer))
-            tnd_join_feeder_lost(batcher->machine, arrival->peer);
+            tnd_batcher_core_feeder_lost(batcher->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
         break;
@@ -516,7 +521,7 @@ static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *
 static void show_counts(const batcher_t *batcher, tnd_actor_t *self)
 {
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
-    const tnd_order_t *order = tnd_join_order(batcher->machine);
+    const tnd_order_t *order = tnd_batcher_core_order(batcher->machine);
     atomic_store_explicit(&statistics->doubled, tnd_order_doubled(order), memory_order_relaxed);
     atomic_store_explicit(&statistics->stale, tnd_order_stale(order), memory_order_relaxed);
 }
@@ -528,7 +533,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
     (void)error;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
         if (batcher->part_count == PARTS_MAX ||
-            !tnd_join_next(batcher->machine, tnd_actor_round(self), &effect)) {
+            !tnd_batcher_core_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
             return TND_OK;
         }
@@ -556,21 +561,21 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
 
 static uint64_t batcher_deadline(const void *state)
 {
-    return tnd_join_deadline(((const batcher_t *)state)->machine);
+    return tnd_batcher_core_deadline(((const batcher_t *)state)->machine);
 }
 
 static uint32_t batcher_blocked_on(const void *state)
 {
     const batcher_t *batcher = state;
     return batcher->part_count == PARTS_MAX ? TND_WAIT_INPUT
-                                            : tnd_join_blocked_on(batcher->machine);
+                                            : tnd_batcher_core_blocked_on(batcher->machine);
 }
 
 static void batcher_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
-    const tnd_join_t *machine = ((const batcher_t *)state)->machine;
-    *queue_p = tnd_order_used_blocks(tnd_join_order(machine));
-    *credit_p = tnd_join_slots(machine);
+    const tnd_batcher_core_t *machine = ((const batcher_t *)state)->machine;
+    *queue_p = tnd_order_used_blocks(tnd_batcher_core_order(machine));
+    *credit_p = tnd_batcher_core_slots(machine);
 }
 
 static void batcher_fini(void *state)
@@ -581,20 +586,20 @@ static void batcher_fini(void *state)
         tnd_effect_t effect;
         tnd_cursor_t start;
         tnd_cursor_start(&start, batcher->stream->lanes);
-        tnd_join_rewind(batcher->machine, UINT32_MAX, &start);
-        while (tnd_join_next(batcher->machine, 0, &effect)) {
+        tnd_batcher_core_rewind(batcher->machine, UINT32_MAX, &start);
+        while (tnd_batcher_core_next(batcher->machine, 0, &effect)) {
             tnd_block_t *block = effect.payload;
             if (effect.kind == TND_EFFECT_DROP)
                 tnd_block_drop(&block);
         }
     }
     free(batcher->machine_memory);
-    tnd_rejects_free(&batcher->rejects);
+    tnd_bad_records_free(&batcher->rejects);
     free(batcher->parts);
-    tnd_peers_free(&batcher->readers);
-    tnd_peers_free(&batcher->workers);
+    tnd_connections_free(&batcher->readers);
+    tnd_connections_free(&batcher->workers);
     tnd_rack_destroy(&batcher->rack);
-    tnd_peers_free(&batcher->carriers);
+    tnd_connections_free(&batcher->carriers);
 }
 
 const tnd_kind_t tnd_kind_batcher = {

@@ -49,17 +49,17 @@ typedef struct {
     const tnd_instance_t *own;
     const char *name;
     tnd_statistics_t *statistics;
-    tnd_peers_t joins;
-    tnd_peers_t reducers;
+    tnd_connections_t joins;
+    tnd_connections_t reducers;
     const char **reducer_names, **devices;
     int *weights; /* by reducer: the column that its means weigh by, or -1 */
     void *machine_memory;
-    tnd_feed_core_t *machine;
+    tnd_feeder_core_t *machine;
     tnd_models_t *models;
-    tnd_crew_t *crew;
+    tnd_device_workers_t *crew;
     tnd_feed_t *feed;
-    tnd_slots_t *slots;
-    tnd_postings_t postings;
+    tnd_batch_slots_t *slots;
+    tnd_pending_reductions_t postings;
     tnd_pool_t *reports;
     size_t report_room;
     tnd_keep_note_t keep; /* the leader's last word on checkpoints */
@@ -77,9 +77,9 @@ typedef struct {
 static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_peers_t batchers = tnd_peers_of(self, "batcher", plan->lanes);
+    tnd_connections_t batchers = tnd_connections_of(self, "batcher", plan->lanes);
     const tnd_batcher_options_t *options = plan->instances[batchers.ids[0]].options;
-    tnd_peers_free(&batchers);
+    tnd_connections_free(&batchers);
     return options;
 }
 
@@ -87,7 +87,7 @@ static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
 static bool keeps_rows(const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_peers_t workers = tnd_peers_of(self, "preprocessor", plan->lanes);
+    tnd_connections_t workers = tnd_connections_of(self, "preprocessor", plan->lanes);
     bool keeps = true;
     for (uint32_t w = 0; w < workers.count; w++) {
         const tnd_preprocessor_options_t *options = plan->instances[workers.ids[w]].options;
@@ -95,7 +95,7 @@ static bool keeps_rows(const tnd_actor_t *self)
             keeps = keeps && (tnd_op_spec_of(options->ops.items[i].table)->caps &
                               (TND_OP_DROPS | TND_OP_EXPANDS)) == 0;
     }
-    tnd_peers_free(&workers);
+    tnd_connections_free(&workers);
     return keeps;
 }
 
@@ -179,7 +179,7 @@ static void check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
         before = device;
         if (tnd_device_check(device, &error) != TND_OK)
             tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
-                                tnd_blame_text(plan->topology, device, own->written->mark),
+                                tnd_error_location_text(plan->topology, device, own->written->mark),
                                 "%s: %s", own->actor, error.text);
     }
 }
@@ -214,15 +214,15 @@ static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
         return;
     const char *named = evaluates ? options->after : step->plugin;
     tnd_diagnostics_add(diagnostics, TND_T063_PLUGIN,
-                        tnd_blame_text(plan->topology, named, own->written->mark), "%s: %s",
-                        own->actor, error.text);
+                        tnd_error_location_text(plan->topology, named, own->written->mark),
+                        "%s: %s", own->actor, error.text);
 }
 
 static void wake(void *context);
 
 static void make_machine(feeder_t *feeder, tnd_actor_t *self)
 {
-    tnd_feed_config_t config = {
+    tnd_feeder_core_config_t config = {
         .self = tnd_actor_id(self),
         .joins = feeder->joins.ids,
         .join_count = feeder->joins.count,
@@ -232,10 +232,10 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
         .unbooked_max = tnd_prefetch_unbooked(feeder->depth),
         .steps_max = TND_UNKNOWN,
     };
-    feeder->machine_memory = calloc(1, tnd_feed_bytes(&config));
+    feeder->machine_memory = calloc(1, tnd_feeder_core_bytes(&config));
     if (feeder->machine_memory == NULL)
         abort();
-    feeder->machine = tnd_feed_init(feeder->machine_memory, &config);
+    feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);
 }
 
 /*  Rows of one replica in one step. */
@@ -261,25 +261,26 @@ static uint32_t gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own
  * holds.
  */
 static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                         tnd_needs_t *needs)
+                         tnd_memory_estimate_t *needs)
 {
     const tnd_instance_t *own = &plan->instances[index];
     const tnd_feeder_options_t *options = own->options;
-    uint32_t batcher = tnd_lane_batcher(plan, own->chain, 0);
+    uint32_t batcher = tnd_plan_batcher(plan, own->chain, 0);
     if (batcher == plan->instance_count)
         return;
     uint64_t rows = rows_of_replica(plan, own, plan->instances[batcher].options);
     uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
-    uint64_t slot_bytes = own->replica_count * tnd_crew_slot_bytes(&stream->fed, rows);
-    tnd_needs_add(needs, own->name, depth * slot_bytes,
-                  "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
-                  rows * own->replica_count);
-    tnd_needs_add(needs, own->name, options->spare * slot_bytes,
-                  "%" PRIu64 " spare batches, for tensors of earlier steps", options->spare);
+    uint64_t slot_bytes = own->replica_count * tnd_device_workers_slot_bytes(&stream->fed, rows);
+    tnd_memory_estimate_add(needs, own->name, depth * slot_bytes,
+                            "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
+                            rows * own->replica_count);
+    tnd_memory_estimate_add(needs, own->name, options->spare * slot_bytes,
+                            "%" PRIu64 " spare batches, for tensors of earlier steps",
+                            options->spare);
     uint32_t threads = gather_threads(plan, own, plan->instances[batcher].options, stream);
     if (threads > 1)
-        tnd_needs_add(needs, own->name, tnd_gatherers_bytes(),
-                      "the parts that %" PRIu32 " threads gather", threads);
+        tnd_memory_estimate_add(needs, own->name, tnd_gatherers_bytes(),
+                                "the parts that %" PRIu32 " threads gather", threads);
     needs->threads += threads - 1;
     uint64_t coming = (depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
@@ -287,14 +288,14 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
             coming += 2 * tnd_batcher_window(plan, edge->from, stream).block_rows;
     }
-    tnd_needs_add(needs, own->name,
-                  coming *
-                      (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
-                  "the same rows while they come, or where steps read them as they lie");
-    tnd_needs_add(needs, own->name,
-                  (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
-                      (TND_METRICS_MAX + KEPT_LINES) * REPORT_LINE,
-                  "reports of steps, until the leader has booked them");
+    tnd_memory_estimate_add(
+        needs, own->name,
+        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
+        "the same rows while they come, or where steps read them as they lie");
+    tnd_memory_estimate_add(needs, own->name,
+                            (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
+                                (TND_METRICS_MAX + KEPT_LINES) * REPORT_LINE,
+                            "reports of steps, until the leader has booked them");
 }
 
 static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
@@ -311,7 +312,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         TND_TRY(tnd_reducer_weight(plan->instances[feeder->reducers.ids[r]].options,
                                    &feeder->stream->fed, &feeder->weights[r], error));
     uint64_t rows_max = rows_of_replica(plan, feeder->own, batcher);
-    tnd_crew_config_t config = {
+    tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
         .replicas = chain->replicas,
@@ -328,10 +329,10 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .context = self,
         .pages = feeder->statistics->devices,
     };
-    TND_TRY(tnd_crew_new(&feeder->crew, &config, error));
-    atomic_store_explicit(&feeder->statistics->device_count, tnd_crew_devices(feeder->crew),
-                          memory_order_release);
-    tnd_slots_config_t slots = {
+    TND_TRY(tnd_device_workers_new(&feeder->crew, &config, error));
+    atomic_store_explicit(&feeder->statistics->device_count,
+                          tnd_device_workers_devices(feeder->crew), memory_order_release);
+    tnd_batch_slots_config_t slots = {
         .name = feeder->name,
         .crew = feeder->crew,
         .schema = &feeder->stream->fed,
@@ -343,7 +344,7 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .digest = feeder->options->digest,
         .threads = gather_threads(plan, feeder->own, batcher, feeder->stream),
     };
-    feeder->slots = tnd_slots_new(&slots);
+    feeder->slots = tnd_batch_slots_new(&slots);
     return TND_OK;
 }
 
@@ -369,7 +370,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
-    feeder->joins = tnd_peers_of(self, "batcher", tnd_actor_plan(self)->lanes);
+    feeder->joins = tnd_connections_of(self, "batcher", tnd_actor_plan(self)->lanes);
     list_reducers(feeder, self);
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
@@ -384,10 +385,11 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
                         feeder->name, feeder->options->step->plugin);
     TND_TRY(make_crew(feeder, self, error));
     if (feeder->models != NULL) {
-        TND_TRY(tnd_crew_call(feeder->crew, tnd_models_open_task(feeder->models), error));
+        TND_TRY(tnd_device_workers_call(feeder->crew, tnd_models_open_task(feeder->models), error));
         if (tnd_models_load_task(feeder->models) != NULL)
-            TND_TRY(tnd_crew_call(feeder->crew, tnd_models_load_task(feeder->models), error));
-        tnd_crew_run_all(feeder->crew, tnd_models_step_task(feeder->models));
+            TND_TRY(
+                tnd_device_workers_call(feeder->crew, tnd_models_load_task(feeder->models), error));
+        tnd_device_workers_run_all(feeder->crew, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
         .schema = &feeder->stream->fed,
@@ -421,7 +423,7 @@ static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t
         return tnd_fail(error, "%s: step plugin %s of %s has no `evaluate`", feeder->name,
                         tnd_models_plugin(models), after);
     feeder->models = tnd_models_hold(models);
-    tnd_crew_run_all(feeder->crew, tnd_models_evaluate_task(models));
+    tnd_device_workers_run_all(feeder->crew, tnd_models_evaluate_task(models));
     return TND_OK;
 }
 
@@ -463,18 +465,18 @@ static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_effect_t effect;
-    while (tnd_feed_next_effect(feeder->machine, tnd_actor_round(self), &effect)) {
+    while (tnd_feeder_core_next_effect(feeder->machine, tnd_actor_round(self), &effect)) {
         switch (effect.kind) {
         case TND_EFFECT_PLACE:
-            TND_TRY(tnd_slots_place(feeder->slots, &effect, error));
+            TND_TRY(tnd_batch_slots_place(feeder->slots, &effect, error));
             break;
         case TND_EFFECT_READY:
-            tnd_slots_ready(feeder->slots, effect.slot, &effect.msg.slice,
-                            keep_behind(feeder, effect.msg.slice.step));
+            tnd_batch_slots_ready(feeder->slots, effect.slot, &effect.msg.slice,
+                                  keep_behind(feeder, effect.msg.slice.step));
             break;
         case TND_EFFECT_FREE:
-            TND_TRY(tnd_slots_settle(feeder->slots, error));
-            TND_TRY(tnd_slots_free(feeder->slots, effect.slot, error));
+            TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+            TND_TRY(tnd_batch_slots_free(feeder->slots, effect.slot, error));
             break;
         case TND_EFFECT_LINK:
             /* A join that went away just now is LOST in a moment. */
@@ -515,7 +517,7 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
 {
     static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
     size_t lines = 0, used = 0;
-    bool bare = feeder->models == NULL && tnd_crew_discards(feeder->crew) &&
+    bool bare = feeder->models == NULL && tnd_device_workers_discards(feeder->crew) &&
                 tnd_checkpoint_asks(&feeder->keep, done->step + 1);
     if (bare)
         feeder->kept = done->step + 1;
@@ -556,48 +558,49 @@ static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
-    while (tnd_crew_done(feeder->crew, &done)) {
-        TND_TRY(tnd_slots_settle(feeder->slots, error));
-        tnd_digest_t rows = tnd_slots_digest(feeder->slots, &done);
+    while (tnd_device_workers_done(feeder->crew, &done)) {
+        TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+        tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
         tnd_count(&feeder->statistics->blocks_out, 1);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
-        tnd_feed_done(feeder->machine, done.step, digest, done.rows, report_of(feeder, &done));
+        tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
+                             report_of(feeder, &done));
         if (shares_replicas(feeder, self))
-            tnd_postings_done(&feeder->postings, self, &feeder->reducers, done.step, done.tensors,
-                              done.reductions);
+            tnd_pending_reductions_done(&feeder->postings, self, &feeder->reducers, done.step,
+                                        done.tensors, done.reductions);
         TND_TRY(perform(feeder, self, error));
     }
-    if (tnd_crew_idle(feeder->crew))
-        tnd_postings_idle(&feeder->postings, self, &feeder->reducers);
+    if (tnd_device_workers_idle(feeder->crew))
+        tnd_pending_reductions_idle(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
 }
 
 /*  The values of one exchange.  A reducer first hears of the steps before it. */
 static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
-    if (!tnd_crew_waits(feeder->crew))
+    if (!tnd_device_workers_waits(feeder->crew))
         return TND_OK;
     TND_TRY(take_done(feeder, self, error));
     tnd_outgoing_t outgoing;
     bool any = false;
-    while (tnd_crew_outgoing(feeder->crew, &outgoing)) {
-        tnd_postings_add(&feeder->postings, self, &feeder->reducers, outgoing.reducer,
-                         &outgoing.post);
+    while (tnd_device_workers_outgoing(feeder->crew, &outgoing)) {
+        tnd_pending_reductions_add(&feeder->postings, self, &feeder->reducers, outgoing.reducer,
+                                   &outgoing.post);
         any = true;
     }
     if (any)
-        tnd_postings_sent(&feeder->postings, self, &feeder->reducers);
+        tnd_pending_reductions_sent(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
 }
 
 /*  Keeps the models behind the last step, unless that was done with it, and says so. */
 static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
 {
-    uint64_t done = tnd_feed_committed(feeder->machine);
+    uint64_t done = tnd_feeder_core_committed(feeder->machine);
     if (tnd_actor_keep(self) == NULL || feeder->options->after != NULL || done == feeder->kept ||
-        done == 0 || (feeder->models == NULL && !tnd_crew_discards(feeder->crew)))
+        done == 0 || (feeder->models == NULL && !tnd_device_workers_discards(feeder->crew)))
         return;
     fprintf(note, "behind %" PRIu64 "\n", done);
     for (uint32_t r = 0; r < feeder->own->replica_count; r++) {
@@ -635,26 +638,26 @@ static tnd_status_t save(feeder_t *feeder, tnd_actor_t *self, char digest[TND_DI
 static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     char digest[TND_DIGEST_TEXT_SIZE] = "-";
-    tnd_note_writer_t writer;
+    tnd_text_payload_writer_t writer;
     if (feeder->own->replica_first == 0 && feeder->models != NULL && feeder->options->after == NULL)
         TND_TRY(save(feeder, self, digest, error));
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .from = tnd_actor_id(self), .to = TND_LEADER};
     msg.note.number = feeder->own->chain;
-    tnd_note_begin(&writer);
+    tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "%s\n", digest);
     keep_last(feeder, self, writer.stream);
-    msg.note.payload = tnd_note_end(&writer);
+    msg.note.payload = tnd_text_payload_end(&writer);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     feeder->over = true;
     tnd_actor_over(self);
-    tnd_crew_over(feeder->crew, feeder->drained ? TND_STOPPED : TND_END);
+    tnd_device_workers_over(feeder->crew, feeder->drained ? TND_STOPPED : TND_END);
     return TND_OK;
 }
 
 static void count_devices(feeder_t *feeder)
 {
-    atomic_store_explicit(&feeder->statistics->device_cpu_ns, tnd_crew_cpu_ns(feeder->crew),
-                          memory_order_relaxed);
+    atomic_store_explicit(&feeder->statistics->device_cpu_ns,
+                          tnd_device_workers_cpu_ns(feeder->crew), memory_order_relaxed);
 }
 
 /*  Where this thread had to wait for a processor, none is free. */
@@ -664,8 +667,8 @@ static void look_for_processors(feeder_t *feeder, uint64_t now)
     uint64_t passed = now - feeder->looked_ns;
     if (passed < LOOK_EVERY_NS)
         return;
-    tnd_crew_may_look(feeder->crew,
-                      feeder->looked_ns != 0 && (ready - feeder->ready_ns) * CROWDED_PART < passed);
+    tnd_device_workers_may_look(
+        feeder->crew, feeder->looked_ns != 0 && (ready - feeder->ready_ns) * CROWDED_PART < passed);
     feeder->looked_ns = now;
     feeder->ready_ns = ready;
 }
@@ -678,16 +681,16 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
         feeder->begun = true;
         TND_TRY(find_models(feeder, self, error));
     }
-    if (tnd_crew_error(feeder->crew) != NULL)
-        return tnd_fail(error, "%s", tnd_crew_error(feeder->crew));
+    if (tnd_device_workers_error(feeder->crew) != NULL)
+        return tnd_fail(error, "%s", tnd_device_workers_error(feeder->crew));
     look_for_processors(feeder, tnd_actor_round(self));
-    TND_TRY(tnd_slots_settle(feeder->slots, error));
+    TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));
     TND_TRY(take_done(feeder, self, error));
-    TND_TRY(tnd_slots_settle(feeder->slots, error));
-    tnd_slots_flush(feeder->slots);
-    if (tnd_feed_over(feeder->machine) && !feeder->over)
+    TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+    tnd_batch_slots_flush(feeder->slots);
+    if (tnd_feeder_core_over(feeder->machine) && !feeder->over)
         return end(feeder, self, error);
     return TND_OK;
 }
@@ -709,8 +712,8 @@ static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_m
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = tnd_actor_id(self), .to = msg->from};
     got.post = msg->post;
     got.post.payload = NULL;
-    TND_TRY(tnd_crew_incoming(feeder->crew, msg->post.round, msg->post.reducer_slot,
-                              msg->post.payload, error));
+    TND_TRY(tnd_device_workers_incoming(feeder->crew, msg->post.round, msg->post.reducer_slot,
+                                        msg->post.payload, error));
     (void)tnd_actor_send(self, &got, TND_CARRY_NOTHING);
     return TND_OK;
 }
@@ -725,25 +728,26 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         if (slice == NULL || !tnd_slice_sealed(slice))
             return tnd_fail(error, "%s: a slice came without its rows", feeder->name);
         arrival->carry = TND_CARRY_NOTHING;
-        tnd_status_t status = tnd_feed_slice(feeder->machine, msg, error);
+        tnd_status_t status = tnd_feeder_core_slice(feeder->machine, msg, error);
         if (status != TND_OK)
             return status;
         break;
     }
     case TND_MSG_WINDOW:
-        tnd_feed_asked(feeder->machine, msg);
+        tnd_feeder_core_asked(feeder->machine, msg);
         break;
     case TND_MSG_REWIND:
-        if (feeder->placed && arrival->cursor->step > tnd_feed_held(feeder->machine))
+        if (feeder->placed && arrival->cursor->step > tnd_feeder_core_held(feeder->machine))
             return tnd_fail(error,
                             "%s: the leader goes back to step %" PRIu64
                             ", but this feeder has only the steps before %" PRIu64,
-                            feeder->name, arrival->cursor->step, tnd_feed_held(feeder->machine));
+                            feeder->name, arrival->cursor->step,
+                            tnd_feeder_core_held(feeder->machine));
         feeder->placed = true;
-        tnd_feed_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
+        tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
         break;
     case TND_MSG_BOOKED:
-        tnd_feed_booked(feeder->machine, msg->until.step);
+        tnd_feeder_core_booked(feeder->machine, msg->until.step);
         break;
     case TND_MSG_KEEP:
         feeder->keep = msg->keep;
@@ -751,24 +755,24 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
             tnd_models_forget(feeder->models, msg->keep.below);
         break;
     case TND_MSG_LAST:
-        tnd_feed_end(feeder->machine, msg->until.step);
+        tnd_feeder_core_end(feeder->machine, msg->until.step);
         break;
     case TND_MSG_DRAIN:
         feeder->drained = true;
-        tnd_feed_drain(feeder->machine);
+        tnd_feeder_core_drain(feeder->machine);
         break;
     case TND_MSG_RESULT:
         arrival->carry = TND_CARRY_NOTHING;
         return take_result(feeder, self, msg, error);
     case TND_MSG_CLOSED:
-        if (tnd_crew_awaits(feeder->crew, msg->post.round, msg->post.reducer_slot))
+        if (tnd_device_workers_awaits(feeder->crew, msg->post.round, msg->post.reducer_slot))
             return tnd_fail(error,
                             "%s: in step %" PRIu64
                             " another replica went on without reduction %" PRIu32
                             ", to which those of %s posted: all replicas post the same "
                             "reductions in the same order",
                             feeder->name, msg->post.round, msg->post.reducer_slot, feeder->name);
-        tnd_postings_close(&feeder->postings, msg->from, &msg->post);
+        tnd_pending_reductions_close(&feeder->postings, msg->from, &msg->post);
         return TND_OK;
     default:
         break;
@@ -791,18 +795,18 @@ static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
 {
     feeder_t *feeder = state;
     if (!leaves_slots(arrival))
-        TND_TRY(tnd_slots_settle(feeder->slots, error));
+        TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (is_join(feeder, arrival->peer)) {
-            tnd_feed_join_up(feeder->machine, arrival->peer);
+            tnd_feeder_core_join_up(feeder->machine, arrival->peer);
             return perform(feeder, self, error);
         }
-        tnd_postings_again(&feeder->postings, self, &feeder->reducers, arrival->peer);
+        tnd_pending_reductions_again(&feeder->postings, self, &feeder->reducers, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
         if (is_join(feeder, arrival->peer)) {
-            tnd_feed_join_lost(feeder->machine, arrival->peer);
+            tnd_feeder_core_join_lost(feeder->machine, arrival->peer);
             return perform(feeder, self, error);
         }
         break;
@@ -819,14 +823,14 @@ static uint32_t feeder_blocked_on(const void *state)
     const feeder_t *feeder = state;
     if (feeder->over)
         return TND_WAIT_ENDED;
-    uint32_t waits = tnd_feed_blocked_on(feeder->machine) & ~(uint32_t)TND_WAIT_ENDED;
-    return tnd_crew_waits(feeder->crew) ? waits | TND_WAIT_REDUCE : waits;
+    uint32_t waits = tnd_feeder_core_blocked_on(feeder->machine) & ~(uint32_t)TND_WAIT_ENDED;
+    return tnd_device_workers_waits(feeder->crew) ? waits | TND_WAIT_REDUCE : waits;
 }
 
 static void feeder_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
     const feeder_t *feeder = state;
-    *queue_p = tnd_feed_held(feeder->machine) - tnd_feed_committed(feeder->machine);
+    *queue_p = tnd_feeder_core_held(feeder->machine) - tnd_feeder_core_committed(feeder->machine);
     *credit_p = feeder->depth > *queue_p ? feeder->depth - *queue_p : 0;
 }
 
@@ -842,8 +846,8 @@ static void *feeder_handle(void *state)
 static void drop_reports(feeder_t *feeder)
 {
     tnd_effect_t effect;
-    tnd_feed_booked(feeder->machine, TND_UNKNOWN);
-    while (tnd_feed_next_effect(feeder->machine, 0, &effect))
+    tnd_feeder_core_booked(feeder->machine, TND_UNKNOWN);
+    while (tnd_feeder_core_next_effect(feeder->machine, 0, &effect))
         if (effect.kind == TND_EFFECT_DROP || effect.kind == TND_EFFECT_PLACE) {
             effect.msg.kind = effect.kind == TND_EFFECT_PLACE ? TND_MSG_SLICE : effect.msg.kind;
             drop(&effect);
@@ -856,15 +860,15 @@ static void feeder_fini(void *state)
     if (feeder->crew != NULL) {
         count_devices(feeder);
         if (!feeder->over && tnd_actor_was_asked_to_end(feeder->actor))
-            tnd_crew_over(feeder->crew, TND_STOPPED);
-        tnd_crew_stop(feeder->crew);
+            tnd_device_workers_over(feeder->crew, TND_STOPPED);
+        tnd_device_workers_stop(feeder->crew);
     }
     if (feeder->slots != NULL)
-        tnd_count(&feeder->statistics->cpu_ns, tnd_slots_cpu_ns(feeder->slots));
+        tnd_count(&feeder->statistics->cpu_ns, tnd_batch_slots_cpu_ns(feeder->slots));
     if (feeder->machine != NULL)
         drop_reports(feeder);
-    tnd_slots_destroy(&feeder->slots);
-    tnd_postings_free(&feeder->postings);
+    tnd_batch_slots_destroy(&feeder->slots);
+    tnd_pending_reductions_free(&feeder->postings);
     tnd_pool_destroy(&feeder->reports);
 }
 
@@ -872,10 +876,10 @@ static void feeder_release(void *state)
 {
     feeder_t *feeder = state;
     tnd_feed_destroy(&feeder->feed);
-    tnd_crew_destroy(&feeder->crew);
+    tnd_device_workers_destroy(&feeder->crew);
     tnd_models_drop(&feeder->models);
-    tnd_peers_free(&feeder->joins);
-    tnd_peers_free(&feeder->reducers);
+    tnd_connections_free(&feeder->joins);
+    tnd_connections_free(&feeder->reducers);
     free(feeder->reducer_names);
     free(feeder->weights);
     free(feeder->devices);

@@ -31,8 +31,9 @@ static void note_posted(tnd_exchange_t *exchange, uint32_t to, const tnd_post_no
         exchange->posted |= 1ull << to;
 }
 
-void tnd_postings_add(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers,
-                      uint32_t to, const tnd_post_note_t *post)
+void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                                const tnd_connections_t *reducers, uint32_t to,
+                                const tnd_post_note_t *post)
 {
     note_posted(&self->exchange, to, post);
     if (self->count == self->room) {
@@ -54,7 +55,8 @@ static void say_passed(tnd_actor_t *actor, tnd_actor_id_t reducer, const tnd_pas
     (void)tnd_actor_send(actor, &msg, TND_CARRY_NOTHING);
 }
 
-static void tell(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers)
+static void tell(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                 const tnd_connections_t *reducers)
 {
     self->passed.told = self->passed.note.last;
     for (uint32_t i = 0; i < reducers->count; i++)
@@ -66,7 +68,8 @@ static bool went_aside(const tnd_exchange_t *exchange, uint32_t reducer)
     return exchange->any && reducer < 64 && (exchange->posted >> reducer & 1) == 0;
 }
 
-void tnd_postings_sent(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers)
+void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                                 const tnd_connections_t *reducers)
 {
     for (uint32_t i = 0; i < reducers->count; i++)
         if (went_aside(&self->exchange, i))
@@ -74,8 +77,9 @@ void tnd_postings_sent(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers
     self->exchange.open = false;
 }
 
-void tnd_postings_done(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers,
-                       uint64_t step, uint32_t slots, uint32_t reductions)
+void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                                 const tnd_connections_t *reducers, uint64_t step, uint32_t slots,
+                                 uint32_t reductions)
 {
     tnd_passed_note_t *note = &self->passed.note;
     bool same = self->passed.any && note->begin == slots && note->reductions == reductions;
@@ -88,14 +92,15 @@ void tnd_postings_done(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers
         tell(self, actor, reducers);
 }
 
-void tnd_postings_idle(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers)
+void tnd_pending_reductions_idle(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                                 const tnd_connections_t *reducers)
 {
     if (self->passed.any && self->passed.told < self->passed.note.last)
         tell(self, actor, reducers);
 }
 
-void tnd_postings_again(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers,
-                        tnd_actor_id_t reducer)
+void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *actor,
+                                  const tnd_connections_t *reducers, tnd_actor_id_t reducer)
 {
     bool unsaid = self->passed.any;
     for (uint32_t i = 0; i < self->count; i++) {
@@ -115,7 +120,8 @@ void tnd_postings_again(tnd_postings_t *self, tnd_actor_t *actor, const tnd_peer
             say_passed(actor, reducer, &self->exchange.note);
 }
 
-void tnd_postings_close(tnd_postings_t *self, tnd_actor_id_t reducer, const tnd_post_note_t *post)
+void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
+                                  const tnd_post_note_t *post)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < self->count; i++) {
@@ -131,12 +137,12 @@ void tnd_postings_close(tnd_postings_t *self, tnd_actor_id_t reducer, const tnd_
     self->count = kept;
 }
 
-void tnd_postings_free(tnd_postings_t *self)
+void tnd_pending_reductions_free(tnd_pending_reductions_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         tnd_buffer_t *payload = self->items[i].post.payload;
         tnd_buffer_drop(&payload);
     }
     free(self->items);
-    *self = (tnd_postings_t){0};
+    *self = (tnd_pending_reductions_t){0};
 }

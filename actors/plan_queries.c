@@ -10,7 +10,7 @@ static bool is_kind(const tnd_instance_t *instance, const char *kind)
     return strcmp(instance->kind->table.name, kind) == 0;
 }
 
-uint32_t tnd_lane_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
+uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
 {
     uint32_t i = 0;
     while (i < plan->instance_count &&
@@ -20,7 +20,7 @@ uint32_t tnd_lane_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
     return i;
 }
 
-uint32_t tnd_lane_feeder(const tnd_plan_t *plan, uint32_t chain)
+uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
 {
     uint32_t i = 0;
     while (i < plan->instance_count &&
@@ -29,7 +29,7 @@ uint32_t tnd_lane_feeder(const tnd_plan_t *plan, uint32_t chain)
     return i;
 }
 
-bool tnd_lane_comes_in(const tnd_plan_t *plan, uint32_t instance)
+bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].to == instance && plan->edges[e].transport != TND_TRANSPORT_INPROC)
@@ -37,7 +37,7 @@ bool tnd_lane_comes_in(const tnd_plan_t *plan, uint32_t instance)
     return false;
 }
 
-bool tnd_lane_goes_out(const tnd_plan_t *plan, uint32_t instance)
+bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].from == instance && plan->edges[e].transport != TND_TRANSPORT_INPROC)
@@ -45,7 +45,7 @@ bool tnd_lane_goes_out(const tnd_plan_t *plan, uint32_t instance)
     return false;
 }
 
-uint64_t tnd_lane_packed(const tnd_schema_t *schema, uint64_t rows)
+uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
 {
     uint64_t bytes = rows * tnd_schema_list_bytes(schema);
     for (uint32_t c = 0; c < schema->count; c++)
@@ -65,7 +65,7 @@ static bool is_alike(const tnd_instance_t *one, const tnd_instance_t *other, uin
     return strcmp(one->actor, other->actor) == 0 && serves(other, lane);
 }
 
-uint32_t tnd_lane_alike(const tnd_plan_t *plan, uint32_t instance)
+uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance)
 {
     const tnd_instance_t *own = &plan->instances[instance];
     uint32_t count = 0;
@@ -80,7 +80,7 @@ static uint32_t home_of(const tnd_plan_t *plan, const tnd_instance_t *instance)
     return host->isolated ? host->parent : instance->host;
 }
 
-bool tnd_lane_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
+bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
 {
     const tnd_instance_t *own = &plan->instances[instance];
     for (uint32_t i = 0; i < instance; i++)

@@ -38,7 +38,7 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
 
 uint32_t tnd_prefetch_depth(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream)
 {
-    uint32_t feeder = tnd_lane_feeder(plan, chain), batcher = tnd_lane_batcher(plan, chain, 0);
+    uint32_t feeder = tnd_plan_feeder(plan, chain), batcher = tnd_plan_batcher(plan, chain, 0);
     if (feeder == plan->instance_count || batcher == plan->instance_count)
         return 0;
     const tnd_feeder_options_t *options = plan->instances[feeder].options;

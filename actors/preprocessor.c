@@ -33,10 +33,10 @@ typedef struct {
     tnd_pool_t *pool;
     size_t pool_room;
     tnd_rack_t *rack;
-    tnd_peers_t readers, joins;
+    tnd_connections_t readers, joins;
     uint32_t *reader_lanes, *join_lanes;
     void *machine_memory;
-    tnd_queue_t *machine;
+    tnd_preprocessor_core_t *machine;
 } preprocessor_t;
 
 static bool skips(const tnd_preprocessor_options_t *options)
@@ -44,7 +44,7 @@ static bool skips(const tnd_preprocessor_options_t *options)
     return options->on_error != TND_BAD_STOP;
 }
 
-static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                                         tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
@@ -64,14 +64,14 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_tria
  *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself.
  */
 static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                               tnd_needs_t *needs)
+                               tnd_memory_estimate_t *needs)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     uint64_t one = 0, rows = 0;
     size_t row_bytes = tnd_schema_row_bytes(&stream->read) + tnd_schema_list_bytes(&stream->read);
     for (uint32_t lane = instance->lane_first; lane - instance->lane_first < instance->lane_count;
          lane++) {
-        uint32_t batcher = tnd_lane_batcher(plan, instance->chain, lane);
+        uint32_t batcher = tnd_plan_batcher(plan, instance->chain, lane);
         if (batcher == plan->instance_count)
             return;
         tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
@@ -80,22 +80,25 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
             one = block;
             rows = window.block_rows;
         }
-        if (tnd_lane_goes_out(plan, index) && tnd_lane_first(plan, index, lane))
-            tnd_needs_add(needs, instance->name, window.open * window.held,
-                          "blocks of lane %" PRIu32 " that wait, or are sent, at all of `%s` here",
-                          lane, instance->actor);
+        if (tnd_plan_goes_out(plan, index) && tnd_plan_first(plan, index, lane))
+            tnd_memory_estimate_add(needs, instance->name, window.open * window.held,
+                                    "blocks of lane %" PRIu32
+                                    " that wait, or are sent, at all of `%s` here",
+                                    lane, instance->actor);
     }
-    tnd_needs_add(needs, instance->name, stream->tables, "tables that its operations look up");
-    tnd_needs_add(needs, instance->name, one,
-                  "one block of %" PRIu64 " rows coming in, one going out", rows);
+    tnd_memory_estimate_add(needs, instance->name, stream->tables,
+                            "tables that its operations look up");
+    tnd_memory_estimate_add(needs, instance->name, one,
+                            "one block of %" PRIu64 " rows coming in, one going out", rows);
 }
 
 /*  The peers of `kind` that serve, or are served in, this worker's lanes. */
-static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uint32_t **lanes_p)
+static tnd_connections_t peers_in_lanes(const tnd_actor_t *self, const char *kind,
+                                        uint32_t **lanes_p)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    tnd_peers_t all = tnd_peers_of(self, kind, UINT32_MAX);
+    tnd_connections_t all = tnd_connections_of(self, kind, UINT32_MAX);
     uint32_t *lanes = calloc(all.count + 1, sizeof *lanes), kept = 0;
     if (lanes == NULL)
         abort();
@@ -128,7 +131,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     worker->joins = peers_in_lanes(self, "batcher", &worker->join_lanes);
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
                            NULL, error));
-    tnd_queue_config_t config = {
+    tnd_preprocessor_core_config_t config = {
         .self = tnd_actor_id(self),
         .lanes = worker->joins.count,
         .readers = worker->readers.ids,
@@ -140,10 +143,10 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
         .window_bytes = UINT64_MAX / 4, /* a ticket is bounded in bytes by the join */
         .window_ns = window_ns,
     };
-    worker->machine_memory = calloc(1, tnd_queue_bytes(&config));
+    worker->machine_memory = calloc(1, tnd_preprocessor_core_bytes(&config));
     if (worker->machine_memory == NULL)
         abort();
-    worker->machine = tnd_queue_init(worker->machine_memory, &config);
+    worker->machine = tnd_preprocessor_core_init(worker->machine_memory, &config);
     return TND_OK;
 }
 
@@ -168,25 +171,25 @@ static tnd_status_t preprocessor_arrive(void *state, tnd_actor_t *self, tnd_arri
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (is_peer(worker, arrival->peer))
-            tnd_queue_peer_up(worker->machine, arrival->peer);
+            tnd_preprocessor_core_peer_up(worker->machine, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
         if (is_peer(worker, arrival->peer))
-            tnd_queue_peer_lost(worker->machine, arrival->peer);
+            tnd_preprocessor_core_peer_lost(worker->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
         break;
     case TND_ARRIVAL_MESSAGE:
         if (msg->kind == TND_MSG_REWIND) {
-            tnd_queue_rewind(worker->machine, msg->generation);
+            tnd_preprocessor_core_rewind(worker->machine, msg->generation);
         } else if (msg->kind == TND_MSG_BLOCK) {
             tnd_count(&statistics->rows_in, msg->block.rows);
             tnd_count(&statistics->blocks_in, 1);
             tnd_count(&statistics->bytes_in, msg->block.bytes);
             arrival->carry = TND_CARRY_NOTHING;
-            tnd_queue_block(worker->machine, msg);
+            tnd_preprocessor_core_block(worker->machine, msg);
         } else if (msg->kind == TND_MSG_GO) {
-            tnd_queue_go(worker->machine, msg);
+            tnd_preprocessor_core_go(worker->machine, msg);
         }
         break;
     }
@@ -218,7 +221,7 @@ static void give_up(preprocessor_t *worker, tnd_actor_t *self, const tnd_block_n
     msg.bad.epoch = note->epoch;
     msg.bad.way = TND_BAD_STOP;
     const char *tab = strchr(why, '\t');
-    msg.bad.payload = tnd_note_of("%.*s\n%s", (int)(tab - why - 1), why + 1, tab + 1);
+    msg.bad.payload = tnd_text_payload_of("%.*s\n%s", (int)(tab - why - 1), why + 1, tab + 1);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -269,7 +272,7 @@ static tnd_status_t preprocessor_work(void *state, tnd_actor_t *self, bool *more
 {
     preprocessor_t *worker = state;
     tnd_effect_t effect;
-    while (tnd_queue_next(worker->machine, tnd_actor_now(self), &effect)) {
+    while (tnd_preprocessor_core_next(worker->machine, tnd_actor_now(self), &effect)) {
         tnd_block_t *block = effect.payload;
         switch (effect.kind) {
         case TND_EFFECT_APPLY:
@@ -293,12 +296,12 @@ static tnd_status_t preprocessor_work(void *state, tnd_actor_t *self, bool *more
 
 static uint32_t preprocessor_blocked_on(const void *state)
 {
-    return tnd_queue_blocked_on(((const preprocessor_t *)state)->machine);
+    return tnd_preprocessor_core_blocked_on(((const preprocessor_t *)state)->machine);
 }
 
 static void preprocessor_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
-    *queue_p = tnd_queue_waiting(((const preprocessor_t *)state)->machine);
+    *queue_p = tnd_preprocessor_core_waiting(((const preprocessor_t *)state)->machine);
     *credit_p = TND_UNKNOWN; /* the ticket of a block is its credit */
 }
 
@@ -308,8 +311,8 @@ static void preprocessor_fini(void *state)
     if (worker->machine != NULL) {
         /* A rewind past everything gives back what waits. */
         tnd_effect_t effect;
-        tnd_queue_rewind(worker->machine, UINT32_MAX);
-        while (tnd_queue_next(worker->machine, 0, &effect)) {
+        tnd_preprocessor_core_rewind(worker->machine, UINT32_MAX);
+        while (tnd_preprocessor_core_next(worker->machine, 0, &effect)) {
             tnd_block_t *block = effect.payload;
             if (effect.kind == TND_EFFECT_DROP)
                 tnd_block_drop(&block);
@@ -318,8 +321,8 @@ static void preprocessor_fini(void *state)
     free(worker->machine_memory);
     free(worker->reader_lanes);
     free(worker->join_lanes);
-    tnd_peers_free(&worker->readers);
-    tnd_peers_free(&worker->joins);
+    tnd_connections_free(&worker->readers);
+    tnd_connections_free(&worker->joins);
     tnd_chain_close(&worker->chain);
     tnd_pool_destroy(&worker->pool);
     tnd_rack_destroy(&worker->rack);

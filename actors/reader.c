@@ -81,9 +81,9 @@ typedef struct {
     const tnd_stream_t *stream;
     const tnd_source_t *source;
     const part_t *part;
-    tnd_intake_t *intake; /* of a source that writes its rows, else NULL */
+    tnd_stream_reader_t *intake; /* of a source that writes its rows, else NULL */
     void *machine_memory;
-    tnd_dispatch_t *machine;
+    tnd_reader_core_t *machine;
     store_t indices, room;
     tnd_rack_t *rack;
     uint32_t lane, shuffled_epoch;
@@ -112,7 +112,7 @@ static void close_all(opened_t *opened)
 
 /*  Who opens a source, and for whom. */
 typedef struct {
-    tnd_trial_t *trial;
+    tnd_guarded_call_t *trial;
     const void *about;
 } hearer_t;
 
@@ -122,7 +122,7 @@ static void hear(void *teller, const tnd_error_t *error)
     tnd_error_t heard = *error;
     if (heard.about == NULL)
         heard.about = self->about;
-    tnd_trial_tell(self->trial, &heard);
+    tnd_guarded_call_tell(self->trial, &heard);
 }
 
 /*  In which order rows are asked for, and whether every row of the files is: `whole` says whether
@@ -146,7 +146,8 @@ static uint64_t room_for(uint32_t parts)
 
 /*  `here`: how many lanes are read on this host. */
 static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
-                              uint32_t lanes, uint32_t here, tnd_trial_t *trial, tnd_error_t *error)
+                              uint32_t lanes, uint32_t here, tnd_guarded_call_t *trial,
+                              tnd_error_t *error)
 {
     hearer_t hearer = {trial, options->source.value};
     part_t *part = &opened->parts[opened->count];
@@ -218,7 +219,7 @@ static uint32_t lanes_here(const tnd_plan_t *plan, const tnd_instance_t *instanc
 
 /*  Opens the files of every lane that is read on the host of `instance`. */
 static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
-                               const tnd_instance_t *instance, tnd_trial_t *trial,
+                               const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                                tnd_error_t *error)
 {
     uint32_t here = lanes_here(plan, instance);
@@ -269,7 +270,7 @@ static void say_facts(const opened_t *opened, tnd_stream_t *stream)
 }
 
 static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *instance,
-                                 tnd_trial_t *trial, tnd_stream_t *stream, void **shared_p,
+                                 tnd_guarded_call_t *trial, tnd_stream_t *stream, void **shared_p,
                                  tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
@@ -279,7 +280,7 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     if (opened == NULL)
         abort();
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
-    tnd_trial_at(trial, options->source.value, "source `%s`", options->source.table->name);
+    tnd_guarded_call_at(trial, options->source.value, "source `%s`", options->source.table->name);
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, trial, error)
                                   : open_part(opened, options, ALL_LANES, plan->lanes,
                                               lanes_here(plan, instance), trial, error);
@@ -386,7 +387,7 @@ static tnd_status_t read_limit(const tnd_reader_options_t *options, tnd_bad_limi
                     options->max_bad);
 }
 
-static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_trial_t *trial,
+static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                                   tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
@@ -401,48 +402,50 @@ static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_trial_t *t
     return check_window(stream, error);
 }
 
-static tnd_dispatch_config_t dispatch_config(const tnd_plan_t *plan)
+static tnd_reader_core_config_t dispatch_config(const tnd_plan_t *plan)
 {
-    return (tnd_dispatch_config_t){
+    return (tnd_reader_core_config_t){
         .tickets_max = TICKETS_MAX, .workers_max = plan->instance_count, .rest_ns = rest_ns};
 }
 
 /*  A lane's tickets go to its readers in turn, so that each has its part of them. */
 static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                         tnd_needs_t *needs)
+                         tnd_memory_estimate_t *needs)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_reader_options_t *options = instance->options;
     const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
     const char *name = instance->name;
-    uint32_t batcher = tnd_lane_batcher(plan, instance->chain, instance->lane);
+    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
     if (batcher == plan->instance_count)
         return;
-    tnd_dispatch_config_t dispatch = dispatch_config(plan);
+    tnd_reader_core_config_t dispatch = dispatch_config(plan);
     tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
-    uint32_t readers = tnd_lane_alike(plan, index);
+    uint32_t readers = tnd_plan_alike(plan, index);
     uint64_t rows = tnd_batcher_alive(plan, batcher, stream) / readers + window.block_rows;
     size_t row_bytes = tnd_schema_row_bytes(&stream->read);
-    tnd_needs_add(needs, name, tnd_dispatch_bytes(&dispatch), "its list of tickets");
+    tnd_memory_estimate_add(needs, name, tnd_reader_core_bytes(&dispatch), "its list of tickets");
     if (is_first_here(plan, index))
-        tnd_needs_add(needs, name, stream->loaded,
-                      "data that cannot be used as it lies in its files");
-    tnd_needs_add(needs, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
-                  "which rows are in %" PRIu64 " rows of blocks", rows);
-    tnd_needs_add(needs, name, stream->copied * rows,
-                  "the rows of these blocks, of files that are read and not mapped");
+        tnd_memory_estimate_add(needs, name, stream->loaded,
+                                "data that cannot be used as it lies in its files");
+    tnd_memory_estimate_add(needs, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
+                            "which rows are in %" PRIu64 " rows of blocks", rows);
+    tnd_memory_estimate_add(needs, name, stream->copied * rows,
+                            "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
     if (source->given != NULL)
-        tnd_needs_add(needs, name, (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
-                      "the rows of these blocks, which the source writes");
+        tnd_memory_estimate_add(needs, name,
+                                (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
+                                "the rows of these blocks, which the source writes");
     if (source->given != NULL && source->caps == 0)
-        tnd_needs_add(needs, name, options->retain_bytes,
-                      "the last rows of a source that can be read only once (`retain:`)");
-    if (source->given == NULL && stream->copied < row_bytes && tnd_lane_goes_out(plan, index)) {
+        tnd_memory_estimate_add(needs, name, options->retain_bytes,
+                                "the last rows of a source that can be read only once (`retain:`)");
+    if (source->given == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
-        tnd_needs_add(needs, name, blocks * tnd_lane_packed(&stream->read, window.block_rows),
-                      "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
-                      window.block_rows);
+        tnd_memory_estimate_add(
+            needs, name, blocks * tnd_plan_packed(&stream->read, window.block_rows),
+            "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
+            window.block_rows);
     }
 }
 
@@ -458,9 +461,9 @@ static const part_t *part_of(const opened_t *opened, uint32_t lane)
 
 static tnd_status_t open_quarantine(reader_t *reader, tnd_actor_t *self, tnd_error_t *error)
 {
-    tnd_peers_t readers = tnd_peers_of(self, "reader", reader->lane);
+    tnd_connections_t readers = tnd_connections_of(self, "reader", reader->lane);
     bool is_first = readers.ids[0] == tnd_actor_id(self);
-    tnd_peers_free(&readers);
+    tnd_connections_free(&readers);
     if (!is_first || !sets_aside(reader->stream))
         return TND_OK;
     TND_TRY(tnd_quarantine_check(reader->options->quarantine, error));
@@ -480,11 +483,11 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     reader->part = part_of(opened, reader->lane);
     if (reader->stream->count != TND_UNKNOWN)
         reader->window = tnd_stream_window(reader->stream, reader->lane);
-    reader->alone = tnd_lane_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1;
+    reader->alone = tnd_plan_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1;
     reader->rack = tnd_rack_new();
-    tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
+    tnd_connections_t joins = tnd_connections_of(self, "batcher", reader->lane);
     if (reader->source->fill != NULL) {
-        tnd_intake_config_t intake = {
+        tnd_stream_reader_config_t intake = {
             .source = reader->source,
             .state = reader->part->state,
             .schema = &reader->stream->read,
@@ -493,17 +496,17 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
             .first = reader->window.first,
             .retain_bytes = reader->options->retain_bytes,
         };
-        reader->intake = tnd_intake_new(&intake);
+        reader->intake = tnd_stream_reader_new(&intake);
     }
-    tnd_dispatch_config_t config = dispatch_config(tnd_actor_plan(self));
+    tnd_reader_core_config_t config = dispatch_config(tnd_actor_plan(self));
     config.self = tnd_actor_id(self);
     config.join = joins.ids[0];
     config.lane = reader->lane;
-    tnd_peers_free(&joins);
-    reader->machine_memory = calloc(1, tnd_dispatch_bytes(&config));
+    tnd_connections_free(&joins);
+    reader->machine_memory = calloc(1, tnd_reader_core_bytes(&config));
     if (reader->machine_memory == NULL)
         abort();
-    reader->machine = tnd_dispatch_init(reader->machine_memory, &config);
+    reader->machine = tnd_reader_core_init(reader->machine_memory, &config);
     return open_quarantine(reader, self, error);
 }
 
@@ -543,7 +546,7 @@ static void take_bad(reader_t *reader, tnd_msg_t *msg)
 static tnd_status_t rewind_to(reader_t *reader, const tnd_msg_t *msg, const tnd_cursor_t *cursor,
                               tnd_error_t *error)
 {
-    tnd_dispatch_rewind(reader->machine, msg->generation);
+    tnd_reader_core_rewind(reader->machine, msg->generation);
     reader->generation = msg->generation;
     size_t kept = 0;
     for (size_t i = 0; i < reader->bad_count; i++)
@@ -560,11 +563,11 @@ static tnd_status_t rewind_to(reader_t *reader, const tnd_msg_t *msg, const tnd_
 static tnd_status_t take_ticket(reader_t *reader, const tnd_actor_t *self, const tnd_msg_t *msg,
                                 tnd_error_t *error)
 {
-    if (tnd_dispatch_full(reader->machine))
+    if (tnd_reader_core_full(reader->machine))
         return tnd_fail(error, "%s: %s asks for more than %d blocks at a time",
                         tnd_actor_name(self), tnd_actor_plan(self)->instances[msg->from].name,
                         TICKETS_MAX);
-    tnd_dispatch_ticket(reader->machine, msg);
+    tnd_reader_core_ticket(reader->machine, msg);
     return TND_OK;
 }
 
@@ -576,11 +579,11 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (arrival->peer < tnd_actor_plan(self)->instance_count)
-            tnd_dispatch_worker_up(reader->machine, arrival->peer);
+            tnd_reader_core_worker_up(reader->machine, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
         if (arrival->peer < tnd_actor_plan(self)->instance_count)
-            tnd_dispatch_worker_lost(reader->machine, arrival->peer);
+            tnd_reader_core_worker_lost(reader->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
         break;
@@ -592,8 +595,8 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
         else if (msg->kind == TND_MSG_TICKET)
             return take_ticket(reader, self, msg, error);
         else if (msg->kind == TND_MSG_CREDIT)
-            tnd_dispatch_credit(reader->machine, arrival->peer, msg->credit.blocks,
-                                msg->credit.bytes);
+            tnd_reader_core_credit(reader->machine, arrival->peer, msg->credit.blocks,
+                                   msg->credit.bytes);
         break;
     }
     return TND_OK;
@@ -692,8 +695,8 @@ static tnd_status_t read_call(reader_t *reader, uint32_t epoch, tnd_source_call_
 {
     tnd_status_t status =
         reader->intake != NULL
-            ? tnd_intake_read(reader->intake, epoch, tnd_buffer_data(call->indices), count_p, block,
-                              end_p, error)
+            ? tnd_stream_reader_read(reader->intake, epoch, tnd_buffer_data(call->indices), count_p,
+                                     block, end_p, error)
             : reader->source->read(reader->part->state, call, block, error);
     tnd_buffer_drop(&call->indices);
     tnd_buffer_drop(&call->room);
@@ -788,9 +791,9 @@ static void warn(const reader_t *reader, tnd_actor_t *self, const char *where, c
 {
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
     msg.note.number = TND_LOG_WARNING;
-    msg.note.payload =
-        tnd_note_of("%s %s is bad: %.100s: %.200s%s", tnd_actor_name(self), where, who, what,
-                    reader->bad_said == BAD_SAID ? "; more such records are only counted" : "");
+    msg.note.payload = tnd_text_payload_of(
+        "%s %s is bad: %.100s: %.200s%s", tnd_actor_name(self), where, who, what,
+        reader->bad_said == BAD_SAID ? "; more such records are only counted" : "");
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -798,12 +801,12 @@ static void warn(const reader_t *reader, tnd_actor_t *self, const char *where, c
 static tnd_status_t answer_one(reader_t *reader, tnd_actor_t *self, const bad_t *bad,
                                tnd_error_t *error)
 {
-    tnd_note_reader_t lines;
+    tnd_text_payload_reader_t lines;
     char who[160], what[320], where[320];
-    tnd_note_read(&lines, bad->text);
-    const char *line = tnd_note_line(&lines);
+    tnd_text_payload_read(&lines, bad->text);
+    const char *line = tnd_text_payload_line(&lines);
     snprintf(who, sizeof who, "%s", line != NULL ? line : "");
-    line = tnd_note_line(&lines);
+    line = tnd_text_payload_line(&lines);
     snprintf(what, sizeof what, "%s", line != NULL ? line : "");
     tnd_quarantine_place_t place = {
         .position = {.epoch = bad->note.epoch, .index = bad->note.position}};
@@ -980,7 +983,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     /* A worker that went away just now is LOST in a moment, and the ticket with it. */
     if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
         tnd_block_drop(&block);
-    tnd_dispatch_sent(reader->machine, ticket->to, bytes);
+    tnd_reader_core_sent(reader->machine, ticket->to, bytes);
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_in, count);
     tnd_count(&statistics->rows_out, rows);
@@ -1001,7 +1004,7 @@ static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tn
         *more_p = true;
         return answer_bad(reader, self, error);
     }
-    while (tnd_dispatch_next(reader->machine, tnd_actor_now(self), &effect)) {
+    while (tnd_reader_core_next(reader->machine, tnd_actor_now(self), &effect)) {
         if (effect.kind == TND_EFFECT_READ) {
             *more_p = true;
             return read_ticket(reader, self, &effect.msg, error);
@@ -1013,19 +1016,19 @@ static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tn
 
 static uint64_t reader_deadline(const void *state)
 {
-    return tnd_dispatch_deadline(((const reader_t *)state)->machine);
+    return tnd_reader_core_deadline(((const reader_t *)state)->machine);
 }
 
 static uint32_t reader_blocked_on(const void *state)
 {
-    return tnd_dispatch_blocked_on(((const reader_t *)state)->machine);
+    return tnd_reader_core_blocked_on(((const reader_t *)state)->machine);
 }
 
 static void reader_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
-    const tnd_dispatch_t *machine = ((const reader_t *)state)->machine;
-    *queue_p = tnd_dispatch_waiting(machine);
-    *credit_p = tnd_dispatch_room(machine);
+    const tnd_reader_core_t *machine = ((const reader_t *)state)->machine;
+    *queue_p = tnd_reader_core_waiting(machine);
+    *credit_p = tnd_reader_core_room(machine);
 }
 
 static void reader_fini(void *state)
@@ -1034,7 +1037,7 @@ static void reader_fini(void *state)
     free(reader->machine_memory);
     tnd_pool_destroy(&reader->indices.pool);
     tnd_pool_destroy(&reader->room.pool);
-    tnd_intake_destroy(&reader->intake);
+    tnd_stream_reader_destroy(&reader->intake);
     tnd_quarantine_destroy(&reader->quarantine);
     forget_bad(reader, reader->bad_count);
     free(reader->bad);

@@ -25,13 +25,13 @@ enum { ROOT_POOLS = 16 };
 
 typedef struct {
     const char *name;
-    tnd_peers_t carriers;
+    tnd_connections_t carriers;
     void *machine_memory;
-    tnd_rounds_t *machine;
-    tnd_post_note_t *posts;   /* scratch: by replica */
-    tnd_tree_input_t *inputs; /* likewise */
-    const char **names;       /* by replica: of the feeder that carries it */
-    void **aligned;           /* by replica: copies of values that lay askew */
+    tnd_reducer_core_t *machine;
+    tnd_post_note_t *posts;             /* scratch: by replica */
+    tnd_reduction_tree_input_t *inputs; /* likewise */
+    const char **names;                 /* by replica: of the feeder that carries it */
+    void **aligned;                     /* by replica: copies of values that lay askew */
     size_t *aligned_room;
     tnd_pool_t *roots[ROOT_POOLS]; /* by size of what is reduced */
     size_t root_bytes[ROOT_POOLS];
@@ -86,7 +86,7 @@ static uint32_t rounds_max(const tnd_plan_t *plan, const tnd_instance_t *feeder,
 static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
                                const tnd_stream_t *stream)
 {
-    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
     uint32_t rounds = 0, replicas = 0, most = 0;
     for (uint32_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].to == (uint32_t)(instance - plan->instances))
@@ -97,7 +97,7 @@ static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
             feeder->replica_count == 0)
             continue;
         uint32_t covers =
-            tnd_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
+            tnd_reduction_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
         most = covers > most ? covers : most;
         rounds = rounds_max(plan, feeder, stream);
     }
@@ -109,13 +109,13 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     reducer_t *reducer = state;
     (void)error;
     reducer->name = tnd_actor_name(self);
-    reducer->carriers = tnd_peers_carriers(self);
+    reducer->carriers = tnd_connections_carriers(self);
     uint32_t replicas = reducer->carriers.count;
     const tnd_plan_t *plan = tnd_actor_plan(self);
     reducer->names = zeroed(replicas, sizeof *reducer->names);
     for (uint32_t i = 0; i < replicas; i++)
         reducer->names[i] = plan->instances[reducer->carriers.ids[i]].name;
-    tnd_round_config_t config = {
+    tnd_reducer_core_config_t config = {
         .self = tnd_actor_id(self),
         .replicas = replicas,
         .feeders = reducer->carriers.ids,
@@ -123,8 +123,8 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .rounds_max =
             rounds_max(plan, &plan->instances[reducer->carriers.ids[0]], tnd_actor_stream(self)),
     };
-    reducer->machine_memory = zeroed(1, tnd_rounds_bytes(&config));
-    reducer->machine = tnd_rounds_init(reducer->machine_memory, &config);
+    reducer->machine_memory = zeroed(1, tnd_reducer_core_bytes(&config));
+    reducer->machine = tnd_reducer_core_init(reducer->machine_memory, &config);
     reducer->posts = zeroed(replicas, sizeof *reducer->posts);
     reducer->inputs = zeroed(replicas, sizeof *reducer->inputs);
     reducer->aligned = zeroed(replicas, sizeof *reducer->aligned);
@@ -149,11 +149,11 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
         if (is_feeder(reducer, arrival->peer))
-            tnd_rounds_feeder_up(reducer->machine, arrival->peer);
+            tnd_reducer_core_feeder_up(reducer->machine, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
         if (is_feeder(reducer, arrival->peer))
-            tnd_rounds_feeder_lost(reducer->machine, arrival->peer);
+            tnd_reducer_core_feeder_lost(reducer->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:
         break;
@@ -165,12 +165,12 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
                                 reducer->name, msg->post.round);
             tnd_count(&statistics->blocks_in, 1);
             tnd_count(&statistics->bytes_in, tnd_buffer_size(msg->post.payload));
-            return tnd_rounds_post(reducer->machine, msg, error);
+            return tnd_reducer_core_post(reducer->machine, msg, error);
         }
         if (msg->kind == TND_MSG_PASSED)
-            return tnd_rounds_passed(reducer->machine, msg, error);
+            return tnd_reducer_core_passed(reducer->machine, msg, error);
         if (msg->kind == TND_MSG_GOT)
-            tnd_rounds_got(reducer->machine, msg);
+            tnd_reducer_core_got(reducer->machine, msg);
         break;
     }
     return TND_OK;
@@ -180,7 +180,7 @@ static tnd_status_t reducer_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
 static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *values,
                                   const tnd_tensor_head_t *head)
 {
-    tnd_dtype_t dtype = tnd_tree_partial_dtype((tnd_dtype_t)head->dtype);
+    tnd_dtype_t dtype = tnd_reduction_tree_partial_dtype((tnd_dtype_t)head->dtype);
     size_t bytes = (size_t)head->count * tnd_dtype_size(dtype);
     if ((uintptr_t)values % tnd_dtype_size(dtype) == 0)
         return values;
@@ -227,7 +227,7 @@ static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_he
                             tnd_dtype_name((tnd_dtype_t)own.dtype), post->reducer_slot,
                             reducer->posts[0].first, head->count,
                             tnd_dtype_name((tnd_dtype_t)head->dtype));
-        reducer->inputs[i] = (tnd_tree_input_t){
+        reducer->inputs[i] = (tnd_reduction_tree_input_t){
             .node = {post->first, post->count},
             .data = post->weight == 0 ? NULL : aligned_values(reducer, i, values, &own),
             .rows = post->weight,
@@ -278,14 +278,15 @@ static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t 
         out += (size_t)own.count * tnd_dtype_size(dtype);
     }
     tnd_buffer_seal(root);
-    tnd_rounds_reduced(reducer->machine, round, root);
+    tnd_reducer_core_reduced(reducer->machine, round, root);
     return TND_OK;
 }
 
 static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error_t *error)
 {
-    uint32_t count = tnd_rounds_nodes(reducer->machine, round->post.round, round->post.reducer_slot,
-                                      reducer->posts, reducer->carriers.count);
+    uint32_t count =
+        tnd_reducer_core_nodes(reducer->machine, round->post.round, round->post.reducer_slot,
+                               reducer->posts, reducer->carriers.count);
     assert(count > 0 && count <= reducer->carriers.count);
     if (tnd_gather_is(reducer->posts[0].payload))
         return gather(reducer, round, count, error);
@@ -293,7 +294,7 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
     TND_TRY(read_nodes(reducer, count, &head, error));
     tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
     tnd_buffer_t *root = take_root(reducer, tnd_tensor_bytes(dtype, false, (size_t)head.count));
-    tnd_tree_job_t job = {
+    tnd_reduction_tree_job_t job = {
         .reduce = (tnd_reduce_t)head.reduce,
         .dtype = dtype,
         .node = {0, reducer->carriers.count},
@@ -301,10 +302,10 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
         .input_count = count,
         .weighted = head.weighted != 0,
     };
-    tnd_tree_root(&job, 0, (size_t)head.count,
-                  tnd_tensor_begin(root, job.reduce, dtype, false, (size_t)head.count));
+    tnd_reduction_tree_root(&job, 0, (size_t)head.count,
+                            tnd_tensor_begin(root, job.reduce, dtype, false, (size_t)head.count));
     tnd_buffer_seal(root);
-    tnd_rounds_reduced(reducer->machine, round, root);
+    tnd_reducer_core_reduced(reducer->machine, round, root);
     return TND_OK;
 }
 
@@ -327,7 +328,7 @@ static tnd_status_t reducer_work(void *state, tnd_actor_t *self, bool *more_p, t
 {
     reducer_t *reducer = state;
     tnd_effect_t effect;
-    while (tnd_rounds_next(reducer->machine, tnd_actor_now(self), &effect)) {
+    while (tnd_reducer_core_next(reducer->machine, tnd_actor_now(self), &effect)) {
         tnd_buffer_t *buffer = effect.payload;
         switch (effect.kind) {
         case TND_EFFECT_REDUCE:
@@ -349,12 +350,12 @@ static tnd_status_t reducer_work(void *state, tnd_actor_t *self, bool *more_p, t
 
 static uint32_t reducer_blocked_on(const void *state)
 {
-    return tnd_rounds_blocked_on(((const reducer_t *)state)->machine);
+    return tnd_reducer_core_blocked_on(((const reducer_t *)state)->machine);
 }
 
 static void reducer_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
 {
-    *queue_p = tnd_rounds_open(((const reducer_t *)state)->machine);
+    *queue_p = tnd_reducer_core_open(((const reducer_t *)state)->machine);
     *credit_p = TND_UNKNOWN;
 }
 
@@ -362,8 +363,8 @@ static void reducer_depth(const void *state, uint64_t *queue_p, uint64_t *credit
 static void drop_rounds(reducer_t *reducer)
 {
     tnd_effect_t effect;
-    tnd_rounds_end(reducer->machine);
-    while (tnd_rounds_next(reducer->machine, 0, &effect)) {
+    tnd_reducer_core_end(reducer->machine);
+    while (tnd_reducer_core_next(reducer->machine, 0, &effect)) {
         tnd_buffer_t *buffer = effect.payload;
         tnd_buffer_drop(&buffer);
     }
@@ -384,7 +385,7 @@ static void reducer_fini(void *state)
     free(reducer->machine_memory);
     for (uint32_t i = 0; i < ROOT_POOLS; i++)
         tnd_pool_destroy(&reducer->roots[i]);
-    tnd_peers_free(&reducer->carriers);
+    tnd_connections_free(&reducer->carriers);
 }
 
 const tnd_kind_t tnd_kind_reducer = {

@@ -16,8 +16,8 @@ typedef struct {
     uint32_t rows, room, offset;
 } kept_t;
 
-struct tnd_intake {
-    tnd_intake_config_t config;
+struct tnd_stream_reader {
+    tnd_stream_reader_config_t config;
     size_t bytes[TND_COLUMNS_MAX]; /* of a row, by column; of the longest */
     tnd_pool_t *pool;
     size_t pool_bytes;
@@ -43,21 +43,21 @@ static void *memory(void *old, size_t size)
     return made;
 }
 
-tnd_intake_t *tnd_intake_new(const tnd_intake_config_t *config)
+tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *config)
 {
-    tnd_intake_t *self = memory(NULL, sizeof *self);
-    *self = (tnd_intake_t){.config = *config, .end = TND_UNKNOWN};
+    tnd_stream_reader_t *self = memory(NULL, sizeof *self);
+    *self = (tnd_stream_reader_t){.config = *config, .end = TND_UNKNOWN};
     for (uint32_t i = 0; i < config->schema->count; i++)
         self->bytes[i] = tnd_column_bytes(&config->schema->columns[i]);
     return self;
 }
 
-static kept_t *kept_at(const tnd_intake_t *self, size_t place)
+static kept_t *kept_at(const tnd_stream_reader_t *self, size_t place)
 {
     return &self->kept[(self->kept_first + place) % self->kept_room];
 }
 
-static void forget_first(tnd_intake_t *self)
+static void forget_first(tnd_stream_reader_t *self)
 {
     kept_t *kept = kept_at(self, 0);
     self->kept_bytes -= tnd_buffer_size(kept->buffer);
@@ -66,9 +66,9 @@ static void forget_first(tnd_intake_t *self)
     self->kept_count--;
 }
 
-void tnd_intake_destroy(tnd_intake_t **self_p)
+void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p)
 {
-    tnd_intake_t *self = *self_p;
+    tnd_stream_reader_t *self = *self_p;
     *self_p = NULL;
     if (self == NULL)
         return;
@@ -80,12 +80,12 @@ void tnd_intake_destroy(tnd_intake_t **self_p)
 }
 
 /*  Of the list of lengths that stands behind the rows of a ragged column. */
-static size_t lengths_bytes(const tnd_intake_t *self, uint32_t column, uint32_t rows)
+static size_t lengths_bytes(const tnd_stream_reader_t *self, uint32_t column, uint32_t rows)
 {
     return self->config.schema->columns[column].ragged ? aligned(rows * sizeof(uint64_t)) : 0;
 }
 
-static tnd_buffer_t *take_buffer(tnd_intake_t *self, uint32_t rows)
+static tnd_buffer_t *take_buffer(tnd_stream_reader_t *self, uint32_t rows)
 {
     size_t need = 0;
     for (uint32_t i = 0; i < self->config.schema->count; i++)
@@ -99,8 +99,8 @@ static tnd_buffer_t *take_buffer(tnd_intake_t *self, uint32_t rows)
 }
 
 /*  Where the columns of a buffer laid out for `room` rows begin, from row `first` on. */
-static void lay_out(const tnd_intake_t *self, tnd_buffer_t *buffer, uint32_t room, uint32_t first,
-                    tnd_source_rows_t *rows)
+static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint32_t room,
+                    uint32_t first, tnd_source_rows_t *rows)
 {
     uint8_t *base = tnd_buffer_data(buffer);
     for (uint32_t i = 0; i < self->config.schema->count; i++) {
@@ -117,7 +117,7 @@ static void lay_out(const tnd_intake_t *self, tnd_buffer_t *buffer, uint32_t roo
 /*  Reads the rows from self->next on, whose numbers are in `index`, at most `count`; *got_p is how
  *  many there were.
  */
-static tnd_status_t read_on(tnd_intake_t *self, const uint64_t *index, uint32_t count,
+static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
                             tnd_source_rows_t *rows, uint32_t *got_p, tnd_error_t *error)
 {
     *got_p = 0;
@@ -135,7 +135,7 @@ static tnd_status_t read_on(tnd_intake_t *self, const uint64_t *index, uint32_t 
 }
 
 /*  Rows that may be needed again, in a sealed buffer. */
-static void keep(tnd_intake_t *self, const kept_t *kept)
+static void keep(tnd_stream_reader_t *self, const kept_t *kept)
 {
     tnd_buffer_t *buffer = kept->buffer;
     if ((self->config.caps & TND_SOURCE_REWINDS) != 0 || kept->rows == 0)
@@ -160,7 +160,7 @@ static void keep(tnd_intake_t *self, const kept_t *kept)
 }
 
 /*  The rows kept from `first` on; NULL: none. */
-static const kept_t *find_kept(const tnd_intake_t *self, uint64_t first)
+static const kept_t *find_kept(const tnd_stream_reader_t *self, uint64_t first)
 {
     for (size_t i = self->kept_count; i > 0; i--) {
         const kept_t *kept = kept_at(self, i - 1);
@@ -171,8 +171,9 @@ static const kept_t *find_kept(const tnd_intake_t *self, uint64_t first)
 }
 
 /*  Copies the first `some` rows of a ragged column to row `done` and those behind it. */
-static void copy_ragged(const tnd_intake_t *self, uint32_t column, const tnd_source_rows_t *from,
-                        uint32_t some, const tnd_source_rows_t *to, uint32_t done)
+static void copy_ragged(const tnd_stream_reader_t *self, uint32_t column,
+                        const tnd_source_rows_t *from, uint32_t some, const tnd_source_rows_t *to,
+                        uint32_t done)
 {
     size_t unit = tnd_column_unit(&self->config.schema->columns[column]);
     for (uint32_t i = 0; i < some; i++) {
@@ -184,7 +185,7 @@ static void copy_ragged(const tnd_intake_t *self, uint32_t column, const tnd_sou
 }
 
 /*  Copies what is kept of `count` rows from `first` on to `rows`; returns how many that were. */
-static uint32_t copy_kept(const tnd_intake_t *self, uint64_t first, uint32_t count,
+static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint32_t count,
                           const tnd_source_rows_t *rows)
 {
     uint32_t done = 0;
@@ -209,7 +210,8 @@ static uint32_t copy_kept(const tnd_intake_t *self, uint64_t first, uint32_t cou
 }
 
 /*  Goes to row `first` of `epoch`, reading what lies before it. */
-static tnd_status_t go_to(tnd_intake_t *self, uint32_t epoch, uint64_t first, tnd_error_t *error)
+static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t first,
+                          tnd_error_t *error)
 {
     bool back = !self->begun || epoch != self->epoch || first < self->next;
     /* Whoever began the run may have read what lies before. */
@@ -249,7 +251,7 @@ static tnd_status_t go_to(tnd_intake_t *self, uint32_t epoch, uint64_t first, tn
 }
 
 /*  Rows of a source that is read one after the other; *fresh are those that were not kept yet. */
-static tnd_status_t read_in_order(tnd_intake_t *self, uint32_t epoch, const uint64_t *index,
+static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, const uint64_t *index,
                                   uint32_t count, tnd_buffer_t *buffer, uint32_t *got_p,
                                   kept_t *fresh, tnd_error_t *error)
 {
@@ -273,8 +275,9 @@ static tnd_status_t read_in_order(tnd_intake_t *self, uint32_t epoch, const uint
     return TND_OK;
 }
 
-tnd_status_t tnd_intake_read(tnd_intake_t *self, uint32_t epoch, const uint64_t *index,
-                             uint32_t *count_p, tnd_block_t *block, bool *end_p, tnd_error_t *error)
+tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
+                                    const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
+                                    bool *end_p, tnd_error_t *error)
 {
     uint32_t count = *count_p, got = count;
     tnd_buffer_t *buffer = take_buffer(self, count);

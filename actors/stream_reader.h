@@ -7,8 +7,8 @@
  *
  *  Threads: the reader's.
  */
-#ifndef TND_ACTORS_INTAKE_H
-#define TND_ACTORS_INTAKE_H
+#ifndef TND_ACTORS_STREAM_READER_H
+#define TND_ACTORS_STREAM_READER_H
 
 #include "runtime/interface/source.h"
 
@@ -20,20 +20,20 @@ typedef struct {
     uint32_t caps;    /* TND_SOURCE_* */
     uint64_t first;   /* row that an epoch begins with: `skip` leaves those before out */
     uint64_t retain_bytes;
-} tnd_intake_config_t;
+} tnd_stream_reader_config_t;
 
-typedef struct tnd_intake tnd_intake_t;
+typedef struct tnd_stream_reader tnd_stream_reader_t;
 
 /*  Strings, schema and source stay the caller's. */
-tnd_intake_t *tnd_intake_new(const tnd_intake_config_t *config);
+tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *config);
 /*  Sets *self_p to NULL; NULL is allowed.  Blocks may outlive it. */
-void tnd_intake_destroy(tnd_intake_t **self_p);
+void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p);
 
 /*  Makes `block` hold the rows at index[0 ... count) of the data, in `epoch`; of a source that is
  *  not RANDOM they follow one another.  *count_p becomes fewer, with *end_p, where the data ends.
  */
-tnd_status_t tnd_intake_read(tnd_intake_t *self, uint32_t epoch, const uint64_t *index,
-                             uint32_t *count_p, tnd_block_t *block, bool *end_p,
-                             tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
+                                    const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
+                                    bool *end_p, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -51,18 +51,18 @@ static void run_exports(uint32_t devices)
     tnd_error_t error;
     if (pthread_create(&thread, NULL, release_all, &exports) != 0)
         abort();
-    tnd_crew_run_all(exports.crewed->crew, &task);
+    tnd_device_workers_run_all(exports.crewed->crew, &task);
     uint64_t fed = 0, taken = 0;
     while (taken < STEPS) {
         tnd_done_t done;
         while (fed < STEPS && fed - taken < DEPTH)
             crewed_feed(exports.crewed, fed++, DEPTH);
-        if (!tnd_crew_done(exports.crewed->crew, &done)) {
+        if (!tnd_device_workers_done(exports.crewed->crew, &done)) {
             sched_yield();
             continue;
         }
         taken++;
-        tnd_status_t status = tnd_crew_let_go(exports.crewed->crew, done.slot, &error);
+        tnd_status_t status = tnd_device_workers_let_go(exports.crewed->crew, done.slot, &error);
         assert(status == TND_OK);
     }
     crewed_destroy(exports.crewed);
@@ -78,9 +78,9 @@ typedef struct {
 static void *pull(void *context)
 {
     program_t *self = context;
-    while (tnd_crew_next(self->crewed->crew) == TND_OK) {
+    while (tnd_device_workers_next(self->crewed->crew) == TND_OK) {
         if (self->pulled % 5 != 4 && /* a step may be left out */
-            tnd_crew_run(self->crewed->crew, &self->crewed->task) != TND_OK)
+            tnd_device_workers_run(self->crewed->crew, &self->crewed->task) != TND_OK)
             break;
         self->pulled++;
     }
@@ -100,16 +100,16 @@ static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
         tnd_done_t done;
         while (fed < steps && fed - taken < DEPTH)
             crewed_feed(crewed, fed++, DEPTH);
-        if (tnd_crew_done(crewed->crew, &done))
+        if (tnd_device_workers_done(crewed->crew, &done))
             taken++;
         else if (stop && taken > steps / 2)
             break;
         sched_yield();
     }
     if (stop)
-        tnd_crew_stop(crewed->crew);
+        tnd_device_workers_stop(crewed->crew);
     else
-        tnd_crew_over(crewed->crew, TND_END);
+        tnd_device_workers_over(crewed->crew, TND_END);
     pthread_join(thread, NULL);
     assert(stop || program.pulled == steps);
     crewed_destroy(crewed);
@@ -121,14 +121,14 @@ int main(void)
         crewed_t *crewed = crewed_new(0, 4, devices, DEPTH);
         crewed->gathers = true;
         crewed_run(crewed, STEPS, DEPTH);
-        assert(tnd_crew_error(crewed->crew) == NULL);
+        assert(tnd_device_workers_error(crewed->crew) == NULL);
         assert(memcmp(crewed->weights[0], crewed->weights[3], sizeof crewed->weights[0]) == 0);
         crewed_destroy(crewed);
 
         crewed = crewed_new(0, 4, devices, DEPTH);
         crewed->fail_at = STEPS / 2;
         crewed_run(crewed, STEPS, DEPTH);
-        assert(tnd_crew_error(crewed->crew) != NULL);
+        assert(tnd_device_workers_error(crewed->crew) != NULL);
         crewed_destroy(crewed);
 
         run_pulled(devices, STEPS / 4, false);

@@ -58,11 +58,11 @@ static const tnd_member_t members[ACTORS] = {
     {MEAN, TND_ROLE_REDUCER, 2, 0, "mean"},
 };
 static const char *const hosts[HOSTS] = {"a", "b", "c"};
-static const tnd_census_t census = {.parties = parties,
-                                    .party_count = ACTORS,
-                                    .host_count = HOSTS,
-                                    .lanes = LANES,
-                                    .host_id = HOST_ID};
+static const tnd_membership_t census = {.parties = parties,
+                                        .party_count = ACTORS,
+                                        .host_count = HOSTS,
+                                        .lanes = LANES,
+                                        .host_id = HOST_ID};
 static const tnd_actor_id_t readers[] = {READ0, READ1}, joins[] = {BATCH0, BATCH1},
                             feeders[REPLICAS] = {FEED0, FEED0, FEED1, FEED1};
 static const uint32_t lane_numbers[] = {0, 1};
@@ -84,13 +84,13 @@ typedef struct {
 
 typedef struct {
     void *memory, *accept_memory;
-    tnd_accept_t *accept;
+    tnd_validator_t *accept;
     union {
-        tnd_dispatch_t *dispatch;
-        tnd_queue_t *queue;
-        tnd_join_t *join;
-        tnd_feed_core_t *feed;
-        tnd_rounds_t *rounds;
+        tnd_reader_core_t *dispatch;
+        tnd_preprocessor_core_t *queue;
+        tnd_batcher_core_t *join;
+        tnd_feeder_core_t *feed;
+        tnd_reducer_core_t *rounds;
     };
     bool placed;
     tnd_post_note_t posts[POSTS_MAX]; /* of a feeder: not closed yet */
@@ -106,7 +106,7 @@ typedef struct {
     tnd_remainder_t remainder;
     actor_t actors[ACTORS];
     void *leader_memory;
-    tnd_session_core_t *leader;
+    tnd_leader_core_t *leader;
     mail_t mail[MAIL_MAX];
     uint32_t mail_first, mail_count;
     token_t *tokens;
@@ -185,7 +185,7 @@ static void post_mail(world_t *self, tnd_actor_id_t to, bool by_link, const tnd_
 
 static void send_link(world_t *self, tnd_msg_t *msg, token_t *token)
 {
-    tnd_accept_sent(self->actors[msg->from].accept, msg);
+    tnd_validator_sent(self->actors[msg->from].accept, msg);
     void **payload = payload_of(msg);
     if (payload != NULL)
         *payload = token;
@@ -233,7 +233,7 @@ static void read_ticket(world_t *self, const tnd_msg_t *ticket)
     tnd_actor_id_t from = msg.from, to = msg.to;
     uint64_t bytes = msg.block.bytes;
     send_link(self, &msg, token_new(self));
-    tnd_dispatch_sent(self->actors[from].dispatch, to, bytes);
+    tnd_reader_core_sent(self->actors[from].dispatch, to, bytes);
 }
 
 /*  Leaves out each fifth position and doubles each seventh. */
@@ -284,15 +284,15 @@ static bool next_effect(world_t *self, tnd_actor_id_t id, tnd_effect_t *effect)
     actor_t *actor = &self->actors[id];
     switch (parties[id].role) {
     case TND_ROLE_READER:
-        return tnd_dispatch_next(actor->dispatch, self->now, effect);
+        return tnd_reader_core_next(actor->dispatch, self->now, effect);
     case TND_ROLE_WORKER:
-        return tnd_queue_next(actor->queue, self->now, effect);
+        return tnd_preprocessor_core_next(actor->queue, self->now, effect);
     case TND_ROLE_JOIN:
-        return tnd_join_next(actor->join, self->now, effect);
+        return tnd_batcher_core_next(actor->join, self->now, effect);
     case TND_ROLE_FEEDER:
-        return tnd_feed_next_effect(actor->feed, self->now, effect);
+        return tnd_feeder_core_next_effect(actor->feed, self->now, effect);
     case TND_ROLE_REDUCER:
-        return tnd_rounds_next(actor->rounds, self->now, effect);
+        return tnd_reducer_core_next(actor->rounds, self->now, effect);
     }
     return false;
 }
@@ -300,10 +300,10 @@ static bool next_effect(world_t *self, tnd_actor_id_t id, tnd_effect_t *effect)
 static void reduce(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
 {
     tnd_post_note_t posts[REPLICAS];
-    uint32_t count = tnd_rounds_nodes(self->actors[id].rounds, msg->post.round,
-                                      msg->post.reducer_slot, posts, REPLICAS);
+    uint32_t count = tnd_reducer_core_nodes(self->actors[id].rounds, msg->post.round,
+                                            msg->post.reducer_slot, posts, REPLICAS);
     assert(count > 0 && count <= REPLICAS);
-    tnd_rounds_reduced(self->actors[id].rounds, msg, token_new(self));
+    tnd_reducer_core_reduced(self->actors[id].rounds, msg, token_new(self));
 }
 
 static void perform(world_t *self, tnd_actor_id_t id)
@@ -362,18 +362,18 @@ static void perform(world_t *self, tnd_actor_id_t id)
 
 static void take_result(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
 {
-    tnd_feed_core_t *feed = self->actors[id].feed;
+    tnd_feeder_core_t *feed = self->actors[id].feed;
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = MEAN, .post = msg->post};
     got.post.payload = NULL;
     send_link(self, &got, NULL);
-    uint64_t step = tnd_feed_committed(feed);
-    if (msg->post.round != step || step >= tnd_feed_started(feed))
+    uint64_t step = tnd_feeder_core_committed(feed);
+    if (msg->post.round != step || step >= tnd_feeder_core_started(feed))
         return;
     uint64_t digest[2] = {step, 1};
     uint32_t rows = 0;
     for (uint32_t i = 0; i < REPLICAS; i++)
         rows += self->actors[id].rows[step % STEPS_KEPT][i];
-    tnd_feed_done(feed, step, digest, rows, NULL);
+    tnd_feeder_core_done(feed, step, digest, rows, NULL);
     tnd_msg_t passed = {.kind = TND_MSG_PASSED, .from = id, .to = MEAN};
     passed.passed = (tnd_passed_note_t){
         .first = step, .last = step, .begin = 1, .end = TND_PASSED_DONE, .reductions = 1};
@@ -395,21 +395,21 @@ static tnd_status_t take_by_feeder(world_t *self, tnd_actor_id_t id, const tnd_m
     actor_t *actor = &self->actors[id];
     switch (msg->kind) {
     case TND_MSG_SLICE:
-        return tnd_feed_slice(actor->feed, msg, &self->error);
+        return tnd_feeder_core_slice(actor->feed, msg, &self->error);
     case TND_MSG_REWIND:
-        if (actor->placed && token->cursor.step > tnd_feed_held(actor->feed))
+        if (actor->placed && token->cursor.step > tnd_feeder_core_held(actor->feed))
             return tnd_fail(&self->error, "a rewind to a step that the feeder lacks");
         actor->placed = true;
-        tnd_feed_rewind_to(actor->feed, msg->generation, token->cursor.step);
+        tnd_feeder_core_rewind_to(actor->feed, msg->generation, token->cursor.step);
         break;
     case TND_MSG_BOOKED:
-        tnd_feed_booked(actor->feed, msg->until.step);
+        tnd_feeder_core_booked(actor->feed, msg->until.step);
         break;
     case TND_MSG_LAST:
-        tnd_feed_end(actor->feed, msg->until.step);
+        tnd_feeder_core_end(actor->feed, msg->until.step);
         break;
     case TND_MSG_DRAIN:
-        tnd_feed_drain(actor->feed);
+        tnd_feeder_core_drain(actor->feed);
         break;
     case TND_MSG_RESULT:
         take_result(self, id, msg);
@@ -426,23 +426,23 @@ static tnd_status_t take_by_feeder(world_t *self, tnd_actor_id_t id, const tnd_m
 static tnd_status_t take_by_join(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
                                  const token_t *token)
 {
-    tnd_join_t *join = self->actors[id].join;
+    tnd_batcher_core_t *join = self->actors[id].join;
     switch (msg->kind) {
     case TND_MSG_BLOCK:
-        return tnd_join_block(join, msg, &self->error);
+        return tnd_batcher_core_block(join, msg, &self->error);
     case TND_MSG_REWIND:
-        if (!tnd_join_fits(join, &token->cursor))
+        if (!tnd_batcher_core_fits(join, &token->cursor))
             return tnd_fail(&self->error, "a cursor of another stream");
-        tnd_join_rewind(join, msg->generation, &token->cursor);
+        tnd_batcher_core_rewind(join, msg->generation, &token->cursor);
         break;
     case TND_MSG_LOST:
-        tnd_join_lost(join, msg);
+        tnd_batcher_core_lost(join, msg);
         break;
     case TND_MSG_MARK:
-        tnd_join_mark(join, msg);
+        tnd_batcher_core_mark(join, msg);
         break;
     case TND_MSG_WINDOW:
-        tnd_join_window(join, msg);
+        tnd_batcher_core_window(join, msg);
         break;
     default:
         break;
@@ -457,20 +457,21 @@ static tnd_status_t take(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
     switch (parties[id].role) {
     case TND_ROLE_READER:
         if (msg->kind == TND_MSG_REWIND) {
-            tnd_dispatch_rewind(actor->dispatch, msg->generation);
+            tnd_reader_core_rewind(actor->dispatch, msg->generation);
         } else if (msg->kind == TND_MSG_CREDIT) {
-            tnd_dispatch_credit(actor->dispatch, msg->from, msg->credit.blocks, msg->credit.bytes);
+            tnd_reader_core_credit(actor->dispatch, msg->from, msg->credit.blocks,
+                                   msg->credit.bytes);
         } else if (msg->kind == TND_MSG_TICKET) {
-            if (tnd_dispatch_full(actor->dispatch))
+            if (tnd_reader_core_full(actor->dispatch))
                 return tnd_fail(&self->error, "more tickets than there may be");
-            tnd_dispatch_ticket(actor->dispatch, msg);
+            tnd_reader_core_ticket(actor->dispatch, msg);
         }
         return TND_OK;
     case TND_ROLE_WORKER:
         if (msg->kind == TND_MSG_REWIND)
-            tnd_queue_rewind(actor->queue, msg->generation);
+            tnd_preprocessor_core_rewind(actor->queue, msg->generation);
         else if (msg->kind == TND_MSG_BLOCK)
-            tnd_queue_block(actor->queue, msg);
+            tnd_preprocessor_core_block(actor->queue, msg);
         return TND_OK;
     case TND_ROLE_JOIN:
         return take_by_join(self, id, msg, token);
@@ -478,11 +479,11 @@ static tnd_status_t take(world_t *self, tnd_actor_id_t id, const tnd_msg_t *msg,
         return take_by_feeder(self, id, msg, token);
     case TND_ROLE_REDUCER:
         if (msg->kind == TND_MSG_POST)
-            return tnd_rounds_post(actor->rounds, msg, &self->error);
+            return tnd_reducer_core_post(actor->rounds, msg, &self->error);
         if (msg->kind == TND_MSG_PASSED)
-            return tnd_rounds_passed(actor->rounds, msg, &self->error);
+            return tnd_reducer_core_passed(actor->rounds, msg, &self->error);
         if (msg->kind == TND_MSG_GOT)
-            tnd_rounds_got(actor->rounds, msg);
+            tnd_reducer_core_got(actor->rounds, msg);
         return TND_OK;
     }
     return TND_OK;
@@ -504,27 +505,27 @@ static void tell_link(world_t *self, tnd_actor_id_t id, tnd_actor_id_t peer, boo
 {
     actor_t *actor = &self->actors[id];
     tnd_role_t role = parties[peer].role;
-    tnd_accept_reset(actor->accept, peer);
+    tnd_validator_reset(actor->accept, peer);
     switch (parties[id].role) {
     case TND_ROLE_READER:
-        (up ? tnd_dispatch_worker_up : tnd_dispatch_worker_lost)(actor->dispatch, peer);
+        (up ? tnd_reader_core_worker_up : tnd_reader_core_worker_lost)(actor->dispatch, peer);
         break;
     case TND_ROLE_WORKER:
-        (up ? tnd_queue_peer_up : tnd_queue_peer_lost)(actor->queue, peer);
+        (up ? tnd_preprocessor_core_peer_up : tnd_preprocessor_core_peer_lost)(actor->queue, peer);
         break;
     case TND_ROLE_JOIN:
         if (role == TND_ROLE_FEEDER)
-            (up ? tnd_join_feeder_up : tnd_join_feeder_lost)(actor->join, peer);
+            (up ? tnd_batcher_core_feeder_up : tnd_batcher_core_feeder_lost)(actor->join, peer);
         break;
     case TND_ROLE_FEEDER:
         if (role == TND_ROLE_JOIN)
-            (up ? tnd_feed_join_up : tnd_feed_join_lost)(actor->feed, peer);
+            (up ? tnd_feeder_core_join_up : tnd_feeder_core_join_lost)(actor->feed, peer);
         else
             for (uint32_t i = 0; up && i < actor->post_count; i++)
                 send_post(self, id, &actor->posts[i]);
         break;
     case TND_ROLE_REDUCER:
-        (up ? tnd_rounds_feeder_up : tnd_rounds_feeder_lost)(actor->rounds, peer);
+        (up ? tnd_reducer_core_feeder_up : tnd_reducer_core_feeder_lost)(actor->rounds, peer);
         break;
     }
 }
@@ -604,20 +605,20 @@ static const char *check_way(world_t *self, const mail_t *mail)
     uint32_t home = mail->to == TND_LEADER ? 0 : parties[mail->to].host;
     const char *why = NULL;
     if (mail->by_link)
-        return tnd_accept_link(self->actors[mail->to].accept, mail->from, &mail->msg, self->now);
+        return tnd_validator_link(self->actors[mail->to].accept, mail->from, &mail->msg, self->now);
     if (host != 0 && host != home)
-        why = tnd_accept_relay(&census, 0, host, &mail->msg);
+        why = tnd_validator_relay(&census, 0, host, &mail->msg);
     if (why == NULL && home != 0 && host != home)
-        why = tnd_accept_relay(&census, home, 0, &mail->msg);
+        why = tnd_validator_relay(&census, home, 0, &mail->msg);
     if (why == NULL && mail->to != TND_LEADER)
-        why = tnd_accept_control(self->actors[mail->to].accept, &mail->msg, self->now);
+        why = tnd_validator_control(self->actors[mail->to].accept, &mail->msg, self->now);
     return why;
 }
 
 static void deliver(world_t *self, const mail_t *mail)
 {
     if (mail->to == TND_LEADER) {
-        tnd_session_message(self->leader, &mail->msg, self->now);
+        tnd_leader_core_message(self->leader, &mail->msg, self->now);
         return;
     }
     tnd_status_t status = take(self, mail->to, &mail->msg, mail->token);
@@ -676,7 +677,7 @@ static void lie(world_t *self, const mail_t *truth, tally_t *tally)
 static void lead(world_t *self)
 {
     tnd_effect_t effect;
-    while (tnd_session_next(self->leader, self->now, &effect)) {
+    while (tnd_leader_core_next(self->leader, self->now, &effect)) {
         if (effect.kind == TND_EFFECT_CONTROL)
             send_control(self, TND_LEADER, &effect.msg);
         else if (effect.kind == TND_EFFECT_OUTCOME)
@@ -695,95 +696,95 @@ static void open_actor(world_t *self, tnd_actor_id_t id)
 {
     actor_t *actor = &self->actors[id];
     const tnd_party_t *party = &parties[id];
-    tnd_accept_config_t accept = {.census = census, .bounds = self->bounds, .self = id};
-    actor->accept_memory = zeroed(tnd_accept_bytes(&accept));
-    actor->accept = tnd_accept_init(actor->accept_memory, &accept);
-    tnd_dispatch_config_t dispatch = {.self = id,
-                                      .join = joins[party->lane],
-                                      .lane = party->lane,
-                                      .tickets_max = 64,
-                                      .workers_max = ACTORS};
-    tnd_queue_config_t queue = {.self = id,
-                                .lanes = LANES,
-                                .readers = readers,
-                                .reader_lane = lane_numbers,
-                                .reader_count = 2,
-                                .joins = joins,
-                                .lane_number = lane_numbers,
-                                .window_blocks = 4,
-                                .window_bytes = 1024};
-    tnd_join_config_t join = {.order = {.self = id,
-                                        .lane = party->lane,
-                                        .readers = &readers[party->lane],
-                                        .reader_count = 1,
-                                        .epochs = EPOCHS,
-                                        .count = self->bounds.lane_rows,
-                                        .block_rows = 8,
-                                        .row_bytes_max = ROW_BYTES,
-                                        .window_bytes = 4096,
-                                        .window_blocks = 8},
-                              .lanes = LANES,
-                              .size = 12,
-                              .replicas = REPLICAS,
-                              .feeders = feeders,
-                              .remainder = self->remainder,
-                              .span_epochs = self->span};
-    tnd_feed_config_t feed = {.self = id,
-                              .joins = joins,
-                              .join_count = LANES,
-                              .first_replica = party->replica_first,
-                              .replicas = party->replica_count,
-                              .depth = 2,
-                              .unbooked_max = 4,
-                              .steps_max = TND_UNKNOWN};
+    tnd_validator_config_t accept = {.census = census, .bounds = self->bounds, .self = id};
+    actor->accept_memory = zeroed(tnd_validator_bytes(&accept));
+    actor->accept = tnd_validator_init(actor->accept_memory, &accept);
+    tnd_reader_core_config_t dispatch = {.self = id,
+                                         .join = joins[party->lane],
+                                         .lane = party->lane,
+                                         .tickets_max = 64,
+                                         .workers_max = ACTORS};
+    tnd_preprocessor_core_config_t queue = {.self = id,
+                                            .lanes = LANES,
+                                            .readers = readers,
+                                            .reader_lane = lane_numbers,
+                                            .reader_count = 2,
+                                            .joins = joins,
+                                            .lane_number = lane_numbers,
+                                            .window_blocks = 4,
+                                            .window_bytes = 1024};
+    tnd_batcher_core_config_t join = {.order = {.self = id,
+                                                .lane = party->lane,
+                                                .readers = &readers[party->lane],
+                                                .reader_count = 1,
+                                                .epochs = EPOCHS,
+                                                .count = self->bounds.lane_rows,
+                                                .block_rows = 8,
+                                                .row_bytes_max = ROW_BYTES,
+                                                .window_bytes = 4096,
+                                                .window_blocks = 8},
+                                      .lanes = LANES,
+                                      .size = 12,
+                                      .replicas = REPLICAS,
+                                      .feeders = feeders,
+                                      .remainder = self->remainder,
+                                      .span_epochs = self->span};
+    tnd_feeder_core_config_t feed = {.self = id,
+                                     .joins = joins,
+                                     .join_count = LANES,
+                                     .first_replica = party->replica_first,
+                                     .replicas = party->replica_count,
+                                     .depth = 2,
+                                     .unbooked_max = 4,
+                                     .steps_max = TND_UNKNOWN};
     static const char *const names[REPLICAS] = {"feed@a", "feed@a", "feed@b", "feed@b"};
-    tnd_round_config_t rounds = {
+    tnd_reducer_core_config_t rounds = {
         .self = id, .replicas = REPLICAS, .feeders = feeders, .names = names, .rounds_max = 4};
     switch (party->role) {
     case TND_ROLE_READER:
-        actor->memory = zeroed(tnd_dispatch_bytes(&dispatch));
-        actor->dispatch = tnd_dispatch_init(actor->memory, &dispatch);
+        actor->memory = zeroed(tnd_reader_core_bytes(&dispatch));
+        actor->dispatch = tnd_reader_core_init(actor->memory, &dispatch);
         break;
     case TND_ROLE_WORKER:
-        actor->memory = zeroed(tnd_queue_bytes(&queue));
-        actor->queue = tnd_queue_init(actor->memory, &queue);
+        actor->memory = zeroed(tnd_preprocessor_core_bytes(&queue));
+        actor->queue = tnd_preprocessor_core_init(actor->memory, &queue);
         break;
     case TND_ROLE_JOIN:
-        actor->memory = zeroed(tnd_join_bytes(&join));
-        actor->join = tnd_join_init(actor->memory, &join);
+        actor->memory = zeroed(tnd_batcher_core_bytes(&join));
+        actor->join = tnd_batcher_core_init(actor->memory, &join);
         break;
     case TND_ROLE_FEEDER:
-        actor->memory = zeroed(tnd_feed_bytes(&feed));
-        actor->feed = tnd_feed_init(actor->memory, &feed);
+        actor->memory = zeroed(tnd_feeder_core_bytes(&feed));
+        actor->feed = tnd_feeder_core_init(actor->memory, &feed);
         break;
     case TND_ROLE_REDUCER:
-        actor->memory = zeroed(tnd_rounds_bytes(&rounds));
-        actor->rounds = tnd_rounds_init(actor->memory, &rounds);
+        actor->memory = zeroed(tnd_reducer_core_bytes(&rounds));
+        actor->rounds = tnd_reducer_core_init(actor->memory, &rounds);
         break;
     }
 }
 
 static void open_leader(world_t *self)
 {
-    tnd_session_config_t config = {.members = members,
-                                   .member_count = ACTORS,
-                                   .hosts = hosts,
-                                   .host_count = HOSTS,
-                                   .lanes = LANES,
-                                   .start_timeout_ns = 120000000000,
-                                   .dead_after_ns = 10000000000,
-                                   .steps_open_max = 16,
-                                   .steps_max = TND_UNKNOWN,
-                                   .restarts = {5, 10000000, 1000000000, 60000000000}};
+    tnd_leader_core_config_t config = {.members = members,
+                                       .member_count = ACTORS,
+                                       .hosts = hosts,
+                                       .host_count = HOSTS,
+                                       .lanes = LANES,
+                                       .start_timeout_ns = 120000000000,
+                                       .dead_after_ns = 10000000000,
+                                       .steps_open_max = 16,
+                                       .steps_max = TND_UNKNOWN,
+                                       .restarts = {5, 10000000, 1000000000, 60000000000}};
     tnd_cursor_t start;
     tnd_cursor_start(&start, LANES);
-    self->leader_memory = zeroed(tnd_session_bytes(&config));
-    self->leader = tnd_session_init(self->leader_memory, &config, &start, 0);
+    self->leader_memory = zeroed(tnd_leader_core_bytes(&config));
+    self->leader = tnd_leader_core_init(self->leader_memory, &config, &start, 0);
     for (uint32_t i = 0; i < HOSTS; i++)
-        tnd_session_host_up(self->leader, i, 0);
+        tnd_leader_core_host_up(self->leader, i, 0);
     for (uint32_t i = 0; i < ACTORS; i++)
-        tnd_session_actor_up(self->leader, i, 0);
-    tnd_session_go(self->leader);
+        tnd_leader_core_actor_up(self->leader, i, 0);
+    tnd_leader_core_go(self->leader);
 }
 
 static void close_world(world_t *self)
@@ -806,7 +807,7 @@ static bool step(world_t *self, tally_t *tally)
     self->now += 10000;
     lead(self);
     if (self->mail_count == 0) {
-        uint64_t deadline = tnd_session_deadline(self->leader);
+        uint64_t deadline = tnd_leader_core_deadline(self->leader);
         if (deadline == TND_NEVER || deadline <= self->now)
             return false;
         self->now = deadline;
@@ -859,17 +860,17 @@ static void run(uint64_t seed, bool honest, tally_t *tally)
     uint32_t deliveries = 0;
     while (!self->over && deliveries++ < DELIVERIES_MAX && step(self, tally))
         ;
-    tnd_session_state_t state = tnd_session_state(self->leader);
-    if (state == TND_SESSION_DONE)
+    tnd_leader_core_state_t state = tnd_leader_core_state(self->leader);
+    if (state == TND_LEADER_CORE_DONE)
         tally->done++;
     else if (self->over)
         tally->failed++;
     else
         tally->stuck++;
-    if (honest && state != TND_SESSION_DONE) {
+    if (honest && state != TND_LEADER_CORE_DONE) {
         fprintf(stderr, "seed %llu: an honest run did not end: state %d, %u deliveries; %s%s\n",
                 (unsigned long long)seed, (int)state, deliveries, self->error.text,
-                tnd_session_why(self->leader));
+                tnd_leader_core_why(self->leader));
         abort();
     }
     close_world(self);

@@ -10,7 +10,7 @@
 /*  inproc://, ipc:// and tcp://.  `context` of tnd_hub_open is a tnd_context_t. */
 extern const tnd_hub_ops_t tnd_hub_zmq;
 
-/*  sim://NAME.  `context` of tnd_hub_open is a tnd_net_t (net.h). */
+/*  sim://NAME.  `context` of tnd_hub_open is a tnd_sim_network_t (net.h). */
 extern const tnd_hub_ops_t tnd_hub_sim;
 
 #endif

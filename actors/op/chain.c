@@ -44,7 +44,7 @@ struct tnd_chain {
     uint64_t content; /* a hash of the files that operations read */
     size_t loaded;    /* bytes of their tables */
     bool skip_bad;
-    tnd_trial_t *trial;
+    tnd_guarded_call_t *trial;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
      *  For each that comes in: whether its rows are needed in a tile.
@@ -97,7 +97,8 @@ static void *take_memory(size_t size)
 static void tell(const tnd_chain_t *self, size_t index)
 {
     const tnd_part_t *part = self->stages[index].part;
-    tnd_trial_at(self->trial, part->value, "operation %zu, `%s`,", index + 1, part->table->name);
+    tnd_guarded_call_at(self->trial, part->value, "operation %zu, `%s`,", index + 1,
+                        part->table->name);
 }
 
 static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t *part,
@@ -274,7 +275,7 @@ static void prepare(tnd_chain_t *self)
 }
 
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_trial_t *trial, tnd_error_t *error)
+                            const tnd_schema_t *in, tnd_guarded_call_t *trial, tnd_error_t *error)
 {
     tnd_chain_t *self = take_memory(sizeof *self);
     self->in = *in;

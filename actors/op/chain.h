@@ -28,7 +28,7 @@ typedef struct tnd_chain tnd_chain_t;
  *  place.
  */
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_trial_t *trial,
+                            const tnd_schema_t *in, tnd_guarded_call_t *trial,
                             tnd_error_t *error) TND_CHECKED;
 void tnd_chain_close(tnd_chain_t **self_p);
 

@@ -67,14 +67,14 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_schem
                                tnd_op_facts_t *facts, tnd_error_t *error)
 {
     given_t *self = state;
-    const tnd_given_options_t *chosen = options;
+    const tnd_custom_options_t *chosen = options;
     const tnd_op_spec_t *spec = tnd_op_spec_of(chosen->table);
     tnd_error_t why = {.text = "no reason was given"};
     self->ops = spec->given;
     self->state = calloc(1, self->ops->state_bytes + 1);
     if (self->state == NULL)
         abort();
-    char *text = tnd_given_text(chosen);
+    char *text = tnd_custom_text(chosen);
     tnd_status_t status = open_all(self, spec, text, in, facts, &why);
     free(text);
     if (status != TND_OK) {
@@ -190,7 +190,7 @@ static void given_close(void *state)
     free(self->lengths);
 }
 
-const tnd_op_t tnd_op_given = {
+const tnd_op_t tnd_op_custom = {
     .state_bytes = sizeof(given_t),
     .open = given_open,
     .apply = given_apply,

@@ -2,12 +2,12 @@
  *
  *  Threads: as runtime/interface/operation.h says.
  */
-#ifndef TND_ACTORS_OP_GIVEN_H
-#define TND_ACTORS_OP_GIVEN_H
+#ifndef TND_ACTORS_OP_CUSTOM_H
+#define TND_ACTORS_OP_CUSTOM_H
 
 #include "runtime/interface/operation.h"
 
 /*  What every spec with a `given` table does. */
-extern const tnd_op_t tnd_op_given;
+extern const tnd_op_t tnd_op_custom;
 
 #endif

@@ -30,7 +30,7 @@ const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p)
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
 {
     if (spec->given != NULL)
-        return &tnd_op_given;
+        return &tnd_op_custom;
     for (const tnd_op_t *const *op = ops; *op != NULL; op++)
         if ((*op)->spec == spec)
             return *op;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*  The first at or behind a place. */
-static size_t find(const tnd_rejects_t *self, tnd_position_t place)
+static size_t find(const tnd_bad_records_t *self, tnd_position_t place)
 {
     size_t low = 0, high = self->count;
     while (low < high) {
@@ -19,7 +19,7 @@ static size_t find(const tnd_rejects_t *self, tnd_position_t place)
     return low;
 }
 
-static void drop_first(tnd_rejects_t *self, size_t count)
+static void drop_first(tnd_bad_records_t *self, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         free(self->items[i].who);
@@ -28,20 +28,20 @@ static void drop_first(tnd_rejects_t *self, size_t count)
         memmove(self->items, self->items + count, self->count * sizeof *self->items);
 }
 
-void tnd_rejects_clear(tnd_rejects_t *self, tnd_position_t from)
+void tnd_bad_records_clear(tnd_bad_records_t *self, tnd_position_t from)
 {
     drop_first(self, self->count);
     self->from = from;
 }
 
-void tnd_rejects_free(tnd_rejects_t *self)
+void tnd_bad_records_free(tnd_bad_records_t *self)
 {
     drop_first(self, self->count);
     free(self->items);
-    *self = (tnd_rejects_t){0};
+    *self = (tnd_bad_records_t){0};
 }
 
-static void read_why(tnd_reject_t *reject, const char *why)
+static void read_why(tnd_bad_record_t *reject, const char *why)
 {
     const char *tab = strchr(why, '\t');
     if (tab != NULL && why[0] >= '0' && why[0] <= '0' + TND_BAD_QUARANTINE) {
@@ -61,7 +61,8 @@ static void read_why(tnd_reject_t *reject, const char *why)
             *control = ' ';
 }
 
-void tnd_rejects_add(tnd_rejects_t *self, tnd_position_t place, const char *why, tnd_bad_way_t way)
+void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const char *why,
+                         tnd_bad_way_t way)
 {
     size_t at = find(self, place);
     bool is_known = at < self->count && tnd_position_compare(self->items[at].place, place) == 0;
@@ -75,28 +76,28 @@ void tnd_rejects_add(tnd_rejects_t *self, tnd_position_t place, const char *why,
     }
     memmove(self->items + at + 1, self->items + at, (self->count - at) * sizeof *self->items);
     self->count++;
-    self->items[at] = (tnd_reject_t){.place = place, .way = way};
+    self->items[at] = (tnd_bad_record_t){.place = place, .way = way};
     read_why(&self->items[at], why != NULL ? why : "");
 }
 
-void tnd_rejects_note(tnd_rejects_t *self, const tnd_block_note_t *note, tnd_bad_way_t way)
+void tnd_bad_records_note(tnd_bad_records_t *self, const tnd_block_note_t *note, tnd_bad_way_t way)
 {
     const char *why = note->why;
     for (uint32_t i = 0; i < note->bad_count; i++) {
         tnd_position_t place = {.epoch = note->epoch, .index = note->first + note->bad[i]};
-        tnd_rejects_add(self, place, why, way);
+        tnd_bad_records_add(self, place, why, way);
         if (why != NULL)
             why += strlen(why) + 1;
     }
 }
 
-size_t tnd_rejects_before(const tnd_rejects_t *self, tnd_position_t to, uint64_t most)
+size_t tnd_bad_records_before(const tnd_bad_records_t *self, tnd_position_t to, uint64_t most)
 {
     size_t before = find(self, to);
     return before < most ? before : (size_t)most;
 }
 
-void tnd_rejects_pass(tnd_rejects_t *self, tnd_position_t to)
+void tnd_bad_records_pass(tnd_bad_records_t *self, tnd_position_t to)
 {
     drop_first(self, find(self, to));
     self->from = to;

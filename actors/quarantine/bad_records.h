@@ -6,8 +6,8 @@
  *
  *  Threads: one.
  */
-#ifndef TND_ACTORS_REJECTS_H
-#define TND_ACTORS_REJECTS_H
+#ifndef TND_ACTORS_QUARANTINE_BAD_RECORDS_H
+#define TND_ACTORS_QUARANTINE_BAD_RECORDS_H
 
 #include "runtime/core/protocol/message.h"
 
@@ -15,25 +15,26 @@ typedef struct {
     tnd_position_t place;
     tnd_bad_way_t way;
     char *who, *what; /* one piece of memory, at `who` */
-} tnd_reject_t;
+} tnd_bad_record_t;
 
 typedef struct {
-    tnd_reject_t *items; /* sorted by place */
+    tnd_bad_record_t *items; /* sorted by place */
     size_t count, room;
     tnd_position_t from; /* nothing before it is wanted any more */
-} tnd_rejects_t;
+} tnd_bad_records_t;
 
-void tnd_rejects_clear(tnd_rejects_t *self, tnd_position_t from);
-void tnd_rejects_free(tnd_rejects_t *self);
+void tnd_bad_records_clear(tnd_bad_records_t *self, tnd_position_t from);
+void tnd_bad_records_free(tnd_bad_records_t *self);
 
 /*  `why` as in tnd_block_note_t; NULL, or a text that is none: nobody said why, and `way` holds. */
-void tnd_rejects_add(tnd_rejects_t *self, tnd_position_t place, const char *why, tnd_bad_way_t way);
+void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const char *why,
+                         tnd_bad_way_t way);
 /*  All of a block. */
-void tnd_rejects_note(tnd_rejects_t *self, const tnd_block_note_t *note, tnd_bad_way_t way);
+void tnd_bad_records_note(tnd_bad_records_t *self, const tnd_block_note_t *note, tnd_bad_way_t way);
 
 /*  How many stand before `to`, at most `most`. */
-size_t tnd_rejects_before(const tnd_rejects_t *self, tnd_position_t to, uint64_t most);
+size_t tnd_bad_records_before(const tnd_bad_records_t *self, tnd_position_t to, uint64_t most);
 /*  Forgets all that stand before `to`. */
-void tnd_rejects_pass(tnd_rejects_t *self, tnd_position_t to);
+void tnd_bad_records_pass(tnd_bad_records_t *self, tnd_position_t to);
 
 #endif

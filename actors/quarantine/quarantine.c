@@ -172,8 +172,8 @@ static tnd_status_t write_at(const tnd_quarantine_t *self, int file, const void 
 static tnd_status_t write_header(const tnd_quarantine_t *self, int file, const tnd_column_t *of,
                                  uint64_t rows, tnd_error_t *error)
 {
-    char head[TND_NPY_HEAD_MAX];
-    size_t bytes = tnd_npy_head(head, of, rows, HEADER_BYTES);
+    char head[TND_NPY_HEADER_MAX];
+    size_t bytes = tnd_npy_header(head, of, rows, HEADER_BYTES);
     assert(bytes == HEADER_BYTES);
     return write_at(self, file, head, bytes, 0, error);
 }

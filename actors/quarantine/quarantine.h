@@ -18,8 +18,8 @@
  *
  *  Threads: one at a time.
  */
-#ifndef TND_ACTORS_QUARANTINE_H
-#define TND_ACTORS_QUARANTINE_H
+#ifndef TND_ACTORS_QUARANTINE_QUARANTINE_H
+#define TND_ACTORS_QUARANTINE_QUARANTINE_H
 
 #include "runtime/core/order/position.h"
 #include "runtime/data/block.h"

@@ -1,6 +1,6 @@
 /*  actors/source/columns_internal.h - what the files of columns.h share.  */
-#ifndef TND_ACTORS_SOURCE_COLUMNS_PARTS_H
-#define TND_ACTORS_SOURCE_COLUMNS_PARTS_H
+#ifndef TND_ACTORS_SOURCE_COLUMNS_INTERNAL_H
+#define TND_ACTORS_SOURCE_COLUMNS_INTERNAL_H
 
 #include "actors/source/columns.h"
 

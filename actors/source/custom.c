@@ -30,14 +30,14 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
 {
     (void)scope;
     given_t *self = state;
-    const tnd_given_options_t *chosen = options;
+    const tnd_custom_options_t *chosen = options;
     const tnd_source_spec_t *spec = tnd_source_spec_of(chosen->table);
     tnd_error_t why = {.text = "no reason was given"};
     self->ops = spec->given;
     self->state = calloc(1, self->ops->state_bytes + 1);
     if (self->state == NULL)
         abort();
-    char *text = tnd_given_text(chosen);
+    char *text = tnd_custom_text(chosen);
     tnd_source_data_t data = {.count = TND_UNKNOWN};
     tnd_status_t status = self->ops->open(self->state, spec->shared, text, &data, &why);
     free(text);
@@ -122,7 +122,7 @@ static void given_close(void *state)
     free(self->state);
 }
 
-const tnd_source_t tnd_source_given = {
+const tnd_source_t tnd_source_custom = {
     .state_bytes = sizeof(given_t),
     .open = given_open,
     .fill = given_fill,

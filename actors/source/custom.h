@@ -2,12 +2,12 @@
  *
  *  Threads: as runtime/interface/source.h says.
  */
-#ifndef TND_ACTORS_SOURCE_GIVEN_H
-#define TND_ACTORS_SOURCE_GIVEN_H
+#ifndef TND_ACTORS_SOURCE_CUSTOM_H
+#define TND_ACTORS_SOURCE_CUSTOM_H
 
 #include "runtime/interface/source.h"
 
 /*  What every spec with a `given` table does. */
-extern const tnd_source_t tnd_source_given;
+extern const tnd_source_t tnd_source_custom;
 
 #endif

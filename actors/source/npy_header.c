@@ -42,10 +42,10 @@ static const char *descr_of(tnd_dtype_t dtype)
     return "|u1";
 }
 
-size_t tnd_npy_head(char head[TND_NPY_HEAD_MAX], const tnd_column_t *column, uint64_t rows,
-                    size_t least)
+size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,
+                      size_t least)
 {
-    char text[TND_NPY_HEAD_MAX];
+    char text[TND_NPY_HEADER_MAX];
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",",
                                    descr_of(column->dtype), rows);
@@ -55,7 +55,7 @@ size_t tnd_npy_head(char head[TND_NPY_HEAD_MAX], const tnd_column_t *column, uin
     used += (size_t)snprintf(text + used, sizeof text - used, "), }");
     size_t whole = (MAGIC_BYTES + used + 1 + 63) / 64 * 64;
     whole = whole > least ? whole : least;
-    assert(whole <= TND_NPY_HEAD_MAX && whole % 64 == 0);
+    assert(whole <= TND_NPY_HEADER_MAX && whole % 64 == 0);
     memcpy(head, "\x93NUMPY\x01\x00", 8);
     head[8] = (char)((whole - MAGIC_BYTES) & 0xff);
     head[9] = (char)((whole - MAGIC_BYTES) >> 8);

@@ -4,18 +4,18 @@
  *
  *  Threads: any.
  */
-#ifndef TND_ACTORS_NPY_HEAD_H
-#define TND_ACTORS_NPY_HEAD_H
+#ifndef TND_ACTORS_SOURCE_NPY_HEADER_H
+#define TND_ACTORS_SOURCE_NPY_HEADER_H
 
 #include "runtime/data/schema.h"
 
-enum { TND_NPY_HEAD_MAX = 512 };
+enum { TND_NPY_HEADER_MAX = 512 };
 
 /*  Writes the head of an array of `rows` rows of that column, which may have a rank of 0; if it is
  *  ragged, of all its rows one behind the other, `rows` steps along the first axis.  Returns its
  *  bytes, a multiple of 64 and at least `least`, which is one too.
  */
-size_t tnd_npy_head(char head[TND_NPY_HEAD_MAX], const tnd_column_t *column, uint64_t rows,
-                    size_t least);
+size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,
+                      size_t least);
 
 #endif

@@ -25,7 +25,7 @@ const tnd_source_spec_t *const *tnd_registry_sources(size_t *count_p)
 const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec)
 {
     if (spec->given != NULL)
-        return &tnd_source_given;
+        return &tnd_source_custom;
     for (const tnd_source_t *const *source = sources; *source != NULL; source++)
         if ((*source)->spec == spec)
             return *source;

@@ -1,14 +1,14 @@
 /*  runtime/base/bug_injection.h - bugs that the simulator can build into the core, to show that it
  * finds them.
  *
- *  The core is compiled twice.  In the library TND_PLANT(x) is the constant false and nothing of
+ *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of
  *  this is left; in the simulator it asks whether that bug was chosen.
  */
-#ifndef TND_RUNTIME_CORE_PLANT_H
-#define TND_RUNTIME_CORE_PLANT_H
+#ifndef TND_RUNTIME_BASE_BUG_INJECTION_H
+#define TND_RUNTIME_BASE_BUG_INJECTION_H
 
 /*  NAME, what it does. */
-#define TND_PLANTS(X)                                                                              \
+#define TND_BUGS(X)                                                                                \
     X(ACK_ON_RECEIPT, "the floor advances when a block arrives, not when it is joined")            \
     X(DUPLICATE_OFF_BY_ONE, "the duplicate check lets the block just below the floor in again")    \
     X(END_NOT_RETAINED, "an end of epoch that must be asked for again is forgotten")               \
@@ -45,18 +45,18 @@
     X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \
     X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")
 
-enum tnd_plant {
-    TND_PLANT_NONE,
-#define TND_PLANT_ENUM(name, text) TND_PLANT_##name,
-    TND_PLANTS(TND_PLANT_ENUM)
-#undef TND_PLANT_ENUM
+enum tnd_bug {
+    TND_BUG_NONE,
+#define TND_BUG_ENUM(name, text) TND_BUG_##name,
+    TND_BUGS(TND_BUG_ENUM)
+#undef TND_BUG_ENUM
 };
 
 #ifdef TND_SIMULATOR
-extern enum tnd_plant tnd_planted;
-#define TND_PLANT(name) (__builtin_expect(tnd_planted == TND_PLANT_##name, 0))
+extern enum tnd_bug tnd_bug_injected;
+#define TND_BUG(name) (__builtin_expect(tnd_bug_injected == TND_BUG_##name, 0))
 #else
-#define TND_PLANT(name) 0
+#define TND_BUG(name) 0
 #endif
 
 #endif

@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_LIFE_CLOCK_H
-#define TND_RUNTIME_LIFE_CLOCK_H
+#ifndef TND_RUNTIME_BASE_CLOCK_H
+#define TND_RUNTIME_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

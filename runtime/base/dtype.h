@@ -5,8 +5,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_DATA_DTYPE_H
-#define TND_RUNTIME_DATA_DTYPE_H
+#ifndef TND_RUNTIME_BASE_DTYPE_H
+#define TND_RUNTIME_BASE_DTYPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *  Errors: false, with the reason in errno.  A folder that may not be read and a file system that
  *  cannot sync folders are not errors: there is nothing more a program can do.
  */
-#ifndef TND_RUNTIME_FOLDER_H
-#define TND_RUNTIME_FOLDER_H
+#ifndef TND_RUNTIME_BASE_FOLDER_H
+#define TND_RUNTIME_BASE_FOLDER_H
 
 #include <stdbool.h>
 

@@ -4,28 +4,28 @@
  *  the list's head, and the owner takes all that came back by another, so that no node is ever
  *  compared after it was used again.
  *
- *  Threads: tnd_shelf_put on any; the others on the owner's.
+ *  Threads: tnd_free_list_put on any; the others on the owner's.
  */
-#ifndef TND_RUNTIME_DATA_SHELF_H
-#define TND_RUNTIME_DATA_SHELF_H
+#ifndef TND_RUNTIME_BASE_FREE_LIST_H
+#define TND_RUNTIME_BASE_FREE_LIST_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 
 /*  Part of every thing that lies on a shelf. */
-typedef struct tnd_shelf_node {
-    struct tnd_shelf_node *next;
-} tnd_shelf_node_t;
+typedef struct tnd_free_list_node {
+    struct tnd_free_list_node *next;
+} tnd_free_list_node_t;
 
 /*  All zero: empty. */
 typedef struct {
-    tnd_shelf_node_t *front;          /* the owner's */
-    _Atomic(tnd_shelf_node_t *) back; /* what came back since the owner last looked */
-} tnd_shelf_t;
+    tnd_free_list_node_t *front;          /* the owner's */
+    _Atomic(tnd_free_list_node_t *) back; /* what came back since the owner last looked */
+} tnd_free_list_t;
 
-static inline void tnd_shelf_put(tnd_shelf_t *self, tnd_shelf_node_t *node)
+static inline void tnd_free_list_put(tnd_free_list_t *self, tnd_free_list_node_t *node)
 {
-    tnd_shelf_node_t *head = atomic_load_explicit(&self->back, memory_order_relaxed);
+    tnd_free_list_node_t *head = atomic_load_explicit(&self->back, memory_order_relaxed);
     do
         node->next = head;
     while (!atomic_compare_exchange_weak_explicit(&self->back, &head, node, memory_order_release,
@@ -33,11 +33,11 @@ static inline void tnd_shelf_put(tnd_shelf_t *self, tnd_shelf_node_t *node)
 }
 
 /*  The thing that came back last, as it is the warmest; NULL if none is there. */
-static inline tnd_shelf_node_t *tnd_shelf_take(tnd_shelf_t *self)
+static inline tnd_free_list_node_t *tnd_free_list_take(tnd_free_list_t *self)
 {
     if (self->front == NULL)
         self->front = atomic_exchange_explicit(&self->back, NULL, memory_order_acquire);
-    tnd_shelf_node_t *node = self->front;
+    tnd_free_list_node_t *node = self->front;
     if (node != NULL)
         self->front = node->next;
     return node;

@@ -8,8 +8,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_DATA_LIMITS_H
-#define TND_RUNTIME_DATA_LIMITS_H
+#ifndef TND_RUNTIME_BASE_LIMITS_H
+#define TND_RUNTIME_BASE_LIMITS_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_STATUS_H
-#define TND_RUNTIME_STATUS_H
+#ifndef TND_RUNTIME_BASE_STATUS_H
+#define TND_RUNTIME_BASE_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *
  *  Threads: the calling one.
  */
-#ifndef TND_RUNTIME_LIFE_THREAD_H
-#define TND_RUNTIME_LIFE_THREAD_H
+#ifndef TND_RUNTIME_BASE_THREAD_H
+#define TND_RUNTIME_BASE_THREAD_H
 
 #include <pthread.h>
 #include <sched.h>

@@ -27,8 +27,8 @@ typedef struct news {
     char text[480];
 } news_t;
 
-struct tnd_archive {
-    tnd_archive_config_t config;
+struct tnd_checkpoint_writer {
+    tnd_checkpoint_writer_config_t config;
     const tnd_checkpoint_options_t *options;
     uint32_t replicas;
     char *graph;
@@ -62,8 +62,8 @@ static void *zeroed(size_t count, size_t size)
 /* --- news --------------------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 3, 4))) static void tell(tnd_archive_t *self, tnd_log_level_t level,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+tell(tnd_checkpoint_writer_t *self, tnd_log_level_t level, const char *format, ...)
 {
     news_t *news = zeroed(1, sizeof *news);
     va_list arguments;
@@ -77,7 +77,8 @@ __attribute__((format(printf, 3, 4))) static void tell(tnd_archive_t *self, tnd_
     pthread_mutex_unlock(&self->lock);
 }
 
-bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text, size_t room)
+bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *level_p, char *text,
+                                size_t room)
 {
     pthread_mutex_lock(&self->lock);
     news_t *news = self->news;
@@ -98,7 +99,7 @@ bool tnd_archive_news(tnd_archive_t *self, tnd_log_level_t *level_p, char *text,
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-static void forget_below(const tnd_archive_t *self, uint64_t below)
+static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below)
 {
     uint64_t *steps = NULL;
     size_t count = 0;
@@ -110,7 +111,7 @@ static void forget_below(const tnd_archive_t *self, uint64_t below)
     free(steps);
 }
 
-static void forget(const tnd_archive_t *self, const job_t *job)
+static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
 {
     if (job->lacks)
         tnd_store_forget(self->options->dir, job->manifest.cursor.step);
@@ -118,7 +119,7 @@ static void forget(const tnd_archive_t *self, const job_t *job)
         forget_below(self, job->manifest.cursor.step);
 }
 
-static void write_one(tnd_archive_t *self, job_t *job)
+static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
 {
     tnd_error_t error;
     uint64_t step = job->manifest.cursor.step;
@@ -163,7 +164,7 @@ static void free_job(job_t *job)
 
 static void *write_all(void *context)
 {
-    tnd_archive_t *self = context;
+    tnd_checkpoint_writer_t *self = context;
     tnd_thread_begin("archive");
     pthread_mutex_lock(&self->lock);
     for (;;) {
@@ -187,7 +188,7 @@ static void *write_all(void *context)
     return NULL;
 }
 
-static void give(tnd_archive_t *self, job_t *job)
+static void give(tnd_checkpoint_writer_t *self, job_t *job)
 {
     pthread_mutex_lock(&self->lock);
     append(&self->jobs_end, job);
@@ -195,7 +196,8 @@ static void give(tnd_archive_t *self, job_t *job)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, const tnd_saved_t *parts)
+static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
+                        const tnd_saved_t *parts)
 {
     job_t *job = zeroed(1, sizeof *job);
     job->manifest = (tnd_manifest_t){
@@ -206,7 +208,7 @@ static void write_later(tnd_archive_t *self, const tnd_cursor_t *cursor, const t
 }
 
 /*  `lacks`: that step alone, which is not whole, for it takes the room of a later one. */
-static void forget_later(tnd_archive_t *self, uint64_t step, bool lacks)
+static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool lacks)
 {
     job_t *job = zeroed(1, sizeof *job);
     job->manifest.cursor.step = step;
@@ -218,7 +220,7 @@ static void forget_later(tnd_archive_t *self, uint64_t step, bool lacks)
  */
 
 /*  `cursor`: the one of the step that is booked now. */
-static void perform(tnd_archive_t *self, const tnd_cursor_t *cursor)
+static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
 {
     tnd_checkpoint_effect_t effect;
     while (tnd_checkpoint_next(self->machine, &effect))
@@ -248,7 +250,7 @@ static void perform(tnd_archive_t *self, const tnd_cursor_t *cursor)
 }
 
 /*  Takes note of what was written meanwhile. */
-static void take_done(tnd_archive_t *self)
+static void take_done(tnd_checkpoint_writer_t *self)
 {
     for (;;) {
         pthread_mutex_lock(&self->lock);
@@ -263,7 +265,7 @@ static void take_done(tnd_archive_t *self)
     }
 }
 
-bool tnd_archive_busy(tnd_archive_t *self)
+bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self)
 {
     take_done(self);
     pthread_mutex_lock(&self->lock);
@@ -275,7 +277,7 @@ bool tnd_archive_busy(tnd_archive_t *self)
 /* --- what feeders say --------------------------------------------------------------------------
  */
 
-bool tnd_archive_line(tnd_archive_t *self, uint64_t step, const char *line)
+bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, const char *line)
 {
     uint32_t replica;
     tnd_saved_t part;
@@ -303,19 +305,20 @@ bool tnd_archive_line(tnd_archive_t *self, uint64_t step, const char *line)
     return false;
 }
 
-void tnd_archive_booked(tnd_archive_t *self, const tnd_cursor_t *cursor, uint64_t now)
+void tnd_checkpoint_writer_booked(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
+                                  uint64_t now)
 {
     tnd_checkpoint_booked(self->machine, cursor->step, now);
     perform(self, cursor);
 }
 
-void tnd_archive_end(tnd_archive_t *self, const tnd_cursor_t *cursor)
+void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
 {
     tnd_checkpoint_end(self->machine, cursor->step);
     perform(self, cursor);
 }
 
-bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note)
+bool tnd_checkpoint_writer_next(tnd_checkpoint_writer_t *self, tnd_keep_note_t *note)
 {
     take_done(self);
     bool is = self->word_new;
@@ -324,13 +327,13 @@ bool tnd_archive_next(tnd_archive_t *self, tnd_keep_note_t *note)
     return is;
 }
 
-uint64_t tnd_archive_last(tnd_archive_t *self)
+uint64_t tnd_checkpoint_writer_last(tnd_checkpoint_writer_t *self)
 {
     take_done(self);
     return tnd_checkpoint_last(self->machine);
 }
 
-tnd_keep_note_t tnd_archive_word(const tnd_archive_t *self)
+tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
 {
     return tnd_checkpoint_word(self->machine);
 }
@@ -341,7 +344,7 @@ tnd_keep_note_t tnd_archive_word(const tnd_archive_t *self)
 /*  Whether the parts that can be seen from here are those of the manifest.  One that is not there
  *  may lie on the disk of the host that carries its replica.
  */
-static tnd_status_t check_parts(const tnd_archive_t *self, const char *dir,
+static tnd_status_t check_parts(const tnd_checkpoint_writer_t *self, const char *dir,
                                 const tnd_manifest_t *manifest, tnd_error_t *error)
 {
     const tnd_plan_t *plan = self->config.plan;
@@ -395,7 +398,7 @@ static void find_difference(const char *was, const char *is, char *text, size_t 
              (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
 }
 
-static tnd_status_t check_fits(const tnd_archive_t *self, const char *place,
+static tnd_status_t check_fits(const tnd_checkpoint_writer_t *self, const char *place,
                                const tnd_manifest_t *manifest, tnd_error_t *error)
 {
     const tnd_plan_t *plan = self->config.plan;
@@ -435,7 +438,7 @@ static tnd_status_t read_data(const tnd_manifest_t *manifest, const char *place,
     return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", place, why.text);
 }
 
-static void take(tnd_archive_t *self, const char *dir, tnd_manifest_t *manifest)
+static void take(tnd_checkpoint_writer_t *self, const char *dir, tnd_manifest_t *manifest)
 {
     snprintf(self->resume.dir, sizeof self->resume.dir, "%s", dir);
     self->resume.step = manifest->cursor.step;
@@ -449,7 +452,7 @@ static void take(tnd_archive_t *self, const char *dir, tnd_manifest_t *manifest)
 }
 
 /*  The newest that is whole of those in a folder; what is skipped is said aloud. */
-static tnd_status_t find_latest(tnd_archive_t *self, const char *dir, bool wanted,
+static tnd_status_t find_latest(tnd_checkpoint_writer_t *self, const char *dir, bool wanted,
                                 tnd_error_t *error)
 {
     uint64_t *steps;
@@ -499,7 +502,7 @@ static tnd_status_t find_latest(tnd_archive_t *self, const char *dir, bool wante
 }
 
 /*  One that the user named: its folder, its manifest, or a folder of several. */
-static tnd_status_t find_named(tnd_archive_t *self, const char *path, tnd_error_t *error)
+static tnd_status_t find_named(tnd_checkpoint_writer_t *self, const char *path, tnd_error_t *error)
 {
     char dir[TND_STORE_PATH], file[TND_STORE_PATH];
     snprintf(dir, sizeof dir, "%s", path);
@@ -535,7 +538,7 @@ static tnd_status_t find_named(tnd_archive_t *self, const char *path, tnd_error_
 }
 
 /*  A folder with the checkpoints of an earlier run is not written into by another one. */
-static tnd_status_t refuse_old(const tnd_archive_t *self, tnd_error_t *error)
+static tnd_status_t refuse_old(const tnd_checkpoint_writer_t *self, tnd_error_t *error)
 {
     uint64_t *steps;
     size_t count;
@@ -557,7 +560,7 @@ static tnd_status_t refuse_old(const tnd_archive_t *self, tnd_error_t *error)
 /*  What is already there counts among those that are kept; what lies ahead of a cursor that the
  *  user went back to is given up.
  */
-static void count_kept(tnd_archive_t *self)
+static void count_kept(tnd_checkpoint_writer_t *self)
 {
     uint64_t *steps;
     size_t count;
@@ -582,7 +585,7 @@ static void count_kept(tnd_archive_t *self)
     free(steps);
 }
 
-static void make_machine(tnd_archive_t *self)
+static void make_machine(tnd_checkpoint_writer_t *self)
 {
     tnd_checkpoint_config_t config = {.replicas = self->replicas,
                                       .every_steps = self->options->every.steps,
@@ -595,7 +598,7 @@ static void make_machine(tnd_archive_t *self)
     self->machine = tnd_checkpoint_init(self->machine_memory, &config);
 }
 
-static tnd_status_t find(tnd_archive_t *self, tnd_error_t *error)
+static tnd_status_t find(tnd_checkpoint_writer_t *self, tnd_error_t *error)
 {
     const tnd_checkpoint_options_t *options = self->options;
     if (strcmp(options->resume, "none") == 0)
@@ -625,11 +628,12 @@ static char *print_graph(const tnd_plan_t *plan)
     return text;
 }
 
-tnd_status_t tnd_archive_new(tnd_archive_t **self_p, const tnd_archive_config_t *config,
-                             tnd_error_t *error)
+tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
+                                       const tnd_checkpoint_writer_config_t *config,
+                                       tnd_error_t *error)
 {
     const tnd_plan_t *plan = config->plan;
-    tnd_archive_t *self = zeroed(1, sizeof *self);
+    tnd_checkpoint_writer_t *self = zeroed(1, sizeof *self);
     self->config = *config;
     self->options = plan->checkpoint;
     self->replicas = plan->chains[0].replicas;
@@ -656,9 +660,9 @@ tnd_status_t tnd_archive_new(tnd_archive_t **self_p, const tnd_archive_config_t 
     return TND_OK;
 }
 
-void tnd_archive_destroy(tnd_archive_t **self_p)
+void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p)
 {
-    tnd_archive_t *self = *self_p;
+    tnd_checkpoint_writer_t *self = *self_p;
     if (self == NULL)
         return;
     if (self->started) {
@@ -674,7 +678,7 @@ void tnd_archive_destroy(tnd_archive_t **self_p)
         forget(self, job);
     tnd_log_level_t level;
     char text[480];
-    while (tnd_archive_news(self, &level, text, sizeof text))
+    while (tnd_checkpoint_writer_news(self, &level, text, sizeof text))
         continue;
     pthread_mutex_destroy(&self->lock);
     pthread_cond_destroy(&self->changed);
@@ -688,18 +692,18 @@ void tnd_archive_destroy(tnd_archive_t **self_p)
     *self_p = NULL;
 }
 
-const tnd_resume_t *tnd_archive_resume(const tnd_archive_t *self)
+const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *self)
 {
     return self->resumes ? &self->resume : NULL;
 }
 
-const tnd_cursor_t *tnd_archive_cursor(const tnd_archive_t *self)
+const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self)
 {
     return self->resumes ? &self->cursor : NULL;
 }
 
-tnd_status_t tnd_archive_data(tnd_archive_t *self, const tnd_data_table_t *table,
-                              tnd_error_t *error)
+tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
+                                        const tnd_data_table_t *table, tnd_error_t *error)
 {
     size_t size = 0;
     assert(self->data == NULL);

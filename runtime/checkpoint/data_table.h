@@ -13,8 +13,8 @@
  *
  *  Lifecycle: zeroed; any calls; tnd_data_table_free.  Threads: one at a time.
  */
-#ifndef TND_RUNTIME_LIFE_DATA_TABLE_H
-#define TND_RUNTIME_LIFE_DATA_TABLE_H
+#ifndef TND_RUNTIME_CHECKPOINT_DATA_TABLE_H
+#define TND_RUNTIME_CHECKPOINT_DATA_TABLE_H
 
 #include <stdio.h>
 

@@ -17,8 +17,8 @@
  *
  *  Threads: any; the functions wait for the disk.
  */
-#ifndef TND_RUNTIME_LIFE_STORE_H
-#define TND_RUNTIME_LIFE_STORE_H
+#ifndef TND_RUNTIME_CHECKPOINT_STORE_H
+#define TND_RUNTIME_CHECKPOINT_STORE_H
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/order/cursor.h"

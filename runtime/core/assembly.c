@@ -230,7 +230,7 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
     uint64_t low = self->cursor.digest[0] + entry->digest[0];
     self->cursor.digest[1] += entry->digest[1] + (low < entry->digest[0]);
     self->cursor.digest[0] = low;
-    if (TND_PLANT(CURSOR_ONE_LATE)) {
+    if (TND_BUG(CURSOR_ONE_LATE)) {
         self->cursor.step = step + 1;
         self->cursor.rank = entry->rank;
         if (step > 0 && entry_of(self, step - 1)->step == step - 1)

@@ -46,8 +46,8 @@ typedef struct {
     bool mine;                      /* this lane sends it a slice */
 } share_t;
 
-struct tnd_join {
-    tnd_join_config_t config;
+struct tnd_batcher_core {
+    tnd_batcher_core_config_t config;
     tnd_order_t *order;
     uint32_t generation;
     bool started, broken, broken_said;
@@ -81,15 +81,15 @@ struct tnd_join {
 };
 
 /*  A step waits for the row behind it; with `drop`, for the batch behind it. */
-uint64_t tnd_join_rows_wanted(uint64_t size, tnd_remainder_t remainder)
+uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder)
 {
     return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
 }
 
-static tnd_order_config_t order_config(const tnd_join_config_t *config)
+static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
 {
     tnd_order_config_t order = config->order;
-    order.rows_wanted = tnd_join_rows_wanted(config->size, config->remainder);
+    order.rows_wanted = tnd_batcher_core_rows_wanted(config->size, config->remainder);
     order.span_epochs = config->span_epochs;
     return order;
 }
@@ -108,7 +108,8 @@ static void *carve(uintptr_t *at, size_t bytes)
 }
 
 /*  Where everything lies in memory that begins at `memory`; returns how much it takes. */
-static size_t lay_out(tnd_join_t *self, uintptr_t memory, const tnd_join_config_t *config)
+static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
+                      const tnd_batcher_core_config_t *config)
 {
     uintptr_t at = memory;
     carve(&at, sizeof *self);
@@ -126,13 +127,13 @@ static size_t lay_out(tnd_join_t *self, uintptr_t memory, const tnd_join_config_
     return at - memory;
 }
 
-size_t tnd_join_bytes(const tnd_join_config_t *config)
+size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config)
 {
-    tnd_join_t layout;
+    tnd_batcher_core_t layout;
     return lay_out(&layout, 0, config);
 }
 
-static uint32_t find_feeder(const tnd_join_t *self, tnd_actor_id_t id)
+static uint32_t find_feeder(const tnd_batcher_core_t *self, tnd_actor_id_t id)
 {
     uint32_t at = 0;
     while (at < self->feeder_count && self->feeders[at].id != id)
@@ -140,11 +141,11 @@ static uint32_t find_feeder(const tnd_join_t *self, tnd_actor_id_t id)
     return at;
 }
 
-tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config)
+tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config)
 {
     assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && config->replicas > 0);
     assert(config->size > 0 && config->size < 1u << 29 && config->order.lane < config->lanes);
-    tnd_join_t *self = memory;
+    tnd_batcher_core_t *self = memory;
     lay_out(self, (uintptr_t)memory, config);
     self->config = *config;
     if (config->lane_rows != NULL && !config->span_epochs)
@@ -162,12 +163,12 @@ tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config)
     return self;
 }
 
-static uint32_t stream_epochs(const tnd_join_t *self)
+static uint32_t stream_epochs(const tnd_batcher_core_t *self)
 {
     return self->config.span_epochs ? 1 : self->config.order.epochs;
 }
 
-bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor)
+bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *cursor)
 {
     if (cursor->lanes != self->config.lanes)
         return false;
@@ -177,7 +178,8 @@ bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor)
     return true;
 }
 
-void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor)
+void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
+                             const tnd_cursor_t *cursor)
 {
     assert(cursor->lanes == self->config.lanes);
     tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
@@ -196,37 +198,38 @@ void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
     self->first_epoch = cursor->epoch;
     for (uint32_t lane = 0; lane < self->config.lanes && self->lane_rows != NULL; lane++) {
-        uint64_t read = TND_PLANT(ROWS_KNOWN_TWICE) ? 0 : cursor->part[lane].index;
+        uint64_t read = TND_BUG(ROWS_KNOWN_TWICE) ? 0 : cursor->part[lane].index;
         self->rows_ahead[lane] = self->lane_rows[lane] - read;
     }
     for (uint32_t i = 0; i < self->feeder_count; i++)
         self->feeders[i].sent = false, self->feeders[i].quiet = 0;
 }
 
-tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
+                                    tnd_error_t *error)
 {
     self->changed = true;
     return tnd_order_block(self->order, msg, error);
 }
 
-void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg)
+void tnd_batcher_core_begin(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     tnd_order_begin(self->order, msg);
 }
 
-void tnd_join_worker_up(tnd_join_t *self, tnd_actor_id_t worker, tnd_life_t birth)
+void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth)
 {
     self->changed = true; /* a row that is condemned lets those behind it join */
     tnd_order_worker_up(self->order, worker, birth);
 }
 
-void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg)
+void tnd_batcher_core_lost(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     tnd_order_lost(self->order, msg);
 }
 
 /*  Marks may overtake the rewind that they belong to, and wait for it. */
-void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg)
+void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     if (msg->mark.lane >= self->config.lanes)
         return;
@@ -250,14 +253,14 @@ void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg)
     self->changed = true;
 }
 
-void tnd_join_window(tnd_join_t *self, const tnd_msg_t *msg)
+void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     uint32_t at = find_feeder(self, msg->from);
     if (at < self->feeder_count && msg->until.step > self->feeders[at].until)
         self->feeders[at].until = msg->until.step;
 }
 
-static void reset_feeder(tnd_join_t *self, tnd_actor_id_t id, bool up)
+static void reset_feeder(tnd_batcher_core_t *self, tnd_actor_id_t id, bool up)
 {
     uint32_t at = find_feeder(self, id);
     if (at == self->feeder_count)
@@ -269,18 +272,18 @@ static void reset_feeder(tnd_join_t *self, tnd_actor_id_t id, bool up)
     feeder->until = feeder->quiet = 0;
 }
 
-void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder)
+void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
 {
     reset_feeder(self, feeder, true);
 }
 
-void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder)
+void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
 {
     reset_feeder(self, feeder, false);
 }
 
 /*  What a lane said of an epoch, or this lane knows. */
-static mark_t mark_of(const tnd_join_t *self, uint32_t lane, uint32_t epoch)
+static mark_t mark_of(const tnd_batcher_core_t *self, uint32_t lane, uint32_t epoch)
 {
     mark_t mark = {.epoch = epoch};
     if (lane == self->config.order.lane) {
@@ -299,7 +302,7 @@ static mark_t mark_of(const tnd_join_t *self, uint32_t lane, uint32_t epoch)
     return mark;
 }
 
-static bool another_ended(const tnd_join_t *self, uint32_t epoch)
+static bool another_ended(const tnd_batcher_core_t *self, uint32_t epoch)
 {
     for (uint32_t lane = 0; lane < self->config.lanes; lane++)
         if (lane != self->config.order.lane && mark_of(self, lane, epoch).ended)
@@ -308,7 +311,7 @@ static bool another_ended(const tnd_join_t *self, uint32_t epoch)
 }
 
 /*  Which batch of the epoch is composed: steps and skipped ones. */
-static uint64_t batch_of_epoch(const tnd_join_t *self)
+static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
 {
     return self->step_of_epoch + self->skipped;
 }
@@ -318,7 +321,7 @@ static uint64_t batch_of_epoch(const tnd_join_t *self)
  *  beyond that it is enough to say a few quotas at a time: each word wakes every other lane.  Then
  *  any row may be asked for.
  */
-static bool is_mark_due(const tnd_join_t *self, uint32_t which)
+static bool is_mark_due(const tnd_batcher_core_t *self, uint32_t which)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     mark_t now = mark_of(self, own, self->epoch + which);
@@ -338,7 +341,7 @@ static bool is_mark_due(const tnd_join_t *self, uint32_t which)
            another_ended(self, self->epoch + which);
 }
 
-static void start_control(const tnd_join_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
+static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
                           tnd_actor_id_t to)
 {
     memset(effect, 0, sizeof *effect);
@@ -349,7 +352,7 @@ static void start_control(const tnd_join_t *self, tnd_effect_t *effect, tnd_msg_
     effect->msg.to = to;
 }
 
-static bool say_mark(tnd_join_t *self, tnd_effect_t *effect)
+static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     for (uint32_t which = 0; which < 2; which++) {
         uint32_t epoch = self->epoch + which;
@@ -368,7 +371,7 @@ static bool say_mark(tnd_join_t *self, tnd_effect_t *effect)
 }
 
 /*  Rows of this epoch that no step takes: dropped by name. */
-static void discard(tnd_join_t *self, uint64_t rows)
+static void discard(tnd_batcher_core_t *self, uint64_t rows)
 {
     tnd_order_head_t head;
     while (rows > 0 && tnd_order_head(self->order, &head)) {
@@ -378,7 +381,7 @@ static void discard(tnd_join_t *self, uint64_t rows)
     }
 }
 
-static void begin_epoch(tnd_join_t *self, uint32_t epoch)
+static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
 {
     self->epoch = epoch;
     self->step_of_epoch = 0;
@@ -390,7 +393,7 @@ static void begin_epoch(tnd_join_t *self, uint32_t epoch)
 }
 
 /*  An epoch without a step: what was read of it is booked with the next step or the end. */
-static void skip_epoch(tnd_join_t *self, uint64_t dropped)
+static void skip_epoch(tnd_batcher_core_t *self, uint64_t dropped)
 {
     bool endless = stream_epochs(self) == TND_ENDLESS;
     discard(self, dropped);
@@ -399,7 +402,7 @@ static void skip_epoch(tnd_join_t *self, uint64_t dropped)
 }
 
 /*  With `drop` a step is the last unless a whole batch follows it. */
-static tnd_compose_t look_behind(tnd_join_t *self)
+static tnd_compose_t look_behind(tnd_batcher_core_t *self)
 {
     uint64_t rest = 0;
     for (uint32_t lane = 0; lane < self->config.lanes; lane++)
@@ -416,7 +419,7 @@ static tnd_compose_t look_behind(tnd_join_t *self)
 }
 
 /*  The batch that was composed is no step. */
-static void skip_batch(tnd_join_t *self)
+static void skip_batch(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane;
     self->changed = true;
@@ -431,7 +434,7 @@ static void skip_batch(tnd_join_t *self)
 }
 
 /*  Decides the next step, or passes over an epoch that has none; false: not yet. */
-static bool compose(tnd_join_t *self)
+static bool compose(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
@@ -477,7 +480,7 @@ static bool compose(tnd_join_t *self)
 }
 
 /*  Padding fills the batch behind its rows, and then the batch is cut as a full one. */
-static share_t share_of(const tnd_join_t *self, uint32_t replica)
+static share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
 {
     tnd_split_t split = self->config.split;
     uint32_t replicas = self->config.replicas;
@@ -500,7 +503,7 @@ static share_t share_of(const tnd_join_t *self, uint32_t replica)
     return share;
 }
 
-static bool has_slot(const tnd_join_t *self, uint32_t feeder)
+static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
 {
     return self->feeders[feeder].up && self->feeders[feeder].until > self->step;
 }
@@ -508,7 +511,7 @@ static bool has_slot(const tnd_join_t *self, uint32_t feeder)
 /*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows goes
  *  at the pace of all of them, so that it does not run away from the leader.
  */
-static bool may_release(const tnd_join_t *self)
+static bool may_release(const tnd_batcher_core_t *self)
 {
     if (tnd_order_ready(self->order) < self->mine_rows)
         return false;
@@ -520,9 +523,9 @@ static bool may_release(const tnd_join_t *self)
 }
 
 /*  Asks a feeder for its window that does not tell it unasked. */
-static bool ask_window(tnd_join_t *self, tnd_effect_t *effect)
+static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
-    bool asks = self->config.lanes > 1 && !TND_PLANT(WINDOW_UNASKED);
+    bool asks = self->config.lanes > 1 && !TND_BUG(WINDOW_UNASKED);
     for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
         feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
         if (!feeder->up || feeder->until > self->step || self->step < feeder->quiet ||
@@ -537,7 +540,7 @@ static bool ask_window(tnd_join_t *self, tnd_effect_t *effect)
     return false;
 }
 
-static void say_slice(tnd_join_t *self, uint32_t replica, const share_t *share,
+static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t *share,
                       tnd_effect_t *effect)
 {
     feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
@@ -577,7 +580,7 @@ static void say_slice(tnd_join_t *self, uint32_t replica, const share_t *share,
 }
 
 /*  Closes the step: the lane's part of the cursor behind it. */
-static void say_part(tnd_join_t *self, tnd_effect_t *effect)
+static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
     discard(self, self->mine_dropped);
@@ -591,7 +594,7 @@ static void say_part(tnd_join_t *self, tnd_effect_t *effect)
     effect->msg.part.step = self->step;
     effect->msg.part.ledger = self->ledger;
     effect->msg.part.position =
-        TND_PLANT(CURSOR_ONE_LATE) ? self->before : tnd_order_position(self->order);
+        TND_BUG(CURSOR_ONE_LATE) ? self->before : tnd_order_position(self->order);
     memset(&self->ledger, 0, sizeof self->ledger);
 
     self->step++;
@@ -609,7 +612,7 @@ static void say_part(tnd_join_t *self, tnd_effect_t *effect)
     effect->msg.part.rank = self->rank;
 }
 
-static void say_last(tnd_join_t *self, tnd_effect_t *effect)
+static void say_last(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     start_control(self, effect, TND_MSG_LAST, TND_LEADER);
     effect->msg.part.step = self->step;
@@ -623,7 +626,7 @@ static void say_last(tnd_join_t *self, tnd_effect_t *effect)
 }
 
 /*  The next slice of the step, then its part of the cursor. */
-static void say_step(tnd_join_t *self, tnd_effect_t *effect)
+static void say_step(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     while (self->replica < self->config.replicas) {
         uint32_t replica = self->replica++;
@@ -636,7 +639,7 @@ static void say_step(tnd_join_t *self, tnd_effect_t *effect)
     say_part(self, effect);
 }
 
-bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     for (;;) {
         if (tnd_order_next(self->order, now, effect))
@@ -673,12 +676,12 @@ bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect)
     }
 }
 
-uint64_t tnd_join_deadline(const tnd_join_t *self)
+uint64_t tnd_batcher_core_deadline(const tnd_batcher_core_t *self)
 {
     return tnd_order_deadline(self->order);
 }
 
-uint32_t tnd_join_blocked_on(const tnd_join_t *self)
+uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self)
 {
     if (!self->started || self->broken_said)
         return TND_WAIT_LEADER;
@@ -692,7 +695,7 @@ uint32_t tnd_join_blocked_on(const tnd_join_t *self)
     return waits;
 }
 
-uint64_t tnd_join_slots(const tnd_join_t *self)
+uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self)
 {
     uint64_t least = TND_UNKNOWN;
     for (uint32_t i = 0; i < self->feeder_count; i++)
@@ -701,7 +704,7 @@ uint64_t tnd_join_slots(const tnd_join_t *self)
     return least != TND_UNKNOWN && least > self->step ? least - self->step : 0;
 }
 
-const tnd_order_t *tnd_join_order(const tnd_join_t *self)
+const tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)
 {
     return self->order;
 }

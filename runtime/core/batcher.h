@@ -24,8 +24,8 @@
  *  A feeder's connection that is lost or replaced while slices of this generation went over it
  *  makes the join say BROKEN; the leader rewinds.
  */
-#ifndef TND_RUNTIME_CORE_JOIN_H
-#define TND_RUNTIME_CORE_JOIN_H
+#ifndef TND_RUNTIME_CORE_BATCHER_H
+#define TND_RUNTIME_CORE_BATCHER_H
 
 #include "runtime/core/order/compose.h"
 #include "runtime/core/order.h"
@@ -48,40 +48,42 @@ typedef struct {
      * joins know of each other what watermarks would tell, and send none.  NULL: it is not known.
      */
     const uint64_t *lane_rows;
-} tnd_join_config_t;
+} tnd_batcher_core_config_t;
 
-typedef struct tnd_join tnd_join_t;
+typedef struct tnd_batcher_core tnd_batcher_core_t;
 
 /*  Rows that wait for a step at most: its own, and those behind it that say whether it is the last.
  */
-uint64_t tnd_join_rows_wanted(uint64_t size, tnd_remainder_t remainder);
+uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder);
 
-size_t tnd_join_bytes(const tnd_join_config_t *config);
-tnd_join_t *tnd_join_init(void *memory, const tnd_join_config_t *config);
+size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config);
+tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config);
 
 /*  Whether a cursor that came from elsewhere can be one of this stream; rewind relies on it. */
-bool tnd_join_fits(const tnd_join_t *self, const tnd_cursor_t *cursor);
-void tnd_join_rewind(tnd_join_t *self, uint32_t generation, const tnd_cursor_t *cursor);
-tnd_status_t tnd_join_block(tnd_join_t *self, const tnd_msg_t *msg, tnd_error_t *error);
-void tnd_join_worker_up(tnd_join_t *self, tnd_actor_id_t worker, tnd_life_t birth);
-void tnd_join_begin(tnd_join_t *self, const tnd_msg_t *msg);
-void tnd_join_lost(tnd_join_t *self, const tnd_msg_t *msg);
-void tnd_join_mark(tnd_join_t *self, const tnd_msg_t *msg);
+bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *cursor);
+void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
+                             const tnd_cursor_t *cursor);
+tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
+                                    tnd_error_t *error);
+void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth);
+void tnd_batcher_core_begin(tnd_batcher_core_t *self, const tnd_msg_t *msg);
+void tnd_batcher_core_lost(tnd_batcher_core_t *self, const tnd_msg_t *msg);
+void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 /*  WINDOW of a feeder, cumulative over its connection. */
-void tnd_join_window(tnd_join_t *self, const tnd_msg_t *msg);
-void tnd_join_feeder_up(tnd_join_t *self, tnd_actor_id_t feeder);
-void tnd_join_feeder_lost(tnd_join_t *self, tnd_actor_id_t feeder);
+void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg);
+void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
+void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
 
 /*  TICKET and BAD (control, to a reader), WINDOW (link, to a feeder: it asks for its window), MARK
  * (control, to TND_NOBODY: every other join), SLICE (link, with pieces), PART, LAST and BROKEN
  * (control, to the leader), DROP. LAST is sent by every lane once all steps went out.  After BROKEN
  * only tickets and drops until the rewind.
  */
-bool tnd_join_next(tnd_join_t *self, uint64_t now, tnd_effect_t *effect);
-uint64_t tnd_join_deadline(const tnd_join_t *self);
-uint32_t tnd_join_blocked_on(const tnd_join_t *self);
+bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect);
+uint64_t tnd_batcher_core_deadline(const tnd_batcher_core_t *self);
+uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, that every connected feeder has a slot for. */
-uint64_t tnd_join_slots(const tnd_join_t *self);
-const tnd_order_t *tnd_join_order(const tnd_join_t *self);
+uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);
+const tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 
 #endif

@@ -141,7 +141,7 @@ void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t repli
 static bool is_whole(const tnd_checkpoint_t *self, const draft_t *draft)
 {
     return draft != NULL &&
-           draft->have + (TND_PLANT(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
+           draft->have + (TND_BUG(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
 }
 
 /*  Nothing more will be said of the one that waits. */
@@ -161,13 +161,13 @@ static void close_draft(tnd_checkpoint_t *self, uint64_t step)
         self->hurried = !whole;
     self->overdue = by_time && draft == NULL;
     bool refused = !whole && draft != NULL && draft->why[0] != '\0' && self->lacking == NULL;
-    if (whole || refused || TND_PLANT(LAST_WORDS_UNHEARD))
+    if (whole || refused || TND_BUG(LAST_WORDS_UNHEARD))
         self->finished = step;
     self->whole = whole ? draft : NULL;
     self->waiting = whole || refused ? NULL : draft;
     if (refused)
         self->lacking = draft;
-    if (TND_PLANT(FORGOTTEN_EARLY) && whole) {
+    if (TND_BUG(FORGOTTEN_EARLY) && whole) {
         self->word.below = step;
         self->forget_due = true;
     }

@@ -55,8 +55,8 @@ typedef struct {
 } handed_t;
 
 /*  booked <= committed <= started <= held: counts of steps from the start of the run. */
-struct tnd_feed_core {
-    tnd_feed_config_t config;
+struct tnd_feeder_core {
+    tnd_feeder_core_config_t config;
     uint32_t generation, ring; /* ring: steps kept, one more than slots, see slot_of */
     bool begun;
     uint64_t end; /* TND_UNKNOWN: not told */
@@ -88,56 +88,56 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint32_t ring_of(const tnd_feed_config_t *config)
+static uint32_t ring_of(const tnd_feeder_core_config_t *config)
 {
     return config->depth + 1;
 }
 
-static uint32_t handed_of(const tnd_feed_config_t *config)
+static uint32_t handed_of(const tnd_feeder_core_config_t *config)
 {
     return ring_of(config) * config->replicas * config->join_count + 1;
 }
 
-static step_t *step_at(const tnd_feed_core_t *self, uint64_t step)
+static step_t *step_at(const tnd_feeder_core_t *self, uint64_t step)
 {
     return &self->steps[step % self->ring];
 }
 
-static share_t *shares_at(const tnd_feed_core_t *self, uint64_t step)
+static share_t *shares_at(const tnd_feeder_core_t *self, uint64_t step)
 {
     return &self->shares[step % self->ring * self->config.replicas];
 }
 
-static piece_t *pieces_of(const tnd_feed_core_t *self, const share_t *share)
+static piece_t *pieces_of(const tnd_feeder_core_t *self, const share_t *share)
 {
     return &self->pieces[(size_t)(share - self->shares) * self->config.join_count];
 }
 
-static uint32_t slot_of(const tnd_feed_core_t *self, uint64_t step)
+static uint32_t slot_of(const tnd_feeder_core_t *self, uint64_t step)
 {
     return (uint32_t)(step % self->config.depth);
 }
 
-static commit_t *commit_at(const tnd_feed_core_t *self, uint64_t step)
+static commit_t *commit_at(const tnd_feeder_core_t *self, uint64_t step)
 {
     return &self->commits[step % (2 * (uint64_t)self->config.unbooked_max)];
 }
 
-static uint64_t last_step(const tnd_feed_core_t *self)
+static uint64_t last_step(const tnd_feeder_core_t *self)
 {
     return smaller(self->end, self->config.steps_max);
 }
 
-static uint64_t window_of(const tnd_feed_core_t *self)
+static uint64_t window_of(const tnd_feeder_core_t *self)
 {
     uint64_t until = self->committed + self->config.depth;
-    if (TND_PLANT(SLOT_GIVEN_TWICE))
+    if (TND_BUG(SLOT_GIVEN_TWICE))
         until++;
     return smaller(until, self->config.steps_max);
 }
 
 /*  A join is told of so many more slots at a time. */
-static uint64_t window_quantum(const tnd_feed_core_t *self)
+static uint64_t window_quantum(const tnd_feeder_core_t *self)
 {
     return self->config.depth >= 8 ? self->config.depth / 4 : 1;
 }
@@ -145,7 +145,7 @@ static uint64_t window_quantum(const tnd_feed_core_t *self)
 /*  Whether a join is to be told the window.  It can use what it knows until that is committed, and
  *  by then so much more is there, unless the run ends before.
  */
-static bool is_window_due(const tnd_feed_core_t *self, const join_t *join, uint64_t until)
+static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uint64_t until)
 {
     return join->up && join->said != until &&
            (join->said == 0 || until >= join->said + window_quantum(self) ||
@@ -155,26 +155,26 @@ static bool is_window_due(const tnd_feed_core_t *self, const join_t *join, uint6
 /*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
  *  nothing: a lane without rows may be that far behind.
  */
-static bool is_quiet(const tnd_feed_core_t *self, const join_t *join)
+static bool is_quiet(const tnd_feeder_core_t *self, const join_t *join)
 {
     return self->config.join_count > 1 && self->committed >= join->quiet &&
            join->said >= join->quiet;
 }
 
-static void hand(tnd_feed_core_t *self, const tnd_slice_note_t *note, bool place)
+static void hand(tnd_feeder_core_t *self, const tnd_slice_note_t *note, bool place)
 {
     assert(self->handed_count < self->handed_room);
     uint32_t at = (self->handed_first + self->handed_count++) % self->handed_room;
     self->handed[at] = (handed_t){.note = *note, .place = place};
 }
 
-static void clear(tnd_feed_core_t *self, uint64_t step)
+static void clear(tnd_feeder_core_t *self, uint64_t step)
 {
     memset(step_at(self, step), 0, sizeof(step_t));
     memset(shares_at(self, step), 0, self->config.replicas * sizeof(share_t));
 }
 
-static join_t *find_join(tnd_feed_core_t *self, tnd_actor_id_t id)
+static join_t *find_join(tnd_feeder_core_t *self, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->config.join_count; i++)
         if (self->joins[i].id == id)
@@ -183,7 +183,7 @@ static join_t *find_join(tnd_feed_core_t *self, tnd_actor_id_t id)
 }
 
 /*  A join sends rows of that step, or waits to.  It counts as the join does (join.c). */
-static void uses_window(tnd_feed_core_t *self, tnd_actor_id_t id, uint64_t step)
+static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t step)
 {
     join_t *join = find_join(self, id);
     uint64_t quiet = smaller(step, TND_UNKNOWN / 2) + TND_WINDOW_QUIET;
@@ -194,7 +194,7 @@ static void uses_window(tnd_feed_core_t *self, tnd_actor_id_t id, uint64_t step)
 }
 
 /*  What a rewind does whether the leader or a slice brought it. */
-static void begin_generation(tnd_feed_core_t *self, uint32_t generation)
+static void begin_generation(tnd_feeder_core_t *self, uint32_t generation)
 {
     self->generation = generation;
     for (uint32_t i = 0; i < self->handed_count; i++) {
@@ -214,11 +214,11 @@ static void begin_generation(tnd_feed_core_t *self, uint32_t generation)
     self->said_commit = self->booked;
 }
 
-static tnd_status_t check_frame(const tnd_feed_core_t *self, const tnd_msg_t *msg,
+static tnd_status_t check_frame(const tnd_feeder_core_t *self, const tnd_msg_t *msg,
                                 tnd_error_t *error)
 {
     const tnd_slice_note_t *slice = &msg->slice;
-    const tnd_feed_config_t *config = &self->config;
+    const tnd_feeder_core_config_t *config = &self->config;
     const unsigned long long step = slice->step;
 
     if (slice->replica < config->first_replica ||
@@ -244,7 +244,7 @@ static tnd_status_t check_frame(const tnd_feed_core_t *self, const tnd_msg_t *ms
 }
 
 /*  Against what other slices of the step said. */
-static tnd_status_t check_step(const tnd_feed_core_t *self, const tnd_msg_t *msg,
+static tnd_status_t check_step(const tnd_feeder_core_t *self, const tnd_msg_t *msg,
                                tnd_error_t *error)
 {
     const tnd_slice_note_t *slice = &msg->slice;
@@ -285,10 +285,10 @@ static tnd_status_t check_step(const tnd_feed_core_t *self, const tnd_msg_t *msg
     return TND_OK;
 }
 
-size_t tnd_feed_bytes(const tnd_feed_config_t *config)
+size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config)
 {
     size_t ring = ring_of(config);
-    return aligned(sizeof(tnd_feed_core_t)) + aligned(ring * sizeof(step_t)) +
+    return aligned(sizeof(tnd_feeder_core_t)) + aligned(ring * sizeof(step_t)) +
            aligned(ring * config->replicas * sizeof(share_t)) +
            aligned(ring * config->replicas * config->join_count * sizeof(piece_t)) +
            aligned(config->join_count * sizeof(join_t)) +
@@ -296,10 +296,10 @@ size_t tnd_feed_bytes(const tnd_feed_config_t *config)
            aligned(handed_of(config) * sizeof(handed_t));
 }
 
-tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
+tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config)
 {
     assert(config->depth > 0 && config->replicas > 0 && config->unbooked_max > 0);
-    tnd_feed_core_t *self = memory;
+    tnd_feeder_core_t *self = memory;
     char *at = (char *)memory + aligned(sizeof *self);
     self->config = *config;
     self->end = TND_UNKNOWN;
@@ -322,7 +322,7 @@ tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config)
     return self;
 }
 
-void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step)
+void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step)
 {
     if (self->begun && generation < self->generation)
         return;
@@ -344,7 +344,7 @@ void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t ste
     self->booked = self->said_commit = self->dropped = step;
 }
 
-void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg)
+void tnd_feeder_core_asked(tnd_feeder_core_t *self, const tnd_msg_t *msg)
 {
     if (self->begun && msg->generation < self->generation)
         return;
@@ -353,10 +353,11 @@ void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg)
     uses_window(self, msg->from, msg->until.step);
 }
 
-tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg,
+                                   tnd_error_t *error)
 {
     const tnd_slice_note_t *slice = &msg->slice;
-    bool stale = msg->generation < self->generation && !TND_PLANT(STALE_GENERATION);
+    bool stale = msg->generation < self->generation && !TND_BUG(STALE_GENERATION);
     if (stale || !self->begun) {
         if (!stale)
             uses_window(self, msg->from, slice->step);
@@ -399,7 +400,7 @@ tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_err
     return TND_OK;
 }
 
-void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t id)
+void tnd_feeder_core_join_up(tnd_feeder_core_t *self, tnd_actor_id_t id)
 {
     join_t *join = find_join(self, id);
     assert(join != NULL);
@@ -408,15 +409,15 @@ void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t id)
     uses_window(self, id, self->committed);
 }
 
-void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t id)
+void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t id)
 {
     join_t *join = find_join(self, id);
     assert(join != NULL);
     join->up = false;
 }
 
-void tnd_feed_done(tnd_feed_core_t *self, uint64_t step, const uint64_t digest[2], uint32_t rows,
-                   void *payload)
+void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
+                          uint32_t rows, void *payload)
 {
     assert(step == self->committed && step < self->started);
     *commit_at(self, step) =
@@ -425,7 +426,7 @@ void tnd_feed_done(tnd_feed_core_t *self, uint64_t step, const uint64_t digest[2
     self->committed++;
 }
 
-void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below)
+void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
 {
     below = smaller(below, self->committed);
     if (below <= self->booked)
@@ -435,18 +436,18 @@ void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below)
         self->said_commit = below;
 }
 
-void tnd_feed_end(tnd_feed_core_t *self, uint64_t step)
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step)
 {
     self->end = smaller(self->end, step > self->started ? step : self->started);
     self->draining = false;
 }
 
-void tnd_feed_drain(tnd_feed_core_t *self)
+void tnd_feeder_core_drain(tnd_feeder_core_t *self)
 {
     self->draining = self->drain_due = true;
 }
 
-static bool next_handed(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_handed(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     if (self->handed_count == 0)
         return false;
@@ -464,7 +465,7 @@ static bool next_handed(tnd_feed_core_t *self, tnd_effect_t *effect)
 }
 
 /*  The report of a step that is booked. */
-static bool next_report(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_report(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     while (self->dropped < self->booked) {
         commit_t *commit = commit_at(self, self->dropped++);
@@ -479,7 +480,7 @@ static bool next_report(tnd_feed_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-static bool next_free(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_free(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     if (self->freed == self->committed)
         return false;
@@ -490,7 +491,7 @@ static bool next_free(tnd_feed_core_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool next_window(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_window(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     uint64_t until = window_of(self);
     if (!self->begun || self->window == until)
@@ -517,7 +518,7 @@ static void tell_leader(tnd_effect_t *effect, tnd_msg_kind_t kind)
     effect->msg.to = TND_LEADER;
 }
 
-static bool next_word(tnd_feed_core_t *self, tnd_effect_t *effect)
+static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     if (!self->begun)
         return false;
@@ -547,7 +548,7 @@ static bool next_word(tnd_feed_core_t *self, tnd_effect_t *effect)
 }
 
 /*  How many steps may be started ahead follows from how long the last ones took. */
-static void take_pace(tnd_feed_core_t *self, uint64_t now)
+static void take_pace(tnd_feeder_core_t *self, uint64_t now)
 {
     uint64_t steps = self->committed - self->paced, depth = self->config.depth;
     if (steps == 0)
@@ -559,14 +560,14 @@ static void take_pace(tnd_feed_core_t *self, uint64_t now)
     self->paced_ns = now;
 }
 
-static bool may_start(const tnd_feed_core_t *self)
+static bool may_start(const tnd_feeder_core_t *self)
 {
     return self->begun && !self->draining && self->started < last_step(self) &&
            self->started - self->booked < self->config.unbooked_max &&
            self->started - self->committed < self->ahead;
 }
 
-static bool next_ready(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
+static bool next_ready(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     take_pace(self, now);
     if (self->started == self->held || !may_start(self))
@@ -581,7 +582,7 @@ static bool next_ready(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect
     return true;
 }
 
-bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
     effect->msg.generation = self->generation;
@@ -590,30 +591,30 @@ bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *eff
            next_window(self, effect) || next_word(self, effect) || next_ready(self, now, effect);
 }
 
-bool tnd_feed_over(const tnd_feed_core_t *self)
+bool tnd_feeder_core_over(const tnd_feeder_core_t *self)
 {
     return self->begun && self->committed >= last_step(self);
 }
 
-uint64_t tnd_feed_started(const tnd_feed_core_t *self)
+uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self)
 {
     return self->started;
 }
 
-uint64_t tnd_feed_committed(const tnd_feed_core_t *self)
+uint64_t tnd_feeder_core_committed(const tnd_feeder_core_t *self)
 {
     return self->committed;
 }
 
-uint64_t tnd_feed_held(const tnd_feed_core_t *self)
+uint64_t tnd_feeder_core_held(const tnd_feeder_core_t *self)
 {
     return self->held;
 }
 
-uint32_t tnd_feed_blocked_on(const tnd_feed_core_t *self)
+uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self)
 {
     uint32_t waits = 0;
-    if (tnd_feed_over(self))
+    if (tnd_feeder_core_over(self))
         return TND_WAIT_ENDED;
     if (!self->begun || self->draining)
         waits |= TND_WAIT_LEADER;

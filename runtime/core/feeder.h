@@ -11,8 +11,8 @@
  *  committed are ignored: they carry the same rows.  HELD and COMMIT are said again after a rewind
  *  and until the leader has booked them, so that none can be lost with a control connection.
  */
-#ifndef TND_RUNTIME_CORE_FEED_H
-#define TND_RUNTIME_CORE_FEED_H
+#ifndef TND_RUNTIME_CORE_FEEDER_H
+#define TND_RUNTIME_CORE_FEEDER_H
 
 #include "runtime/core/protocol/effect.h"
 
@@ -24,54 +24,55 @@ typedef struct {
     uint32_t depth;
     uint32_t unbooked_max; /* commits the leader has not booked yet; more are not started */
     uint64_t steps_max;    /* stop after so many steps of the run; TND_UNKNOWN */
-} tnd_feed_config_t;
+} tnd_feeder_core_config_t;
 
-typedef struct tnd_feed_core tnd_feed_core_t;
+typedef struct tnd_feeder_core tnd_feeder_core_t;
 
-size_t tnd_feed_bytes(const tnd_feed_config_t *config);
-tnd_feed_core_t *tnd_feed_init(void *memory, const tnd_feed_config_t *config);
+size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config);
+tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config);
 
 /*  `step` is the first that may come now (the cursor's): the first of all for the feeder's first
  *  rewind, and none above what it holds for later ones.  Nothing is sent before the first one.  An
  *  older generation changes nothing; the present one, which a slice has brought before, makes it
  *  say HELD and COMMIT again.
  */
-void tnd_feed_rewind_to(tnd_feed_core_t *self, uint32_t generation, uint64_t step);
+void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step);
 /*  Takes the payload, whatever it returns: it comes back as PLACE (the driver owns it then) or
  * DROP. A slice of an older generation is dropped, one of a newer is the rewind.  TND_FAILED: the
  * slice breaks its frame: another's replica, a step without a slot, rows that overflow the
  * replica's or that contradict another lane's.
  */
-tnd_status_t tnd_feed_slice(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg,
+                                   tnd_error_t *error);
 /*  WINDOW of a join: it waits for a slot. */
-void tnd_feed_asked(tnd_feed_core_t *self, const tnd_msg_t *msg);
-void tnd_feed_join_up(tnd_feed_core_t *self, tnd_actor_id_t join);
-void tnd_feed_join_lost(tnd_feed_core_t *self, tnd_actor_id_t join);
+void tnd_feeder_core_asked(tnd_feeder_core_t *self, const tnd_msg_t *msg);
+void tnd_feeder_core_join_up(tnd_feeder_core_t *self, tnd_actor_id_t join);
+void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t join);
 /*  The devices ran step `step`, handed out by READY, in step order; `payload` is what they report:
  *  it goes along with COMMIT, for each time that this is said, and comes back as DROP once booked.
  */
-void tnd_feed_done(tnd_feed_core_t *self, uint64_t step, const uint64_t digest[2], uint32_t rows,
-                   void *payload);
-void tnd_feed_booked(tnd_feed_core_t *self, uint64_t below);
+void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
+                          uint32_t rows, void *payload);
+void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
 /*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain). */
-void tnd_feed_end(tnd_feed_core_t *self, uint64_t step);
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
 /*  Starts no further step, answers the leader with DRAIN (steps started), and goes on only to the
- *  end that the next tnd_feed_end names: while it drains, the leader tells no other end.
+ *  end that the next tnd_feeder_core_end names: while it drains, the leader tells no other end.
  */
-void tnd_feed_drain(tnd_feed_core_t *self);
+void tnd_feeder_core_drain(tnd_feeder_core_t *self);
 
 /*  PLACE (rows of a step that need not be whole yet, in the slot of that step), READY (with what is
  *  true of the whole step in `msg.slice`, in step order, after its last PLACE), FREE (of step
  *  `msg.slice.step`), WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP
  *  (`msg.kind` says of what: SLICE, or COMMIT for a report).  To be drained before the next event.
  */
-bool tnd_feed_next_effect(tnd_feed_core_t *self, uint64_t now, tnd_effect_t *effect);
+bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end was committed. */
-bool tnd_feed_over(const tnd_feed_core_t *self);
-uint64_t tnd_feed_started(const tnd_feed_core_t *self);   /* steps handed out by READY */
-uint64_t tnd_feed_committed(const tnd_feed_core_t *self); /* steps done */
-uint64_t tnd_feed_held(const tnd_feed_core_t *self);      /* all below are held or done */
-uint32_t tnd_feed_blocked_on(const tnd_feed_core_t *self);
+bool tnd_feeder_core_over(const tnd_feeder_core_t *self);
+uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self);   /* steps handed out by READY */
+uint64_t tnd_feeder_core_committed(const tnd_feeder_core_t *self); /* steps done */
+uint64_t tnd_feeder_core_held(const tnd_feeder_core_t *self);      /* all below are held or done */
+uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self);
 
 #endif

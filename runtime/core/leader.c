@@ -12,7 +12,7 @@ static const uint64_t pause_first_ns = 10 * 1000 * 1000;
 static const uint64_t pause_most_ns = 1000 * 1000 * 1000;
 
 typedef struct {
-    tnd_supervise_t supervise;
+    tnd_restart_policy_t supervise;
     bool up, restart_due, restart_sent;
     uint64_t restart_ns;
     /* of feeders */
@@ -23,16 +23,16 @@ typedef struct {
 } actor_t;
 
 typedef struct {
-    tnd_supervise_t supervise;
+    tnd_restart_policy_t supervise;
     bool up, came, soft, needed; /* soft: no feeder; needed: reader, join or feeder */
     bool lost, spare;
     uint64_t until_ns; /* a lost one: when it must be back */
     char why[160];     /* and why it is lost */
 } host_t;
 
-struct tnd_session_core {
-    tnd_session_config_t config;
-    tnd_session_state_t state;
+struct tnd_leader_core {
+    tnd_leader_core_config_t config;
+    tnd_leader_core_state_t state;
     actor_t *actors;
     host_t *hosts;
     tnd_assembly_t steps;
@@ -51,19 +51,19 @@ static size_t piece(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-size_t tnd_session_bytes(const tnd_session_config_t *config)
+size_t tnd_leader_core_bytes(const tnd_leader_core_config_t *config)
 {
-    return piece(sizeof(tnd_session_core_t)) + piece(config->member_count * sizeof(actor_t)) +
+    return piece(sizeof(tnd_leader_core_t)) + piece(config->member_count * sizeof(actor_t)) +
            piece(config->host_count * sizeof(host_t)) +
            tnd_assembly_bytes(config->lanes, config->steps_open_max);
 }
 
-tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *config,
-                                     const tnd_cursor_t *from, uint64_t now)
+tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_config_t *config,
+                                        const tnd_cursor_t *from, uint64_t now)
 {
     assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && from->lanes == config->lanes);
     assert(config->steps_open_max > 0 && config->host_count > 0);
-    tnd_session_core_t *self = memory;
+    tnd_leader_core_t *self = memory;
     char *at = (char *)memory + piece(sizeof *self);
     self->actors = (actor_t *)at;
     at += piece(config->member_count * sizeof(actor_t));
@@ -95,12 +95,12 @@ tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *c
     return self;
 }
 
-static bool over(const tnd_session_core_t *self)
+static bool over(const tnd_leader_core_t *self)
 {
-    return self->state == TND_SESSION_DONE || self->state == TND_SESSION_FAILED;
+    return self->state == TND_LEADER_CORE_DONE || self->state == TND_LEADER_CORE_FAILED;
 }
 
-static uint64_t end_of(const tnd_session_core_t *self)
+static uint64_t end_of(const tnd_leader_core_t *self)
 {
     uint64_t end = self->config.steps_max;
     end = self->steps.last < end ? self->steps.last : end;
@@ -110,20 +110,20 @@ static uint64_t end_of(const tnd_session_core_t *self)
 /*  The end of every sentence about a failure: what is left to the user. */
 #define TND_KEPT "; the last committed cursor is the one before step %llu"
 
-static unsigned long long kept(const tnd_session_core_t *self)
+static unsigned long long kept(const tnd_leader_core_t *self)
 {
     return self->steps.cursor.step;
 }
 
-void tnd_session_fail(tnd_session_core_t *self, const char *why)
+void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why)
 {
     if (over(self))
         return;
-    self->state = TND_SESSION_FAILED;
+    self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why, "%s", why);
 }
 
-static actor_t *find(tnd_session_core_t *self, tnd_actor_id_t id, const tnd_member_t **member_p)
+static actor_t *find(tnd_leader_core_t *self, tnd_actor_id_t id, const tnd_member_t **member_p)
 {
     const tnd_member_t *members = self->config.members;
     uint32_t count = self->config.member_count;
@@ -138,7 +138,7 @@ static actor_t *find(tnd_session_core_t *self, tnd_actor_id_t id, const tnd_memb
     return &self->actors[i];
 }
 
-static const char *host_name(const tnd_session_core_t *self, uint32_t host)
+static const char *host_name(const tnd_leader_core_t *self, uint32_t host)
 {
     return self->config.hosts[host];
 }
@@ -154,14 +154,14 @@ static bool is_ordered(tnd_role_t role)
     return role == TND_ROLE_READER || role == TND_ROLE_JOIN;
 }
 
-void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now)
+void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
     assert(host < self->config.host_count);
     host_t *it = &self->hosts[host];
     if (it->came && it->needed)
         self->want_rewind = true;
     if (!it->up)
-        tnd_supervise_born(&it->supervise, now);
+        tnd_restart_policy_born(&it->supervise, now);
     it->up = it->came = true;
     it->lost = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -189,7 +189,7 @@ static void append(char *text, size_t room, const char *more)
         memcpy(text + at, more, length + 1);
 }
 
-static bool has_feeder(const tnd_session_core_t *self, uint32_t host)
+static bool has_feeder(const tnd_leader_core_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
         if (self->config.members[i].host == host && self->config.members[i].role == TND_ROLE_FEEDER)
@@ -198,7 +198,7 @@ static bool has_feeder(const tnd_session_core_t *self, uint32_t host)
 }
 
 /*  Its actors are gone with it. */
-static void take_down(tnd_session_core_t *self, uint32_t host)
+static void take_down(tnd_leader_core_t *self, uint32_t host)
 {
     host_t *it = &self->hosts[host];
     it->up = false;
@@ -215,7 +215,7 @@ static void take_down(tnd_session_core_t *self, uint32_t host)
 /*  Whether the stream is done, but replicas of that host have not said their last word: what they
  *  have made of their models goes with it.
  */
-static bool has_last_words(const tnd_session_core_t *self, uint32_t host)
+static bool has_last_words(const tnd_leader_core_t *self, uint32_t host)
 {
     bool has = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -223,10 +223,10 @@ static bool has_last_words(const tnd_session_core_t *self, uint32_t host)
         has = has ||
               (member->host == host && member->role == TND_ROLE_FEEDER && !self->actors[i].parted);
     }
-    return has && self->started && self->state == TND_SESSION_DONE;
+    return has && self->started && self->state == TND_LEADER_CORE_DONE;
 }
 
-bool tnd_session_ends_with(const tnd_session_core_t *self, uint32_t host)
+bool tnd_leader_core_ends_with(const tnd_leader_core_t *self, uint32_t host)
 {
     const host_t *it = &self->hosts[host];
     if (over(self))
@@ -234,13 +234,14 @@ bool tnd_session_ends_with(const tnd_session_core_t *self, uint32_t host)
     return self->started && it->came && !it->lost && (!it->soft || self->config.restarts.max == 0);
 }
 
-void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const char *why,
+                               uint64_t now)
 {
     assert(host < self->config.host_count);
     host_t *it = &self->hosts[host];
-    bool final = tnd_session_ends_with(self, host);
-    if (over(self) && final && !TND_PLANT(LOST_AT_THE_END)) {
-        self->state = TND_SESSION_FAILED;
+    bool final = tnd_leader_core_ends_with(self, host);
+    if (over(self) && final && !TND_BUG(LOST_AT_THE_END)) {
+        self->state = TND_LEADER_CORE_FAILED;
         self->absent = true;
         (void)tnd_fail(&self->why,
                        "host %s was lost before the last word of the replicas that it carried, and "
@@ -250,7 +251,7 @@ void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *
     if (over(self) || !it->came || it->lost)
         return;
     if (final) {
-        self->state = TND_SESSION_FAILED;
+        self->state = TND_LEADER_CORE_FAILED;
         self->absent = true;
         (void)tnd_fail(&self->why, "host %s was lost%s: %s" TND_KEPT, host_name(self, host),
                        has_feeder(self, host) ? " with the replicas that it carried"
@@ -265,29 +266,30 @@ void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *
     take_down(self, host);
 }
 
-void tnd_session_host_again(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now)
+void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const char *why,
+                                uint64_t now)
 {
     host_t *it = &self->hosts[host];
     uint64_t again_ns = now;
-    tnd_session_host_lost(self, host, why, now);
+    tnd_leader_core_host_lost(self, host, why, now);
     if (over(self) || !it->came)
         return;
     it->lost = true;
     it->until_ns = now + self->config.start_timeout_ns;
     if (!self->started ||
-        tnd_supervise_died(&it->supervise, &self->config.restarts, now, &again_ns))
+        tnd_restart_policy_died(&it->supervise, &self->config.restarts, now, &again_ns))
         return;
-    self->state = TND_SESSION_FAILED;
+    self->state = TND_LEADER_CORE_FAILED;
     self->absent = true;
     (void)tnd_fail(&self->why, "host %s died %u times in a short time, last because: %s" TND_KEPT,
                    host_name(self, host), it->supervise.deaths + 1, why, kept(self));
 }
 
-void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now)
+void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
     host_t *it = &self->hosts[host];
     if (it->needed) {
-        tnd_session_host_lost(self, host, "it was taken away", now);
+        tnd_leader_core_host_lost(self, host, "it was taken away", now);
         return;
     }
     take_down(self, host);
@@ -295,8 +297,8 @@ void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now
     it->spare = true;
 }
 
-void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const char *why,
-                            uint64_t now)
+void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, const char *why,
+                                uint64_t now)
 {
     const tnd_member_t *member;
     actor_t *actor = find(self, id, &member);
@@ -304,15 +306,15 @@ void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const c
         return;
     actor->up = false;
     if (!is_soft(member->role) || self->config.restarts.max == 0) {
-        self->state = TND_SESSION_FAILED;
+        self->state = TND_LEADER_CORE_FAILED;
         (void)tnd_fail(&self->why, "%s on host %s died: %s" TND_KEPT, member->name,
                        host_name(self, member->host), why, kept(self));
         return;
     }
     self->want_rewind = self->want_rewind || is_ordered(member->role);
     uint64_t again_ns = now;
-    if (!tnd_supervise_died(&actor->supervise, &self->config.restarts, now, &again_ns)) {
-        self->state = TND_SESSION_FAILED;
+    if (!tnd_restart_policy_died(&actor->supervise, &self->config.restarts, now, &again_ns)) {
+        self->state = TND_LEADER_CORE_FAILED;
         (void)tnd_fail(
             &self->why, "%s on host %s died %u times in a short time, last because: %s" TND_KEPT,
             member->name, host_name(self, member->host), actor->supervise.deaths, why, kept(self));
@@ -323,21 +325,21 @@ void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t id, const c
     self->restarts_due++;
 }
 
-void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t id, uint64_t now)
+void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now)
 {
     const tnd_member_t *member;
     actor_t *actor = find(self, id, &member);
     self->restarts_due -= actor->restart_due;
     actor->restart_due = actor->restart_sent = false;
     actor->up = true;
-    tnd_supervise_born(&actor->supervise, now);
+    tnd_restart_policy_born(&actor->supervise, now);
     if (is_ordered(member->role))
         self->want_rewind = true;
 }
 
-void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns)
+void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
 {
-    if (TND_PLANT(LEADER_IN_A_HURRY))
+    if (TND_BUG(LEADER_IN_A_HURRY))
         return;
     self->start_ns += away_ns;
     for (uint32_t i = 0; i < self->config.host_count; i++)
@@ -345,18 +347,18 @@ void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns)
             self->hosts[i].until_ns += away_ns;
 }
 
-void tnd_session_data(tnd_session_core_t *self, uint64_t data)
+void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data)
 {
     assert(self->generation == 0);
     self->steps.cursor.data = data;
 }
 
-void tnd_session_go(tnd_session_core_t *self)
+void tnd_leader_core_go(tnd_leader_core_t *self)
 {
     self->asked_to_go = true;
 }
 
-void tnd_session_ask_drain(tnd_session_core_t *self)
+void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
 {
     if (over(self))
         return;
@@ -364,10 +366,10 @@ void tnd_session_ask_drain(tnd_session_core_t *self)
         self->drain_end = self->steps.cursor.step;
     self->want_drain = true;
     self->tell = true;
-    self->state = TND_SESSION_DRAINING;
+    self->state = TND_LEADER_CORE_DRAINING;
 }
 
-static const char *name_of(const tnd_session_core_t *self, tnd_actor_id_t id)
+static const char *name_of(const tnd_leader_core_t *self, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
         if (self->config.members[i].id == id)
@@ -376,14 +378,14 @@ static const char *name_of(const tnd_session_core_t *self, tnd_actor_id_t id)
 }
 
 /*  What was said cannot be. */
-static void fail(tnd_session_core_t *self, const tnd_error_t *error)
+static void fail(tnd_leader_core_t *self, const tnd_error_t *error)
 {
-    self->state = TND_SESSION_FAILED;
+    self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why, "%s" TND_KEPT, error->text, kept(self));
 }
 
 /*  Whether a step is one of which nothing may be said yet: then the run has failed. */
-static bool beyond(tnd_session_core_t *self, uint64_t step)
+static bool beyond(tnd_leader_core_t *self, uint64_t step)
 {
     tnd_error_t error;
     if (tnd_assembly_reaches(&self->steps, step, &error) == TND_OK)
@@ -392,12 +394,12 @@ static bool beyond(tnd_session_core_t *self, uint64_t step)
     return true;
 }
 
-static bool is_of_now(const tnd_session_core_t *self, const tnd_msg_t *msg)
+static bool is_of_now(const tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     return msg->generation == self->generation && msg->part.lane < self->config.lanes;
 }
 
-static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
+static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     tnd_error_t error;
     if (is_of_now(self, msg) &&
@@ -406,14 +408,14 @@ static void take_part(tnd_session_core_t *self, const tnd_msg_t *msg)
 }
 
 /*  Feeders are told the end, which may be sooner than what they know. */
-static void tell_end(tnd_session_core_t *self)
+static void tell_end(tnd_leader_core_t *self)
 {
     self->tell = true;
     for (uint32_t i = 0; i < self->config.member_count; i++)
         self->actors[i].end_told = false;
 }
 
-static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
+static void take_last(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     tnd_error_t error;
     bool is_news = self->steps.last == TND_UNKNOWN;
@@ -425,7 +427,7 @@ static void take_last(tnd_session_core_t *self, const tnd_msg_t *msg)
         tell_end(self);
 }
 
-static void take_commit(tnd_session_core_t *self, const tnd_msg_t *msg)
+static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     const tnd_member_t *member;
     actor_t *feeder = find(self, msg->from, &member);
@@ -442,7 +444,7 @@ static void take_commit(tnd_session_core_t *self, const tnd_msg_t *msg)
         feeder->held = feeder->committed;
 }
 
-static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
+static void take_drain(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     const tnd_member_t *member;
     actor_t *feeder = find(self, msg->from, &member);
@@ -465,7 +467,7 @@ static void take_drain(tnd_session_core_t *self, const tnd_msg_t *msg)
     tell_end(self);
 }
 
-void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now)
+void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;
     const tnd_member_t *member;
@@ -504,7 +506,7 @@ void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_
 }
 
 /*  Whether all are there that a stream needs: to begin, simply all. */
-static bool everybody(const tnd_session_core_t *self)
+static bool everybody(const tnd_leader_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.host_count; i++)
         if (!self->hosts[i].up && !self->hosts[i].spare &&
@@ -520,7 +522,7 @@ static bool everybody(const tnd_session_core_t *self)
 }
 
 /*  A worker beside readers serves the lanes of its host, any other serves all. */
-static bool serves(const tnd_session_core_t *self, uint32_t host, uint32_t lane)
+static bool serves(const tnd_leader_core_t *self, uint32_t host, uint32_t lane)
 {
     bool beside = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -534,7 +536,7 @@ static bool serves(const tnd_session_core_t *self, uint32_t host, uint32_t lane)
     return !beside;
 }
 
-static bool all_lanes_served(const tnd_session_core_t *self)
+static bool all_lanes_served(const tnd_leader_core_t *self)
 {
     for (uint32_t lane = 0; lane < self->config.lanes; lane++) {
         bool planned = false, there = false;
@@ -552,7 +554,7 @@ static bool all_lanes_served(const tnd_session_core_t *self)
 }
 
 /*  Whether the stream stands still as long as that host is away. */
-static bool matters(const tnd_session_core_t *self, uint32_t host)
+static bool matters(const tnd_leader_core_t *self, uint32_t host)
 {
     if (self->hosts[host].needed)
         return true;
@@ -565,13 +567,13 @@ static bool matters(const tnd_session_core_t *self, uint32_t host)
     return reducer || (worker && !all_lanes_served(self));
 }
 
-static bool missed(const tnd_session_core_t *self, uint32_t host)
+static bool missed(const tnd_leader_core_t *self, uint32_t host)
 {
     return self->hosts[host].lost && matters(self, host);
 }
 
 /*  When a missed host must be back: of several with workers one is enough. */
-static uint64_t until(const tnd_session_core_t *self, uint32_t host)
+static uint64_t until(const tnd_leader_core_t *self, uint32_t host)
 {
     uint64_t latest = self->hosts[host].until_ns;
     for (uint32_t i = 0; i < self->config.host_count && !self->hosts[host].needed; i++)
@@ -580,7 +582,7 @@ static uint64_t until(const tnd_session_core_t *self, uint32_t host)
     return latest;
 }
 
-static void check_time(tnd_session_core_t *self, uint64_t now)
+static void check_time(tnd_leader_core_t *self, uint64_t now)
 {
     if (!self->started) {
         if (now - self->start_ns < self->config.start_timeout_ns || everybody(self))
@@ -594,7 +596,7 @@ static void check_time(tnd_session_core_t *self, uint64_t now)
         for (uint32_t i = 0; i < self->config.member_count && names[0] == 0; i++)
             if (!self->actors[i].up && !self->hosts[self->config.members[i].host].spare)
                 append(names, sizeof names, self->config.members[i].name);
-        self->state = TND_SESSION_FAILED;
+        self->state = TND_LEADER_CORE_FAILED;
         self->absent = true;
         (void)tnd_fail(&self->why,
                        "%s did not come within %llu s: start it, or see whether it reaches host %s",
@@ -604,7 +606,7 @@ static void check_time(tnd_session_core_t *self, uint64_t now)
     }
     for (uint32_t i = 0; i < self->config.host_count; i++)
         if (missed(self, i) && now >= until(self, i)) {
-            self->state = TND_SESSION_FAILED;
+            self->state = TND_LEADER_CORE_FAILED;
             self->absent = true;
             (void)tnd_fail(&self->why,
                            "host %s was lost and did not come back in time: %s" TND_KEPT,
@@ -613,7 +615,7 @@ static void check_time(tnd_session_core_t *self, uint64_t now)
         }
 }
 
-static void control(const tnd_session_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
+static void control(const tnd_leader_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
                     tnd_actor_id_t to)
 {
     effect->kind = TND_EFFECT_CONTROL;
@@ -623,7 +625,7 @@ static void control(const tnd_session_core_t *self, tnd_effect_t *effect, tnd_ms
     effect->msg.generation = self->generation;
 }
 
-static uint64_t progress_of(const tnd_session_core_t *self)
+static uint64_t progress_of(const tnd_leader_core_t *self)
 {
     uint64_t sum = self->steps.whole + self->steps.cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++)
@@ -631,7 +633,7 @@ static uint64_t progress_of(const tnd_session_core_t *self)
     return sum;
 }
 
-static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint64_t anchor = self->steps.whole;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -654,8 +656,8 @@ static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *
 
     self->want_rewind = false;
     self->started = self->tell = true;
-    if (self->state != TND_SESSION_DRAINING)
-        self->state = TND_SESSION_RUNNING;
+    if (self->state != TND_LEADER_CORE_DRAINING)
+        self->state = TND_LEADER_CORE_RUNNING;
     self->generation++;
     control(self, effect, TND_MSG_REWIND, TND_NOBODY);
     effect->msg.rewind.cursor = &self->anchor;
@@ -665,7 +667,7 @@ static void rewind_stream(tnd_session_core_t *self, uint64_t now, tnd_effect_t *
 /*  Of a stream without steps no commit says that a feeder has begun; one that has not would never
  *  know that it is over, for no rewind follows.
  */
-static bool all_began(const tnd_session_core_t *self)
+static bool all_began(const tnd_leader_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)
         if (self->config.members[i].role == TND_ROLE_FEEDER && !self->actors[i].began)
@@ -674,7 +676,7 @@ static bool all_began(const tnd_session_core_t *self)
 }
 
 /*  Whether all is done, the account of what lies behind the last step included. */
-static bool finished(tnd_session_core_t *self)
+static bool finished(tnd_leader_core_t *self)
 {
     if (!(self->started || self->want_drain) || self->steps.cursor.step < end_of(self) ||
         (self->started && !all_began(self)))
@@ -688,7 +690,7 @@ static bool finished(tnd_session_core_t *self)
     return status == TND_OK;
 }
 
-static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
+static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
 {
     tnd_error_t error;
     tnd_status_t status = tnd_assembly_book(&self->steps, end_of(self), &error);
@@ -703,7 +705,7 @@ static bool book(tnd_session_core_t *self, tnd_effect_t *effect)
 }
 
 /*  What one feeder does not know yet. */
-static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
+static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
     actor_t *feeder = &self->actors[i];
     tnd_actor_id_t id = self->config.members[i].id;
@@ -730,7 +732,7 @@ static bool tell(tnd_session_core_t *self, uint32_t i, tnd_effect_t *effect)
     return false;
 }
 
-static bool restart(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+static bool restart(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         actor_t *actor = &self->actors[i];
@@ -747,13 +749,13 @@ static bool restart(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect
     return false;
 }
 
-bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
     if (!over(self))
         check_time(self, now);
-    if (self->state == TND_SESSION_JOINING && everybody(self))
-        self->state = TND_SESSION_READY;
+    if (self->state == TND_LEADER_CORE_JOINING && everybody(self))
+        self->state = TND_LEADER_CORE_READY;
     if (!over(self)) {
         if (self->restarts_due > 0 && restart(self, now, effect))
             return true;
@@ -767,10 +769,10 @@ bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effe
             return true;
     }
     if (!over(self) && finished(self)) {
-        self->state = TND_SESSION_DONE;
+        self->state = TND_LEADER_CORE_DONE;
         self->tell = true;
     }
-    if (self->tell && self->state != TND_SESSION_FAILED && self->started) {
+    if (self->tell && self->state != TND_LEADER_CORE_FAILED && self->started) {
         for (uint32_t i = 0; i < self->config.member_count; i++)
             if (self->config.members[i].role == TND_ROLE_FEEDER && tell(self, i, effect))
                 return true;
@@ -784,7 +786,7 @@ bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effe
     return false;
 }
 
-uint64_t tnd_session_deadline(const tnd_session_core_t *self)
+uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self)
 {
     if (over(self))
         return self->outcome_said ? TND_NEVER : 0;
@@ -802,27 +804,27 @@ uint64_t tnd_session_deadline(const tnd_session_core_t *self)
     return least;
 }
 
-tnd_session_state_t tnd_session_state(const tnd_session_core_t *self)
+tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self)
 {
     return self->state;
 }
 
-const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self)
+const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self)
 {
     return &self->steps.cursor;
 }
 
-uint32_t tnd_session_generation(const tnd_session_core_t *self)
+uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self)
 {
     return self->generation;
 }
 
-const char *tnd_session_why(const tnd_session_core_t *self)
+const char *tnd_leader_core_why(const tnd_leader_core_t *self)
 {
     return self->why.text;
 }
 
-uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, uint32_t room)
+uint32_t tnd_leader_core_missing(const tnd_leader_core_t *self, uint32_t *hosts, uint32_t room)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->config.host_count; i++)
@@ -834,12 +836,12 @@ uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, ui
     return count;
 }
 
-bool tnd_session_absent(const tnd_session_core_t *self)
+bool tnd_leader_core_absent(const tnd_leader_core_t *self)
 {
     return self->absent;
 }
 
-bool tnd_session_needs(const tnd_session_core_t *self, uint32_t host)
+bool tnd_leader_core_needs(const tnd_leader_core_t *self, uint32_t host)
 {
     return !self->hosts[host].soft || matters(self, host);
 }

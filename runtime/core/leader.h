@@ -13,20 +13,20 @@
  *  within their limits; a feeder, its host's process or the leader ends the run with one sentence
  *  that names it and the last committed cursor.
  */
-#ifndef TND_RUNTIME_CORE_SESSION_H
-#define TND_RUNTIME_CORE_SESSION_H
+#ifndef TND_RUNTIME_CORE_LEADER_H
+#define TND_RUNTIME_CORE_LEADER_H
 
 #include "runtime/core/protocol/effect.h"
 #include "runtime/core/restart.h"
 
 typedef enum {
-    TND_SESSION_JOINING, /* hosts are missing */
-    TND_SESSION_READY,   /* all there; nothing asked for yet */
-    TND_SESSION_RUNNING,
-    TND_SESSION_DRAINING, /* feeders finish the highest step that one of them has started */
-    TND_SESSION_DONE,
-    TND_SESSION_FAILED
-} tnd_session_state_t;
+    TND_LEADER_CORE_JOINING, /* hosts are missing */
+    TND_LEADER_CORE_READY,   /* all there; nothing asked for yet */
+    TND_LEADER_CORE_RUNNING,
+    TND_LEADER_CORE_DRAINING, /* feeders finish the highest step that one of them has started */
+    TND_LEADER_CORE_DONE,
+    TND_LEADER_CORE_FAILED
+} tnd_leader_core_state_t;
 
 typedef enum {
     TND_ROLE_READER,
@@ -62,73 +62,75 @@ typedef struct {
     uint32_t booked_every;     /* steps between two BOOKED to a feeder, which waits for none of them
                                   as long as it may have twice as many unbooked; 0: 1 */
     tnd_limits_t restarts;     /* of one soft actor or host; max 0: any death ends the run */
-} tnd_session_config_t;
+} tnd_leader_core_config_t;
 
-typedef struct tnd_session_core tnd_session_core_t;
+typedef struct tnd_leader_core tnd_leader_core_t;
 
-size_t tnd_session_bytes(const tnd_session_config_t *config);
-tnd_session_core_t *tnd_session_init(void *memory, const tnd_session_config_t *config,
-                                     const tnd_cursor_t *from, uint64_t now);
+size_t tnd_leader_core_bytes(const tnd_leader_core_config_t *config);
+tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_config_t *config,
+                                        const tnd_cursor_t *from, uint64_t now);
 
 /*  A host's control connection is up and its terms fit / is gone and has not come back within
  *  dead_after, or its process is known to be dead.
  */
-void tnd_session_host_up(tnd_session_core_t *self, uint32_t host, uint64_t now);
-void tnd_session_host_lost(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t now);
+void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const char *why,
+                               uint64_t now);
 /*  Another process has taken the place of the one that was there: that one is lost, which counts
  *  towards its limit, and the new one has start_timeout to make itself ready (host_up).
  */
-void tnd_session_host_again(tnd_session_core_t *self, uint32_t host, const char *why, uint64_t now);
+void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const char *why,
+                                uint64_t now);
 /*  The user took it away: nobody waits for it any more.  Of a host that the stream needs it is as
  *  host_lost.
  */
-void tnd_session_host_left(tnd_session_core_t *self, uint32_t host, uint64_t now);
+void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 /*  A life of an actor has begun / ended, maybe one whose beginning was never heard of.  A life that
  *  nobody saw end is ended first.
  */
-void tnd_session_actor_up(tnd_session_core_t *self, tnd_actor_id_t actor, uint64_t now);
-void tnd_session_actor_down(tnd_session_core_t *self, tnd_actor_id_t actor, const char *why,
-                            uint64_t now);
+void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
+void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
+                                uint64_t now);
 /*  Whoever drives this was away for so long (stopped, without a processor) and could hear nobody:
  *  hosts that are waited for have so much longer to come.
  */
-void tnd_session_excuse(tnd_session_core_t *self, uint64_t away_ns);
+void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns);
 /*  The identity of the data set, for the cursors.  Before the stream begins. */
-void tnd_session_data(tnd_session_core_t *self, uint64_t data);
+void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data);
 /*  Begins the stream as soon as everybody, hosts and actors, is there. */
-void tnd_session_go(tnd_session_core_t *self);
+void tnd_leader_core_go(tnd_leader_core_t *self);
 /*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors, and MODEL, the last word of a feeder: a host
  *  that is lost before that fails the run even when the stream is done.
  */
-void tnd_session_message(tnd_session_core_t *self, const tnd_msg_t *msg, uint64_t now);
-/*  Asks for an orderly end: TND_SESSION_DRAINING. */
-void tnd_session_ask_drain(tnd_session_core_t *self);
+void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
+/*  Asks for an orderly end: TND_LEADER_CORE_DRAINING. */
+void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  Something final: the run has failed, for this reason.  The first one counts. */
-void tnd_session_fail(tnd_session_core_t *self, const char *why);
+void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain; its cursor says where, its digest and ledger are
  *  those of the last booked step), BOOKED, DRAIN (which step did you start last?) and LAST (the
  * end, of the stream or of a drain) to feeders, BOOK once a step in step order (with the cursor
  * after it, digest and ledger included), RESTART, OUTCOME once.
  */
-bool tnd_session_next(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect);
-uint64_t tnd_session_deadline(const tnd_session_core_t *self);
+bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect);
+uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self);
 
-tnd_session_state_t tnd_session_state(const tnd_session_core_t *self);
+tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self);
 /*  Of the last booked step; once the run is DONE at the end of the stream, with all that was read
  *  behind it.
  */
-const tnd_cursor_t *tnd_session_cursor(const tnd_session_core_t *self);
-uint32_t tnd_session_generation(const tnd_session_core_t *self);
+const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self);
+uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
 /*  The sentence that says why a run failed; "" otherwise. */
-const char *tnd_session_why(const tnd_session_core_t *self);
+const char *tnd_leader_core_why(const tnd_leader_core_t *self);
 /*  Hosts that are waited for: fills `hosts`, returns how many there are. */
-uint32_t tnd_session_missing(const tnd_session_core_t *self, uint32_t *hosts, uint32_t room);
+uint32_t tnd_leader_core_missing(const tnd_leader_core_t *self, uint32_t *hosts, uint32_t room);
 /*  Of a failed run: whether it failed because a host did not come or went away. */
-bool tnd_session_absent(const tnd_session_core_t *self);
+bool tnd_leader_core_absent(const tnd_leader_core_t *self);
 /*  Of a host that is away: whether the run ends if it stays so. */
-bool tnd_session_needs(const tnd_session_core_t *self, uint32_t host);
+bool tnd_leader_core_needs(const tnd_leader_core_t *self, uint32_t host);
 /*  Whether the run fails as soon as that host is lost (host_lost). */
-bool tnd_session_ends_with(const tnd_session_core_t *self, uint32_t host);
+bool tnd_leader_core_ends_with(const tnd_leader_core_t *self, uint32_t host);
 
 #endif

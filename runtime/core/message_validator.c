@@ -59,8 +59,8 @@ typedef struct {
     uint64_t granted, sent;
 } credit_t;
 
-struct tnd_accept {
-    tnd_accept_config_t config;
+struct tnd_validator {
+    tnd_validator_config_t config;
     const tnd_party_t *own;
     uint8_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* who may say it to this actor */
     uint32_t generation;                                       /* the leader's last word */
@@ -76,7 +76,7 @@ static const char wrong_kind[] = "it may not say this here";
 static const char elsewhere[] = "it speaks of a lane or replicas that are not its own";
 static const char out_of_range[] = "its numbers cannot be";
 
-static uint8_t bit_of(const tnd_census_t *census, tnd_actor_id_t id)
+static uint8_t bit_of(const tnd_membership_t *census, tnd_actor_id_t id)
 {
     if (id < census->party_count)
         return (uint8_t)(1 << census->parties[id].role);
@@ -109,7 +109,7 @@ static bool serves(const tnd_party_t *party, uint32_t lane)
                                           : lane == party->lane;
 }
 
-static const char *check_block(const tnd_accept_t *self, const tnd_party_t *peer,
+static const char *check_block(const tnd_validator_t *self, const tnd_party_t *peer,
                                const tnd_block_note_t *block)
 {
     const tnd_bounds_t *bounds = &self->config.bounds;
@@ -130,7 +130,7 @@ static const char *check_block(const tnd_accept_t *self, const tnd_party_t *peer
     return NULL;
 }
 
-static const char *check_slice(const tnd_accept_t *self, const tnd_party_t *peer,
+static const char *check_slice(const tnd_validator_t *self, const tnd_party_t *peer,
                                const tnd_slice_note_t *slice)
 {
     if (slice->lane != peer->lane ||
@@ -145,7 +145,7 @@ static const char *check_slice(const tnd_accept_t *self, const tnd_party_t *peer
                : NULL;
 }
 
-static const char *check_post(const tnd_accept_t *self, const tnd_party_t *peer,
+static const char *check_post(const tnd_validator_t *self, const tnd_party_t *peer,
                               const tnd_msg_t *msg)
 {
     const tnd_post_note_t *post = &msg->post;
@@ -160,7 +160,7 @@ static const char *check_post(const tnd_accept_t *self, const tnd_party_t *peer,
     return valued && post->payload == NULL ? "a value of a reduction without the value" : NULL;
 }
 
-static const char *check_ticket(const tnd_accept_t *self, const tnd_party_t *peer,
+static const char *check_ticket(const tnd_validator_t *self, const tnd_party_t *peer,
                                 const tnd_msg_t *msg)
 {
     const tnd_bounds_t *bounds = &self->config.bounds;
@@ -172,7 +172,7 @@ static const char *check_ticket(const tnd_accept_t *self, const tnd_party_t *pee
                : NULL;
 }
 
-static const char *check_mark(const tnd_accept_t *self, const tnd_party_t *peer,
+static const char *check_mark(const tnd_validator_t *self, const tnd_party_t *peer,
                               const tnd_msg_t *msg)
 {
     const tnd_bounds_t *bounds = &self->config.bounds;
@@ -188,7 +188,7 @@ static const char *check_mark(const tnd_accept_t *self, const tnd_party_t *peer,
                : NULL;
 }
 
-static const char *check_rewind(const tnd_accept_t *self, const tnd_msg_t *msg)
+static const char *check_rewind(const tnd_validator_t *self, const tnd_msg_t *msg)
 {
     const tnd_cursor_t *cursor = msg->rewind.cursor;
     if (cursor == NULL || cursor->lanes != self->config.census.lanes)
@@ -199,9 +199,9 @@ static const char *check_rewind(const tnd_accept_t *self, const tnd_msg_t *msg)
     return cursor->epoch > self->config.bounds.epochs ? out_of_range : NULL;
 }
 
-static const char *check(const tnd_accept_t *self, tnd_actor_id_t from, const tnd_msg_t *msg)
+static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const tnd_msg_t *msg)
 {
-    const tnd_census_t *census = &self->config.census;
+    const tnd_membership_t *census = &self->config.census;
     const tnd_party_t *peer = from < census->party_count ? &census->parties[from] : NULL;
     if (peer != NULL && peer->chain != self->own->chain)
         return wrong_kind;
@@ -253,8 +253,8 @@ static bool is_ruled(tnd_msg_kind_t kind, uint8_t says, uint8_t hears)
     return false;
 }
 
-const char *tnd_accept_relay(const tnd_census_t *census, uint32_t self, uint32_t host,
-                             const tnd_msg_t *msg)
+const char *tnd_validator_relay(const tnd_membership_t *census, uint32_t self, uint32_t host,
+                                const tnd_msg_t *msg)
 {
     uint8_t says = bit_of(census, msg->from), hears = bit_of(census, msg->to);
     if (says == NONE || hears == NONE || (hears == LEADER && self != 0) ||
@@ -276,7 +276,7 @@ const char *tnd_accept_relay(const tnd_census_t *census, uint32_t self, uint32_t
     return NULL;
 }
 
-const char *tnd_accept_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg)
+const char *tnd_validator_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_PART && msg->kind != TND_MSG_LAST)
         return NULL;
@@ -287,15 +287,15 @@ const char *tnd_accept_report(const tnd_bounds_t *bounds, const tnd_msg_t *msg)
 /* --- an actor ----------------------------------------------------------------------------------
  */
 
-size_t tnd_accept_bytes(const tnd_accept_config_t *config)
+size_t tnd_validator_bytes(const tnd_validator_config_t *config)
 {
-    return sizeof(tnd_accept_t) + config->census.party_count * sizeof(credit_t);
+    return sizeof(tnd_validator_t) + config->census.party_count * sizeof(credit_t);
 }
 
-tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
+tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *config)
 {
     assert(config->self < config->census.party_count && config->bounds.rows_max > 0);
-    tnd_accept_t *self = memory;
+    tnd_validator_t *self = memory;
     self->config = *config;
     self->own = &config->census.parties[config->self];
     self->credits = (credit_t *)(self + 1);
@@ -310,7 +310,7 @@ tnd_accept_t *tnd_accept_init(void *memory, const tnd_accept_config_t *config)
     return self;
 }
 
-static void reach(tnd_accept_t *self, uint32_t generation)
+static void reach(tnd_validator_t *self, uint32_t generation)
 {
     if (generation <= self->generation)
         return;
@@ -321,13 +321,14 @@ static void reach(tnd_accept_t *self, uint32_t generation)
     }
 }
 
-void tnd_accept_reached(tnd_accept_t *self, uint32_t generation)
+void tnd_validator_reached(tnd_validator_t *self, uint32_t generation)
 {
-    if (!TND_PLANT(GENERATION_UNHEARD))
+    if (!TND_BUG(GENERATION_UNHEARD))
         reach(self, generation);
 }
 
-static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generation, uint64_t now)
+static void look_ahead(tnd_validator_t *self, tnd_actor_id_t peer, uint32_t generation,
+                       uint64_t now)
 {
     if (generation <= self->generation || generation <= self->ahead)
         return;
@@ -336,15 +337,15 @@ static void look_ahead(tnd_accept_t *self, tnd_actor_id_t peer, uint32_t generat
     self->ahead_ns = now;
 }
 
-static bool is_far_ahead(const tnd_accept_t *self, uint32_t generation)
+static bool is_far_ahead(const tnd_validator_t *self, uint32_t generation)
 {
     return generation > self->generation && generation - self->generation > TND_AHEAD_MAX;
 }
 
-const char *tnd_accept_link(tnd_accept_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
-                            uint64_t now)
+const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
+                               uint64_t now)
 {
-    const tnd_census_t *census = &self->config.census;
+    const tnd_membership_t *census = &self->config.census;
     if (peer >= census->party_count)
         return stranger;
     if (msg->from != peer)
@@ -367,7 +368,7 @@ const char *tnd_accept_link(tnd_accept_t *self, tnd_actor_id_t peer, const tnd_m
     return NULL;
 }
 
-const char *tnd_accept_control(tnd_accept_t *self, const tnd_msg_t *msg, uint64_t now)
+const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     uint8_t says = bit_of(&self->config.census, msg->from);
     if (says == NONE)
@@ -386,23 +387,23 @@ const char *tnd_accept_control(tnd_accept_t *self, const tnd_msg_t *msg, uint64_
     return NULL;
 }
 
-void tnd_accept_sent(tnd_accept_t *self, const tnd_msg_t *msg)
+void tnd_validator_sent(tnd_validator_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind == TND_MSG_CREDIT && msg->to < self->config.census.party_count &&
         msg->credit.blocks > self->credits[msg->to].granted)
         self->credits[msg->to].granted = msg->credit.blocks;
 }
 
-void tnd_accept_reset(tnd_accept_t *self, tnd_actor_id_t peer)
+void tnd_validator_reset(tnd_validator_t *self, tnd_actor_id_t peer)
 {
     if (peer < self->config.census.party_count)
         self->credits[peer] = (credit_t){0};
 }
 
-tnd_actor_id_t tnd_accept_unconfirmed(tnd_accept_t *self, uint64_t now, uint64_t patience_ns)
+tnd_actor_id_t tnd_validator_unconfirmed(tnd_validator_t *self, uint64_t now, uint64_t patience_ns)
 {
     uint64_t since = self->asked_ns > self->ahead_ns ? self->asked_ns : self->ahead_ns;
-    if (now > since && now - since > patience_ns / 8 && !TND_PLANT(LIAR_WHILE_AWAY))
+    if (now > since && now - since > patience_ns / 8 && !TND_BUG(LIAR_WHILE_AWAY))
         self->ahead_ns += now - since - patience_ns / 8;
     self->asked_ns = now;
     return self->ahead != 0 && now - self->ahead_ns >= patience_ns ? self->ahead_peer : TND_NOBODY;

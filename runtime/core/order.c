@@ -360,7 +360,7 @@ static tnd_status_t check(const tnd_order_t *self, const ticket_t *ticket,
         return refuse(self, block, error, "the block does not cover its ticket");
     if (block->end && count != TND_UNKNOWN && block->first + block->count != count)
         return refuse(self, block, error, "the source is shorter than it was at the start");
-    if (block->bytes > ticket->reserved && !TND_PLANT(RESERVATION_MISSING))
+    if (block->bytes > ticket->reserved && !TND_BUG(RESERVATION_MISSING))
         return refuse(self, block, error, "the block is larger than its reservation");
     if (block->origin == NULL ? block->rows != block->count || block->bad_count > 0
                               : !ascends(block->origin, block->rows, block->count, false))
@@ -440,7 +440,7 @@ static void join(tnd_order_t *self, const ticket_t *ticket)
     self->skip = 0;
     uint32_t rows = joined->rows - joined->taken;
     self->ready += rows;
-    if (!TND_PLANT(MARK_AHEAD))
+    if (!TND_BUG(MARK_AHEAD))
         epoch->rows += rows;
 }
 
@@ -522,7 +522,7 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
 /*  An answer to a ticket that was joined. */
 static tnd_status_t duplicate(tnd_order_t *self, const tnd_block_note_t *block, tnd_error_t *error)
 {
-    if (TND_PLANT(DUPLICATE_OFF_BY_ONE) && self->ticket_head < self->ticket_tail &&
+    if (TND_BUG(DUPLICATE_OFF_BY_ONE) && self->ticket_head < self->ticket_tail &&
         ticket_at(self, self->ticket_head)->epoch == block->epoch &&
         ticket_at(self, self->ticket_head)->first == block->first + block->count) {
         self->used_blocks++;
@@ -559,7 +559,7 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
         self->stale++;
         return TND_OK;
     }
-    if (TND_PLANT(MARK_AHEAD))
+    if (TND_BUG(MARK_AHEAD))
         self->epochs[stream_epoch(self, block->epoch) & 1].rows += block->rows;
     uint64_t at = find_ticket(self, block->epoch, block->first);
     ticket_t *ticket = at < self->ticket_tail ? ticket_at(self, at) : NULL;
@@ -701,7 +701,7 @@ void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
     if (at == self->ticket_tail)
         return;
     ticket_t *ticket = ticket_at(self, at);
-    if (TND_PLANT(END_NOT_RETAINED) && ticket->first + ticket->asked == self->config.count)
+    if (TND_BUG(END_NOT_RETAINED) && ticket->first + ticket->asked == self->config.count)
         return;
     ticket->state = LOST;
     ticket->attempt++;
@@ -743,7 +743,7 @@ void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t id, tnd_life_t birth)
         worker = &self->workers[self->worker_count++];
         *worker = (worker_t){.id = id, .birth = birth};
     }
-    bool has_ended = worker->birth != birth || TND_PLANT(LOSS_BLAMES);
+    bool has_ended = worker->birth != birth || TND_BUG(LOSS_BLAMES);
     if (worker->works && has_ended)
         charge(self, worker);
     set_working(self, worker, false);
@@ -945,7 +945,7 @@ static bool has_room(const tnd_order_t *self, uint64_t bytes)
         return false;
     /*  Blocks that take more than their rows should must not stop the batch that needs a row. */
     return self->used_bytes + bytes <= self->window_bytes || (open == 0 && wanted) ||
-           TND_PLANT(RESERVATION_MISSING);
+           TND_BUG(RESERVATION_MISSING);
 }
 
 /*  Tickets go out in runs: not one for each block that was taken, which would wake a reader for
@@ -987,7 +987,7 @@ static void say_ticket(const tnd_order_t *self, const ticket_t *ticket, tnd_effe
     effect->msg.ticket.epoch = ticket->epoch;
     effect->msg.ticket.count = ticket->asked;
     effect->msg.ticket.attempt = ticket->attempt;
-    effect->msg.ticket.floor = TND_PLANT(ACK_ON_RECEIPT) ? received_floor(self) : floor_of(self);
+    effect->msg.ticket.floor = TND_BUG(ACK_ON_RECEIPT) ? received_floor(self) : floor_of(self);
 }
 
 static void say_condemned(tnd_order_t *self, tnd_effect_t *effect)
@@ -1055,7 +1055,7 @@ static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
     self->lost_from += at == self->lost_from;
     ticket->state = SENT;
     self->lost_count--;
-    if (TND_PLANT(CREDIT_NOT_RESTORED))
+    if (TND_BUG(CREDIT_NOT_RESTORED))
         reserve(self, ticket);
     say_ticket(self, ticket, effect);
     return true;
@@ -1070,7 +1070,7 @@ static void issue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
                          .reader = self->config.readers[self->next_reader]};
     expect(self, self->ticket_tail - 1, now);
     self->next_reader = (self->next_reader + 1) % self->config.reader_count;
-    if (TND_PLANT(RESERVATION_MISSING))
+    if (TND_BUG(RESERVATION_MISSING))
         self->used_blocks++;
     else
         reserve(self, ticket);

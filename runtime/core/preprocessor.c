@@ -42,8 +42,8 @@ typedef struct {
 } entry_t;
 
 /*  All blocks in the heap are of one generation: those of an older one are in `drops`. */
-struct tnd_queue {
-    tnd_queue_config_t config;
+struct tnd_preprocessor_core {
+    tnd_preprocessor_core_config_t config;
     uint32_t generation;
     bool reset_due, working;
     uint64_t cost_ns, since_ns; /* of a block; when the last one began or ended */
@@ -66,14 +66,14 @@ static size_t aligned(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-static uint32_t capacity_of(const tnd_queue_config_t *config)
+static uint32_t capacity_of(const tnd_preprocessor_core_config_t *config)
 {
     return config->reader_count * config->window_blocks;
 }
 
 /* Peers. */
 
-static uint32_t find_peer(const tnd_queue_t *self, tnd_actor_id_t id)
+static uint32_t find_peer(const tnd_preprocessor_core_t *self, tnd_actor_id_t id)
 {
     uint32_t low = 0, high = self->peer_count;
     while (low < high) {
@@ -86,7 +86,8 @@ static uint32_t find_peer(const tnd_queue_t *self, tnd_actor_id_t id)
     return low < self->peer_count && self->peers[low].id == id ? low : NONE;
 }
 
-static void add_peer(tnd_queue_t *self, tnd_actor_id_t id, uint32_t reader, uint32_t lane)
+static void add_peer(tnd_preprocessor_core_t *self, tnd_actor_id_t id, uint32_t reader,
+                     uint32_t lane)
 {
     uint32_t at = self->peer_count++;
     for (; at > 0 && self->peers[at - 1].id > id; at--)
@@ -95,7 +96,7 @@ static void add_peer(tnd_queue_t *self, tnd_actor_id_t id, uint32_t reader, uint
     self->peers[at] = (peer_t){.id = id, .reader = reader, .lane = lane};
 }
 
-static uint32_t lane_of(const tnd_queue_t *self, uint32_t lane_number)
+static uint32_t lane_of(const tnd_preprocessor_core_t *self, uint32_t lane_number)
 {
     uint32_t lane = 0;
     while (lane < self->config.lanes && self->config.lane_number[lane] != lane_number)
@@ -105,12 +106,12 @@ static uint32_t lane_of(const tnd_queue_t *self, uint32_t lane_number)
 
 /* Credit. */
 
-static bool may_receive(const tnd_queue_t *self, const reader_t *reader)
+static bool may_receive(const tnd_preprocessor_core_t *self, const reader_t *reader)
 {
     return self->peers[reader->peer].up && self->peers[reader->join].up;
 }
 
-static uint32_t window_of(const tnd_queue_t *self)
+static uint32_t window_of(const tnd_preprocessor_core_t *self)
 {
     uint32_t most = self->config.window_blocks;
     if (self->config.window_ns == 0 || self->cost_ns * most <= self->config.window_ns)
@@ -122,7 +123,7 @@ static uint32_t window_of(const tnd_queue_t *self)
 /*  A reader that may send nothing has its whole window here, of which a quarter is gone before the
  *  rest is: no reader starves below that threshold.
  */
-static void offer(tnd_queue_t *self, uint32_t number)
+static void offer(tnd_preprocessor_core_t *self, uint32_t number)
 {
     reader_t *reader = &self->readers[number];
     if (reader->pending || !may_receive(self, reader))
@@ -138,7 +139,7 @@ static void offer(tnd_queue_t *self, uint32_t number)
     self->pending[self->pending_count++] = number;
 }
 
-static void leave(tnd_queue_t *self, const block_t *block)
+static void leave(tnd_preprocessor_core_t *self, const block_t *block)
 {
     reader_t *reader = &self->readers[block->reader];
     reader->left_blocks++;
@@ -159,12 +160,12 @@ static bool before(const entry_t *a, const entry_t *b)
 
 static bool goes_first(const entry_t *a, const entry_t *b)
 {
-    if (TND_PLANT(FRONT_INSTEAD_OF_SORTED) && (a->attempt > 0) != (b->attempt > 0))
+    if (TND_BUG(FRONT_INSTEAD_OF_SORTED) && (a->attempt > 0) != (b->attempt > 0))
         return a->attempt > 0;
     return before(a, b);
 }
 
-static void push(tnd_queue_t *self, entry_t entry)
+static void push(tnd_preprocessor_core_t *self, entry_t entry)
 {
     uint32_t at = self->waiting++;
     while (at > 0 && goes_first(&entry, &self->heap[(at - 1) / 2])) {
@@ -174,7 +175,7 @@ static void push(tnd_queue_t *self, entry_t entry)
     self->heap[at] = entry;
 }
 
-static uint32_t pop(tnd_queue_t *self)
+static uint32_t pop(tnd_preprocessor_core_t *self)
 {
     uint32_t block = self->heap[0].block, at = 0;
     entry_t last = self->heap[--self->waiting];
@@ -193,7 +194,7 @@ static uint32_t pop(tnd_queue_t *self)
     return block;
 }
 
-static void drop_all(tnd_queue_t *self)
+static void drop_all(tnd_preprocessor_core_t *self)
 {
     for (uint32_t i = 0; i < self->waiting; i++)
         self->drops[self->drop_count++] = self->heap[i].block;
@@ -204,19 +205,20 @@ static void drop_all(tnd_queue_t *self)
     self->waiting = 0;
 }
 
-size_t tnd_queue_bytes(const tnd_queue_config_t *config)
+size_t tnd_preprocessor_core_bytes(const tnd_preprocessor_core_config_t *config)
 {
     size_t capacity = capacity_of(config), peers = config->reader_count + (size_t)config->lanes;
-    return aligned(sizeof(tnd_queue_t)) + aligned(peers * sizeof(peer_t)) +
+    return aligned(sizeof(tnd_preprocessor_core_t)) + aligned(peers * sizeof(peer_t)) +
            aligned(config->reader_count * sizeof(reader_t)) + aligned(capacity * sizeof(block_t)) +
            aligned(capacity * sizeof(entry_t)) +
            (2 * capacity + config->reader_count + config->lanes) * sizeof(uint32_t);
 }
 
-tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config)
+tnd_preprocessor_core_t *tnd_preprocessor_core_init(void *memory,
+                                                    const tnd_preprocessor_core_config_t *config)
 {
     assert(config->window_blocks > 0 && config->window_bytes > 0);
-    tnd_queue_t *self = memory;
+    tnd_preprocessor_core_t *self = memory;
     char *at = (char *)memory + aligned(sizeof *self);
     self->config = *config;
     self->capacity = self->free_count = capacity_of(config);
@@ -252,7 +254,7 @@ tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config)
     return self;
 }
 
-void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation)
+void tnd_preprocessor_core_rewind(tnd_preprocessor_core_t *self, uint32_t generation)
 {
     if (generation <= self->generation)
         return;
@@ -260,7 +262,7 @@ void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation)
     drop_all(self);
 }
 
-void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg)
+void tnd_preprocessor_core_block(tnd_preprocessor_core_t *self, const tnd_msg_t *msg)
 {
     uint32_t peer = find_peer(self, msg->from);
     assert(peer != NONE && self->peers[peer].reader != NONE && self->free_count > 0);
@@ -270,7 +272,7 @@ void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg)
     reader->received_bytes += msg->block.bytes;
     reader->last_bytes = msg->block.bytes;
     self->blocks[block] = (block_t){.note = msg->block, .from = msg->from, .reader = number};
-    tnd_queue_rewind(self, msg->generation);
+    tnd_preprocessor_core_rewind(self, msg->generation);
     if (msg->generation < self->generation || !may_receive(self, reader)) {
         self->drops[self->drop_count++] = block;
         return;
@@ -288,7 +290,7 @@ static bool is_about(const tnd_msg_t *msg, const entry_t *entry)
            msg->ticket.epoch == entry->epoch && msg->ticket.attempt == entry->attempt;
 }
 
-void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg)
+void tnd_preprocessor_core_go(tnd_preprocessor_core_t *self, const tnd_msg_t *msg)
 {
     if (msg->generation != self->generation)
         return;
@@ -298,7 +300,7 @@ void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg)
         self->may_go = true;
 }
 
-void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t id)
+void tnd_preprocessor_core_peer_up(tnd_preprocessor_core_t *self, tnd_actor_id_t id)
 {
     uint32_t at = find_peer(self, id);
     assert(at != NONE);
@@ -315,7 +317,7 @@ void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t id)
             offer(self, i);
 }
 
-void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t id)
+void tnd_preprocessor_core_peer_lost(tnd_preprocessor_core_t *self, tnd_actor_id_t id)
 {
     uint32_t at = find_peer(self, id);
     assert(at != NONE);
@@ -328,7 +330,7 @@ void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t id)
         self->peers[i].up = false;
 }
 
-static bool next_drop(tnd_queue_t *self, tnd_effect_t *effect)
+static bool next_drop(tnd_preprocessor_core_t *self, tnd_effect_t *effect)
 {
     if (self->drop_count == 0)
         return false;
@@ -340,7 +342,7 @@ static bool next_drop(tnd_queue_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool next_reset(tnd_queue_t *self, tnd_effect_t *effect)
+static bool next_reset(tnd_preprocessor_core_t *self, tnd_effect_t *effect)
 {
     if (!self->reset_due)
         return false;
@@ -351,7 +353,7 @@ static bool next_reset(tnd_queue_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool next_credit(tnd_queue_t *self, tnd_effect_t *effect)
+static bool next_credit(tnd_preprocessor_core_t *self, tnd_effect_t *effect)
 {
     if (self->pending_count == 0)
         return false;
@@ -371,7 +373,8 @@ static bool next_credit(tnd_queue_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static void say_begin(const tnd_queue_t *self, const block_t *block, tnd_effect_t *effect)
+static void say_begin(const tnd_preprocessor_core_t *self, const block_t *block,
+                      tnd_effect_t *effect)
 {
     effect->kind = TND_EFFECT_LINK;
     effect->msg.kind = TND_MSG_BEGIN;
@@ -388,7 +391,7 @@ static void say_begin(const tnd_queue_t *self, const block_t *block, tnd_effect_
 /*  A block that is not new may be what ended the worker before: its join hears of it first, and of
  *  its end before anything else begins, so that it knows what to blame and what not.
  */
-static bool next_apply(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
+static bool next_apply(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint32_t number = self->held;
     if (self->unheard)
@@ -425,7 +428,7 @@ static bool next_apply(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
 }
 
 /*  One slow block is enough to be slow, and it takes some fast ones to be fast again. */
-static void learn_cost(tnd_queue_t *self, uint64_t now)
+static void learn_cost(tnd_preprocessor_core_t *self, uint64_t now)
 {
     uint64_t spent = now - self->since_ns;
     if (self->working) {
@@ -443,7 +446,7 @@ static void learn_cost(tnd_queue_t *self, uint64_t now)
     self->since_ns = now;
 }
 
-bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_preprocessor_core_next(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     if (self->config.window_ns > 0)
         learn_cost(self, now);
@@ -452,7 +455,7 @@ bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect)
            next_apply(self, now, effect);
 }
 
-uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)
+uint32_t tnd_preprocessor_core_blocked_on(const tnd_preprocessor_core_t *self)
 {
     if (self->unheard || (self->held != NONE && !self->may_go))
         return TND_WAIT_ORDER;
@@ -462,12 +465,12 @@ uint32_t tnd_queue_blocked_on(const tnd_queue_t *self)
            (self->peers_up < self->peer_count ? TND_WAIT_PEER : 0);
 }
 
-uint32_t tnd_queue_waiting(const tnd_queue_t *self)
+uint32_t tnd_preprocessor_core_waiting(const tnd_preprocessor_core_t *self)
 {
     return self->waiting + (self->held != NONE);
 }
 
-bool tnd_queue_sound(const tnd_queue_t *self)
+bool tnd_preprocessor_core_sound(const tnd_preprocessor_core_t *self)
 {
     for (uint32_t i = 1; i < self->waiting; i++)
         if (before(&self->heap[i], &self->heap[(i - 1) / 2]))
@@ -480,5 +483,6 @@ bool tnd_queue_sound(const tnd_queue_t *self)
             reader->received_bytes - reader->last_bytes >= reader->granted_bytes)
             return false;
     }
-    return tnd_queue_waiting(self) + self->drop_count + self->free_count == self->capacity;
+    return tnd_preprocessor_core_waiting(self) + self->drop_count + self->free_count ==
+           self->capacity;
 }

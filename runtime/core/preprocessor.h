@@ -19,8 +19,8 @@
  *  nothing else is before the join has its answer (BLOCK, GO), so that it is not blamed for what
  *  comes next.
  */
-#ifndef TND_RUNTIME_CORE_QUEUE_H
-#define TND_RUNTIME_CORE_QUEUE_H
+#ifndef TND_RUNTIME_CORE_PREPROCESSOR_H
+#define TND_RUNTIME_CORE_PREPROCESSOR_H
 
 #include "runtime/core/protocol/effect.h"
 
@@ -35,35 +35,36 @@ typedef struct {
     uint32_t window_blocks; /* credit a reader: blocks in its queue or on the way */
     uint64_t window_bytes;  /* and bytes */
     uint64_t window_ns;     /* and what is worked on in so long, one block at least; 0: any */
-} tnd_queue_config_t;
+} tnd_preprocessor_core_config_t;
 
-typedef struct tnd_queue tnd_queue_t;
+typedef struct tnd_preprocessor_core tnd_preprocessor_core_t;
 
-size_t tnd_queue_bytes(const tnd_queue_config_t *config);
-tnd_queue_t *tnd_queue_init(void *memory, const tnd_queue_config_t *config);
+size_t tnd_preprocessor_core_bytes(const tnd_preprocessor_core_config_t *config);
+tnd_preprocessor_core_t *tnd_preprocessor_core_init(void *memory,
+                                                    const tnd_preprocessor_core_config_t *config);
 
-void tnd_queue_rewind(tnd_queue_t *self, uint32_t generation);
+void tnd_preprocessor_core_rewind(tnd_preprocessor_core_t *self, uint32_t generation);
 /*  Takes msg->block.payload (the queue hands it back by APPLY or DROP).  The sender is a reader
  * that keeps to its credit; a block of an older generation is dropped, one of a newer is a rewind.
  */
-void tnd_queue_block(tnd_queue_t *self, const tnd_msg_t *msg);
+void tnd_preprocessor_core_block(tnd_preprocessor_core_t *self, const tnd_msg_t *msg);
 /*  GO of a join: it knows of the BEGIN, or has the BLOCK.  Generations differ only while a rewind
  *  is under way, which drops the block.
  */
-void tnd_queue_go(tnd_queue_t *self, const tnd_msg_t *msg);
+void tnd_preprocessor_core_go(tnd_preprocessor_core_t *self, const tnd_msg_t *msg);
 /*  A reader or a join.  Losing one that was up loses all of them, until they come up again. */
-void tnd_queue_peer_up(tnd_queue_t *self, tnd_actor_id_t peer);
-void tnd_queue_peer_lost(tnd_queue_t *self, tnd_actor_id_t peer);
+void tnd_preprocessor_core_peer_up(tnd_preprocessor_core_t *self, tnd_actor_id_t peer);
+void tnd_preprocessor_core_peer_lost(tnd_preprocessor_core_t *self, tnd_actor_id_t peer);
 
 /*  APPLY (the driver owns the payload then), CREDIT to readers, BEGIN to joins, DROP, RESET (after
  * all DROPs; the driver closes its links, takes a new life and calls peer_up as they come up
  * again).  APPLY comes last of all and one at a time: a driver asks for the next effect when it is
  * done with it.
  */
-bool tnd_queue_next(tnd_queue_t *self, uint64_t now, tnd_effect_t *effect);
-uint32_t tnd_queue_blocked_on(const tnd_queue_t *self);
-uint32_t tnd_queue_waiting(const tnd_queue_t *self);
+bool tnd_preprocessor_core_next(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect);
+uint32_t tnd_preprocessor_core_blocked_on(const tnd_preprocessor_core_t *self);
+uint32_t tnd_preprocessor_core_waiting(const tnd_preprocessor_core_t *self);
 /*  For the simulator: whether the queue is in order and within its window. */
-bool tnd_queue_sound(const tnd_queue_t *self);
+bool tnd_preprocessor_core_sound(const tnd_preprocessor_core_t *self);
 
 #endif

@@ -41,8 +41,8 @@ typedef struct {
  *  floor takes them away in front, and what is left moves to the start when the end is reached, so
  *  that both cost nothing in the long run.  Only tickets issued again are inserted.
  */
-struct tnd_dispatch {
-    tnd_dispatch_config_t config;
+struct tnd_reader_core {
+    tnd_reader_core_config_t config;
     uint32_t generation;
     tnd_position_t floor;
     ticket_t *tickets;
@@ -58,7 +58,7 @@ struct tnd_dispatch {
     uint64_t serial;
 };
 
-static uint32_t index_size(const tnd_dispatch_config_t *config)
+static uint32_t index_size(const tnd_reader_core_config_t *config)
 {
     uint32_t size = 4;
     while (size < 2 * config->workers_max)
@@ -68,7 +68,7 @@ static uint32_t index_size(const tnd_dispatch_config_t *config)
 
 /* Workers: look-up by id, a heap by free credit. */
 
-static uint32_t spot(const tnd_dispatch_t *self, tnd_actor_id_t id)
+static uint32_t spot(const tnd_reader_core_t *self, tnd_actor_id_t id)
 {
     uint32_t at = (id * 2654435761u) & self->index_mask;
     while (self->index[at] != 0 && self->workers[self->index[at] - 1].id != id)
@@ -76,7 +76,7 @@ static uint32_t spot(const tnd_dispatch_t *self, tnd_actor_id_t id)
     return at;
 }
 
-static worker_t *find_worker(const tnd_dispatch_t *self, tnd_actor_id_t id)
+static worker_t *find_worker(const tnd_reader_core_t *self, tnd_actor_id_t id)
 {
     uint32_t entry = self->index[spot(self, id)];
     return entry == 0 ? NULL : &self->workers[entry - 1];
@@ -100,14 +100,14 @@ static bool before(const worker_t *a, const worker_t *b)
     return free_a != free_b ? free_a > free_b : a->served < b->served;
 }
 
-static void put(tnd_dispatch_t *self, uint32_t place, uint32_t worker)
+static void put(tnd_reader_core_t *self, uint32_t place, uint32_t worker)
 {
     self->heap[place] = worker;
     self->workers[worker].place = place;
 }
 
 /*  The worker's credit changed: moves it to where it belongs. */
-static void settle(tnd_dispatch_t *self, worker_t *worker)
+static void settle(tnd_reader_core_t *self, worker_t *worker)
 {
     uint32_t place = worker->place, number = (uint32_t)(worker - self->workers);
     while (place > 0) {
@@ -132,7 +132,7 @@ static void settle(tnd_dispatch_t *self, worker_t *worker)
     put(self, place, number);
 }
 
-static void rebuild_index(tnd_dispatch_t *self)
+static void rebuild_index(tnd_reader_core_t *self)
 {
     memset(self->index, 0, (self->index_mask + 1) * sizeof *self->index);
     for (uint32_t i = 0; i < self->config.workers_max; i++)
@@ -142,14 +142,14 @@ static void rebuild_index(tnd_dispatch_t *self)
 
 /* Late workers. */
 
-static void wake(tnd_dispatch_t *self, worker_t *worker)
+static void wake(tnd_reader_core_t *self, worker_t *worker)
 {
     worker->rests = false;
     self->resting--;
     settle(self, worker);
 }
 
-static void wake_all(tnd_dispatch_t *self)
+static void wake_all(tnd_reader_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.workers_max; i++)
         if (self->workers[i].up && self->workers[i].rests)
@@ -157,7 +157,7 @@ static void wake_all(tnd_dispatch_t *self)
 }
 
 /*  One of its tickets is given to another. */
-static void put_to_rest(tnd_dispatch_t *self, worker_t *worker)
+static void put_to_rest(tnd_reader_core_t *self, worker_t *worker)
 {
     worker->tried = false;
     if (worker->rests)
@@ -170,7 +170,7 @@ static void put_to_rest(tnd_dispatch_t *self, worker_t *worker)
     settle(self, worker);
 }
 
-static void look_at_resting(tnd_dispatch_t *self, uint64_t now)
+static void look_at_resting(tnd_reader_core_t *self, uint64_t now)
 {
     self->wake_ns = TND_NEVER;
     for (uint32_t i = 0; i < self->config.workers_max && self->resting > 0; i++) {
@@ -189,7 +189,7 @@ static void look_at_resting(tnd_dispatch_t *self, uint64_t now)
 }
 
 /*  The floor passed a ticket that it had and nobody else. */
-static void note_in_time(tnd_dispatch_t *self, worker_t *worker)
+static void note_in_time(tnd_reader_core_t *self, worker_t *worker)
 {
     if (!worker->tried)
         return;
@@ -207,14 +207,14 @@ static int compare(const ticket_t *ticket, uint32_t epoch, uint64_t first)
     return ticket->first < first ? -1 : ticket->first > first;
 }
 
-static bool is_below_floor(const tnd_dispatch_t *self, uint32_t epoch, uint64_t first,
+static bool is_below_floor(const tnd_reader_core_t *self, uint32_t epoch, uint64_t first,
                            uint32_t count)
 {
     return epoch < self->floor.epoch ||
            (epoch == self->floor.epoch && first + count <= self->floor.index);
 }
 
-static void count_state(tnd_dispatch_t *self, ticket_state_t state, int more)
+static void count_state(tnd_reader_core_t *self, ticket_state_t state, int more)
 {
     if (state == TICKET_WAITING)
         self->waiting += (uint32_t)more;
@@ -222,7 +222,7 @@ static void count_state(tnd_dispatch_t *self, ticket_state_t state, int more)
         self->lost += (uint32_t)more;
 }
 
-static void set_state(tnd_dispatch_t *self, uint32_t at, ticket_state_t state)
+static void set_state(tnd_reader_core_t *self, uint32_t at, ticket_state_t state)
 {
     count_state(self, self->tickets[at].state, -1);
     count_state(self, state, 1);
@@ -231,7 +231,7 @@ static void set_state(tnd_dispatch_t *self, uint32_t at, ticket_state_t state)
         self->next = at;
 }
 
-static void raise_floor(tnd_dispatch_t *self, tnd_position_t floor)
+static void raise_floor(tnd_reader_core_t *self, tnd_position_t floor)
 {
     if (tnd_position_compare(floor, self->floor) <= 0)
         return;
@@ -250,7 +250,7 @@ static void raise_floor(tnd_dispatch_t *self, tnd_position_t floor)
 }
 
 /*  Where (epoch, first) stands or belongs. */
-static uint32_t search(const tnd_dispatch_t *self, uint32_t epoch, uint64_t first)
+static uint32_t search(const tnd_reader_core_t *self, uint32_t epoch, uint64_t first)
 {
     uint32_t low = self->head, high = self->tail;
     if (low < high && compare(&self->tickets[high - 1], epoch, first) < 0)
@@ -265,7 +265,7 @@ static uint32_t search(const tnd_dispatch_t *self, uint32_t epoch, uint64_t firs
     return low;
 }
 
-static uint32_t make_room(tnd_dispatch_t *self, uint32_t at)
+static uint32_t make_room(tnd_reader_core_t *self, uint32_t at)
 {
     assert(self->tail - self->head < self->config.tickets_max);
     if (self->tail == 2 * self->config.tickets_max) {
@@ -283,9 +283,9 @@ static uint32_t make_room(tnd_dispatch_t *self, uint32_t at)
     return at;
 }
 
-static uint32_t lowest_waiting(tnd_dispatch_t *self)
+static uint32_t lowest_waiting(tnd_reader_core_t *self)
 {
-    if (TND_PLANT(FRONT_INSTEAD_OF_SORTED))
+    if (TND_BUG(FRONT_INSTEAD_OF_SORTED))
         for (uint32_t at = self->tail; at-- > self->head;)
             if (self->tickets[at].state == TICKET_WAITING && self->tickets[at].attempt > 0)
                 return at;
@@ -294,7 +294,7 @@ static uint32_t lowest_waiting(tnd_dispatch_t *self)
     return self->next;
 }
 
-static void fill(const tnd_dispatch_t *self, const ticket_t *ticket, tnd_msg_kind_t kind,
+static void fill(const tnd_reader_core_t *self, const ticket_t *ticket, tnd_msg_kind_t kind,
                  tnd_actor_id_t to, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
@@ -310,17 +310,17 @@ static void fill(const tnd_dispatch_t *self, const ticket_t *ticket, tnd_msg_kin
     effect->msg.ticket.floor = self->floor;
 }
 
-size_t tnd_dispatch_bytes(const tnd_dispatch_config_t *config)
+size_t tnd_reader_core_bytes(const tnd_reader_core_config_t *config)
 {
-    return sizeof(tnd_dispatch_t) + 2 * (size_t)config->tickets_max * sizeof(ticket_t) +
+    return sizeof(tnd_reader_core_t) + 2 * (size_t)config->tickets_max * sizeof(ticket_t) +
            config->workers_max * (sizeof(worker_t) + sizeof(uint32_t)) +
            index_size(config) * sizeof(uint32_t);
 }
 
-tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *config)
+tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_config_t *config)
 {
     assert(config->tickets_max > 0 && config->workers_max > 0);
-    tnd_dispatch_t *self = memory;
+    tnd_reader_core_t *self = memory;
     self->config = *config;
     self->wake_ns = TND_NEVER;
     self->tickets = (ticket_t *)(self + 1);
@@ -331,7 +331,7 @@ tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *con
     return self;
 }
 
-void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation)
+void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation)
 {
     if (generation <= self->generation)
         return;
@@ -346,11 +346,11 @@ void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation)
         }
 }
 
-void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
+void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
 {
     if (msg->generation < self->generation)
         return;
-    tnd_dispatch_rewind(self, msg->generation);
+    tnd_reader_core_rewind(self, msg->generation);
     raise_floor(self, msg->ticket.floor);
     uint32_t epoch = msg->ticket.epoch;
     uint64_t first = msg->ticket.first;
@@ -378,14 +378,14 @@ void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg)
     set_state(self, at, TICKET_WAITING);
 }
 
-bool tnd_dispatch_full(const tnd_dispatch_t *self)
+bool tnd_reader_core_full(const tnd_reader_core_t *self)
 {
     return self->tail - self->head == self->config.tickets_max;
 }
 
-void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t id)
+void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t id)
 {
-    tnd_dispatch_worker_lost(self, id);
+    tnd_reader_core_worker_lost(self, id);
     uint32_t free_place = 0;
     while (free_place < self->config.workers_max && self->workers[free_place].up)
         free_place++;
@@ -397,7 +397,7 @@ void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t id)
     settle(self, worker);
 }
 
-void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t id)
+void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t id)
 {
     worker_t *worker = find_worker(self, id);
     if (worker == NULL)
@@ -418,7 +418,8 @@ void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t id)
         wake_all(self);
 }
 
-void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t blocks, uint64_t bytes)
+void tnd_reader_core_credit(tnd_reader_core_t *self, tnd_actor_id_t id, uint64_t blocks,
+                            uint64_t bytes)
 {
     worker_t *worker = find_worker(self, id);
     if (worker == NULL)
@@ -430,7 +431,7 @@ void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t block
     settle(self, worker);
 }
 
-void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t bytes)
+void tnd_reader_core_sent(tnd_reader_core_t *self, tnd_actor_id_t id, uint64_t bytes)
 {
     worker_t *worker = find_worker(self, id);
     if (worker == NULL || !worker->reading)
@@ -440,7 +441,7 @@ void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t id, uint64_t bytes)
     settle(self, worker);
 }
 
-bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_reader_core_next(tnd_reader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     if (now >= self->wake_ns)
         look_at_resting(self, now);
@@ -471,12 +472,12 @@ bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect)
     return true;
 }
 
-uint64_t tnd_dispatch_deadline(const tnd_dispatch_t *self)
+uint64_t tnd_reader_core_deadline(const tnd_reader_core_t *self)
 {
     return self->wake_ns;
 }
 
-uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)
+uint32_t tnd_reader_core_blocked_on(const tnd_reader_core_t *self)
 {
     uint32_t waits = 0;
     if (self->waiting == 0)
@@ -488,7 +489,7 @@ uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self)
     return waits;
 }
 
-uint64_t tnd_dispatch_room(const tnd_dispatch_t *self)
+uint64_t tnd_reader_core_room(const tnd_reader_core_t *self)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < self->live; i++) {
@@ -500,7 +501,7 @@ uint64_t tnd_dispatch_room(const tnd_dispatch_t *self)
     return sum;
 }
 
-uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self)
+uint32_t tnd_reader_core_waiting(const tnd_reader_core_t *self)
 {
     return self->waiting;
 }

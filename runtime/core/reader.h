@@ -15,8 +15,8 @@
  *
  *  "Worker" here is whoever takes blocks from this reader: a preprocessor, or the join itself.
  */
-#ifndef TND_RUNTIME_CORE_DISPATCH_H
-#define TND_RUNTIME_CORE_DISPATCH_H
+#ifndef TND_RUNTIME_CORE_READER_H
+#define TND_RUNTIME_CORE_READER_H
 
 #include "runtime/core/protocol/effect.h"
 
@@ -26,40 +26,40 @@ typedef struct {
     uint32_t tickets_max; /* in one generation, waiting or below no floor; more is a broken join */
     uint32_t workers_max;
     uint64_t rest_ns; /* of a worker that was late for the first time */
-} tnd_dispatch_config_t;
+} tnd_reader_core_config_t;
 
-typedef struct tnd_dispatch tnd_dispatch_t;
+typedef struct tnd_reader_core tnd_reader_core_t;
 
-size_t tnd_dispatch_bytes(const tnd_dispatch_config_t *config);
-tnd_dispatch_t *tnd_dispatch_init(void *memory, const tnd_dispatch_config_t *config);
+size_t tnd_reader_core_bytes(const tnd_reader_core_config_t *config);
+tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_config_t *config);
 
 /*  Forgets all tickets; credit stays, for the workers give it back for what they drop.  A
  * generation that is not newer changes nothing.
  */
-void tnd_dispatch_rewind(tnd_dispatch_t *self, uint32_t generation);
+void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
 /*  A second ticket for the same first position replaces the one before if its attempt is higher,
  *  and is ignored otherwise.
  */
-void tnd_dispatch_ticket(tnd_dispatch_t *self, const tnd_msg_t *msg);
+void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
 /*  There is no room for another ticket: its join is broken. */
-bool tnd_dispatch_full(const tnd_dispatch_t *self);
-void tnd_dispatch_worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker);
-void tnd_dispatch_worker_lost(tnd_dispatch_t *self, tnd_actor_id_t worker);
+bool tnd_reader_core_full(const tnd_reader_core_t *self);
+void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t worker);
+void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t worker);
 /*  Cumulative over the worker's connection. */
-void tnd_dispatch_credit(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t blocks,
-                         uint64_t bytes);
+void tnd_reader_core_credit(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
+                            uint64_t bytes);
 /*  The block of the READ to `worker` was sent and took `bytes`.  Every READ ends so, or with the
  *  loss of its worker; until then that worker gets no other, so that it is given at most one block
  *  more than its bytes.
  */
-void tnd_dispatch_sent(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t bytes);
+void tnd_reader_core_sent(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t bytes);
 
 /*  READ to a worker (a TICKET, to `msg.to`), LOST to the join. */
-bool tnd_dispatch_next(tnd_dispatch_t *self, uint64_t now, tnd_effect_t *effect);
+bool tnd_reader_core_next(tnd_reader_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  When the first worker that rests is to be tried again. */
-uint64_t tnd_dispatch_deadline(const tnd_dispatch_t *self);
-uint32_t tnd_dispatch_blocked_on(const tnd_dispatch_t *self);
-uint32_t tnd_dispatch_waiting(const tnd_dispatch_t *self); /* tickets not yet sent */
-uint64_t tnd_dispatch_room(const tnd_dispatch_t *self);    /* blocks that may be sent now */
+uint64_t tnd_reader_core_deadline(const tnd_reader_core_t *self);
+uint32_t tnd_reader_core_blocked_on(const tnd_reader_core_t *self);
+uint32_t tnd_reader_core_waiting(const tnd_reader_core_t *self); /* tickets not yet sent */
+uint64_t tnd_reader_core_room(const tnd_reader_core_t *self);    /* blocks that may be sent now */
 
 #endif

@@ -61,8 +61,8 @@ typedef struct {
  *  closed last, by name.  A feeder that lost the word CLOSED with its connection posts no more than
  *  `rounds_max` rounds again, so that many closed ones are remembered.
  */
-struct tnd_rounds {
-    tnd_round_config_t config;
+struct tnd_reducer_core {
+    tnd_reducer_core_config_t config;
     uint32_t feeder_count, hash_mask;
     uint32_t oldest, newest, spare;   /* rounds */
     uint32_t open, incomplete;        /* how many */
@@ -87,12 +87,12 @@ static size_t aligned(size_t bytes)
 }
 
 /*  Open rounds, and closed ones whose effects were not handed out yet. */
-static uint32_t pool_of(const tnd_round_config_t *config)
+static uint32_t pool_of(const tnd_reducer_core_config_t *config)
 {
     return 2 * config->rounds_max;
 }
 
-static uint32_t hash_size(const tnd_round_config_t *config)
+static uint32_t hash_size(const tnd_reducer_core_config_t *config)
 {
     uint32_t size = 8;
     while (size < 4 * config->rounds_max)
@@ -114,13 +114,13 @@ static name_t name_of(const tnd_post_note_t *post)
 
 /* The hash. */
 
-static uint32_t home(const tnd_rounds_t *self, name_t name)
+static uint32_t home(const tnd_reducer_core_t *self, name_t name)
 {
     uint64_t mixed = (name.round * 31 + name.slot) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(mixed >> 32) & self->hash_mask;
 }
 
-static uint32_t find(const tnd_rounds_t *self, name_t name)
+static uint32_t find(const tnd_reducer_core_t *self, name_t name)
 {
     uint32_t at = home(self, name);
     while (self->hash[at].used && compare(self->hash[at].name, name) != 0)
@@ -129,7 +129,7 @@ static uint32_t find(const tnd_rounds_t *self, name_t name)
 }
 
 /*  Moves later entries of the same run up, so that none stands behind a gap. */
-static void remove_entry(tnd_rounds_t *self, name_t name)
+static void remove_entry(tnd_reducer_core_t *self, name_t name)
 {
     uint32_t gap = find(self, name), at = gap;
     assert(self->hash[gap].used);
@@ -146,7 +146,7 @@ static void remove_entry(tnd_rounds_t *self, name_t name)
     self->hash[gap].used = false;
 }
 
-static round_t *find_open(const tnd_rounds_t *self, name_t name)
+static round_t *find_open(const tnd_reducer_core_t *self, name_t name)
 {
     const entry_t *entry = &self->hash[find(self, name)];
     return entry->used && entry->round != NONE ? &self->rounds[entry->round] : NULL;
@@ -154,22 +154,22 @@ static round_t *find_open(const tnd_rounds_t *self, name_t name)
 
 /* Rounds. */
 
-static uint32_t number_of(const tnd_rounds_t *self, const round_t *round)
+static uint32_t number_of(const tnd_reducer_core_t *self, const round_t *round)
 {
     return (uint32_t)(round - self->rounds);
 }
 
-static leaf_t *leaves_of(const tnd_rounds_t *self, const round_t *round)
+static leaf_t *leaves_of(const tnd_reducer_core_t *self, const round_t *round)
 {
     return &self->leaves[(size_t)number_of(self, round) * self->config.replicas];
 }
 
-static uint8_t *gets_of(const tnd_rounds_t *self, const round_t *round)
+static uint8_t *gets_of(const tnd_reducer_core_t *self, const round_t *round)
 {
     return &self->gets[(size_t)number_of(self, round) * self->feeder_count];
 }
 
-static uint32_t find_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
+static uint32_t find_feeder(const tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
     uint32_t low = 0, high = self->feeder_count;
     while (low < high) {
@@ -182,7 +182,7 @@ static uint32_t find_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
     return low < self->feeder_count && self->feeders[low].id == id ? low : NONE;
 }
 
-static void enqueue(tnd_rounds_t *self, round_t *round)
+static void enqueue(tnd_reducer_core_t *self, round_t *round)
 {
     if (round->queued)
         return;
@@ -191,14 +191,14 @@ static void enqueue(tnd_rounds_t *self, round_t *round)
     self->work[at] = number_of(self, round);
 }
 
-static void answer(tnd_rounds_t *self, void *payload, tnd_actor_id_t closed_to, name_t name)
+static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t closed_to, name_t name)
 {
     assert(self->answer_count < self->answer_room);
     uint32_t at = (self->answer_first + self->answer_count++) % self->answer_room;
     self->answers[at] = (answer_t){.payload = payload, .closed_to = closed_to, .name = name};
 }
 
-static void link_in(tnd_rounds_t *self, round_t *round)
+static void link_in(tnd_reducer_core_t *self, round_t *round)
 {
     uint32_t number = number_of(self, round), before = self->newest;
     while (before != NONE && compare(self->rounds[before].name, round->name) > 0)
@@ -210,13 +210,13 @@ static void link_in(tnd_rounds_t *self, round_t *round)
     *(behind == NONE ? &self->newest : &self->rounds[behind].before) = number;
 }
 
-static void link_out(tnd_rounds_t *self, round_t *round)
+static void link_out(tnd_reducer_core_t *self, round_t *round)
 {
     *(round->before == NONE ? &self->oldest : &self->rounds[round->before].behind) = round->behind;
     *(round->behind == NONE ? &self->newest : &self->rounds[round->behind].before) = round->before;
 }
 
-static round_t *open_round(tnd_rounds_t *self, name_t name)
+static round_t *open_round(tnd_reducer_core_t *self, name_t name)
 {
     if (self->open == self->config.rounds_max)
         return NULL;
@@ -234,7 +234,7 @@ static round_t *open_round(tnd_rounds_t *self, name_t name)
     return round;
 }
 
-static void close_round(tnd_rounds_t *self, round_t *round)
+static void close_round(tnd_reducer_core_t *self, round_t *round)
 {
     if (self->closed_count == self->config.rounds_max)
         remove_entry(self, self->closed[self->closed_at]);
@@ -254,7 +254,7 @@ static void close_round(tnd_rounds_t *self, round_t *round)
 /*  A replica posts its rounds in order, after a loss too.  So one that has gone on without posting
  *  to an open round had seen that closed, by a reducer that is gone: nobody lacks its result.
  */
-static void close_passed(tnd_rounds_t *self, name_t name, uint32_t leaf)
+static void close_passed(tnd_reducer_core_t *self, name_t name, uint32_t leaf)
 {
     uint32_t number = self->newest;
     while (number != NONE) {
@@ -268,7 +268,7 @@ static void close_passed(tnd_rounds_t *self, name_t name, uint32_t leaf)
     }
 }
 
-static bool was_passed(const tnd_rounds_t *self, name_t name)
+static bool was_passed(const tnd_reducer_core_t *self, name_t name)
 {
     for (uint32_t i = 0; i < self->config.replicas; i++)
         if (self->has_posted[i] && compare(self->latest[i], name) > 0)
@@ -280,7 +280,7 @@ static bool was_passed(const tnd_rounds_t *self, name_t name)
 }
 
 /*  Likewise of all that a feeder has done and has not posted again. */
-static void close_done(tnd_rounds_t *self, uint32_t feeder)
+static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
 {
     uint32_t at = self->oldest;
     while (at != NONE && self->rounds[at].name.round <= self->feeders[feeder].done.last) {
@@ -305,8 +305,9 @@ static bool leaves_out(const tnd_passed_note_t *passed, name_t name)
 
 /*  A replica posted to a round that another one leaves out: both and what they did, for the user.
  */
-static tnd_status_t tell(const tnd_rounds_t *self, name_t name, uint32_t one, uint32_t reduction,
-                         uint32_t other, const tnd_passed_note_t *passed, tnd_error_t *error)
+static tnd_status_t tell(const tnd_reducer_core_t *self, name_t name, uint32_t one,
+                         uint32_t reduction, uint32_t other, const tnd_passed_note_t *passed,
+                         tnd_error_t *error)
 {
     static const char rule[] = "all replicas post the same reductions in the same order";
     const char *const *names = self->config.names;
@@ -325,7 +326,7 @@ static tnd_status_t tell(const tnd_rounds_t *self, name_t name, uint32_t one, ui
 }
 
 /*  Whether a replica but those of feeder `but` has passed a round without posting to it. */
-static tnd_status_t check_passed(const tnd_rounds_t *self, name_t name, const leaf_t *leaves,
+static tnd_status_t check_passed(const tnd_reducer_core_t *self, name_t name, const leaf_t *leaves,
                                  uint32_t one, uint32_t reduction, tnd_error_t *error)
 {
     for (uint32_t i = 0; i < self->config.replicas; i++) {
@@ -342,7 +343,7 @@ static tnd_status_t check_passed(const tnd_rounds_t *self, name_t name, const le
 }
 
 /*  The open rounds of the steps [first, last], once a feeder has said more of these. */
-static tnd_status_t check_steps(const tnd_rounds_t *self, uint64_t first, uint64_t last,
+static tnd_status_t check_steps(const tnd_reducer_core_t *self, uint64_t first, uint64_t last,
                                 tnd_error_t *error)
 {
     for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
@@ -361,7 +362,7 @@ static tnd_status_t check_steps(const tnd_rounds_t *self, uint64_t first, uint64
 }
 
 /*  A feeder that goes on to another step has done those before like the last one it spoke of. */
-static tnd_status_t has_done(tnd_rounds_t *self, feeder_t *feeder, uint64_t until,
+static tnd_status_t has_done(tnd_reducer_core_t *self, feeder_t *feeder, uint64_t until,
                              tnd_error_t *error)
 {
     if (!feeder->has_done || until <= feeder->done.last + 1)
@@ -371,7 +372,7 @@ static tnd_status_t has_done(tnd_rounds_t *self, feeder_t *feeder, uint64_t unti
     return check_steps(self, first, feeder->done.last, error);
 }
 
-static const char *name_of_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
+static const char *name_of_feeder(const tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->config.replicas; i++)
         if (self->config.feeders[i] == id)
@@ -379,11 +380,12 @@ static const char *name_of_feeder(const tnd_rounds_t *self, tnd_actor_id_t id)
     return "a stranger";
 }
 
-static tnd_status_t check_post(const tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+static tnd_status_t check_post(const tnd_reducer_core_t *self, const tnd_msg_t *msg,
+                               tnd_error_t *error)
 {
     const tnd_post_note_t *post = &msg->post;
-    const tnd_tree_node_t node = {.first = post->first, .count = post->count};
-    if (!tnd_tree_has(self->config.replicas, node))
+    const tnd_reduction_tree_node_t node = {.first = post->first, .count = post->count};
+    if (!tnd_reduction_tree_has(self->config.replicas, node))
         return tnd_fail(error,
                         "%s posted replicas %u + %u to step %llu: the tree of %u replicas has no "
                         "such node",
@@ -399,10 +401,10 @@ static tnd_status_t check_post(const tnd_rounds_t *self, const tnd_msg_t *msg, t
     return TND_OK;
 }
 
-static void check_complete(tnd_rounds_t *self, round_t *round)
+static void check_complete(tnd_reducer_core_t *self, round_t *round)
 {
     uint32_t needed = self->config.replicas;
-    if (TND_PLANT(ROUND_CLOSED_EARLY) && needed > 1)
+    if (TND_BUG(ROUND_CLOSED_EARLY) && needed > 1)
         needed--;
     if (round->covered < needed || round->asked)
         return;
@@ -410,7 +412,7 @@ static void check_complete(tnd_rounds_t *self, round_t *round)
     enqueue(self, round);
 }
 
-static void take(tnd_rounds_t *self, round_t *round, const tnd_post_note_t *post)
+static void take(tnd_reducer_core_t *self, round_t *round, const tnd_post_note_t *post)
 {
     leaf_t *leaves = leaves_of(self, round);
     leaves[post->first].weight = post->weight;
@@ -429,10 +431,10 @@ static void take(tnd_rounds_t *self, round_t *round, const tnd_post_note_t *post
     check_complete(self, round);
 }
 
-size_t tnd_rounds_bytes(const tnd_round_config_t *config)
+size_t tnd_reducer_core_bytes(const tnd_reducer_core_config_t *config)
 {
     size_t rounds = pool_of(config), replicas = config->replicas;
-    return aligned(sizeof(tnd_rounds_t)) + aligned(replicas * sizeof(feeder_t)) +
+    return aligned(sizeof(tnd_reducer_core_t)) + aligned(replicas * sizeof(feeder_t)) +
            aligned(replicas * sizeof(name_t)) + aligned(replicas * sizeof(bool)) +
            aligned(rounds * sizeof(round_t)) + aligned(rounds * replicas * sizeof(leaf_t)) +
            aligned(rounds * replicas) + aligned(hash_size(config) * sizeof(entry_t)) +
@@ -447,12 +449,12 @@ static void *piece(char **at, size_t bytes)
     return start;
 }
 
-tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config)
+tnd_reducer_core_t *tnd_reducer_core_init(void *memory, const tnd_reducer_core_config_t *config)
 {
     assert(config->replicas > 0 && config->rounds_max > 0);
     size_t rounds = pool_of(config), replicas = config->replicas;
     char *at = memory;
-    tnd_rounds_t *self = piece(&at, sizeof *self);
+    tnd_reducer_core_t *self = piece(&at, sizeof *self);
     self->config = *config;
     self->feeders = piece(&at, replicas * sizeof *self->feeders);
     self->latest = piece(&at, replicas * sizeof *self->latest);
@@ -481,7 +483,8 @@ tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config)
     return self;
 }
 
-tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+tnd_status_t tnd_reducer_core_post(tnd_reducer_core_t *self, const tnd_msg_t *msg,
+                                   tnd_error_t *error)
 {
     const tnd_post_note_t *post = &msg->post;
     const name_t name = name_of(post);
@@ -531,11 +534,12 @@ tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error
     return TND_OK;
 }
 
-tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error)
+tnd_status_t tnd_reducer_core_passed(tnd_reducer_core_t *self, const tnd_msg_t *msg,
+                                     tnd_error_t *error)
 {
     const tnd_passed_note_t *passed = &msg->passed;
     uint32_t number = find_feeder(self, msg->from);
-    if (number == NONE || TND_PLANT(PASSED_UNHEARD))
+    if (number == NONE || TND_BUG(PASSED_UNHEARD))
         return TND_OK;
     feeder_t *feeder = &self->feeders[number];
     if (passed->end != TND_PASSED_DONE) {
@@ -551,7 +555,7 @@ tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_err
     return TND_OK;
 }
 
-void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root)
+void tnd_reducer_core_reduced(tnd_reducer_core_t *self, const tnd_msg_t *msg, void *root)
 {
     round_t *round = find_open(self, name_of(&msg->post));
     if (round == NULL || round->has_root || !round->asked) {
@@ -563,7 +567,7 @@ void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root)
     enqueue(self, round);
 }
 
-void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg)
+void tnd_reducer_core_got(tnd_reducer_core_t *self, const tnd_msg_t *msg)
 {
     const name_t name = name_of(&msg->post);
     uint32_t feeder = find_feeder(self, msg->from);
@@ -583,7 +587,7 @@ void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg)
         close_round(self, round);
 }
 
-void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t id)
+void tnd_reducer_core_feeder_up(tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
     uint32_t feeder = find_feeder(self, id);
     assert(feeder != NONE);
@@ -599,15 +603,15 @@ void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t id)
     }
 }
 
-void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t id)
+void tnd_reducer_core_feeder_lost(tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
     uint32_t feeder = find_feeder(self, id);
     assert(feeder != NONE);
     self->feeders[feeder].up = false;
 }
 
-uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t number, uint32_t reducer_slot,
-                          tnd_post_note_t *posts, uint32_t room)
+uint32_t tnd_reducer_core_nodes(const tnd_reducer_core_t *self, uint64_t number,
+                                uint32_t reducer_slot, tnd_post_note_t *posts, uint32_t room)
 {
     const round_t *round = find_open(self, (name_t){.round = number, .slot = reducer_slot});
     if (round == NULL)
@@ -630,7 +634,7 @@ uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t number, uint32_t re
 }
 
 /*  An effect about a whole round. */
-static void fill(const tnd_rounds_t *self, tnd_effect_kind_t kind, tnd_msg_kind_t msg_kind,
+static void fill(const tnd_reducer_core_t *self, tnd_effect_kind_t kind, tnd_msg_kind_t msg_kind,
                  tnd_actor_id_t to, name_t name, tnd_effect_t *effect)
 {
     effect->kind = kind;
@@ -642,7 +646,7 @@ static void fill(const tnd_rounds_t *self, tnd_effect_kind_t kind, tnd_msg_kind_
     effect->msg.post.count = self->config.replicas;
 }
 
-static bool next_answer(tnd_rounds_t *self, tnd_effect_t *effect)
+static bool next_answer(tnd_reducer_core_t *self, tnd_effect_t *effect)
 {
     if (self->answer_count == 0)
         return false;
@@ -661,7 +665,7 @@ static bool next_answer(tnd_rounds_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool next_result(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_result(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
 {
     uint8_t *gets = gets_of(self, round);
     for (uint32_t i = 0; i < self->feeder_count; i++) {
@@ -678,7 +682,7 @@ static bool next_result(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect
 }
 
 /*  CLOSED to each feeder, then FORGET for each node and the root. */
-static bool next_closing(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_closing(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
 {
     for (; round->walk < self->feeder_count; round->walk++)
         if (self->feeders[round->walk].up) {
@@ -707,7 +711,7 @@ static bool next_closing(tnd_rounds_t *self, round_t *round, tnd_effect_t *effec
     return true;
 }
 
-static bool next_of_round(tnd_rounds_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_of_round(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
 {
     if (round->closing)
         return next_closing(self, round, effect);
@@ -720,7 +724,7 @@ static bool next_of_round(tnd_rounds_t *self, round_t *round, tnd_effect_t *effe
     return round->results_due && next_result(self, round, effect);
 }
 
-bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect)
+bool tnd_reducer_core_next(tnd_reducer_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     (void)now;
     memset(effect, 0, sizeof *effect);
@@ -742,7 +746,7 @@ bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect)
     return false;
 }
 
-void tnd_rounds_end(tnd_rounds_t *self)
+void tnd_reducer_core_end(tnd_reducer_core_t *self)
 {
     for (uint32_t i = 0; i < self->feeder_count; i++)
         self->feeders[i].up = false;
@@ -752,7 +756,7 @@ void tnd_rounds_end(tnd_rounds_t *self)
         close_round(self, &self->rounds[self->oldest]);
 }
 
-uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
+uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self)
 {
     /* For posts, or for the word of feeders that they have a result. */
     uint32_t waits = self->open == 0 || self->incomplete < self->open ? TND_WAIT_INPUT : 0;
@@ -764,12 +768,12 @@ uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self)
     return waits;
 }
 
-uint32_t tnd_rounds_open(const tnd_rounds_t *self)
+uint32_t tnd_reducer_core_open(const tnd_reducer_core_t *self)
 {
     return self->open;
 }
 
-uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room)
+uint32_t tnd_reducer_core_missing(const tnd_reducer_core_t *self, uint32_t *ids, uint32_t room)
 {
     uint32_t at = self->oldest, count = 0;
     while (at != NONE && self->rounds[at].covered == self->config.replicas)

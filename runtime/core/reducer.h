@@ -25,8 +25,8 @@
  *
  *  A feeder keeps at most `rounds_max` rounds that are not closed.
  */
-#ifndef TND_RUNTIME_CORE_ROUND_H
-#define TND_RUNTIME_CORE_ROUND_H
+#ifndef TND_RUNTIME_CORE_REDUCER_H
+#define TND_RUNTIME_CORE_REDUCER_H
 
 #include "runtime/core/protocol/effect.h"
 
@@ -36,45 +36,47 @@ typedef struct {
     const tnd_actor_id_t *feeders; /* by replica; kept by the caller */
     const char *const *names;      /* of those feeders, for texts: by replica; kept likewise */
     uint32_t rounds_max;           /* open at the same time: (depth + 1) x reductions of a step */
-} tnd_round_config_t;
+} tnd_reducer_core_config_t;
 
-typedef struct tnd_rounds tnd_rounds_t;
+typedef struct tnd_reducer_core tnd_reducer_core_t;
 
-size_t tnd_rounds_bytes(const tnd_round_config_t *config);
-tnd_rounds_t *tnd_rounds_init(void *memory, const tnd_round_config_t *config);
+size_t tnd_reducer_core_bytes(const tnd_reducer_core_config_t *config);
+tnd_reducer_core_t *tnd_reducer_core_init(void *memory, const tnd_reducer_core_config_t *config);
 
 /*  Takes the payload of a POST, whatever it returns: it is kept until FORGET, or comes back as DROP
  *  (a duplicate, or a round that is closed: the feeder is told so again).  TND_FAILED: no node of
  *  the tree, another feeder's replicas, a node that overlaps another, too many rounds, or one that
  *  another replica has left out.
  */
-tnd_status_t tnd_rounds_post(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+tnd_status_t tnd_reducer_core_post(tnd_reducer_core_t *self, const tnd_msg_t *msg,
+                                   tnd_error_t *error);
 /*  TND_FAILED: a replica has left out a reduction that others posted. */
-tnd_status_t tnd_rounds_passed(tnd_rounds_t *self, const tnd_msg_t *msg, tnd_error_t *error);
+tnd_status_t tnd_reducer_core_passed(tnd_reducer_core_t *self, const tnd_msg_t *msg,
+                                     tnd_error_t *error);
 /*  The root of a round asked for by REDUCE, a payload of its own: kept until FORGET, or comes back
  *  as DROP if nobody waits for it.
  */
-void tnd_rounds_reduced(tnd_rounds_t *self, const tnd_msg_t *msg, void *root);
-void tnd_rounds_got(tnd_rounds_t *self, const tnd_msg_t *msg);
+void tnd_reducer_core_reduced(tnd_reducer_core_t *self, const tnd_msg_t *msg, void *root);
+void tnd_reducer_core_got(tnd_reducer_core_t *self, const tnd_msg_t *msg);
 /*  A feeder that is back gets the results again that it has not said it has. */
-void tnd_rounds_feeder_up(tnd_rounds_t *self, tnd_actor_id_t feeder);
-void tnd_rounds_feeder_lost(tnd_rounds_t *self, tnd_actor_id_t feeder);
+void tnd_reducer_core_feeder_up(tnd_reducer_core_t *self, tnd_actor_id_t feeder);
+void tnd_reducer_core_feeder_lost(tnd_reducer_core_t *self, tnd_actor_id_t feeder);
 
 /*  The posted nodes of a round in order of `first`: fills `posts`, returns how many. */
-uint32_t tnd_rounds_nodes(const tnd_rounds_t *self, uint64_t round, uint32_t reducer_slot,
-                          tnd_post_note_t *posts, uint32_t room);
+uint32_t tnd_reducer_core_nodes(const tnd_reducer_core_t *self, uint64_t round,
+                                uint32_t reducer_slot, tnd_post_note_t *posts, uint32_t room);
 
 /*  REDUCE, RESULT and CLOSED to feeders, FORGET (of each node of a closed round, and of its root as
  *  msg.kind RESULT; also in `payload`), DROP.  To be drained before the next event.
  */
-bool tnd_rounds_next(tnd_rounds_t *self, uint64_t now, tnd_effect_t *effect);
-/*  It is over, however far it has come: from now on nobody is told anything, and tnd_rounds_next
- *  gives back by FORGET and DROP every payload that is still here.
+bool tnd_reducer_core_next(tnd_reducer_core_t *self, uint64_t now, tnd_effect_t *effect);
+/*  It is over, however far it has come: from now on nobody is told anything, and
+ * tnd_reducer_core_next gives back by FORGET and DROP every payload that is still here.
  */
-void tnd_rounds_end(tnd_rounds_t *self);
-uint32_t tnd_rounds_blocked_on(const tnd_rounds_t *self);
-uint32_t tnd_rounds_open(const tnd_rounds_t *self); /* rounds under way */
+void tnd_reducer_core_end(tnd_reducer_core_t *self);
+uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self);
+uint32_t tnd_reducer_core_open(const tnd_reducer_core_t *self); /* rounds under way */
 /*  The replicas that the oldest open round misses: fills `ids`, returns how many there are. */
-uint32_t tnd_rounds_missing(const tnd_rounds_t *self, uint32_t *ids, uint32_t room);
+uint32_t tnd_reducer_core_missing(const tnd_reducer_core_t *self, uint32_t *ids, uint32_t room);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <assert.h>
 
-void tnd_supervise_born(tnd_supervise_t *self, uint64_t now)
+void tnd_restart_policy_born(tnd_restart_policy_t *self, uint64_t now)
 {
     self->born_ns = now;
 }
 
-bool tnd_supervise_died(tnd_supervise_t *self, const tnd_limits_t *limits, uint64_t now,
-                        uint64_t *again_ns_p)
+bool tnd_restart_policy_died(tnd_restart_policy_t *self, const tnd_limits_t *limits, uint64_t now,
+                             uint64_t *again_ns_p)
 {
     assert(now >= self->born_ns && limits->first_ns <= limits->most_ns);
     uint64_t lived = now - self->born_ns;

@@ -4,8 +4,8 @@
  *  of `most_ns`: what lived so long did not die of being started.  More than `max` deaths without a
  *  life of `calm_ns` between them is the limit.
  */
-#ifndef TND_RUNTIME_CORE_SUPERVISE_H
-#define TND_RUNTIME_CORE_SUPERVISE_H
+#ifndef TND_RUNTIME_CORE_RESTART_H
+#define TND_RUNTIME_CORE_RESTART_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,11 +19,11 @@ typedef struct {
     uint32_t deaths;      /* since the last calm life */
     uint32_t short_lives; /* one after the other, shorter than `most_ns` */
     uint64_t born_ns;
-} tnd_supervise_t;
+} tnd_restart_policy_t;
 
-void tnd_supervise_born(tnd_supervise_t *self, uint64_t now);
+void tnd_restart_policy_born(tnd_restart_policy_t *self, uint64_t now);
 /*  A death: false when the limit is reached, else when to start again. */
-bool tnd_supervise_died(tnd_supervise_t *self, const tnd_limits_t *limits, uint64_t now,
-                        uint64_t *again_ns_p);
+bool tnd_restart_policy_died(tnd_restart_policy_t *self, const tnd_limits_t *limits, uint64_t now,
+                             uint64_t *again_ns_p);
 
 #endif

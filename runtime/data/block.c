@@ -18,17 +18,17 @@ enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16 };
 enum { LINE_BYTES = 64, AHEAD_LINES_MAX = 64, FIRST_LINES_MAX = 16 };
 
 struct tnd_rack {
-    tnd_shelf_t blocks;
-    tnd_shelf_t slices[SLICE_SHELVES];
+    tnd_free_list_t blocks;
+    tnd_free_list_t slices[SLICE_SHELVES];
     /*  The owner and all that is out. */
     _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
 };
 
 /*  What lies before a block or a slice in memory. */
 typedef struct {
-    _Alignas(TND_BUFFER_ALIGN) tnd_shelf_node_t node;
+    _Alignas(TND_BUFFER_ALIGN) tnd_free_list_node_t node;
     tnd_rack_t *rack;
-    tnd_shelf_t *shelf;
+    tnd_free_list_t *shelf;
     atomic_uint holders;
     atomic_bool sealed;
 } header_t;
@@ -49,10 +49,10 @@ static void *take_memory(size_t size)
 }
 
 /*  A thing of this shelf, used or new, held once. */
-static void *take(tnd_rack_t *rack, tnd_shelf_t *shelf, size_t size)
+static void *take(tnd_rack_t *rack, tnd_free_list_t *shelf, size_t size)
 {
     atomic_fetch_add_explicit(&rack->holders, 1, memory_order_relaxed);
-    header_t *self = (header_t *)(void *)tnd_shelf_take(shelf);
+    header_t *self = (header_t *)(void *)tnd_free_list_take(shelf);
     if (self == NULL) {
         self = take_memory(sizeof *self + size);
         *self = (header_t){.rack = rack, .shelf = shelf};
@@ -73,9 +73,9 @@ static bool was_last(header_t *self)
     return atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) == 1;
 }
 
-static void clear(tnd_shelf_t *shelf)
+static void clear(tnd_free_list_t *shelf)
 {
-    for (tnd_shelf_node_t *node; (node = tnd_shelf_take(shelf)) != NULL;)
+    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(shelf)) != NULL;)
         free(node);
 }
 
@@ -92,7 +92,7 @@ static void rack_leave(tnd_rack_t *self)
 static void put_back(header_t *self)
 {
     tnd_rack_t *rack = self->rack;
-    tnd_shelf_put(self->shelf, &self->node);
+    tnd_free_list_put(self->shelf, &self->node);
     rack_leave(rack);
 }
 

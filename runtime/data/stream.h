@@ -5,8 +5,8 @@
  *
  *  Threads: const once made; any.
  */
-#ifndef TND_RUNTIME_LIFE_STREAM_H
-#define TND_RUNTIME_LIFE_STREAM_H
+#ifndef TND_RUNTIME_DATA_STREAM_H
+#define TND_RUNTIME_DATA_STREAM_H
 
 #include <stdio.h>
 

@@ -23,7 +23,7 @@ static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
 /*  How long the actor may not have heard of a finished step while others run. */
 static const uint64_t tell_ns = 2000000;
 
-void *tnd_crew_zeroed(size_t count, size_t size)
+void *tnd_device_workers_zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL)
@@ -34,20 +34,20 @@ void *tnd_crew_zeroed(size_t count, size_t size)
 /* --- failure -----------------------------------------------------------------------------------
  */
 
-bool tnd_crew_dead(const tnd_crew_t *self)
+bool tnd_device_workers_dead(const tnd_device_workers_t *self)
 {
     return atomic_load_explicit(&self->failed, memory_order_acquire) ||
            atomic_load_explicit(&self->stopped, memory_order_acquire);
 }
 
-static void open_all(tnd_crew_t *self)
+static void open_all(tnd_device_workers_t *self)
 {
-    tnd_gate_open(&self->work);
-    tnd_gate_open(&self->meet);
-    tnd_gate_open(&self->program);
+    tnd_futex_open(&self->work);
+    tnd_futex_open(&self->meet);
+    tnd_futex_open(&self->program);
 }
 
-void tnd_crew_wake(tnd_crew_t *self)
+void tnd_device_workers_wake(tnd_device_workers_t *self)
 {
     pthread_mutex_lock(&self->lock);
     if (!self->deaf)
@@ -55,7 +55,7 @@ void tnd_crew_wake(tnd_crew_t *self)
     pthread_mutex_unlock(&self->lock);
 }
 
-bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...)
+bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
 {
     pthread_mutex_lock(&self->lock);
     if (!atomic_load(&self->failed)) {
@@ -67,11 +67,11 @@ bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...)
     }
     pthread_mutex_unlock(&self->lock);
     open_all(self);
-    tnd_crew_wake(self);
+    tnd_device_workers_wake(self);
     return false;
 }
 
-const char *tnd_crew_error(const tnd_crew_t *self)
+const char *tnd_device_workers_error(const tnd_device_workers_t *self)
 {
     return atomic_load_explicit(&self->failed, memory_order_acquire) ? self->error : NULL;
 }
@@ -82,8 +82,8 @@ const char *tnd_crew_error(const tnd_crew_t *self)
 static bool all_arrived(const void *context)
 {
     const awaited_t *awaited = context;
-    const tnd_crew_t *crew = awaited->crew;
-    if (tnd_crew_dead(crew))
+    const tnd_device_workers_t *crew = awaited->crew;
+    if (tnd_device_workers_dead(crew))
         return true;
     for (uint32_t w = 0; w < crew->worker_count; w++)
         if (atomic_load_explicit(&crew->workers[w].word, memory_order_acquire) < awaited->number)
@@ -91,23 +91,23 @@ static bool all_arrived(const void *context)
     return true;
 }
 
-bool tnd_crew_meet(worker_t *worker, job_t *job)
+bool tnd_device_workers_meet(worker_t *worker, job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     uint32_t meeting = ++worker->meeting;
     if (crew->worker_count == 1)
-        return !tnd_crew_dead(crew);
+        return !tnd_device_workers_dead(crew);
     uint64_t word = worker->seq << MEETING_BITS | meeting;
     atomic_store_explicit(&job->met[worker->number], meeting, memory_order_relaxed);
     atomic_store_explicit(&worker->word, word, memory_order_release);
-    tnd_gate_open(&crew->meet);
+    tnd_futex_open(&crew->meet);
     awaited_t awaited = {crew, word};
-    tnd_gate_wait(&crew->meet, all_arrived, &awaited, meet_spin_ns);
-    if (tnd_crew_dead(crew))
+    tnd_futex_wait(&crew->meet, all_arrived, &awaited, meet_spin_ns);
+    if (tnd_device_workers_dead(crew))
         return false;
     for (uint32_t w = 0; w < crew->worker_count; w++)
         if (atomic_load_explicit(&job->met[w], memory_order_relaxed) < meeting)
-            return tnd_crew_fail(
+            return tnd_device_workers_fail(
                 crew,
                 "%s: in step %" PRIu64 " replica %" PRIu32 " on %s posted to a "
                 "reduction and replica %" PRIu32 " on %s did not: all replicas "
@@ -117,13 +117,14 @@ bool tnd_crew_meet(worker_t *worker, job_t *job)
     return true;
 }
 
-static tnd_stage_t *stage_at(const tnd_crew_t *self, uint32_t slot, uint32_t local)
+static tnd_sandbox_t *stage_at(const tnd_device_workers_t *self, uint32_t slot, uint32_t local)
 {
     return &self->memories[slot]->stages[local];
 }
 
 /*  Of the rows of a ragged column: the lengths of what its memory contains now. */
-static uint64_t *lengths_at(const tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column)
+static uint64_t *lengths_at(const tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                            uint32_t column)
 {
     return self->memories[slot]->lengths +
            ((size_t)local * self->ragged + self->lists[column]) * self->config.rows_max;
@@ -132,7 +133,8 @@ static uint64_t *lengths_at(const tnd_crew_t *self, uint32_t slot, uint32_t loca
 /*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
  *  from.
  */
-static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, const tnd_stage_t *stage)
+static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
+                          const tnd_sandbox_t *stage)
 {
     for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
         int column = self->config.weights[i];
@@ -146,7 +148,7 @@ static void find_weighing(const tnd_crew_t *self, tnd_replica_t *replica, const 
 }
 
 /*  Hashes the rows of a share that nobody has hashed yet. */
-static void hash(tnd_crew_t *self, size_t at)
+static void hash(tnd_device_workers_t *self, size_t at)
 {
     share_t *share = &self->shares[at];
     const tnd_schema_t *schema = self->config.schema;
@@ -165,7 +167,7 @@ static void hash(tnd_crew_t *self, size_t at)
 /*  Points the replicas of a worker at their rows. */
 static bool begin(worker_t *worker, job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     tnd_error_t error;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         tnd_replica_t *replica = &crew->replicas[i];
@@ -185,15 +187,15 @@ static bool begin(worker_t *worker, job_t *job)
         for (uint32_t c = 0; crew->ragged > 0 && c < crew->config.schema->count; c++)
             replica->lengths[c] =
                 crew->config.schema->columns[c].ragged ? lengths_at(crew, job->slot, i, c) : NULL;
-        const tnd_stage_t *stage = stage_at(crew, job->slot, i);
+        const tnd_sandbox_t *stage = stage_at(crew, job->slot, i);
         find_weighing(crew, replica, stage);
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
         if (worker->device->ops->upload(worker->device, stage, crew->stage_bytes, &error) != TND_OK)
-            return tnd_crew_fail(crew, "%s", error.text);
+            return tnd_device_workers_fail(crew, "%s", error.text);
     }
     if (worker->device->ops->settle(worker->device, &error) != TND_OK)
-        return tnd_crew_fail(crew, "%s", error.text);
+        return tnd_device_workers_fail(crew, "%s", error.text);
     return true;
 }
 
@@ -201,10 +203,10 @@ static bool each(worker_t *worker, const job_t *job, void *context,
                  tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
                  tnd_device_state_t state)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         tnd_replica_t *replica = &crew->replicas[i];
-        if (tnd_crew_dead(crew))
+        if (tnd_device_workers_dead(crew))
             return false;
         tnd_statistics_device(worker->page, state, replica->id, job->note.step, tnd_clock_now());
         if (call(context, replica) == TND_OK)
@@ -213,11 +215,11 @@ static bool each(worker_t *worker, const job_t *job, void *context,
                               ? replica->error
                               : "it failed without a text; tnd_replica_error gives it one";
         if (job->slot == NO_SLOT)
-            return tnd_crew_fail(crew, "%s: replica %" PRIu32 " on %s: %s", crew->config.name,
-                                 replica->id, worker->name, why);
-        return tnd_crew_fail(crew, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s",
-                             crew->config.name, what, replica->id, worker->name, job->note.step,
-                             why);
+            return tnd_device_workers_fail(crew, "%s: replica %" PRIu32 " on %s: %s",
+                                           crew->config.name, replica->id, worker->name, why);
+        return tnd_device_workers_fail(
+            crew, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s", crew->config.name,
+            what, replica->id, worker->name, job->note.step, why);
     }
     return true;
 }
@@ -225,7 +227,7 @@ static bool each(worker_t *worker, const job_t *job, void *context,
 /*  Whether this worker's replicas have posted, the same things. */
 static bool posted(worker_t *worker, const job_t *job, bool *any_p)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     const tnd_replica_t *one = &crew->replicas[worker->first];
     *any_p = false;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
@@ -234,17 +236,18 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
         for (uint32_t p = 0; fits && p < one->post_count; p++)
             fits = tnd_posting_fits(&one->posts[p], &other->posts[p]);
         if (!fits)
-            return tnd_crew_fail(crew,
-                                 "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
-                                 " posted different reductions: all replicas post the same ones "
-                                 "in the same order",
-                                 crew->config.name, job->note.step, one->id, other->id);
+            return tnd_device_workers_fail(
+                crew,
+                "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+                " posted different reductions: all replicas post the same ones "
+                "in the same order",
+                crew->config.name, job->note.step, one->id, other->id);
         *any_p = *any_p || other->post_count > 0;
     }
     return true;
 }
 
-bool tnd_crew_run_job(worker_t *worker, job_t *job)
+bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
 {
     const tnd_task_t *task = job->task;
     bool any = false;
@@ -261,7 +264,7 @@ bool tnd_crew_run_job(worker_t *worker, job_t *job)
             tnd_statistics_device(worker->page, TND_DEVICE_REDUCE,
                                   worker->crew->replicas[worker->first].id, job->note.step,
                                   tnd_clock_now());
-            if (!tnd_crew_reduce(worker, job))
+            if (!tnd_device_workers_reduce(worker, job))
                 return false;
         }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
@@ -278,18 +281,19 @@ bool tnd_crew_run_job(worker_t *worker, job_t *job)
         return false;
     tnd_error_t error;
     if (worker->device->ops->settle(worker->device, &error) != TND_OK)
-        return tnd_crew_fail(worker->crew, "%s", error.text);
+        return tnd_device_workers_fail(worker->crew, "%s", error.text);
     return true;
 }
 
 static bool has_work(const void *context)
 {
     const awaited_t *awaited = context;
-    return tnd_crew_dead(awaited->crew) ||
+    return tnd_device_workers_dead(awaited->crew) ||
            atomic_load_explicit(&awaited->crew->published, memory_order_acquire) > awaited->number;
 }
 
-bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known, uint64_t now)
+bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
+                                      uint64_t now)
 {
     if (finished < known && finished - self->told < (known - self->told) / 2 &&
         now - self->told_ns < tell_ns)
@@ -299,32 +303,32 @@ bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known,
     return true;
 }
 
-static void finish(tnd_crew_t *self)
+static void finish(tnd_device_workers_t *self)
 {
     uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
-        tnd_gate_open(&self->program);
-    else if (tnd_crew_worth_telling(self, finished,
-                                    atomic_load_explicit(&self->published, memory_order_relaxed),
-                                    tnd_clock_now()))
-        tnd_crew_wake(self);
+        tnd_futex_open(&self->program);
+    else if (tnd_device_workers_worth_telling(
+                 self, finished, atomic_load_explicit(&self->published, memory_order_relaxed),
+                 tnd_clock_now()))
+        tnd_device_workers_wake(self);
 }
 
 static void *worker_main(void *context)
 {
     worker_t *worker = context;
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     char name[16];
     snprintf(name, sizeof name, "%.9s %s", crew->config.name, worker->name);
     tnd_thread_begin_computing(name);
     atomic_store_explicit(&worker->page->thread, (uint64_t)gettid(), memory_order_relaxed);
     for (;;) {
         awaited_t awaited = {crew, worker->seq};
-        tnd_gate_wait(&crew->work, has_work, &awaited, work_spin_ns);
-        if (tnd_crew_dead(crew))
+        tnd_futex_wait(&crew->work, has_work, &awaited, work_spin_ns);
+        if (tnd_device_workers_dead(crew))
             return NULL;
         job_t *job = &crew->jobs[worker->seq % crew->config.depth];
-        if (!tnd_crew_run_job(worker, job))
+        if (!tnd_device_workers_run_job(worker, job))
             return NULL;
         if (job->task != NULL)
             tnd_statistics_device(worker->page, TND_DEVICE_IDLE, crew->replicas[worker->first].id,
@@ -332,7 +336,7 @@ static void *worker_main(void *context)
         worker->seq++;
         if (crew->worker_count > 1) {
             atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
-            tnd_gate_open(&crew->meet);
+            tnd_futex_open(&crew->meet);
         }
         if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
             finish(crew);
@@ -364,14 +368,14 @@ static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *off
     return lay_out_some(schema, rows_max, true, *warm_p, offsets);
 }
 
-size_t tnd_crew_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
+size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
 {
     size_t offsets[TND_COLUMNS_MAX], warm;
     return lay_out(schema, rows_max, offsets, &warm) +
            tnd_schema_ragged(schema) * rows_max * sizeof(uint64_t);
 }
 
-static void number_ragged(tnd_crew_t *self)
+static void number_ragged(tnd_device_workers_t *self)
 {
     const tnd_schema_t *schema = self->config.schema;
     for (uint32_t c = 0; c < schema->count; c++)
@@ -381,9 +385,9 @@ static void number_ragged(tnd_crew_t *self)
         }
 }
 
-static void make_workers(tnd_crew_t *self)
+static void make_workers(tnd_device_workers_t *self)
 {
-    const tnd_crew_config_t *config = &self->config;
+    const tnd_device_workers_config_t *config = &self->config;
     void *memory = NULL;
     if (posix_memalign(&memory, 64, config->count * sizeof *self->workers) != 0)
         abort();
@@ -401,9 +405,9 @@ static void make_workers(tnd_crew_t *self)
             .first = i,
             .count = 1,
             .name = config->devices[i],
-            .inputs = tnd_crew_zeroed(config->count, sizeof(tnd_tree_input_t)),
-            .outs = tnd_crew_zeroed(config->count, sizeof(void *)),
-            .posted = tnd_crew_zeroed(2, sizeof(posted_t)),
+            .inputs = tnd_device_workers_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
+            .outs = tnd_device_workers_zeroed(config->count, sizeof(void *)),
+            .posted = tnd_device_workers_zeroed(2, sizeof(posted_t)),
         };
         self->worker_count++;
     }
@@ -417,9 +421,9 @@ static void make_workers(tnd_crew_t *self)
     }
 }
 
-static void make_replicas(tnd_crew_t *self)
+static void make_replicas(tnd_device_workers_t *self)
 {
-    self->replicas = tnd_crew_zeroed(self->config.count, sizeof *self->replicas);
+    self->replicas = tnd_device_workers_zeroed(self->config.count, sizeof *self->replicas);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
@@ -431,19 +435,20 @@ static void make_replicas(tnd_crew_t *self)
     }
 }
 
-static void make_jobs(tnd_crew_t *self)
+static void make_jobs(tnd_device_workers_t *self)
 {
-    self->jobs = tnd_crew_zeroed(self->config.depth, sizeof *self->jobs);
+    self->jobs = tnd_device_workers_zeroed(self->config.depth, sizeof *self->jobs);
     for (uint32_t j = 0; j < self->config.depth; j++) {
-        self->jobs[j].reports = tnd_crew_zeroed(self->config.count, sizeof(tnd_report_t));
-        self->jobs[j].met = tnd_crew_zeroed(self->worker_count, sizeof *self->jobs[j].met);
+        self->jobs[j].reports = tnd_device_workers_zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].met =
+            tnd_device_workers_zeroed(self->worker_count, sizeof *self->jobs[j].met);
     }
 }
 
 /*  Opens the devices and takes a memory for every slot. */
-static tnd_status_t make_memories(tnd_crew_t *self, tnd_error_t *error)
+static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error)
 {
-    const tnd_crew_config_t *config = &self->config;
+    const tnd_device_workers_config_t *config = &self->config;
     tnd_slot_pool_config_t memory = {
         .devices = config->devices,
         .count = config->count,
@@ -460,7 +465,8 @@ static tnd_status_t make_memories(tnd_crew_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error)
+tnd_status_t tnd_device_workers_let_go(tnd_device_workers_t *self, uint32_t slot,
+                                       tnd_error_t *error)
 {
     tnd_slot_memory_t *memory = self->memories[slot];
     /* No reader is added to a step that is over. */
@@ -474,25 +480,27 @@ tnd_status_t tnd_crew_let_go(tnd_crew_t *self, uint32_t slot, tnd_error_t *error
     return TND_OK;
 }
 
-tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, tnd_error_t *error)
+tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
+                                    const tnd_device_workers_config_t *config, tnd_error_t *error)
 {
     assert(config->count > 0 && config->depth > 0);
-    tnd_crew_t *self = tnd_crew_zeroed(1, sizeof *self);
+    tnd_device_workers_t *self = tnd_device_workers_zeroed(1, sizeof *self);
     self->config = *config;
     self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
     number_ragged(self);
-    self->memories = tnd_crew_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
-    self->shares = tnd_crew_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
-    self->columns = tnd_crew_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
-                                    sizeof *self->columns);
+    self->memories = tnd_device_workers_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
+    self->shares =
+        tnd_device_workers_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->columns = tnd_device_workers_zeroed(
+        (size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     make_workers(self);
-    tnd_crew_make_caller(self);
+    tnd_device_workers_make_caller(self);
     make_replicas(self);
     make_jobs(self);
     tnd_status_t status = make_memories(self, error);
     if (status != TND_OK) {
-        tnd_crew_destroy(&self);
+        tnd_device_workers_destroy(&self);
         return status;
     }
     for (uint32_t w = 0; w < self->worker_count; w++) {
@@ -504,7 +512,7 @@ tnd_status_t tnd_crew_new(tnd_crew_t **self_p, const tnd_crew_config_t *config, 
     return TND_OK;
 }
 
-void tnd_crew_stop(tnd_crew_t *self)
+void tnd_device_workers_stop(tnd_device_workers_t *self)
 {
     pthread_mutex_lock(&self->lock);
     self->deaf = true;
@@ -516,16 +524,16 @@ void tnd_crew_stop(tnd_crew_t *self)
             pthread_join(self->workers[w].thread, NULL);
             self->workers[w].started = false;
         }
-    tnd_crew_await_caller(self);
-    tnd_crew_forget_exchange(self);
+    tnd_device_workers_await_caller(self);
+    tnd_device_workers_forget_exchange(self);
 }
 
-void tnd_crew_destroy(tnd_crew_t **self_p)
+void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
 {
-    tnd_crew_t *self = *self_p;
+    tnd_device_workers_t *self = *self_p;
     if (self == NULL)
         return;
-    tnd_crew_stop(self);
+    tnd_device_workers_stop(self);
     for (uint32_t w = 0; w < self->worker_count; w++) {
         free(self->workers[w].inputs);
         free(self->workers[w].outs);
@@ -547,17 +555,17 @@ void tnd_crew_destroy(tnd_crew_t **self_p)
     free(self->memories);
     free(self->shares);
     free(self->columns);
-    tnd_crew_gather_forget(self);
+    tnd_device_workers_gather_forget(self);
     free(self);
     *self_p = NULL;
 }
 
-uint32_t tnd_crew_devices(const tnd_crew_t *self)
+uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self)
 {
     return self->worker_count;
 }
 
-uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)
+uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self)
 {
     uint64_t sum = atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed);
     for (uint32_t w = 0; w < self->worker_count; w++) {
@@ -572,7 +580,7 @@ uint64_t tnd_crew_cpu_ns(const tnd_crew_t *self)
  */
 
 /*  Appends a job; returns how many there are then. */
-static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
+static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_slice_note_t *note,
                         const tnd_task_t *task, const tnd_task_t *keep)
 {
     uint64_t seq = atomic_load_explicit(&self->ready, memory_order_relaxed);
@@ -593,51 +601,53 @@ static uint64_t add_job(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t 
     return seq + 1;
 }
 
-void tnd_crew_publish(tnd_crew_t *self, uint64_t jobs)
+void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs)
 {
     atomic_store_explicit(&self->published, jobs, memory_order_release);
-    tnd_gate_open(&self->work);
+    tnd_futex_open(&self->work);
 }
 
-bool tnd_crew_has_finished(const void *context)
+bool tnd_device_workers_has_finished(const void *context)
 {
     const awaited_t *awaited = context;
-    return tnd_crew_dead(awaited->crew) ||
+    return tnd_device_workers_dead(awaited->crew) ||
            atomic_load_explicit(&awaited->crew->finished, memory_order_acquire) >= awaited->number;
 }
 
-tnd_status_t tnd_crew_call(tnd_crew_t *self, const tnd_task_t *task, tnd_error_t *error)
+tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
+                                     tnd_error_t *error)
 {
     const tnd_slice_note_t nothing = {0};
     uint64_t jobs = add_job(self, NO_SLOT, &nothing, task, NULL);
-    tnd_crew_publish(self, jobs);
+    tnd_device_workers_publish(self, jobs);
     awaited_t awaited = {self, jobs};
-    tnd_gate_wait(&self->program, tnd_crew_has_finished, &awaited, 0);
-    if (tnd_crew_dead(self))
+    tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
+    if (tnd_device_workers_dead(self))
         return tnd_fail(error, "%s", self->error);
     self->consumed = self->taken = self->ran = self->flushed = jobs;
     atomic_store(&self->retired, jobs);
     return TND_OK;
 }
 
-void tnd_crew_run_all(tnd_crew_t *self, const tnd_task_t *task)
+void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *task)
 {
     self->task = task;
     atomic_store(&self->mode, MODE_TASK);
 }
 
-void *tnd_crew_row(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row)
+void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             uint32_t column, uint64_t row)
 {
-    const tnd_stage_t *stage = stage_at(self, slot, local);
+    const tnd_sandbox_t *stage = stage_at(self, slot, local);
     assert(row <= self->config.rows_max);
     return (uint8_t *)stage->host + self->offsets[column] +
            row * tnd_column_bytes(&self->config.schema->columns[column]);
 }
 
-void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column, uint64_t row,
-                  const void *data, uint64_t length)
+void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                            uint32_t column, uint64_t row, const void *data, uint64_t length)
 {
-    uint8_t *to = tnd_crew_row(self, slot, local, column, row);
+    uint8_t *to = tnd_device_workers_row(self, slot, local, column, row);
     uint64_t *last = &lengths_at(self, slot, local, column)[row];
     size_t unit = self->units[column], bytes = length * unit;
     assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
@@ -648,7 +658,8 @@ void tnd_crew_put(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t colu
     *last = length;
 }
 
-void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t rows, uint32_t padded)
+void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                              uint32_t rows, uint32_t padded)
 {
     size_t at = (size_t)slot * self->config.count + local;
     const tnd_schema_t *schema = self->config.schema;
@@ -659,18 +670,18 @@ void tnd_crew_share(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t ro
         self->columns[at * TND_COLUMNS_MAX + c] =
             (const uint8_t *)stage_at(self, slot, local)->device + self->offsets[c];
         for (uint32_t r = 0; schema->columns[c].ragged && r < padded; r++)
-            tnd_crew_put(self, slot, local, c, rows + r, NULL, 0);
+            tnd_device_workers_put(self, slot, local, c, rows + r, NULL, 0);
         if (padded > 0 && !schema->columns[c].ragged)
-            memset(tnd_crew_row(self, slot, local, c, rows), 0,
+            memset(tnd_device_workers_row(self, slot, local, c, rows), 0,
                    padded * tnd_column_bytes(&schema->columns[c]));
     }
 }
 
-bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t column,
-                   const void *rows)
+bool tnd_device_workers_lend(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             uint32_t column, const void *rows)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    const tnd_stage_t *stage = stage_at(self, slot, local);
+    const tnd_sandbox_t *stage = stage_at(self, slot, local);
     assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
     if (stage->host != stage->device)
         return false;
@@ -678,16 +689,18 @@ bool tnd_crew_lend(tnd_crew_t *self, uint32_t slot, uint32_t local, uint32_t col
     return true;
 }
 
-void tnd_crew_keep(tnd_crew_t *self, uint32_t slot, uint32_t local, tnd_slice_t *slice)
+void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             tnd_slice_t *slice)
 {
     assert(self->memories[slot]->slices[local] == NULL);
     self->memories[slot]->slices[local] = slice;
 }
 
-bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t rank)
+bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             uint64_t rank)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    const tnd_stage_t *stage = stage_at(self, slot, local);
+    const tnd_sandbox_t *stage = stage_at(self, slot, local);
     if (stage->host != stage->device)
         return false;
     self->shares[at].unhashed = true;
@@ -695,30 +708,30 @@ bool tnd_crew_hash(tnd_crew_t *self, uint32_t slot, uint32_t local, uint64_t ran
     return true;
 }
 
-void tnd_crew_ready(tnd_crew_t *self, uint32_t slot, const tnd_slice_note_t *note,
-                    const tnd_task_t *keep)
+void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
+                              const tnd_slice_note_t *note, const tnd_task_t *keep)
 {
     (void)add_job(self, slot, note, self->task, keep);
 }
 
-void tnd_crew_flush(tnd_crew_t *self)
+void tnd_device_workers_flush(tnd_device_workers_t *self)
 {
     uint64_t jobs = atomic_load_explicit(&self->ready, memory_order_relaxed);
     if (jobs == self->flushed)
         return;
     self->flushed = jobs;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
-        tnd_crew_publish(self, jobs);
+        tnd_device_workers_publish(self, jobs);
     else
-        tnd_gate_open(&self->program);
+        tnd_futex_open(&self->program);
 }
 
-bool tnd_crew_discards(const tnd_crew_t *self)
+bool tnd_device_workers_discards(const tnd_device_workers_t *self)
 {
     return atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_DISCARD;
 }
 
-bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)
+bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
 {
     uint64_t limit = 0;
     switch ((crew_mode_t)atomic_load_explicit(&self->mode, memory_order_acquire)) {
@@ -753,13 +766,13 @@ bool tnd_crew_done(tnd_crew_t *self, tnd_done_t *done)
     return true;
 }
 
-bool tnd_crew_idle(const tnd_crew_t *self)
+bool tnd_device_workers_idle(const tnd_device_workers_t *self)
 {
     return self->consumed == atomic_load_explicit(&self->ready, memory_order_relaxed);
 }
 
-void tnd_crew_over(tnd_crew_t *self, tnd_status_t how)
+void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
 {
     atomic_store_explicit(&self->over, (int)how, memory_order_release);
-    tnd_gate_open(&self->program);
+    tnd_futex_open(&self->program);
 }

@@ -22,7 +22,7 @@ static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t 
     return gathered;
 }
 
-static tnd_gathered_t *next(tnd_crew_t *self)
+static tnd_gathered_t *next(tnd_device_workers_t *self)
 {
     tnd_gathered_t *gathered = &self->gathers.items[self->gathers.count++];
     self->gathers.replicas = self->config.replicas;
@@ -33,7 +33,7 @@ static tnd_gathered_t *next(tnd_crew_t *self)
     return gathered;
 }
 
-void tnd_crew_gather_room(tnd_crew_t *self)
+void tnd_device_workers_gather_room(tnd_device_workers_t *self)
 {
     const tnd_replica_t *one = &self->replicas[0];
     self->gathers.count = 0;
@@ -53,9 +53,9 @@ static void copy(void *out, const tnd_posting_t *post)
         memcpy(out, post->data, post->count * tnd_dtype_size(post->dtype));
 }
 
-void tnd_crew_gather_own(const worker_t *worker)
+void tnd_device_workers_gather_own(const worker_t *worker)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     const tnd_gathered_t *gathered = crew->gathers.items;
     for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
         if (crew->replicas[0].posts[p].reduce != TND_GATHER)
@@ -68,7 +68,8 @@ void tnd_crew_gather_own(const worker_t *worker)
     }
 }
 
-void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd_buffer_t *tensor)
+void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, uint32_t posting,
+                                     tnd_buffer_t *tensor)
 {
     const tnd_replica_t *replicas = &self->replicas[node->node.first - self->config.first];
     uint64_t *counts;
@@ -82,9 +83,9 @@ void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd
         counts[i] = replicas[i].posts[posting].count;
 }
 
-void tnd_crew_gather_node(const worker_t *worker, const node_t *node, uint32_t posting)
+void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting)
 {
-    const tnd_crew_t *crew = worker->crew;
+    const tnd_device_workers_t *crew = worker->crew;
     uint32_t first = node->node.first - crew->config.first;
     uint8_t *out = node->values;
     for (uint32_t r = first; r < first + node->node.count; r++) {
@@ -102,8 +103,8 @@ static uint64_t count_at(const void *counts, uint32_t replica)
     return count;
 }
 
-tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_buffer_t *result,
-                                   tnd_error_t *error)
+tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, piece_t *piece,
+                                             tnd_buffer_t *result, tnd_error_t *error)
 {
     tnd_tensor_head_t head;
     TND_TRY(tnd_gather_read(result, self->config.replicas, &head, &piece->counts, &piece->values,
@@ -118,7 +119,7 @@ tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_b
                           self->config.name, self->exchange.round);
 }
 
-void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece)
+void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece)
 {
     tnd_gathered_t *gathered = next(self);
     tnd_dtype_t dtype = self->replicas[0].posts[piece->posting].dtype;
@@ -128,7 +129,7 @@ void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece)
     memcpy(grow(gathered, dtype, elements)->data, piece->values, elements * tnd_dtype_size(dtype));
 }
 
-void tnd_crew_gather_forget(tnd_crew_t *self)
+void tnd_device_workers_gather_forget(tnd_device_workers_t *self)
 {
     for (uint32_t i = 0; i < TND_POSTINGS_MAX; i++) {
         free(self->gathers.items[i].data);

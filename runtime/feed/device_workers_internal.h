@@ -5,8 +5,8 @@
  *  them).  A worker's `word` says how far it has come: the seq of its job, and the meetings that it
  *  has arrived at in it; who meets waits until no other word is less than its own.
  */
-#ifndef TND_RUNTIME_FEED_CREW_PARTS_H
-#define TND_RUNTIME_FEED_CREW_PARTS_H
+#ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
+#define TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
 
 #include "runtime/feed/device_workers.h"
 
@@ -40,7 +40,7 @@ typedef struct {
 
 typedef struct {
     _Alignas(64) _Atomic uint64_t word;
-    tnd_crew_t *crew;
+    tnd_device_workers_t *crew;
     uint32_t number, first, count;   /* local replicas */
     const char *name;                /* of its device */
     tnd_device_t *device;            /* the pool's */
@@ -50,15 +50,15 @@ typedef struct {
     uint64_t seq;
     uint32_t meeting;
     uint64_t exchanges;
-    uint64_t rounds, chunks;  /* of reductions so far; the same for all workers of a round */
-    posted_t *posted;         /* in the last two rounds */
-    tnd_tree_input_t *inputs; /* scratch: by local replica */
+    uint64_t rounds, chunks; /* of reductions so far; the same for all workers of a round */
+    posted_t *posted;        /* in the last two rounds */
+    tnd_reduction_tree_input_t *inputs; /* scratch: by local replica */
     void **outs;
 } worker_t;
 
 /*  For waits at a gate: until some count of the crew is above, or at, `number`. */
 typedef struct {
-    const tnd_crew_t *crew;
+    const tnd_device_workers_t *crew;
     uint64_t number;
 } awaited_t;
 
@@ -73,7 +73,7 @@ typedef struct {
 
 typedef struct {
     uint32_t piece;
-    tnd_tree_node_t node;
+    tnd_reduction_tree_node_t node;
     uint64_t rows;
     tnd_buffer_t *tensor;
     void *values;
@@ -101,8 +101,8 @@ typedef struct {
 
 typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
 
-struct tnd_crew {
-    tnd_crew_config_t config;
+struct tnd_device_workers {
+    tnd_device_workers_config_t config;
     size_t offsets[TND_COLUMNS_MAX];
     size_t stage_bytes, stage_warm;          /* of a stage: all of it, its fixed columns */
     uint32_t ragged, lists[TND_COLUMNS_MAX]; /* ragged columns: how many, the number of each */
@@ -120,7 +120,7 @@ struct tnd_crew {
     tnd_gathers_t gathers;
     _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
 
-    tnd_gate_t work, meet, program, left;
+    tnd_futex_t work, meet, program, left;
     _Atomic int mode;
     _Atomic int over; /* a status; TND_OK: not yet */
     _Atomic bool failed, stopped;
@@ -150,43 +150,46 @@ struct tnd_crew {
 };
 
 /*  Stops everything for this reason; the first one counts.  Always false. */
-bool tnd_crew_fail(tnd_crew_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool tnd_crew_dead(const tnd_crew_t *self);
+bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool tnd_device_workers_dead(const tnd_device_workers_t *self);
 /*  Zeroed memory; exhaustion aborts. */
-void *tnd_crew_zeroed(size_t count, size_t size);
+void *tnd_device_workers_zeroed(size_t count, size_t size);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the crew is dead. */
-bool tnd_crew_run_job(worker_t *worker, job_t *job);
+bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */
-void tnd_crew_publish(tnd_crew_t *self, uint64_t jobs);
-bool tnd_crew_has_finished(const void *awaited);
+void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
+bool tnd_device_workers_has_finished(const void *awaited);
 /*  Whether the actor should hear now of `finished` steps, where `known` are under way or finished:
  *  it is woken for several short steps at a time, but never while nothing else is there to do, and
  *  not late.  True: it is then told.
  */
-bool tnd_crew_worth_telling(tnd_crew_t *self, uint64_t finished, uint64_t known, uint64_t now);
-void tnd_crew_make_caller(tnd_crew_t *self);
+bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
+                                      uint64_t now);
+void tnd_device_workers_make_caller(tnd_device_workers_t *self);
 /*  Until the program is outside of a step, after which it begins none in a stopped crew. */
-void tnd_crew_await_caller(tnd_crew_t *self);
-void tnd_crew_wake(tnd_crew_t *self);
+void tnd_device_workers_await_caller(tnd_device_workers_t *self);
+void tnd_device_workers_wake(tnd_device_workers_t *self);
 /*  Arrives at the next meeting of the job and waits for the others; false: the crew is dead. */
-bool tnd_crew_meet(worker_t *worker, job_t *job);
+bool tnd_device_workers_meet(worker_t *worker, job_t *job);
 /*  Reduces what the replicas posted; false: the crew is dead. */
-bool tnd_crew_reduce(worker_t *worker, job_t *job);
-void tnd_crew_forget_exchange(tnd_crew_t *self);
+bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
+void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
 
 /*  Gathers (crew_gather.c).  `room`: the first worker, while the others meet, makes room for what
  *  all replicas posted, which are here; every worker then copies what its own did.
  */
-void tnd_crew_gather_room(tnd_crew_t *self);
-void tnd_crew_gather_own(const worker_t *worker);
+void tnd_device_workers_gather_room(tnd_device_workers_t *self);
+void tnd_device_workers_gather_own(const worker_t *worker);
 /*  Where replicas are elsewhere: a node's tensor is made by the first worker, filled by all; the
  *  result of posting `posting` is taken by the first.
  */
-void tnd_crew_gather_begin(tnd_crew_t *self, node_t *node, uint32_t posting, tnd_buffer_t *tensor);
-void tnd_crew_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);
-tnd_status_t tnd_crew_gather_check(const tnd_crew_t *self, piece_t *piece, tnd_buffer_t *result,
-                                   tnd_error_t *error) TND_CHECKED;
-void tnd_crew_gather_take(tnd_crew_t *self, const piece_t *piece);
-void tnd_crew_gather_forget(tnd_crew_t *self);
+void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, uint32_t posting,
+                                     tnd_buffer_t *tensor);
+void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);
+tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, piece_t *piece,
+                                             tnd_buffer_t *result, tnd_error_t *error) TND_CHECKED;
+void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece);
+void tnd_device_workers_gather_forget(tnd_device_workers_t *self);
 
 #endif

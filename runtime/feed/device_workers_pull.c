@@ -26,7 +26,7 @@ enum { MISSES_MOST = 6 };
 /* --- steps on the program's thread -------------------------------------------------------------
  */
 
-void tnd_crew_make_caller(tnd_crew_t *self)
+void tnd_device_workers_make_caller(tnd_device_workers_t *self)
 {
     const worker_t *first = &self->workers[0];
     self->caller = (worker_t){
@@ -34,8 +34,8 @@ void tnd_crew_make_caller(tnd_crew_t *self)
         .count = first->count,
         .name = first->name,
         .page = first->page,
-        .inputs = tnd_crew_zeroed(self->config.count, sizeof *first->inputs),
-        .outs = tnd_crew_zeroed(self->config.count, sizeof *first->outs),
+        .inputs = tnd_device_workers_zeroed(self->config.count, sizeof *first->inputs),
+        .outs = tnd_device_workers_zeroed(self->config.count, sizeof *first->outs),
     };
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
@@ -44,31 +44,31 @@ void tnd_crew_make_caller(tnd_crew_t *self)
 
 static bool is_outside(const void *context)
 {
-    return !atomic_load(&((const tnd_crew_t *)context)->inside);
+    return !atomic_load(&((const tnd_device_workers_t *)context)->inside);
 }
 
-void tnd_crew_await_caller(tnd_crew_t *self)
+void tnd_device_workers_await_caller(tnd_device_workers_t *self)
 {
-    tnd_gate_wait(&self->left, is_outside, self, 0);
+    tnd_futex_wait(&self->left, is_outside, self, 0);
 }
 
-static bool runs_here(tnd_crew_t *self)
+static bool runs_here(tnd_device_workers_t *self)
 {
     self->caller.device = self->workers[0].device;
     return self->worker_count == 1 && self->caller.device->ops->any_thread;
 }
 
 /*  The device's thread would keep the mode that a step sets, and the program its own. */
-static void run_in_mode(tnd_crew_t *self, job_t *job)
+static void run_in_mode(tnd_device_workers_t *self, job_t *job)
 {
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(self->caller_mode);
-    (void)tnd_crew_run_job(&self->caller, job); /* the crew is dead if it fails */
+    (void)tnd_device_workers_run_job(&self->caller, job); /* the crew is dead if it fails */
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);
 }
 
-static void count_time(tnd_crew_t *self, uint64_t began_ns, uint64_t cpu_ns)
+static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t cpu_ns)
 {
     uint64_t took_ns = self->caller_ended_ns - began_ns;
     uint64_t used_ns = self->caller_long ? tnd_clock_thread() - cpu_ns : took_ns;
@@ -79,11 +79,12 @@ static void count_time(tnd_crew_t *self, uint64_t began_ns, uint64_t cpu_ns)
                           memory_order_relaxed);
 }
 
-/*  tnd_crew_stop waits until `inside` is false: it is set before the crew is found alive. */
-static void run_here(tnd_crew_t *self, job_t *job)
+/*  tnd_device_workers_stop waits until `inside` is false: it is set before the crew is found alive.
+ */
+static void run_here(tnd_device_workers_t *self, job_t *job)
 {
     atomic_store(&self->inside, true);
-    if (!atomic_load(&self->stopped) && !tnd_crew_dead(self) && job->task != NULL) {
+    if (!atomic_load(&self->stopped) && !tnd_device_workers_dead(self) && job->task != NULL) {
         uint64_t began_ns = tnd_clock_now();
         uint64_t cpu_ns = self->caller_long ? tnd_clock_thread() : 0;
         tnd_device_page_t *page = self->caller.page;
@@ -101,36 +102,37 @@ static void run_here(tnd_crew_t *self, job_t *job)
         self->caller_ended_ns = tnd_clock_now();
     }
     atomic_store(&self->inside, false);
-    tnd_gate_open(&self->left);
+    tnd_futex_open(&self->left);
 }
 
 /* --- the loop -----------------------------------------------------------------------------------
  */
 
-void tnd_crew_may_look(tnd_crew_t *self, bool may)
+void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may)
 {
     atomic_store_explicit(&self->may_look, may, memory_order_relaxed);
 }
 
-void tnd_crew_discard(tnd_crew_t *self)
+void tnd_device_workers_discard(tnd_device_workers_t *self)
 {
     int keep = MODE_KEEP;
     if (atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
-        tnd_crew_wake(self);
+        tnd_device_workers_wake(self);
 }
 
 /*  What a program gets of a crew that runs nothing any more. */
-static tnd_status_t ended(const tnd_crew_t *self)
+static tnd_status_t ended(const tnd_device_workers_t *self)
 {
     int over = atomic_load_explicit(&self->over, memory_order_acquire);
-    return over != TND_OK && tnd_crew_error(self) == NULL ? (tnd_status_t)over : TND_FAILED;
+    return over != TND_OK && tnd_device_workers_error(self) == NULL ? (tnd_status_t)over
+                                                                    : TND_FAILED;
 }
 
 static bool has_step(const void *context)
 {
     const awaited_t *awaited = context;
-    const tnd_crew_t *crew = awaited->crew;
-    return tnd_crew_dead(crew) ||
+    const tnd_device_workers_t *crew = awaited->crew;
+    return tnd_device_workers_dead(crew) ||
            atomic_load_explicit(&crew->ready, memory_order_acquire) > awaited->number ||
            atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
 }
@@ -138,7 +140,7 @@ static bool has_step(const void *context)
 /*  Looking instead of sleeping is worth it where the step is being gathered on another processor.
  *  If it does not come in time, or others want this processor, the next waits do without.
  */
-static void await_step(tnd_crew_t *self)
+static void await_step(tnd_device_workers_t *self)
 {
     awaited_t awaited = {self, self->taken};
     if (has_step(&awaited))
@@ -147,34 +149,35 @@ static void await_step(tnd_crew_t *self)
         /* It would keep this processor from those who make the step. */
     } else if (self->caller_skips > 0) {
         self->caller_skips--;
-    } else if (tnd_gate_spin(has_step, &awaited, next_spin_ns)) {
+    } else if (tnd_futex_spin(has_step, &awaited, next_spin_ns)) {
         self->caller_misses = 0;
         return;
     } else {
         self->caller_misses += self->caller_misses < MISSES_MOST;
         self->caller_skips = (UINT32_C(1) << self->caller_misses) - 1;
     }
-    tnd_gate_wait(&self->program, has_step, &awaited, 0);
+    tnd_futex_wait(&self->program, has_step, &awaited, 0);
 }
 
-tnd_status_t tnd_crew_next(tnd_crew_t *self)
+tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
 {
     int mode = MODE_KEEP;
     if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
         return TND_FAILED;
-    if (tnd_crew_dead(self) || (self->taken > self->ran && tnd_crew_run(self, NULL) != TND_OK)) {
+    if (tnd_device_workers_dead(self) ||
+        (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
         self->ran = self->taken; /* it is not committed, and nothing can run on it any more */
         return ended(self);
     }
     if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
         atomic_store_explicit(&self->retired, self->taken, memory_order_release);
-        if (tnd_crew_worth_telling(self, self->taken,
-                                   atomic_load_explicit(&self->ready, memory_order_relaxed),
-                                   runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
-            tnd_crew_wake(self);
+        if (tnd_device_workers_worth_telling(
+                self, self->taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
+                runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
+            tnd_device_workers_wake(self);
     }
     await_step(self);
-    if (tnd_crew_dead(self))
+    if (tnd_device_workers_dead(self))
         return ended(self);
     if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
         self->taken++;
@@ -183,11 +186,11 @@ tnd_status_t tnd_crew_next(tnd_crew_t *self)
     return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
 }
 
-tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
+tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t *task)
 {
     if (self->taken == self->ran)
         return TND_FAILED;
-    if (tnd_crew_dead(self))
+    if (tnd_device_workers_dead(self))
         return ended(self);
     job_t *job = &self->jobs[(self->taken - 1) % self->config.depth];
     job->task = task;
@@ -196,16 +199,17 @@ tnd_status_t tnd_crew_run(tnd_crew_t *self, const tnd_task_t *task)
         run_here(self, job);
     } else {
         awaited_t awaited = {self, self->taken};
-        tnd_crew_publish(self, self->taken);
-        tnd_gate_wait(&self->program, tnd_crew_has_finished, &awaited, 0);
+        tnd_device_workers_publish(self, self->taken);
+        tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
     }
-    return tnd_crew_dead(self) ? ended(self) : TND_OK;
+    return tnd_device_workers_dead(self) ? ended(self) : TND_OK;
 }
 
-tnd_report_t *tnd_crew_reports(tnd_crew_t *self, uint64_t *step_p)
+tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p)
 {
     uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);
-    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran || tnd_crew_dead(self))
+    if (self->ran == 0 || self->ran != self->taken || retired >= self->ran ||
+        tnd_device_workers_dead(self))
         return NULL;
     const job_t *job = &self->jobs[(self->ran - 1) % self->config.depth];
     *step_p = job->note.step;

@@ -27,20 +27,21 @@ static bool fit(const tnd_posting_t *one, uint32_t one_count, const tnd_posting_
 }
 
 /*  The first replicas of the crew and of worker `other` posted different things; always false. */
-static bool refuse_posts(tnd_crew_t *crew, const job_t *job, uint32_t other)
+static bool refuse_posts(tnd_device_workers_t *crew, const job_t *job, uint32_t other)
 {
-    return tnd_crew_fail(crew,
-                         "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
-                         " posted different reductions: all replicas post the same ones in the "
-                         "same order",
-                         crew->config.name, job->note.step, crew->replicas[0].id,
-                         crew->replicas[crew->workers[other].first].id);
+    return tnd_device_workers_fail(
+        crew,
+        "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+        " posted different reductions: all replicas post the same ones in the "
+        "same order",
+        crew->config.name, job->note.step, crew->replicas[0].id,
+        crew->replicas[crew->workers[other].first].id);
 }
 
 /*  Whether all workers posted the same.  Between two meetings, where no worker posts. */
 static bool posts_fit(worker_t *worker, const job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     const tnd_replica_t *one = &crew->replicas[0];
     for (uint32_t w = 1; w < crew->worker_count; w++) {
         const tnd_replica_t *other = &crew->replicas[crew->workers[w].first];
@@ -53,12 +54,12 @@ static bool posts_fit(worker_t *worker, const job_t *job)
 /*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
 static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     for (uint32_t i = 0; i < crew->config.count; i++) {
         const tnd_posting_t *post = &crew->replicas[i].posts[posting];
         void *data = (char *)post->data + begin * tnd_dtype_size(post->dtype);
         worker->outs[i] = data;
-        worker->inputs[i] = (tnd_tree_input_t){
+        worker->inputs[i] = (tnd_reduction_tree_input_t){
             .node = {crew->config.first + i, 1},
             .data = data,
             .rows = post->rows,
@@ -94,7 +95,7 @@ static posted_t *show_posts(worker_t *worker)
 /*  Whether all workers showed the same in this round. */
 static bool shown_fit(const worker_t *worker, const job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     uint64_t turn = (worker->rounds - 1) % 2;
     const posted_t *one = &crew->workers[0].posted[turn];
     for (uint32_t w = 1; w < crew->worker_count; w++) {
@@ -126,7 +127,7 @@ static void reduce_chunk(worker_t *worker, const posted_t *posted, uint64_t chun
 }
 
 /*  The next chunk that no worker has claimed, counted over all rounds; false: none before `end`. */
-static bool claim(tnd_crew_t *crew, uint64_t end, uint64_t *chunk_p)
+static bool claim(tnd_device_workers_t *crew, uint64_t end, uint64_t *chunk_p)
 {
     *chunk_p = atomic_load_explicit(&crew->chunks_claimed, memory_order_relaxed);
     while (*chunk_p < end)
@@ -139,7 +140,7 @@ static bool claim(tnd_crew_t *crew, uint64_t end, uint64_t *chunk_p)
 static bool chunks_are_done(const void *context)
 {
     const worker_t *worker = context;
-    return tnd_crew_dead(worker->crew) ||
+    return tnd_device_workers_dead(worker->crew) ||
            atomic_load_explicit(&worker->crew->chunks_done, memory_order_acquire) >= worker->chunks;
 }
 
@@ -148,7 +149,7 @@ static bool chunks_are_done(const void *context)
  */
 static bool reduce_chunks(worker_t *worker, const posted_t *posted)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     uint64_t before = worker->chunks, done = 0, chunk;
     for (uint32_t p = 0; p < posted->count; p++)
         worker->chunks += chunks_of(&posted->posts[p]);
@@ -157,18 +158,18 @@ static bool reduce_chunks(worker_t *worker, const posted_t *posted)
     if (done > 0 &&
         atomic_fetch_add_explicit(&crew->chunks_done, done, memory_order_acq_rel) + done ==
             worker->chunks)
-        tnd_gate_open(&crew->meet);
-    tnd_gate_wait(&crew->meet, chunks_are_done, worker, chunks_spin_ns);
-    return !tnd_crew_dead(crew);
+        tnd_futex_open(&crew->meet);
+    tnd_futex_wait(&crew->meet, chunks_are_done, worker, chunks_spin_ns);
+    return !tnd_device_workers_dead(crew);
 }
 
 static bool reduce_alone(worker_t *worker)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     const tnd_replica_t *own = &crew->replicas[worker->first];
     if (posts_late(worker, false)) {
-        tnd_crew_gather_room(crew);
-        tnd_crew_gather_own(worker);
+        tnd_device_workers_gather_room(crew);
+        tnd_device_workers_gather_own(worker);
     }
     for (uint32_t p = 0; p < own->post_count; p++) {
         const tnd_posting_t *post = &own->posts[p];
@@ -178,25 +179,25 @@ static bool reduce_alone(worker_t *worker)
         tnd_collective_reduce(post, worker->inputs, crew->config.count, worker->outs, 0,
                               post->count);
     }
-    return !tnd_crew_dead(crew);
+    return !tnd_device_workers_dead(crew);
 }
 
 static bool reduce_here(worker_t *worker, job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     if (crew->worker_count == 1)
         return reduce_alone(worker);
     const posted_t *posted = show_posts(worker);
-    if (!tnd_crew_meet(worker, job) || !shown_fit(worker, job))
+    if (!tnd_device_workers_meet(worker, job) || !shown_fit(worker, job))
         return false;
     if (!posts_late(worker, false))
         return reduce_chunks(worker, posted);
     if (worker->number == 0)
-        tnd_crew_gather_room(crew);
-    if (!tnd_crew_meet(worker, job))
+        tnd_device_workers_gather_room(crew);
+    if (!tnd_device_workers_meet(worker, job))
         return false;
-    tnd_crew_gather_own(worker);
-    return reduce_chunks(worker, posted) && tnd_crew_meet(worker, job);
+    tnd_device_workers_gather_own(worker);
+    return reduce_chunks(worker, posted) && tnd_device_workers_meet(worker, job);
 }
 
 /* --- with replicas elsewhere -------------------------------------------------------------------
@@ -227,22 +228,23 @@ static void *grown(void *memory, uint32_t count, uint32_t *room, size_t size)
 }
 
 /*  What the leaves of a node weigh together. */
-static double weight_of(const tnd_crew_t *crew, tnd_tree_node_t node, uint32_t posting)
+static double weight_of(const tnd_device_workers_t *crew, tnd_reduction_tree_node_t node,
+                        uint32_t posting)
 {
     worker_t *worker = &crew->workers[0];
     gather_inputs(worker, posting, 0);
-    tnd_tree_job_t job = {
+    tnd_reduction_tree_job_t job = {
         .reduce = TND_MEAN,
         .node = node,
         .inputs = worker->inputs + (node.first - crew->config.first),
         .input_count = node.count,
         .weighted = true,
     };
-    return tnd_tree_weight(&job);
+    return tnd_reduction_tree_weight(&job);
 }
 
-static void add_reduced(tnd_crew_t *crew, const job_t *job, node_t *node, uint32_t posting,
-                        size_t count)
+static void add_reduced(tnd_device_workers_t *crew, const job_t *job, node_t *node,
+                        uint32_t posting, size_t count)
 {
     const tnd_posting_t *post = &crew->replicas[0].posts[posting];
     const share_t *shares = &crew->shares[(size_t)job->slot * crew->config.count];
@@ -258,7 +260,7 @@ static void add_reduced(tnd_crew_t *crew, const job_t *job, node_t *node, uint32
         tnd_tensor_weigh(node->tensor, weight_of(crew, node->node, posting));
 }
 
-static void add_gathered(tnd_crew_t *crew, node_t *node, uint32_t posting)
+static void add_gathered(tnd_device_workers_t *crew, node_t *node, uint32_t posting)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < node->node.count; i++)
@@ -266,10 +268,11 @@ static void add_gathered(tnd_crew_t *crew, node_t *node, uint32_t posting)
     size_t bytes =
         tnd_gather_bytes(crew->replicas[0].posts[posting].dtype, node->node.count, count);
     node->rows = 1; /* it always says something, if only that there is nothing */
-    tnd_crew_gather_begin(crew, node, posting, take_tensor(&crew->exchange, bytes));
+    tnd_device_workers_gather_begin(crew, node, posting, take_tensor(&crew->exchange, bytes));
 }
 
-static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t begin, size_t count)
+static void add_piece(tnd_device_workers_t *crew, job_t *job, uint32_t posting, size_t begin,
+                      size_t count)
 {
     exchange_t *exchange = &crew->exchange;
     const tnd_posting_t *post = &crew->replicas[0].posts[posting];
@@ -279,9 +282,9 @@ static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t beg
     exchange->pieces[piece] =
         (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
     exchange->pieces[piece].reduction = job->reductions + posting;
-    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
-    uint32_t covers =
-        tnd_tree_cover(crew->config.replicas, crew->config.first, crew->config.count, nodes);
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+    uint32_t covers = tnd_reduction_tree_cover(crew->config.replicas, crew->config.first,
+                                               crew->config.count, nodes);
     for (uint32_t n = 0; n < covers; n++) {
         exchange->nodes = grown(exchange->nodes, exchange->node_count, &exchange->node_room,
                                 sizeof *exchange->nodes);
@@ -295,23 +298,24 @@ static void add_piece(tnd_crew_t *crew, job_t *job, uint32_t posting, size_t beg
 }
 
 /*  Whether what is gathered here fits one tensor. */
-static bool gather_fits(tnd_crew_t *crew, const job_t *job, uint32_t posting)
+static bool gather_fits(tnd_device_workers_t *crew, const job_t *job, uint32_t posting)
 {
     size_t size = tnd_dtype_size(crew->replicas[0].posts[posting].dtype), most = TND_TENSOR_BYTES;
     for (uint32_t i = 0; i < crew->config.count; i++) {
         size_t count = crew->replicas[i].posts[posting].count;
         if (count > most / size)
-            return tnd_crew_fail(crew,
-                                 "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
-                                 "travel at a time: gather it in parts",
-                                 crew->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
+            return tnd_device_workers_fail(
+                crew,
+                "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
+                "travel at a time: gather it in parts",
+                crew->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
         most -= count * size;
     }
     return true;
 }
 
 /*  Makes room for what will travel; by the first worker, before the others come to the meeting. */
-static void prepare(tnd_crew_t *crew, job_t *job)
+static void prepare(tnd_device_workers_t *crew, job_t *job)
 {
     exchange_t *exchange = &crew->exchange;
     exchange->round = job->note.step;
@@ -324,7 +328,8 @@ static void prepare(tnd_crew_t *crew, job_t *job)
             add_piece(crew, job, p, 0, post->count);
             continue;
         }
-        size_t most = TND_TENSOR_BYTES / tnd_dtype_size(tnd_tree_partial_dtype(post->dtype));
+        size_t most =
+            TND_TENSOR_BYTES / tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
         for (size_t begin = 0; begin < post->count; begin += most)
             add_piece(crew, job, p, begin, post->count - begin < most ? post->count - begin : most);
     }
@@ -333,17 +338,17 @@ static void prepare(tnd_crew_t *crew, job_t *job)
 
 static void compute_node(worker_t *worker, const node_t *node)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     const piece_t *piece = &crew->exchange.pieces[node->piece];
     const tnd_posting_t *post = &crew->replicas[0].posts[piece->posting];
     if (node->rows == 0)
         return;
     if (post->reduce == TND_GATHER) {
-        tnd_crew_gather_node(worker, node, piece->posting);
+        tnd_device_workers_gather_node(worker, node, piece->posting);
         return;
     }
     gather_inputs(worker, piece->posting, piece->begin);
-    tnd_tree_job_t job = {
+    tnd_reduction_tree_job_t job = {
         .reduce = post->reduce,
         .dtype = post->dtype,
         .node = node->node,
@@ -352,15 +357,16 @@ static void compute_node(worker_t *worker, const node_t *node)
         .weighted = post->weighted,
     };
     size_t begin, end;
-    tnd_collective_share(piece->count, tnd_dtype_size(tnd_tree_partial_dtype(post->dtype)),
+    tnd_collective_share(piece->count,
+                         tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype)),
                          worker->number, crew->worker_count, &begin, &end);
-    tnd_tree_partial(&job, begin, end, node->values);
+    tnd_reduction_tree_partial(&job, begin, end, node->values);
 }
 
 static bool is_complete(const void *context)
 {
     const worker_t *worker = context;
-    return tnd_crew_dead(worker->crew) ||
+    return tnd_device_workers_dead(worker->crew) ||
            atomic_load_explicit(&worker->crew->exchange.complete, memory_order_acquire) >=
                worker->exchanges;
 }
@@ -378,30 +384,31 @@ static void drop_results(exchange_t *exchange)
 
 static bool reduce_between(worker_t *worker, job_t *job)
 {
-    tnd_crew_t *crew = worker->crew;
+    tnd_device_workers_t *crew = worker->crew;
     exchange_t *exchange = &crew->exchange;
     worker->exchanges++;
-    if (posts_late(worker, true) && (!tnd_crew_meet(worker, job) || !posts_fit(worker, job)))
+    if (posts_late(worker, true) &&
+        (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job)))
         return false;
     if (worker->number == 0)
         prepare(crew, job);
-    if (!tnd_crew_meet(worker, job) || !posts_fit(worker, job))
+    if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
         return false;
     for (uint32_t n = 0; n < exchange->node_count; n++)
         compute_node(worker, &exchange->nodes[n]);
-    if (!tnd_crew_meet(worker, job))
+    if (!tnd_device_workers_meet(worker, job))
         return false;
     if (worker->number == 0 && exchange->piece_count == 0) {
         complete(exchange);
-        tnd_gate_open(&crew->meet);
+        tnd_futex_open(&crew->meet);
     } else if (worker->number == 0) {
         for (uint32_t n = 0; n < exchange->node_count; n++)
             tnd_buffer_seal(exchange->nodes[n].tensor);
         atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
-        tnd_crew_wake(crew);
+        tnd_device_workers_wake(crew);
     }
-    tnd_gate_wait(&crew->meet, is_complete, worker, exchange_spin_ns);
-    if (tnd_crew_dead(crew))
+    tnd_futex_wait(&crew->meet, is_complete, worker, exchange_spin_ns);
+    if (tnd_device_workers_dead(crew))
         return false;
     if (worker->number == 0)
         crew->gathers.count = 0;
@@ -409,7 +416,7 @@ static bool reduce_between(worker_t *worker, job_t *job)
         const piece_t *piece = &exchange->pieces[p];
         if (crew->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
             if (worker->number == 0)
-                tnd_crew_gather_take(crew, piece);
+                tnd_device_workers_gather_take(crew, piece);
             continue;
         }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
@@ -419,29 +426,29 @@ static bool reduce_between(worker_t *worker, job_t *job)
         }
     }
     /* Nobody goes on to post again while another one copies. */
-    if (!tnd_crew_meet(worker, job))
+    if (!tnd_device_workers_meet(worker, job))
         return false;
     if (worker->number == 0)
         drop_results(exchange);
     return true;
 }
 
-bool tnd_crew_reduce(worker_t *worker, job_t *job)
+bool tnd_device_workers_reduce(worker_t *worker, job_t *job)
 {
-    const tnd_crew_config_t *config = &worker->crew->config;
+    const tnd_device_workers_config_t *config = &worker->crew->config;
     return config->count == config->replicas ? reduce_here(worker, job)
                                              : reduce_between(worker, job);
 }
 
-bool tnd_crew_waits(const tnd_crew_t *self)
+bool tnd_device_workers_waits(const tnd_device_workers_t *self)
 {
     return atomic_load_explicit(&self->exchange.missing, memory_order_acquire) > 0;
 }
 
-bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing)
+bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
 {
     exchange_t *exchange = &self->exchange;
-    if (!tnd_crew_waits(self) || exchange->taken == exchange->node_count)
+    if (!tnd_device_workers_waits(self) || exchange->taken == exchange->node_count)
         return false;
     node_t *node = &exchange->nodes[exchange->taken++];
     const piece_t *piece = &exchange->pieces[node->piece];
@@ -462,10 +469,11 @@ bool tnd_crew_outgoing(tnd_crew_t *self, tnd_outgoing_t *outgoing)
     return true;
 }
 
-static piece_t *find_awaited(const tnd_crew_t *self, uint64_t round, uint32_t reducer_slot)
+static piece_t *find_awaited(const tnd_device_workers_t *self, uint64_t round,
+                             uint32_t reducer_slot)
 {
     const exchange_t *exchange = &self->exchange;
-    if (!tnd_crew_waits(self) || exchange->round != round)
+    if (!tnd_device_workers_waits(self) || exchange->round != round)
         return NULL;
     for (uint32_t p = 0; p < exchange->piece_count; p++)
         if (exchange->pieces[p].slot == reducer_slot && exchange->pieces[p].result == NULL)
@@ -473,13 +481,15 @@ static piece_t *find_awaited(const tnd_crew_t *self, uint64_t round, uint32_t re
     return NULL;
 }
 
-bool tnd_crew_awaits(const tnd_crew_t *self, uint64_t round, uint32_t reducer_slot)
+bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
+                               uint32_t reducer_slot)
 {
     return find_awaited(self, round, reducer_slot) != NULL;
 }
 
-tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reducer_slot,
-                               tnd_buffer_t *result, tnd_error_t *error)
+tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t round,
+                                         uint32_t reducer_slot, tnd_buffer_t *result,
+                                         tnd_error_t *error)
 {
     exchange_t *exchange = &self->exchange;
     piece_t *piece = find_awaited(self, round, reducer_slot);
@@ -490,7 +500,7 @@ tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reduce
     tnd_tensor_head_t head;
     const tnd_posting_t *post = &self->replicas[0].posts[piece->posting];
     bool gathers = post->reduce == TND_GATHER;
-    tnd_status_t status = gathers ? tnd_crew_gather_check(self, piece, result, error)
+    tnd_status_t status = gathers ? tnd_device_workers_gather_check(self, piece, result, error)
                                   : tnd_tensor_read(result, false, &head, &piece->values, error);
     if (!gathers && status == TND_OK &&
         (head.count != piece->count || head.dtype != post->dtype || head.reduce != post->reduce ||
@@ -506,12 +516,12 @@ tnd_status_t tnd_crew_incoming(tnd_crew_t *self, uint64_t round, uint32_t reduce
     piece->result = result;
     if (atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel) == 1) {
         complete(exchange);
-        tnd_gate_open(&self->meet);
+        tnd_futex_open(&self->meet);
     }
     return TND_OK;
 }
 
-void tnd_crew_forget_exchange(tnd_crew_t *self)
+void tnd_device_workers_forget_exchange(tnd_device_workers_t *self)
 {
     exchange_t *exchange = &self->exchange;
     drop_results(exchange);

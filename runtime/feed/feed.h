@@ -19,7 +19,7 @@ typedef struct {
 } tnd_feed_facts_t;
 
 /*  The crew must outlive the feed; the feed holds the models. */
-tnd_feed_t *tnd_feed_new(tnd_crew_t *crew, const tnd_feed_facts_t *facts);
+tnd_feed_t *tnd_feed_new(tnd_device_workers_t *crew, const tnd_feed_facts_t *facts);
 void tnd_feed_destroy(tnd_feed_t **self_p);
 
 /*  The models that the feeder's step trains; NULL: it has none. */

@@ -30,7 +30,7 @@ static void relax(void)
 #endif
 }
 
-void tnd_gate_open(tnd_gate_t *self)
+void tnd_futex_open(tnd_futex_t *self)
 {
     /* Either a sleeper's mark is seen here, or it sees the change that was made before. */
     if (atomic_fetch_add(&self->asleep, 0) == 0 || atomic_exchange(&self->asleep, 0) == 0)
@@ -54,7 +54,7 @@ static bool spin(bool (*ready)(const void *), const void *context, uint64_t spin
     return false;
 }
 
-bool tnd_gate_spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
+bool tnd_futex_spin(bool (*ready)(const void *), const void *context, uint64_t spin_ns)
 {
     uint64_t now = tnd_clock_now(), until = now + spin_ns, before;
     do {
@@ -69,8 +69,8 @@ bool tnd_gate_spin(bool (*ready)(const void *), const void *context, uint64_t sp
     return false;
 }
 
-void tnd_gate_wait(tnd_gate_t *self, bool (*ready)(const void *), const void *context,
-                   uint64_t spin_ns)
+void tnd_futex_wait(tnd_futex_t *self, bool (*ready)(const void *), const void *context,
+                    uint64_t spin_ns)
 {
     if (ready(context) || (spin_ns > 0 && spin(ready, context, spin_ns)))
         return;

@@ -40,7 +40,7 @@ struct tnd_gatherers {
     const char *name;
     tnd_gather_fn *gather;
     void *context;
-    tnd_gate_t work, idle;
+    tnd_futex_t work, idle;
     _Alignas(64) _Atomic uint64_t added;
     _Alignas(64) _Atomic uint64_t begun;
     _Alignas(64) _Atomic uint64_t gathered;
@@ -100,11 +100,11 @@ static void *gatherer_main(void *context)
     snprintf(name, sizeof name, "%.8s +%u", self->name, gatherer->number);
     tnd_thread_name(name); /* scheduled as the owner, which started it */
     for (;;) {
-        tnd_gate_wait(&self->work, has_work, self, spin_ns);
+        tnd_futex_wait(&self->work, has_work, self, spin_ns);
         if (atomic_load_explicit(&self->stopped, memory_order_acquire))
             return NULL;
         while (tnd_gatherers_help(self))
-            tnd_gate_open(&self->idle);
+            tnd_futex_open(&self->idle);
     }
 }
 
@@ -144,7 +144,7 @@ void tnd_gatherers_destroy(tnd_gatherers_t **self_p)
     if (self == NULL)
         return;
     atomic_store(&self->stopped, true);
-    tnd_gate_open(&self->work);
+    tnd_futex_open(&self->work);
     for (uint32_t i = 0; i < self->others; i++)
         pthread_join(self->gatherers[i].thread, NULL);
     free(self->gatherers);
@@ -168,7 +168,7 @@ void tnd_gatherers_add(tnd_gatherers_t *self, const tnd_gather_part_t *part, _At
 
 void tnd_gatherers_wake(tnd_gatherers_t *self)
 {
-    tnd_gate_open(&self->work);
+    tnd_futex_open(&self->work);
 }
 
 static bool is_idle(const void *context)
@@ -180,7 +180,7 @@ static bool is_idle(const void *context)
 
 void tnd_gatherers_wait(tnd_gatherers_t *self)
 {
-    tnd_gate_wait(&self->idle, is_idle, self, spin_ns);
+    tnd_futex_wait(&self->idle, is_idle, self, spin_ns);
 }
 
 const tnd_gather_part_t *tnd_gatherers_collect(tnd_gatherers_t *self)

@@ -147,7 +147,7 @@ tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd
         return refuse(replica, "a reduction is only possible inside a step");
     if (reduce == TND_GATHER)
         return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
-    if (!is_dtype(dtype) || !tnd_tree_reduces(reduce, dtype))
+    if (!is_dtype(dtype) || !tnd_reduction_tree_reduces(reduce, dtype))
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
     TND_TRY(find_reducer(replica, reducer, &found));
@@ -177,7 +177,7 @@ double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
 tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
                               void *data, size_t count, double weight)
 {
-    if (!is_dtype(dtype) || !tnd_tree_reduces(TND_MEAN, dtype))
+    if (!is_dtype(dtype) || !tnd_reduction_tree_reduces(TND_MEAN, dtype))
         return refuse(replica, "a mean takes f16, bf16, f32 and f64");
     if (!(weight >= 0 && isfinite(weight)))
         return refuse(replica, "a mean is weighed by %g; a weight is finite and not negative",

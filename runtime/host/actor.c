@@ -55,7 +55,7 @@ struct tnd_actor {
     uint32_t call_count;
     uint32_t *violations; /* by instance */
     void *accept_memory;
-    tnd_accept_t *accept;
+    tnd_validator_t *accept;
     pthread_t thread;
     _Atomic bool stopping, over, moved; /* moved: somebody may listen elsewhere */
     bool stranger_said;
@@ -63,7 +63,7 @@ struct tnd_actor {
     uint64_t counted_ns; /* when its time was */
     uint64_t round_ns;   /* when it last began to look at what has arrived */
     int schedule;        /* what the system says of this thread; -1: nothing */
-    tnd_words_t words;
+    tnd_control_batch_t words;
     tnd_error_t lost; /* rows that could not be sent; "": there are none */
 
     pthread_mutex_t lock; /* guards what follows, and that the hub is there to be woken */
@@ -182,7 +182,7 @@ void tnd_actor_wake(tnd_actor_t *self)
 tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
-    tnd_accept_sent(self->accept, msg);
+    tnd_validator_sent(self->accept, msg);
     tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
     bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
     assert(lost == (status == TND_FAILED));
@@ -201,19 +201,19 @@ static void say_words(tnd_actor_t *self)
 {
     for (uint32_t i = 0; i < self->words.count; i++)
         send_control(self, &self->words.items[i].msg, self->words.items[i].carry);
-    tnd_words_clear(&self->words);
+    tnd_control_batch_clear(&self->words);
 }
 
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     tnd_msg_t stamped = *msg;
     stamped.from = self->id;
-    if (!tnd_words_bear(msg)) {
+    if (!tnd_control_batch_bear(msg)) {
         say_words(self);
         send_control(self, &stamped, carry);
-    } else if (!tnd_words_keep(&self->words, &stamped, carry, self->round_ns)) {
+    } else if (!tnd_control_batch_keep(&self->words, &stamped, carry, self->round_ns)) {
         say_words(self);
-        bool kept = tnd_words_keep(&self->words, &stamped, carry, self->round_ns);
+        bool kept = tnd_control_batch_keep(&self->words, &stamped, carry, self->round_ns);
         assert(kept);
     }
 }
@@ -398,7 +398,7 @@ static tnd_status_t hang_up(tnd_actor_t *self, dial_t *call, tnd_error_t *error)
     if (!self->up[peer])
         return TND_OK;
     self->up[peer] = false;
-    tnd_accept_reset(self->accept, peer);
+    tnd_validator_reset(self->accept, peer);
     return self->config.kind->arrive(self->state, self, &arrival, error);
 }
 
@@ -516,7 +516,7 @@ static void say(tnd_actor_t *self, tnd_log_level_t level, const char *text)
         return;
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
     msg.note.number = level;
-    msg.note.payload = tnd_note_of("%s %s", tnd_actor_name(self), text);
+    msg.note.payload = tnd_text_payload_of("%s %s", tnd_actor_name(self), text);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -573,8 +573,8 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
     if (arrival->msg.kind == TND_MSG_REWIND)
         arrival->msg.rewind.cursor = arrival->cursor;
     return arrival->port == PORT_CONTROL
-               ? tnd_accept_control(self->accept, &arrival->msg, now)
-               : tnd_accept_link(self->accept, arrival->peer, &arrival->msg, now);
+               ? tnd_validator_control(self->accept, &arrival->msg, now)
+               : tnd_validator_link(self->accept, arrival->peer, &arrival->msg, now);
 }
 
 /*  What the leader told this actor while its host was away is lost, and for a worker alone nobody
@@ -583,10 +583,10 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
  */
 static tnd_status_t check_confirmed(tnd_actor_t *self, tnd_error_t *error)
 {
-    tnd_accept_reached(self->accept,
-                       tnd_host_generation(self->config.host, self->config.instance->chain));
+    tnd_validator_reached(self->accept,
+                          tnd_host_generation(self->config.host, self->config.instance->chain));
     tnd_actor_id_t peer =
-        tnd_accept_unconfirmed(self->accept, tnd_clock_now(), 2 * self->plan->dead_after_ns);
+        tnd_validator_unconfirmed(self->accept, tnd_clock_now(), 2 * self->plan->dead_after_ns);
     if (peer == TND_NOBODY)
         return TND_OK;
     return tnd_fail(error, "%s: %s spoke of a rewind that the leader has not begun",
@@ -643,7 +643,7 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
         if (arrival.kind == TND_ARRIVAL_MESSAGE)
             wrong = check(self, &arrival, now);
         else
-            tnd_accept_reset(self->accept, arrival.peer);
+            tnd_validator_reset(self->accept, arrival.peer);
         if (wrong != NULL) {
             TND_TRY(expel(self, &arrival, wrong, error));
             continue;
@@ -696,8 +696,8 @@ static uint64_t next_wake(const tnd_actor_t *self, uint64_t now)
     const tnd_kind_t *kind = self->config.kind;
     uint64_t wake = now + nap_ns;
     uint64_t due = kind->deadline != NULL ? kind->deadline(self->state) : TND_NEVER;
-    if (tnd_words_due(&self->words) < wake)
-        wake = tnd_words_due(&self->words);
+    if (tnd_control_batch_due(&self->words) < wake)
+        wake = tnd_control_batch_due(&self->words);
     return due < wake ? due : wake;
 }
 
@@ -718,7 +718,7 @@ static tnd_status_t live(tnd_actor_t *self, tnd_error_t *error)
             return tnd_fail(error, "%s: %s", tnd_actor_name(self), self->lost.text);
         tnd_count(&statistics->progress, 1);
         uint64_t now = tnd_clock_now();
-        if (now >= tnd_words_due(&self->words))
+        if (now >= tnd_control_batch_due(&self->words))
             say_words(self);
         if (now - self->counted_ns >= count_every_ns) {
             count_time(self, now);
@@ -752,8 +752,8 @@ static tnd_status_t run(tnd_actor_t *self, tnd_error_t *error)
     set_phase(self, TND_ACTOR_BOUND);
     if (!wait_for_go(self))
         return TND_OK;
-    tnd_accept_reached(self->accept,
-                       tnd_host_generation(self->config.host, self->config.instance->chain));
+    tnd_validator_reached(self->accept,
+                          tnd_host_generation(self->config.host, self->config.instance->chain));
     list_calls(self);
     TND_TRY(connect_peers(self, error));
     set_phase(self, TND_ACTOR_RUNNING);
@@ -829,19 +829,19 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->config = *config;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
-    tnd_accept_config_t accept = {
+    tnd_validator_config_t accept = {
         .census = *tnd_host_census(config->host),
-        .bounds = tnd_census_bounds(plan, config->stream),
+        .bounds = tnd_membership_bounds(plan, config->stream),
         .self = self->id,
     };
     self->dials = calloc(plan->instance_count, sizeof *self->dials);
     self->up = calloc(plan->instance_count, sizeof *self->up);
     self->violations = calloc(plan->instance_count, sizeof *self->violations);
-    self->accept_memory = calloc(1, tnd_accept_bytes(&accept));
+    self->accept_memory = calloc(1, tnd_validator_bytes(&accept));
     if (self->dials == NULL || self->up == NULL || self->violations == NULL ||
         self->accept_memory == NULL)
         abort();
-    self->accept = tnd_accept_init(self->accept_memory, &accept);
+    self->accept = tnd_validator_init(self->accept_memory, &accept);
     /* Later lives are greater, unless the clock has gone back: then a peer says so. */
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);

@@ -7,8 +7,8 @@
  *  Threads: functions of the first part on the actor's own thread, by its kind; those of the second
  *  by its host.
  */
-#ifndef TND_RUNTIME_LIFE_ACTOR_H
-#define TND_RUNTIME_LIFE_ACTOR_H
+#ifndef TND_RUNTIME_HOST_ACTOR_H
+#define TND_RUNTIME_HOST_ACTOR_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/interface/kind.h"

@@ -6,35 +6,36 @@
  *
  *  Threads: the actor's.
  */
-#ifndef TND_RUNTIME_LIFE_WORDS_H
-#define TND_RUNTIME_LIFE_WORDS_H
+#ifndef TND_RUNTIME_HOST_CONTROL_BATCH_H
+#define TND_RUNTIME_HOST_CONTROL_BATCH_H
 
 #include "runtime/interface/link.h"
 
-enum { TND_WORDS_MAX = 128 };
+enum { TND_CONTROL_BATCH_MAX = 128 };
 
 typedef struct {
     tnd_msg_t msg;
     tnd_carry_t carry;
-} tnd_word_t;
+} tnd_control_entry_t;
 
 /*  Zeroed: nothing waits. */
 typedef struct {
-    tnd_word_t items[TND_WORDS_MAX];
+    tnd_control_entry_t items[TND_CONTROL_BATCH_MAX];
     uint32_t count;
     uint32_t held;   /* the place of a HELD among them, from 1; 0: there is none */
     uint64_t due_ns; /* when the first of them has waited long enough */
-} tnd_words_t;
+} tnd_control_batch_t;
 
 /*  Whether that can wait at all. */
-bool tnd_words_bear(const tnd_msg_t *msg);
+bool tnd_control_batch_bear(const tnd_msg_t *msg);
 /*  Keeps a word, and takes its payload; a later HELD takes the place of an earlier one.  False:
  * there is no room until those that wait are said.
  */
-bool tnd_words_keep(tnd_words_t *self, const tnd_msg_t *msg, tnd_carry_t carry, uint64_t now);
+bool tnd_control_batch_keep(tnd_control_batch_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
+                            uint64_t now);
 /*  All of them were said. */
-void tnd_words_clear(tnd_words_t *self);
+void tnd_control_batch_clear(tnd_control_batch_t *self);
 /*  When they are to be said; TND_NEVER: nothing waits. */
-uint64_t tnd_words_due(const tnd_words_t *self);
+uint64_t tnd_control_batch_due(const tnd_control_batch_t *self);
 
 #endif

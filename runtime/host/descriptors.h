@@ -5,8 +5,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_LIFE_DESCRIPTORS_H
-#define TND_RUNTIME_LIFE_DESCRIPTORS_H
+#ifndef TND_RUNTIME_HOST_DESCRIPTORS_H
+#define TND_RUNTIME_HOST_DESCRIPTORS_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"

@@ -24,7 +24,7 @@ typedef struct word {
     const void *about;
     char what[128];
     uint64_t since_ns; /* 0: at nothing of other people's */
-    tnd_watch_t watch;
+    tnd_hang_detector_t watch;
 } word_t;
 
 /*  What a thread was told by the way. */
@@ -35,8 +35,8 @@ typedef struct told {
     tnd_error_t error;
 } told_t;
 
-struct tnd_trial {
-    tnd_trial_fn *work;
+struct tnd_guarded_call {
+    tnd_guarded_call_fn *work;
     void (*done)(void *context);
     void *context;
     tnd_arena_t *arena;
@@ -50,7 +50,7 @@ struct tnd_trial {
 
 static void *trial_main(void *context)
 {
-    tnd_trial_t *self = context;
+    tnd_guarded_call_t *self = context;
     tnd_thread_begin("facts");
     self->work(self->context, self, self->found);
     atomic_store(&self->over, true);
@@ -59,12 +59,13 @@ static void *trial_main(void *context)
     return NULL;
 }
 
-tnd_trial_t *tnd_trial_begin(tnd_trial_fn *work, void (*done)(void *context), void *context)
+tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*done)(void *context),
+                                           void *context)
 {
-    tnd_trial_t *self = calloc(1, sizeof *self);
+    tnd_guarded_call_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();
-    *self = (tnd_trial_t){.work = work, .done = done, .context = context};
+    *self = (tnd_guarded_call_t){.work = work, .done = done, .context = context};
     self->arena = tnd_arena_new();
     self->found = tnd_diagnostics_new(self->arena);
     pthread_mutex_init(&self->lock, NULL);
@@ -73,7 +74,7 @@ tnd_trial_t *tnd_trial_begin(tnd_trial_fn *work, void (*done)(void *context), vo
     return self;
 }
 
-bool tnd_trial_done(const tnd_trial_t *self)
+bool tnd_guarded_call_done(const tnd_guarded_call_t *self)
 {
     return atomic_load(&self->over);
 }
@@ -82,7 +83,7 @@ static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t
 {
     tnd_error_t error;
     char where[300];
-    tnd_watch_describe(word->thread, where, sizeof where);
+    tnd_hang_detector_describe(word->thread, where, sizeof where);
     (void)tnd_fail_about(&error, word->about,
                          "%s hangs: tried before the start, it takes longer than %" PRIu64
                          " ms (hung_after): %s",
@@ -90,14 +91,14 @@ static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t
     tnd_placement_report(word->instance, word->code, &error, diagnostics);
 }
 
-bool tnd_trial_hangs(tnd_trial_t *self, uint64_t hung_after_ns, uint64_t now,
-                     tnd_diagnostics_t *diagnostics)
+bool tnd_guarded_call_hangs(tnd_guarded_call_t *self, uint64_t hung_after_ns, uint64_t now,
+                            tnd_diagnostics_t *diagnostics)
 {
     bool hangs = false;
     pthread_mutex_lock(&self->lock);
     for (word_t *word = self->words; word != NULL && !hangs; word = word->next) {
-        hangs = word->since_ns != 0 &&
-                tnd_watch_hangs(&word->watch, word->since_ns, word->thread, hung_after_ns, now);
+        hangs = word->since_ns != 0 && tnd_hang_detector_hangs(&word->watch, word->since_ns,
+                                                               word->thread, hung_after_ns, now);
         if (hangs)
             report(word, hung_after_ns, diagnostics);
     }
@@ -105,15 +106,16 @@ bool tnd_trial_hangs(tnd_trial_t *self, uint64_t hung_after_ns, uint64_t now,
     return hangs;
 }
 
-bool tnd_trial_end(tnd_trial_t **self_p, uint64_t wait_ns, tnd_diagnostics_t *diagnostics)
+bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
+                          tnd_diagnostics_t *diagnostics)
 {
-    tnd_trial_t *self = *self_p;
+    tnd_guarded_call_t *self = *self_p;
     if (self == NULL)
         return true;
     uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
     struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    int failed = tnd_trial_done(self) ? pthread_join(self->thread, NULL)
-                                      : pthread_timedjoin_np(self->thread, NULL, &deadline);
+    int failed = tnd_guarded_call_done(self) ? pthread_join(self->thread, NULL)
+                                             : pthread_timedjoin_np(self->thread, NULL, &deadline);
     if (failed != 0)
         return false;
     *self_p = NULL;
@@ -135,11 +137,12 @@ bool tnd_trial_end(tnd_trial_t **self_p, uint64_t wait_ns, tnd_diagnostics_t *di
     return true;
 }
 
-bool tnd_trial_wait(tnd_trial_t **self_p, uint64_t hung_after_ns, tnd_diagnostics_t *diagnostics)
+bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
+                           tnd_diagnostics_t *diagnostics)
 {
     uint64_t every_ns = hung_after_ns / 4 < look_every_ns ? hung_after_ns / 4 : look_every_ns;
-    while (!tnd_trial_end(self_p, every_ns, diagnostics))
-        if (tnd_trial_hangs(*self_p, hung_after_ns, tnd_clock_now(), diagnostics))
+    while (!tnd_guarded_call_end(self_p, every_ns, diagnostics))
+        if (tnd_guarded_call_hangs(*self_p, hung_after_ns, tnd_clock_now(), diagnostics))
             return false;
     return true;
 }
@@ -148,7 +151,7 @@ bool tnd_trial_wait(tnd_trial_t **self_p, uint64_t hung_after_ns, tnd_diagnostic
  */
 
 /*  That of the calling thread. */
-static word_t *own_word(tnd_trial_t *self)
+static word_t *own_word(tnd_guarded_call_t *self)
 {
     pid_t thread = gettid();
     word_t *word = self->words;
@@ -165,7 +168,8 @@ static word_t *own_word(tnd_trial_t *self)
     return word;
 }
 
-void tnd_trial_enter(tnd_trial_t *self, const tnd_instance_t *instance, tnd_diagnostic_code_t code)
+void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *instance,
+                            tnd_diagnostic_code_t code)
 {
     if (self == NULL)
         return;
@@ -177,7 +181,7 @@ void tnd_trial_enter(tnd_trial_t *self, const tnd_instance_t *instance, tnd_diag
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
+void tnd_guarded_call_at(tnd_guarded_call_t *self, const void *about, const char *format, ...)
 {
     if (self == NULL)
         return;
@@ -192,7 +196,7 @@ void tnd_trial_at(tnd_trial_t *self, const void *about, const char *format, ...)
     va_end(arguments);
 }
 
-void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error)
+void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error)
 {
     if (self == NULL)
         return;
@@ -207,7 +211,7 @@ void tnd_trial_tell(tnd_trial_t *self, const tnd_error_t *error)
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_trial_leave(tnd_trial_t *self)
+void tnd_guarded_call_leave(tnd_guarded_call_t *self)
 {
     if (self == NULL)
         return;

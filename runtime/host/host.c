@@ -119,7 +119,7 @@ const tnd_resume_t *tnd_host_resume(const tnd_host_t *self)
     return self->resume.step > 0 ? &self->resume : NULL;
 }
 
-const tnd_census_t *tnd_host_census(const tnd_host_t *self)
+const tnd_membership_t *tnd_host_census(const tnd_host_t *self)
 {
     return &self->census;
 }
@@ -162,7 +162,8 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
     if (!heard && now < self->failed_ns + grace_ns)
         return;
     self->failure_said = true;
-    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed, tnd_note_of("%s", self->failure));
+    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed,
+                         tnd_text_payload_of("%s", self->failure));
     if (!tnd_host_leads(self))
         tnd_host_settle(self, self->failed, self->failure);
 }
@@ -304,8 +305,8 @@ static void stop_actors(tnd_host_t *self)
 /*  What the actors counted, as a last word to the leader. */
 static void say_statistics(tnd_host_t *self)
 {
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;
@@ -324,7 +325,7 @@ static void say_statistics(tnd_host_t *self)
 #undef WRITE_TIME
         fputc('\n', writer.stream);
     }
-    tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_note_end(&writer));
+    tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_text_payload_end(&writer));
 }
 
 /*  The leader waits for the last words of the other hosts, but not long. */
@@ -460,7 +461,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->hangs = calloc(self->plan->instance_count, sizeof *self->hangs);
     self->births = calloc(self->plan->instance_count, sizeof *self->births);
     self->watches = calloc(self->plan->instance_count, sizeof *self->watches);
-    self->device_watches = calloc(self->plan->instance_count, sizeof(tnd_watch_t *));
+    self->device_watches = calloc(self->plan->instance_count, sizeof(tnd_hang_detector_t *));
     self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->last_speaker = calloc(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = calloc(self->plan->host_count, sizeof *self->violations);
@@ -469,7 +470,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         self->generations == NULL || self->hangs == NULL || self->births == NULL ||
         self->watches == NULL || self->device_watches == NULL)
         abort();
-    self->census = tnd_census_take(self->plan, tnd_host_id(0));
+    self->census = tnd_membership_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
     self->life = tnd_clock_read(CLOCK_REALTIME);
@@ -477,7 +478,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     pthread_cond_init(&self->changed, NULL);
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
-    tnd_stock_list(&self->stock, self->plan, config->host);
+    tnd_resources_list(&self->stock, self->plan, config->host);
     tnd_status_t status =
         tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
                       self->life, self->plan->instance_count, error);
@@ -646,7 +647,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
-    tnd_stock_close(&self->stock);
+    tnd_resources_close(&self->stock);
     tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);

@@ -11,8 +11,8 @@
  *  Threads: new, wait and destroy on the caller's; drain and stop on any, signal-safe; what stands
  *  under "for actors" on theirs.
  */
-#ifndef TND_RUNTIME_LIFE_HOST_H
-#define TND_RUNTIME_LIFE_HOST_H
+#ifndef TND_RUNTIME_HOST_HOST_H
+#define TND_RUNTIME_HOST_HOST_H
 
 #include "runtime/host/actor.h"
 #include "runtime/host/membership.h"
@@ -120,7 +120,7 @@ void tnd_host_notice(tnd_host_t *self);
 /*  How long a host may be away from control. */
 tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan);
 /*  Who is who in the run. */
-const tnd_census_t *tnd_host_census(const tnd_host_t *self);
+const tnd_membership_t *tnd_host_census(const tnd_host_t *self);
 /*  A number for inproc and ipc names, unlike that of any other host on this machine. */
 const char *tnd_host_nonce(const tnd_host_t *self);
 

@@ -38,9 +38,9 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
 static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
 {
     const tnd_observer_t *observer = self->config.observer;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         char actor[64];
         int used = 0;
         if (tnd_observer_wants(observer, level) && sscanf(line, "%63s %n", actor, &used) == 1 &&
@@ -124,9 +124,9 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
 
 static void take_words(tnd_host_t *self, tnd_buffer_t *note)
 {
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t instance, busy;
         uint64_t session;
         if (!tnd_host_leads(self) && sscanf(line, "session %" SCNu64, &session) == 1)
@@ -139,7 +139,7 @@ static void take_words(tnd_host_t *self, tnd_buffer_t *note)
 
 static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
 {
-    tnd_note_reader_t reader;
+    tnd_text_payload_reader_t reader;
     if (tnd_host_settled(self))
         return;
     switch (msg->kind) {
@@ -158,8 +158,8 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         take_words(self, msg->note.payload);
         break;
     case TND_MSG_OUTCOME:
-        tnd_note_read(&reader, msg->note.payload);
-        const char *why = tnd_note_line(&reader);
+        tnd_text_payload_read(&reader, msg->note.payload);
+        const char *why = tnd_text_payload_line(&reader);
         bool known = msg->note.number > TND_OUTCOME_NONE && msg->note.number <= TND_OUTCOME_MAX;
         tnd_host_settle(self, known ? (tnd_outcome_t)msg->note.number : TND_OUTCOME_FAILED,
                         why != NULL ? why : "");
@@ -174,14 +174,14 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
     if (self->plan->host_count == 1 || now < self->words_due_ns)
         return;
     self->words_due_ns = now + self->words_every_ns;
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     if (tnd_host_leads(self))
         fprintf(writer.stream, "session %" PRIu64 "\n", self->life);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (tnd_host_leads(self) || self->plan->instances[i].host == self->config.host)
             fprintf(writer.stream, "%" PRIu32 " %d\n", i, tnd_host_busy(self, i) ? 1 : 0);
-    tnd_buffer_t *note = tnd_note_end(&writer);
+    tnd_buffer_t *note = tnd_text_payload_end(&writer);
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
         if (h == self->config.host || (!tnd_host_leads(self) && h != 0))
             continue;
@@ -233,7 +233,7 @@ static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
         return;
     self->stranger_said = true;
     tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
-                         tnd_note_of("control %s", arrival->why));
+                         tnd_text_payload_of("control %s", arrival->why));
 }
 
 static void refused(tnd_host_t *self, const char *reason)
@@ -246,7 +246,8 @@ static void refused(tnd_host_t *self, const char *reason)
 
 static void warn(tnd_host_t *self, const char *text)
 {
-    tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING, tnd_note_of("control %s", text));
+    tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                         tnd_text_payload_of("control %s", text));
 }
 
 /*  Another host said what it may not: its connection ends; it may come again, but not for ever. */
@@ -319,12 +320,12 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
     tnd_msg_t answer = {.kind = TND_MSG_SEAT, .from = tnd_host_id(0), .to = arrival->peer};
     if (arrival->msg.kind == TND_MSG_SEAT && tnd_host_leads(self)) {
         char why[256];
-        tnd_note_reader_t reader;
-        tnd_note_read(&reader, arrival->msg.note.payload);
-        const char *pool = tnd_note_line(&reader);
+        tnd_text_payload_reader_t reader;
+        tnd_text_payload_read(&reader, arrival->msg.note.payload);
+        const char *pool = tnd_text_payload_line(&reader);
         answer.note.number =
             tnd_leader_seat(self->leader, pool != NULL ? pool : "", now, why, sizeof why);
-        answer.note.payload = tnd_note_of("%s", why);
+        answer.note.payload = tnd_text_payload_of("%s", why);
         send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
     } else {
         tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, "it has no place in this run");
@@ -346,8 +347,8 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
     }
     tnd_msg_t *msg = &arrival->msg;
     if (arrival->port == PORT_HOSTS) {
-        const char *wrong =
-            tnd_accept_relay(&self->census, self->config.host, arrival->peer - tnd_host_id(0), msg);
+        const char *wrong = tnd_validator_relay(&self->census, self->config.host,
+                                                arrival->peer - tnd_host_id(0), msg);
         if (wrong != NULL) {
             expel(self, arrival, wrong);
             tnd_msg_drop(msg, arrival->carry);

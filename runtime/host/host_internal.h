@@ -4,8 +4,8 @@
  *  host_control.c what is said by control.  All but what `lock` guards belongs to the host's
  * thread.
  */
-#ifndef TND_RUNTIME_LIFE_HOST_PARTS_H
-#define TND_RUNTIME_LIFE_HOST_PARTS_H
+#ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
+#define TND_RUNTIME_HOST_HOST_INTERNAL_H
 
 #include "runtime/host/host.h"
 
@@ -38,10 +38,11 @@ struct tnd_host {
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
-    tnd_stock_t stock;
+    tnd_resources_t stock;
     tnd_data_table_t data; /* of the first chain, where it keeps checkpoints */
-    tnd_trial_t *trial;    /* of what is other people's code, before the start; NULL: none is on */
-    bool stocked, fits;    /* all that this host needs is there; what the streams become fits */
+    tnd_guarded_call_t
+        *trial;         /* of what is other people's code, before the start; NULL: none is on */
+    bool stocked, fits; /* all that this host needs is there; what the streams become fits */
     bool facts_known, derived; /* once that has ended */
     bool trial_hangs;
     tnd_arena_t *arena;
@@ -49,14 +50,14 @@ struct tnd_host {
     _Atomic uint32_t *generations;  /* by chain: the leader's last word */
     uint8_t *hangs;                 /* by instance: TND_HANG_* */
     uint32_t *births;               /* by instance: how often it was replaced */
-    tnd_watch_t *watches;           /* by instance */
-    tnd_watch_t **device_watches;   /* by instance and device; NULL: not a feeder's */
-    tnd_actor_t **left;             /* those that hung; their threads may never end */
+    tnd_hang_detector_t *watches;   /* by instance */
+    tnd_hang_detector_t **device_watches; /* by instance and device; NULL: not a feeder's */
+    tnd_actor_t **left;                   /* those that hung; their threads may never end */
     uint32_t left_count;
     uint64_t watch_due_ns;
     bool hung;      /* a device thread, which ends the run */
     uint8_t *words; /* by instance: inside a work hook elsewhere */
-    tnd_census_t census;
+    tnd_membership_t census;
     uint32_t *violations;                     /* by host */
     uint64_t link_timeout_ns, words_every_ns; /* of this run: see pace.h */
     uint64_t words_due_ns;

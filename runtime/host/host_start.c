@@ -15,27 +15,27 @@ static void wake(void *context)
 }
 
 /*  Operations are tried at once where this host has the data: one pass says all. */
-static void try_data(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+static void try_data(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
-    bool stocked = tnd_stock_open(&self->stock, trial, found);
+    bool stocked = tnd_resources_open(&self->stock, trial, found);
     for (uint32_t s = 0; s < self->stock.count; s++) {
         tnd_stream_t stream = self->stock.data[s].stream;
         if (self->stock.data[s].open)
-            stocked = tnd_stock_derive(self->plan, trial, &stream, found) && stocked;
+            stocked = tnd_resources_derive(self->plan, trial, &stream, found) && stocked;
     }
     if (stocked && self->plan->checkpoint != NULL)
-        stocked = tnd_stock_table(&self->stock, 0, trial, &self->data, found);
+        stocked = tnd_resources_table(&self->stock, 0, trial, &self->data, found);
     self->stocked = stocked;
 }
 
-static void try_streams(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+static void try_streams(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
     const tnd_review_t *review = self->config.review;
     bool fits = true;
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
-        fits = tnd_stock_derive(self->plan, trial, &self->streams[c], found);
+        fits = tnd_resources_derive(self->plan, trial, &self->streams[c], found);
     if (fits && review != NULL)
         fits = review->fits(self->plan, self->config.host, self->streams, found);
     self->fits = fits;
@@ -43,12 +43,12 @@ static void try_streams(void *context, tnd_trial_t *trial, tnd_diagnostics_t *fo
 
 void tnd_host_try_data(tnd_host_t *self)
 {
-    self->trial = tnd_trial_begin(try_data, wake, self);
+    self->trial = tnd_guarded_call_begin(try_data, wake, self);
 }
 
 bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns)
 {
-    return tnd_trial_end(&self->trial, wait_ns, self->diagnostics);
+    return tnd_guarded_call_end(&self->trial, wait_ns, self->diagnostics);
 }
 
 /*  Looks after what is tried: that it has ended, or hangs. */
@@ -56,15 +56,15 @@ static void watch_trial(tnd_host_t *self)
 {
     if (self->trial == NULL || self->trial_hangs)
         return;
-    if (tnd_trial_done(self->trial)) {
+    if (tnd_guarded_call_done(self->trial)) {
         (void)tnd_host_end_trial(self, TND_NEVER);
         self->derived = self->facts_known;
         self->facts_known = true;
         if (!self->stocked || (self->derived && !self->fits))
             tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
                                tnd_diagnostics_sentence(self->diagnostics));
-    } else if (tnd_trial_hangs(self->trial, self->plan->hung_after_ns, tnd_clock_now(),
-                               self->diagnostics)) {
+    } else if (tnd_guarded_call_hangs(self->trial, self->plan->hung_after_ns, tnd_clock_now(),
+                                      self->diagnostics)) {
         self->trial_hangs = true;
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
     }
@@ -76,13 +76,13 @@ enum { FILES_BYTES = 32 << 10 };
 static void say_files(tnd_host_t *self)
 {
     for (size_t i = 0; i < self->data.count;) {
-        tnd_note_writer_t writer;
-        tnd_note_begin(&writer);
+        tnd_text_payload_writer_t writer;
+        tnd_text_payload_begin(&writer);
         for (long used = 0; i < self->data.count && used < FILES_BYTES; i++) {
             tnd_data_table_write(&self->data, i, writer.stream);
             used = ftell(writer.stream);
         }
-        tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+        tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_text_payload_end(&writer));
     }
 }
 
@@ -94,11 +94,11 @@ static void say_facts(tnd_host_t *self)
         return;
     self->facts_said = true;
     say_files(self);
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     for (uint32_t s = 0; s < self->stock.count; s++)
         tnd_stream_write(&self->stock.data[s].stream, writer.stream);
-    tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_note_end(&writer));
+    tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_text_payload_end(&writer));
 }
 
 /*  What the leader says of the checkpoint that the run goes on from; false: another line. */
@@ -132,9 +132,9 @@ static bool take_resume(tnd_host_t *self, const char *line)
 static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_t *error)
 {
     tnd_stream_t *stream = NULL;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         tnd_stream_t said = {0};
         if (take_resume(self, line))
             continue;
@@ -166,7 +166,7 @@ void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
         .stream = &self->streams[instance->chain],
         .statistics = tnd_pages_at(self->pages, i),
         .birth = self->births[i],
-        .shared = tnd_stock_opened(&self->stock, instance),
+        .shared = tnd_resources_opened(&self->stock, instance),
     };
     self->actors[i] = tnd_actor_start(&config);
 }
@@ -223,7 +223,7 @@ static void begin_stream(tnd_host_t *self)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
-    self->trial = tnd_trial_begin(try_streams, wake, self);
+    self->trial = tnd_guarded_call_begin(try_streams, wake, self);
 }
 
 static void say_endpoints(tnd_host_t *self)
@@ -232,8 +232,8 @@ static void say_endpoints(tnd_host_t *self)
         (!tnd_host_leads(self) && !self->leader_up))
         return;
     self->endpoints_said = true;
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
         uint32_t count =
@@ -245,7 +245,7 @@ static void say_endpoints(tnd_host_t *self)
     }
     tnd_process_t process = tnd_process_own();
     tnd_process_write(&process, writer.stream);
-    tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_note_end(&writer));
+    tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_text_payload_end(&writer));
 }
 
 /*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT LISTENER ENDPOINT". */
@@ -254,9 +254,9 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
     tnd_endpoint_t *table = NULL;
     uint32_t count = 0;
     size_t room = 0;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain, generation;
         if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
             /* A rewind may have come meanwhile, and what was told of one may have been lost. */

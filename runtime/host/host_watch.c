@@ -23,12 +23,12 @@ static bool reaches_leader(const tnd_host_t *self)
 static void say_hung(tnd_host_t *self, uint32_t instance, pid_t thread)
 {
     char where[700];
-    tnd_watch_describe(thread, where, sizeof where);
+    tnd_hang_detector_describe(thread, where, sizeof where);
     self->hangs[instance] = TND_HANG_SAID;
     tnd_host_tell_leader(self, TND_MSG_HUNG, instance,
-                         tnd_note_of("it hangs: its work takes longer than %" PRIu64
-                                     " ms (hung_after): %s",
-                                     self->plan->hung_after_ns / 1000000, where));
+                         tnd_text_payload_of("it hangs: its work takes longer than %" PRIu64
+                                             " ms (hung_after): %s",
+                                             self->plan->hung_after_ns / 1000000, where));
 }
 
 /*  What a step has made of its model goes with its thread: that ends the run. */
@@ -43,7 +43,7 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     };
     uint64_t count = atomic_load_explicit(&page->device_count, memory_order_relaxed);
     if (self->device_watches[instance] == NULL) {
-        self->device_watches[instance] = calloc(TND_PAGE_DEVICES, sizeof(tnd_watch_t));
+        self->device_watches[instance] = calloc(TND_PAGE_DEVICES, sizeof(tnd_hang_detector_t));
         if (self->device_watches[instance] == NULL)
             abort();
     }
@@ -57,10 +57,10 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
             continue;
         char where[300], why[512];
         pid_t thread = (pid_t)atomic_load_explicit(&device->thread, memory_order_relaxed);
-        if (!tnd_watch_hangs(&self->device_watches[instance][d], since, thread,
-                             self->plan->hung_after_ns, now))
+        if (!tnd_hang_detector_hangs(&self->device_watches[instance][d], since, thread,
+                                     self->plan->hung_after_ns, now))
             continue;
-        tnd_watch_describe(thread, where, sizeof where);
+        tnd_hang_detector_describe(thread, where, sizeof where);
         snprintf(why, sizeof why,
                  "%.40s: %s of replica %" PRIu64 " hangs: step %" PRIu64
                  " takes longer than %" PRIu64 " ms (hung_after): %s",
@@ -81,9 +81,10 @@ static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *p
     uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
     pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
     if (self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST ||
-        !tnd_watch_hangs(&self->watches[instance], since, thread, self->plan->hung_after_ns, now))
+        !tnd_hang_detector_hangs(&self->watches[instance], since, thread, self->plan->hung_after_ns,
+                                 now))
         return;
-    tnd_watch_describe(thread, where, sizeof where);
+    tnd_hang_detector_describe(thread, where, sizeof where);
     snprintf(why, sizeof why,
              "%.40s hangs: to open what it works with takes longer than %" PRIu64
              " ms (hung_after): %s",
@@ -105,7 +106,7 @@ static void watch_descriptors(tnd_host_t *self, uint64_t now)
     if (self->exhausted_ns == 0) {
         self->exhausted_ns = now;
         tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
-                             tnd_note_of("control %s", error.text));
+                             tnd_text_payload_of("control %s", error.text));
     } else if (now >= self->exhausted_ns + self->plan->dead_after_ns) {
         tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
     }
@@ -132,7 +133,8 @@ void tnd_host_watch(tnd_host_t *self, uint64_t now)
         if (state == TND_STATE_WORKING && tnd_actor_phase(self->actors[i]) == TND_ACTOR_STARTING)
             watch_birth(self, i, page, now);
         else if (state == TND_STATE_WORKING &&
-                 tnd_watch_hangs(&self->watches[i], since, thread, self->plan->hung_after_ns, now))
+                 tnd_hang_detector_hangs(&self->watches[i], since, thread,
+                                         self->plan->hung_after_ns, now))
             say_hung(self, i, thread);
     }
 }
@@ -153,7 +155,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
     tnd_actor_stop(self->actors[instance]);
     self->left = left;
     self->left[self->left_count++] = self->actors[instance];
-    self->watches[instance] = (tnd_watch_t){0};
+    self->watches[instance] = (tnd_hang_detector_t){0};
     self->hangs[instance] = TND_HANG_REPLACED;
     self->births[instance]++;
     tnd_host_make_actor(self, instance);

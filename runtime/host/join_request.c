@@ -14,7 +14,7 @@
 static tnd_status_t ask(tnd_hub_t *hub, tnd_actor_id_t self, const char *pool)
 {
     tnd_msg_t msg = {.kind = TND_MSG_SEAT, .from = self, .to = TND_LEADER};
-    msg.note.payload = tnd_note_of("%s", pool);
+    msg.note.payload = tnd_text_payload_of("%s", pool);
     tnd_status_t status = tnd_hub_send(hub, 0, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
     if (status != TND_OK)
         tnd_msg_drop(&msg, TND_CARRY_BUFFER);
@@ -24,9 +24,9 @@ static tnd_status_t ask(tnd_hub_t *hub, tnd_actor_id_t self, const char *pool)
 static tnd_status_t take_answer(const tnd_plan_t *plan, const tnd_msg_t *msg, uint32_t *host_p,
                                 tnd_error_t *error)
 {
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    const char *why = tnd_note_line(&reader);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *why = tnd_text_payload_line(&reader);
     *host_p = (uint32_t)msg->note.number;
     if (msg->note.number < plan->host_count)
         return TND_OK;
@@ -66,8 +66,8 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
                     plan->hosts[0].address, plan->hosts[0].port);
 }
 
-tnd_status_t tnd_seat_take(const tnd_network_t *network, const tnd_plan_t *plan, const char *pool,
-                           uint32_t *host_p, tnd_error_t *error)
+tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *plan,
+                              const char *pool, uint32_t *host_p, tnd_error_t *error)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
     uint64_t mixed = (life ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;

@@ -6,8 +6,8 @@
  *
  *  Threads: any; blocks for up to the plan's start_timeout.
  */
-#ifndef TND_RUNTIME_LIFE_SEAT_H
-#define TND_RUNTIME_LIFE_SEAT_H
+#ifndef TND_RUNTIME_HOST_JOIN_REQUEST_H
+#define TND_RUNTIME_HOST_JOIN_REQUEST_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"
@@ -23,7 +23,7 @@ static inline bool tnd_is_newcomer(tnd_actor_id_t id)
 /*  Of the range `pool` ("pool" of `pool[0-9]`) of a whole plan: the index of a host that nobody
  *  runs.  TND_REFUSED: the leader has none, or does not want us; TND_FAILED: it is not there.
  */
-tnd_status_t tnd_seat_take(const tnd_network_t *network, const tnd_plan_t *plan, const char *pool,
-                           uint32_t *host_p, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *plan,
+                              const char *pool, uint32_t *host_p, tnd_error_t *error) TND_CHECKED;
 
 #endif

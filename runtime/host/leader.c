@@ -35,7 +35,7 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             continue;
         chain->members[chain->member_count++] = (tnd_member_t){
             .id = i,
-            .role = tnd_census_role(instance->kind),
+            .role = tnd_membership_role(instance->kind),
             .host = instance->host,
             .lane = instance->lane,
             .name = instance->name,
@@ -55,7 +55,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
 {
     chain_t *chain = &self->chains[index];
     const tnd_plan_t *plan = self->plan;
-    tnd_session_config_t config = {
+    tnd_leader_core_config_t config = {
         .members = chain->members,
         .member_count = chain->member_count,
         .hosts = self->host_names,
@@ -77,12 +77,12 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     start.seed = plan->seed;
     start.graph[0] = plan->fingerprint[0];
     start.graph[1] = plan->fingerprint[1];
-    if (index == 0 && self->archive != NULL && tnd_archive_cursor(self->archive) != NULL)
-        start = *tnd_archive_cursor(self->archive);
+    if (index == 0 && self->archive != NULL && tnd_checkpoint_writer_cursor(self->archive) != NULL)
+        start = *tnd_checkpoint_writer_cursor(self->archive);
     chain->rank = start.rank;
-    self->memories[index] = zeroed(1, tnd_session_bytes(&config));
-    chain->session = tnd_session_init(self->memories[index], &config, &start, now);
-    chain->shown = TND_SESSION_READY;
+    self->memories[index] = zeroed(1, tnd_leader_core_bytes(&config));
+    chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
+    chain->shown = TND_LEADER_CORE_READY;
 }
 
 /*  A run whose checkpoints cannot be used ends before it begins. */
@@ -90,7 +90,7 @@ static void open_archive(tnd_leader_t *self)
 {
     if (self->plan->checkpoint == NULL || self->plan->chains[0].carriers == NULL)
         return;
-    tnd_archive_config_t config = {
+    tnd_checkpoint_writer_config_t config = {
         .plan = self->plan,
         .depth = HELD_MOST,
         .ahead = AHEAD_MOST,
@@ -98,7 +98,7 @@ static void open_archive(tnd_leader_t *self)
         .context = self->voice.context,
     };
     self->unusable.text[0] = '\0';
-    if (tnd_archive_new(&self->archive, &config, &self->unusable) == TND_OK)
+    if (tnd_checkpoint_writer_new(&self->archive, &config, &self->unusable) == TND_OK)
         self->unusable.text[0] = '\0';
 }
 
@@ -136,7 +136,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
         return;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_buffer_drop(&self->hosts[h].endpoints);
-    tnd_archive_destroy(&self->archive);
+    tnd_checkpoint_writer_destroy(&self->archive);
     tnd_data_table_free(&self->data);
     free(self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
@@ -160,7 +160,7 @@ static void tell_outcome(tnd_leader_t *self, uint32_t host)
 {
     tnd_msg_t msg = {.kind = TND_MSG_OUTCOME, .from = TND_LEADER, .to = tnd_host_id(host)};
     msg.note.number = self->outcome;
-    msg.note.payload = tnd_note_of("%s", self->why);
+    msg.note.payload = tnd_text_payload_of("%s", self->why);
     self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
 }
 
@@ -199,7 +199,7 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     self->outcome = outcome;
     tnd_leader_inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
-    uint64_t kept = broke && self->archive != NULL ? tnd_archive_last(self->archive) : 0;
+    uint64_t kept = broke && self->archive != NULL ? tnd_checkpoint_writer_last(self->archive) : 0;
     if (kept > 0)
         snprintf(self->why, sizeof self->why,
                  "%.400s; --resume goes on behind step %" PRIu64 ", which is kept", why, kept - 1);
@@ -222,11 +222,11 @@ void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
-    tnd_session_host_up(chain->session, host, now);
+    tnd_leader_core_host_up(chain->session, host, now);
     for (uint32_t m = 0; m < chain->member_count; m++)
         if (chain->members[m].host == host)
-            tnd_session_actor_up(chain->session, chain->members[m].id, now);
-    tnd_session_go(chain->session);
+            tnd_leader_core_actor_up(chain->session, chain->members[m].id, now);
+    tnd_leader_core_go(chain->session);
 }
 
 static void begin_chain(tnd_leader_t *self, uint64_t now)
@@ -235,10 +235,10 @@ static void begin_chain(tnd_leader_t *self, uint64_t now)
         if (self->hosts[h].ready && self->hosts[h].up)
             enter_host(self, h, now);
     /* Who was lost for good, and was not missed, is not missed now. */
-    tnd_session_core_t *session = self->chains[self->chain].session;
+    tnd_leader_core_t *session = self->chains[self->chain].session;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (!self->hosts[h].up && !tnd_session_needs(session, h))
-            tnd_session_host_left(session, h, now);
+        if (!self->hosts[h].up && !tnd_leader_core_needs(session, h))
+            tnd_leader_core_host_left(session, h, now);
 }
 
 static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -248,7 +248,7 @@ static void take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
     self->hosts[host].ready = true;
 }
 
-static tnd_session_core_t *session_of(const tnd_leader_t *self)
+static tnd_leader_core_t *session_of(const tnd_leader_t *self)
 {
     return self->chains[self->chain].session;
 }
@@ -267,10 +267,10 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     if (joins && self->tabled)
         tnd_leader_inform(self, "host %s joins the run", name);
     if (!joins && self->tabled && !self->ended) {
-        tnd_session_host_again(session_of(self), host, why, now);
+        tnd_leader_core_host_again(session_of(self), host, why, now);
         char text[400];
         snprintf(text, sizeof text, "host %s was lost (%s); it was started again", name, why);
-        if (tnd_session_state(session_of(self)) != TND_SESSION_FAILED)
+        if (tnd_leader_core_state(session_of(self)) != TND_LEADER_CORE_FAILED)
             log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
     }
     member->late = self->tabled;
@@ -300,7 +300,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
     if (member->ready)
         enter_host(self, host, now);
     else if (!self->tabled)
-        tnd_session_host_up(session_of(self), host, now);
+        tnd_leader_core_host_up(session_of(self), host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
@@ -322,7 +322,7 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
 static bool ends_with(const tnd_leader_t *self, uint32_t host)
 {
     return (!self->tabled && self->plan->hosts[host].restart == TND_RESTART_NEVER) ||
-           tnd_session_ends_with(session_of(self), host);
+           tnd_leader_core_ends_with(session_of(self), host);
 }
 
 /*  Whether a host is away for too long to be merely slow. */
@@ -351,10 +351,10 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
         return;
     }
-    tnd_session_host_lost(session_of(self), host, member->why, now);
-    if (tnd_session_state(session_of(self)) == TND_SESSION_FAILED)
+    tnd_leader_core_host_lost(session_of(self), host, member->why, now);
+    if (tnd_leader_core_state(session_of(self)) == TND_LEADER_CORE_FAILED)
         return;
-    if (tnd_session_needs(session_of(self), host))
+    if (tnd_leader_core_needs(session_of(self), host))
         snprintf(text, sizeof text,
                  "host %s is lost (%s): the run waits %" PRIu64
                  " s for it to be started again, by the same command with --host %s",
@@ -370,14 +370,14 @@ void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_absence_excuse(&self->hosts[h].absence, away_ns, now);
-    tnd_session_excuse(session_of(self), away_ns);
+    tnd_leader_core_excuse(session_of(self), away_ns);
 }
 
 static void take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
     tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
-    tnd_session_host_left(session_of(self), host, now);
+    tnd_leader_core_host_left(session_of(self), host, now);
     member->left = true;
 }
 
@@ -452,9 +452,9 @@ bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 
 static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
 {
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         char actor[64];
         int used = 0;
         if (sscanf(line, "%63s %n", actor, &used) == 1 && used > 0)
@@ -468,9 +468,9 @@ static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
 static void note_statistics(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
 {
     const tnd_observer_t *observer = self->config.observer;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         char actor[64], kind[32];
         int used = 0;
         if (observer != NULL && observer->statistics != NULL &&
@@ -483,18 +483,18 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
     uint32_t chain = (uint32_t)msg->note.number;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    const char *digest = tnd_note_line(&reader);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *digest = tnd_text_payload_line(&reader);
     if (chain >= self->plan->chain_count || digest == NULL)
         return;
     const char *line;
     char first[64];
     snprintf(first, sizeof first, "%s", digest);
     uint64_t behind = 0;
-    while (chain == 0 && self->archive != NULL && (line = tnd_note_line(&reader)) != NULL)
+    while (chain == 0 && self->archive != NULL && (line = tnd_text_payload_line(&reader)) != NULL)
         if (sscanf(line, "behind %" SCNu64, &behind) != 1)
-            (void)tnd_archive_line(self->archive, behind, line);
+            (void)tnd_checkpoint_writer_line(self->archive, behind, line);
     self->model_said[msg->from] = true;
     digest = first;
     /* A host that was away says it again. */
@@ -508,9 +508,9 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 
 static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    const char *why = tnd_note_line(&reader);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *why = tnd_text_payload_line(&reader);
     char text[512];
     snprintf(text, sizeof text, "host %s: %.440s", self->plan->hosts[host].name,
              why != NULL ? why : "an actor failed");
@@ -521,9 +521,9 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     bool stays_out =
         outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE || !self->hosts[host].ready;
     if (self->hosts[host].late && stays_out) {
-        tnd_session_host_lost(session_of(self), host, why != NULL ? why : "it failed", now);
-        if (!tnd_session_needs(session_of(self), host)) {
-            tnd_session_host_left(session_of(self), host, now);
+        tnd_leader_core_host_lost(session_of(self), host, why != NULL ? why : "it failed", now);
+        if (!tnd_leader_core_needs(session_of(self), host)) {
+            tnd_leader_core_host_left(session_of(self), host, now);
             log_line(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
             return;
         }
@@ -544,16 +544,16 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (instance->host != host || instance->chain != self->chain)
         return;
     if (msg->kind == TND_MSG_LIVES) {
-        tnd_session_actor_up(session_of(self), id, now);
+        tnd_leader_core_actor_up(session_of(self), id, now);
         return;
     }
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->note.payload);
-    const char *why = tnd_note_line(&reader);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *why = tnd_text_payload_line(&reader);
     char text[800];
     snprintf(text, sizeof text, "%.700s; it is replaced", why != NULL ? why : "it hangs");
-    tnd_session_actor_down(session_of(self), id, why != NULL ? why : "it hangs", now);
-    if (tnd_session_state(session_of(self)) != TND_SESSION_FAILED)
+    tnd_leader_core_actor_down(session_of(self), id, why != NULL ? why : "it hangs", now);
+    if (tnd_leader_core_state(session_of(self)) != TND_LEADER_CORE_FAILED)
         log_line(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
 }
 
@@ -597,7 +597,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
 {
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
-        self->chains[c].bounds = tnd_census_bounds(self->plan, &streams[c]);
+        self->chains[c].bounds = tnd_membership_bounds(self->plan, &streams[c]);
         self->chains[c].bad_limit = streams[c].bad_limit;
         self->chains[c].epoch_rows = tnd_stream_positions(&streams[c]);
     }
@@ -605,16 +605,17 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
 
 static void take_word(const tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
 {
-    const char *wrong = chain->bounds.epochs == 0 ? NULL : tnd_accept_report(&chain->bounds, msg);
+    const char *wrong =
+        chain->bounds.epochs == 0 ? NULL : tnd_validator_report(&chain->bounds, msg);
     if (wrong == NULL) {
-        tnd_session_message(chain->session, msg, now);
+        tnd_leader_core_message(chain->session, msg, now);
         return;
     }
     const tnd_instance_t *from = &self->plan->instances[msg->from];
     char why[256];
     snprintf(why, sizeof why, "what %s on host %s says of step %" PRIu64 " cannot be: %s",
              from->name, self->plan->hosts[from->host].name, msg->part.step, wrong);
-    tnd_session_fail(chain->session, why);
+    tnd_leader_core_fail(chain->session, why);
 }
 
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
@@ -631,7 +632,7 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         if (msg->kind == TND_MSG_MODEL) {
             payload = msg->note.payload;
             if (self->plan->instances[msg->from].chain == self->chain)
-                tnd_session_message(chain->session, msg, now);
+                tnd_leader_core_message(chain->session, msg, now);
             take_model(self, msg);
         } else if (msg->kind == TND_MSG_WHY) {
             payload = msg->bad.payload;
@@ -653,7 +654,7 @@ void tnd_leader_drain(tnd_leader_t *self, uint64_t now)
 {
     (void)now;
     self->drain = true;
-    tnd_session_ask_drain(self->chains[self->chain].session);
+    tnd_leader_core_ask_drain(self->chains[self->chain].session);
 }
 
 /* --- work --------------------------------------------------------------------------------------
@@ -663,10 +664,11 @@ static void show(tnd_leader_t *self)
 {
     chain_t *chain = &self->chains[self->chain];
     const tnd_observer_t *observer = self->config.observer;
-    tnd_session_state_t state = tnd_session_state(chain->session);
+    tnd_leader_core_state_t state = tnd_leader_core_state(chain->session);
     uint32_t missing[64];
-    uint32_t count = tnd_session_missing(chain->session, missing, 64);
-    if (state == chain->shown && (state != TND_SESSION_JOINING || count == chain->shown_missing))
+    uint32_t count = tnd_leader_core_missing(chain->session, missing, 64);
+    if (state == chain->shown &&
+        (state != TND_LEADER_CORE_JOINING || count == chain->shown_missing))
         return;
     static const char *const names[] = {"joining",  "ready", "running",
                                         "draining", "done",  "failed"};
@@ -691,7 +693,7 @@ static void tell_keep(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
     tnd_msg_t msg = {.kind = TND_MSG_KEEP, .from = TND_LEADER};
-    msg.keep = tnd_archive_word(self->archive);
+    msg.keep = tnd_checkpoint_writer_word(self->archive);
     for (uint32_t m = 0; m < chain->member_count; m++) {
         msg.to = chain->members[m].id;
         if (chain->members[m].role == TND_ROLE_FEEDER)
@@ -704,9 +706,9 @@ static void work_archive(tnd_leader_t *self)
     tnd_log_level_t level;
     tnd_keep_note_t word;
     char text[480];
-    while (tnd_archive_news(self->archive, &level, text, sizeof text))
+    while (tnd_checkpoint_writer_news(self->archive, &level, text, sizeof text))
         log_line(self, level, self->plan->hosts[0].name, "checkpoint", text);
-    if (tnd_archive_next(self->archive, &word) && self->chain == 0 && !self->ended)
+    if (tnd_checkpoint_writer_next(self->archive, &word) && self->chain == 0 && !self->ended)
         tell_keep(self);
 }
 
@@ -755,15 +757,15 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
 static bool is_kept(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
-    if (!self->closed && tnd_session_generation(chain->session) > 0) {
+    if (!self->closed && tnd_leader_core_generation(chain->session) > 0) {
         for (uint32_t m = 0; m < chain->member_count; m++)
             if (chain->members[m].role == TND_ROLE_FEEDER &&
                 !self->model_said[chain->members[m].id])
                 return false;
-        tnd_archive_end(self->archive, tnd_session_cursor(chain->session));
+        tnd_checkpoint_writer_end(self->archive, tnd_leader_core_cursor(chain->session));
         self->closed = true;
     }
-    return !tnd_archive_busy(self->archive);
+    return !tnd_checkpoint_writer_busy(self->archive);
 }
 
 static void say_reasons(const tnd_leader_t *self, const chain_t *chain)
@@ -777,16 +779,16 @@ static void say_reasons(const tnd_leader_t *self, const chain_t *chain)
 static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
-    if (tnd_session_state(chain->session) == TND_SESSION_FAILED) {
+    if (tnd_leader_core_state(chain->session) == TND_LEADER_CORE_FAILED) {
         say_reasons(self, chain);
-        tnd_leader_end(self,
-                       tnd_session_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
-                       tnd_session_why(chain->session));
+        tnd_leader_end(
+            self, tnd_leader_core_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+            tnd_leader_core_why(chain->session));
         return;
     }
     /* The hash of the model is the last thing that a chain's first feeder says, if it ever began.
      */
-    if (!chain->model_known && tnd_session_generation(chain->session) > 0)
+    if (!chain->model_known && tnd_leader_core_generation(chain->session) > 0)
         return;
     if (self->archive != NULL && !is_kept(self))
         return;
@@ -794,7 +796,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     tnd_leader_count_reasons(chain, COUNTED);
     say_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
-        observer->end(observer->context, self->chain, tnd_session_cursor(chain->session));
+        observer->end(observer->context, self->chain, tnd_leader_core_cursor(chain->session));
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {
         open_session(self, ++self->chain, now);
         begin_chain(self, now);
@@ -819,7 +821,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         chain_t *chain = &self->chains[self->chain];
         tnd_effect_t effect;
         uint32_t running = self->chain;
-        while (tnd_session_next(chain->session, now, &effect))
+        while (tnd_leader_core_next(chain->session, now, &effect))
             perform(self, &effect, now);
         show(self);
         if (chain->over)
@@ -828,7 +830,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
             break;
     }
     if (!self->ended) {
-        uint64_t deadline = tnd_session_deadline(self->chains[self->chain].session);
+        uint64_t deadline = tnd_leader_core_deadline(self->chains[self->chain].session);
         wake = deadline < wake ? deadline : wake;
     }
     if (self->archive != NULL)

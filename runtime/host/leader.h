@@ -7,8 +7,8 @@
  *
  *  Threads: the host's.
  */
-#ifndef TND_RUNTIME_LIFE_LEADER_H
-#define TND_RUNTIME_LIFE_LEADER_H
+#ifndef TND_RUNTIME_HOST_LEADER_H
+#define TND_RUNTIME_HOST_LEADER_H
 
 #include "runtime/host/host.h"
 

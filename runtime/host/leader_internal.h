@@ -4,8 +4,8 @@
  *  point where the stream can begin; leader_steps.c keeps what steps reported until they are
  * booked.
  */
-#ifndef TND_RUNTIME_LIFE_LEADER_PARTS_H
-#define TND_RUNTIME_LIFE_LEADER_PARTS_H
+#ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
+#define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
@@ -38,14 +38,14 @@ typedef struct {
 #define COUNTED UINT64_MAX
 
 typedef struct {
-    tnd_session_core_t *session;
+    tnd_leader_core_t *session;
     reasons_t *reasons;
     size_t reason_count, reason_room;
     tnd_bad_limit_t bad_limit;
     uint64_t epoch_rows;
     tnd_member_t *members;
     uint32_t member_count;
-    tnd_session_state_t shown;
+    tnd_leader_core_state_t shown;
     uint32_t shown_missing;
     bool facts_known, model_known, over;
     tnd_stream_t facts;
@@ -84,11 +84,11 @@ struct tnd_leader {
     const char **host_names;
     uint8_t *host_flags;
     void **memories;
-    tnd_data_table_t data;  /* of the first chain, as hosts list it */
-    tnd_archive_t *archive; /* of the first chain; NULL: its state is not kept */
-    tnd_error_t unusable;   /* its checkpoints are; "": they are not */
-    bool *model_said;       /* by instance: the first chain's feeders */
-    bool closed;            /* the archive knows the end of the chain */
+    tnd_data_table_t data;            /* of the first chain, as hosts list it */
+    tnd_checkpoint_writer_t *archive; /* of the first chain; NULL: its state is not kept */
+    tnd_error_t unusable;             /* its checkpoints are; "": they are not */
+    bool *model_said;                 /* by instance: the first chain's feeders */
+    bool closed;                      /* the archive knows the end of the chain */
     bool ended, drain;
     tnd_outcome_t outcome; /* once ended */
     char why[512];

@@ -25,7 +25,7 @@ bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->plan->instances[i].host == host &&
-            tnd_census_role(self->plan->instances[i].kind) == TND_ROLE_READER)
+            tnd_membership_role(self->plan->instances[i].kind) == TND_ROLE_READER)
             return true;
     return false;
 }
@@ -33,7 +33,8 @@ bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
 /*  What the hosts that feed must know to go on. */
 static void write_resume(const tnd_leader_t *self, FILE *out)
 {
-    const tnd_resume_t *resume = self->archive != NULL ? tnd_archive_resume(self->archive) : NULL;
+    const tnd_resume_t *resume =
+        self->archive != NULL ? tnd_checkpoint_writer_resume(self->archive) : NULL;
     if (resume == NULL)
         return;
     fprintf(out, "resume %" PRIu64 " %" PRIu32 " %s\n", resume->step, resume->replicas,
@@ -53,8 +54,9 @@ static bool data_fit(tnd_leader_t *self)
         tnd_data_table_settle(&self->data);
         data = tnd_data_table_hash(&self->data);
     }
-    tnd_session_data(self->chains[0].session, data);
-    if (self->archive == NULL || tnd_archive_data(self->archive, &self->data, &error) == TND_OK)
+    tnd_leader_core_data(self->chains[0].session, data);
+    if (self->archive == NULL ||
+        tnd_checkpoint_writer_data(self->archive, &self->data, &error) == TND_OK)
         return true;
     snprintf(text, sizeof text, "cannot resume: %s", error.text);
     tnd_leader_end(self, TND_OUTCOME_UNUSABLE, text);
@@ -65,9 +67,9 @@ static bool data_fit(tnd_leader_t *self)
 static void take_files(tnd_leader_t *self, tnd_buffer_t *note)
 {
     tnd_error_t error;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
         if (tnd_data_table_read(&self->data, line, &error) != TND_OK) {
             tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
             return;
@@ -90,14 +92,14 @@ static void publish_stream(tnd_leader_t *self)
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
-    tnd_note_writer_t writer;
+    tnd_text_payload_writer_t writer;
     if (!data_fit(self))
         return;
-    tnd_note_begin(&writer);
+    tnd_text_payload_begin(&writer);
     write_resume(self, writer.stream);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_stream_write(&self->chains[c].facts, writer.stream);
-    self->stream_note = tnd_note_end(&writer);
+    self->stream_note = tnd_text_payload_end(&writer);
     tell_all(self, TND_MSG_STREAM, self->stream_note);
 }
 
@@ -109,7 +111,7 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
         if (instance->host == host && instance->chain == said->chain &&
-            tnd_census_role(instance->kind) == TND_ROLE_READER)
+            tnd_membership_role(instance->kind) == TND_ROLE_READER)
             reads[instance->lane] = true;
     }
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
@@ -123,9 +125,9 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
 {
     tnd_error_t error;
     tnd_stream_t said = {.chain = TND_ENDLESS};
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    const char *line = tnd_note_line(&reader);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    const char *line = tnd_text_payload_line(&reader);
     if (line != NULL && tnd_data_table_is_line(line)) {
         /* A host that comes late has no say in what checkpoints store. */
         if (self->stream_note == NULL)
@@ -134,7 +136,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
     }
     while (line != NULL) {
         tnd_status_t status = tnd_stream_read(&said, line, &error);
-        line = tnd_note_line(&reader);
+        line = tnd_text_payload_line(&reader);
         bool whole = line == NULL || strncmp(line, "stream ", 7) == 0;
         if (status == TND_OK && said.chain >= self->plan->chain_count)
             status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
@@ -167,9 +169,9 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
 /*  Of what a host says, where its own actors listen: it speaks for no others. */
 static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
 {
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, self->hosts[host].endpoints);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, self->hosts[host].endpoints);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t instance;
         if (sscanf(line, "%" SCNu32 " ", &instance) == 1 && instance < self->plan->instance_count &&
             self->plan->instances[instance].host == host)
@@ -180,14 +182,14 @@ static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
 /*  Where everybody listens who is there, and at which generation each chain is. */
 static tnd_buffer_t *table_of(const tnd_leader_t *self)
 {
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     for (uint32_t c = 0; c <= self->chain; c++)
         fprintf(writer.stream, "generation %" PRIu32 " %" PRIu32 "\n", c,
-                tnd_session_generation(self->chains[c].session));
+                tnd_leader_core_generation(self->chains[c].session));
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         write_endpoints(self, h, writer.stream);
-    return tnd_note_end(&writer);
+    return tnd_text_payload_end(&writer);
 }
 
 void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host)
@@ -222,9 +224,9 @@ void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *
         return;
     tnd_buffer_drop(&member->endpoints);
     member->endpoints = tnd_buffer_hold(note);
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
         (void)tnd_process_read(&member->process, line);
     publish_table(self);
 }

@@ -38,17 +38,17 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
 {
     uint32_t replicas = self->plan->chains[self->chain].replicas;
     /* Another step would take the place of one that is not booked yet. */
-    if (msg->commit.step - tnd_session_cursor(chain->session)->step >= STEPS_OPEN)
+    if (msg->commit.step - tnd_leader_core_cursor(chain->session)->step >= STEPS_OPEN)
         return;
     report_t *report = report_of(chain, msg->commit.step);
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->commit.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->commit.payload);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t replica;
         double sum, weight;
         char name[TND_METRIC_NAME];
         if (self->archive != NULL && self->chain == 0 &&
-            tnd_archive_line(self->archive, msg->commit.step + 1, line))
+            tnd_checkpoint_writer_line(self->archive, msg->commit.step + 1, line))
             continue;
         if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
             replica >= replicas)
@@ -66,7 +66,7 @@ static double tree_sum(const double *values, uint32_t count)
 {
     if (count == 1)
         return values[0];
-    uint32_t left = tnd_tree_left(count);
+    uint32_t left = tnd_reduction_tree_left(count);
     return tree_sum(values, left) + tree_sum(values + left, count - left);
 }
 
@@ -94,15 +94,15 @@ void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg)
         if (chain->reasons[i].step != step || chain->reasons[i].lane != msg->bad.lane)
             chain->reasons[kept++] = chain->reasons[i];
     chain->reason_count = kept;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, msg->bad.payload);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;) {
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->bad.payload);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         tnd_reason_t reason = {0};
         int used = 0;
         if (sscanf(line, "%" SCNu64 " %n", &reason.count, &used) != 1 || used == 0)
             continue;
         snprintf(reason.who, sizeof reason.who, "%s", line + used);
-        line = tnd_note_line(&reader);
+        line = tnd_text_payload_line(&reader);
         snprintf(reason.first, sizeof reason.first, "%s", line != NULL ? line : "");
         add_reason(chain, step, msg->bad.lane, &reason);
     }
@@ -146,7 +146,7 @@ static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *
                 snprintf(why + used, sizeof why - (size_t)used, "%s %" PRIu64 " by %.100s (%.100s)",
                          i > 0 ? "," : "", chain->reasons[i].reason.count,
                          chain->reasons[i].reason.who, chain->reasons[i].reason.first);
-    tnd_session_fail(chain->session, why);
+    tnd_leader_core_fail(chain->session, why);
 }
 
 void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
@@ -160,7 +160,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
     uint64_t rows = cursor->rank - chain->rank;
     chain->rank = cursor->rank;
     if (self->archive != NULL && self->chain == 0)
-        tnd_archive_booked(self->archive, cursor, now);
+        tnd_checkpoint_writer_booked(self->archive, cursor, now);
     if (chain->reason_count > 0) {
         tnd_leader_count_reasons(chain, cursor->step);
         check_limit(self, chain, &cursor->ledger);

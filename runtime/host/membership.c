@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-tnd_role_t tnd_census_role(const tnd_kind_spec_t *kind)
+tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind)
 {
     switch (kind->instances) {
     case TND_INSTANCE_WORKER:
@@ -18,7 +18,7 @@ tnd_role_t tnd_census_role(const tnd_kind_spec_t *kind)
     return kind->inlet_count == 0 ? TND_ROLE_READER : TND_ROLE_JOIN;
 }
 
-tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
+tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
 {
     tnd_party_t *parties = calloc(plan->instance_count + 1u, sizeof *parties);
     if (parties == NULL)
@@ -26,7 +26,7 @@ tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         parties[i] = (tnd_party_t){
-            .role = tnd_census_role(instance->kind),
+            .role = tnd_membership_role(instance->kind),
             .host = instance->host,
             .chain = instance->chain,
             .lane = instance->lane,
@@ -36,7 +36,7 @@ tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
             .replica_count = instance->replica_count,
         };
     }
-    return (tnd_census_t){
+    return (tnd_membership_t){
         .parties = parties,
         .party_count = plan->instance_count,
         .host_count = plan->host_count,
@@ -45,7 +45,7 @@ tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
     };
 }
 
-tnd_bounds_t tnd_census_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream)
+tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream)
 {
     uint64_t read = tnd_schema_row_bytes(&stream->read);
     uint64_t fed = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;

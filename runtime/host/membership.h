@@ -2,16 +2,16 @@
  *
  *  Threads: const once made; any.  Ownership: the parties are the caller's to free().
  */
-#ifndef TND_RUNTIME_LIFE_CENSUS_H
-#define TND_RUNTIME_LIFE_CENSUS_H
+#ifndef TND_RUNTIME_HOST_MEMBERSHIP_H
+#define TND_RUNTIME_HOST_MEMBERSHIP_H
 
 #include "runtime/core/message_validator.h"
 #include "runtime/plan/placement.h"
 #include "runtime/data/stream.h"
 
-tnd_role_t tnd_census_role(const tnd_kind_spec_t *kind);
+tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind);
 /*  `host_id`: of the first host's control. */
-tnd_census_t tnd_census_take(const tnd_plan_t *plan, tnd_actor_id_t host_id);
-tnd_bounds_t tnd_census_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream);
+tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id);
+tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream);
 
 #endif

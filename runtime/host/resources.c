@@ -10,9 +10,9 @@
 #include "runtime/data/mapping.h"
 #include "runtime/interface/kind.h"
 
-void tnd_stock_list(tnd_stock_t *self, const tnd_plan_t *plan, uint32_t host)
+void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t host)
 {
-    *self = (tnd_stock_t){.plan = plan, .host = host};
+    *self = (tnd_resources_t){.plan = plan, .host = host};
     self->data = calloc(plan->instance_count + 1, sizeof *self->data);
     if (self->data == NULL)
         abort();
@@ -86,7 +86,7 @@ static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
     }
 }
 
-bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
+bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics)
 {
     size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
@@ -105,8 +105,8 @@ bool tnd_stock_look(const tnd_stock_t *self, tnd_diagnostics_t *diagnostics)
 /*  One actor's data while they are opened. */
 typedef struct {
     const tnd_plan_t *plan;
-    tnd_trial_t *trial;
-    tnd_stock_data_t *data;
+    tnd_guarded_call_t *trial;
+    tnd_resources_data_t *data;
     tnd_error_t error;
     bool apart; /* on a thread of its own */
     pthread_t thread;
@@ -115,19 +115,20 @@ typedef struct {
 static void *open_one(void *context)
 {
     opening_t *self = context;
-    tnd_stock_data_t *data = self->data;
-    tnd_trial_enter(self->trial, data->instance, TND_T061_SOURCE);
+    tnd_resources_data_t *data = self->data;
+    tnd_guarded_call_enter(self->trial, data->instance, TND_T061_SOURCE);
     data->open = tnd_kind_of(data->instance->kind)
                      ->facts(self->plan, data->instance, self->trial, &data->stream, &data->opened,
                              &self->error) == TND_OK;
-    tnd_trial_leave(self->trial);
+    tnd_guarded_call_leave(self->trial);
     return NULL;
 }
 
 /*  One beside the other: to open may take long, where files are compressed. */
-bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
+bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
+                        tnd_diagnostics_t *diagnostics)
 {
-    bool good = tnd_stock_look(self, diagnostics);
+    bool good = tnd_resources_look(self, diagnostics);
     opening_t *openings = calloc(self->count + 1, sizeof *openings);
     if (openings == NULL)
         abort();
@@ -151,21 +152,21 @@ bool tnd_stock_open(tnd_stock_t *self, tnd_trial_t *trial, tnd_diagnostics_t *di
     return good;
 }
 
-bool tnd_stock_table(const tnd_stock_t *self, uint32_t chain, tnd_trial_t *trial,
-                     tnd_data_table_t *table, tnd_diagnostics_t *diagnostics)
+bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *trial,
+                         tnd_data_table_t *table, tnd_diagnostics_t *diagnostics)
 {
     bool good = true;
     for (uint32_t s = 0; s < self->count; s++) {
-        const tnd_stock_data_t *data = &self->data[s];
+        const tnd_resources_data_t *data = &self->data[s];
         const tnd_instance_t *instance = data->instance;
         tnd_error_t error;
         if (!data->open || instance->chain != chain)
             continue;
-        tnd_trial_enter(trial, instance, TND_T061_SOURCE);
+        tnd_guarded_call_enter(trial, instance, TND_T061_SOURCE);
         bool listed =
             tnd_kind_of(instance->kind)->list(self->plan, instance, data->opened, table, &error) ==
             TND_OK;
-        tnd_trial_leave(trial);
+        tnd_guarded_call_leave(trial);
         if (!listed)
             tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
         good = good && listed;
@@ -174,7 +175,7 @@ bool tnd_stock_table(const tnd_stock_t *self, uint32_t chain, tnd_trial_t *trial
     return good;
 }
 
-void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)
+void *tnd_resources_opened(const tnd_resources_t *self, const tnd_instance_t *instance)
 {
     for (uint32_t s = 0; s < self->count; s++)
         if (strcmp(self->data[s].instance->actor, instance->actor) == 0)
@@ -182,14 +183,14 @@ void *tnd_stock_opened(const tnd_stock_t *self, const tnd_instance_t *instance)
     return NULL;
 }
 
-void tnd_stock_close(tnd_stock_t *self)
+void tnd_resources_close(tnd_resources_t *self)
 {
     for (uint32_t s = 0; s < self->count; s++)
         if (self->data[s].open)
             tnd_kind_of(self->data[s].instance->kind)
                 ->unshare(self->data[s].instance, self->data[s].opened);
     free(self->data);
-    *self = (tnd_stock_t){0};
+    *self = (tnd_resources_t){0};
 }
 
 /*  An instance of the actor that rows of a chain begin with. */
@@ -213,8 +214,8 @@ static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t
     return NULL;
 }
 
-bool tnd_stock_derive(const tnd_plan_t *plan, tnd_trial_t *trial, tnd_stream_t *stream,
-                      tnd_diagnostics_t *diagnostics)
+bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *trial, tnd_stream_t *stream,
+                          tnd_diagnostics_t *diagnostics)
 {
     tnd_error_t error;
     stream->lanes = plan->lanes;
@@ -227,10 +228,10 @@ bool tnd_stock_derive(const tnd_plan_t *plan, tnd_trial_t *trial, tnd_stream_t *
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
          at = behind(plan, at)) {
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
-        tnd_trial_enter(trial, at, TND_T062_OPERATION);
+        tnd_guarded_call_enter(trial, at, TND_T062_OPERATION);
         tnd_status_t status =
             kind->derive == NULL ? TND_OK : kind->derive(at, trial, stream, &error);
-        tnd_trial_leave(trial);
+        tnd_guarded_call_leave(trial);
         if (status == TND_OK)
             continue;
         tnd_placement_report(at, TND_T062_OPERATION, &error, diagnostics);

@@ -17,7 +17,7 @@ struct tnd_session {
     tnd_plan_t plan; /* whole */
     tnd_host_t *host;
     /*  What programs can ask for on the leader; unused where somebody else observes. */
-    tnd_tally_t tally;
+    tnd_run_summary_t tally;
     tnd_observer_t observer;
     bool tallies;
     uint64_t descriptors; /* reserved */
@@ -25,18 +25,18 @@ struct tnd_session {
 
 static void observe_step(void *context, const tnd_step_record_t *record)
 {
-    tnd_tally_step(context, record);
+    tnd_run_summary_step(context, record);
 }
 
 static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
 {
-    tnd_tally_end(context, chain, cursor);
+    tnd_run_summary_end(context, chain, cursor);
 }
 
 static void watch(tnd_session_t *session, const tnd_plan_t *plan)
 {
     session->tallies = true;
-    tnd_tally_init(&session->tally, plan);
+    tnd_run_summary_init(&session->tally, plan);
     session->observer =
         (tnd_observer_t){.context = &session->tally, .step = observe_step, .end = observe_end};
 }
@@ -115,7 +115,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     if (status != TND_OK) {
         tnd_network.destroy(&session->network);
         if (session->tallies)
-            tnd_tally_fini(&session->tally);
+            tnd_run_summary_fini(&session->tally);
         tnd_open_files_release(descriptors);
         free(session);
         return status;
@@ -236,7 +236,7 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
 }
 
 /*  The tally of the chain that ends at feeder `actor`, locked; NULL: nothing is known of it. */
-static tnd_tally_chain_t *tally_lock(tnd_session_t *session, const char *actor)
+static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *actor)
 {
     const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
     for (uint32_t c = 0; c < plan->chain_count && session->tallies; c++) {
@@ -252,7 +252,7 @@ static tnd_tally_chain_t *tally_lock(tnd_session_t *session, const char *actor)
 
 bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33])
 {
-    const tnd_tally_chain_t *chain = tally_lock(session, actor);
+    const tnd_run_summary_chain_t *chain = tally_lock(session, actor);
     if (chain == NULL)
         return false;
     tnd_digest_print(&chain->digest, text);
@@ -263,14 +263,14 @@ bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]
 bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                         double *mean_p)
 {
-    const tnd_tally_chain_t *chain = tally_lock(session, actor);
+    const tnd_run_summary_chain_t *chain = tally_lock(session, actor);
     bool found = false;
     if (chain == NULL)
         return false;
     for (uint32_t m = 0; m < chain->ended_count && !found; m++) {
         found = strcmp(chain->ended[m].name, metric) == 0;
         if (found)
-            *mean_p = tnd_tally_mean(&chain->ended[m]);
+            *mean_p = tnd_run_summary_mean(&chain->ended[m]);
     }
     pthread_mutex_unlock(&session->tally.lock);
     return found;
@@ -294,7 +294,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     }
     tnd_network.destroy(&session->network);
     if (session->tallies)
-        tnd_tally_fini(&session->tally);
+        tnd_run_summary_fini(&session->tally);
     tnd_open_files_release(session->descriptors);
     free(session);
     return status;

@@ -5,8 +5,8 @@
  *
  *  Threads: as the public header says.
  */
-#ifndef TND_RUNTIME_LIFE_SESSION_H
-#define TND_RUNTIME_LIFE_SESSION_H
+#ifndef TND_RUNTIME_HOST_SESSION_H
+#define TND_RUNTIME_HOST_SESSION_H
 
 #include <tundish/tundish.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tnd_note_begin(tnd_note_writer_t *self)
+void tnd_text_payload_begin(tnd_text_payload_writer_t *self)
 {
     self->text = NULL;
     self->size = 0;
@@ -15,7 +15,7 @@ void tnd_note_begin(tnd_note_writer_t *self)
         abort();
 }
 
-tnd_buffer_t *tnd_note_end(tnd_note_writer_t *self)
+tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self)
 {
     fclose(self->stream);
     tnd_buffer_t *note = tnd_buffer_new(self->size > 0 ? self->size : 1);
@@ -26,24 +26,24 @@ tnd_buffer_t *tnd_note_end(tnd_note_writer_t *self)
     return note;
 }
 
-tnd_buffer_t *tnd_note_of(const char *format, ...)
+tnd_buffer_t *tnd_text_payload_of(const char *format, ...)
 {
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(writer.stream, format, arguments);
     va_end(arguments);
-    return tnd_note_end(&writer);
+    return tnd_text_payload_end(&writer);
 }
 
-void tnd_note_read(tnd_note_reader_t *self, tnd_buffer_t *note)
+void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note)
 {
     self->at = note != NULL ? tnd_buffer_data(note) : "";
     self->end = self->at + (note != NULL ? tnd_buffer_size(note) : 0);
 }
 
-const char *tnd_note_line(tnd_note_reader_t *self)
+const char *tnd_text_payload_line(tnd_text_payload_reader_t *self)
 {
     if (self->at >= self->end)
         return NULL;

@@ -6,8 +6,8 @@
  *
  *  Threads: a writer and a reader belong to one thread; the buffer is shared like any.
  */
-#ifndef TND_RUNTIME_LIFE_NOTE_H
-#define TND_RUNTIME_LIFE_NOTE_H
+#ifndef TND_RUNTIME_HOST_TEXT_PAYLOAD_H
+#define TND_RUNTIME_HOST_TEXT_PAYLOAD_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,26 +18,26 @@ typedef struct {
     FILE *stream; /* write to it with fprintf */
     char *text;
     size_t size;
-} tnd_note_writer_t;
+} tnd_text_payload_writer_t;
 
-void tnd_note_begin(tnd_note_writer_t *self);
+void tnd_text_payload_begin(tnd_text_payload_writer_t *self);
 /*  The lines as a sealed buffer, which the caller holds. */
-tnd_buffer_t *tnd_note_end(tnd_note_writer_t *self);
+tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self);
 /*  A note of one formatted text. */
-tnd_buffer_t *tnd_note_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+tnd_buffer_t *tnd_text_payload_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-enum { TND_NOTE_LINE = 1024 };
+enum { TND_TEXT_PAYLOAD_LINE = 1024 };
 
 typedef struct {
     const char *at, *end;
-    char line[TND_NOTE_LINE];
-} tnd_note_reader_t;
+    char line[TND_TEXT_PAYLOAD_LINE];
+} tnd_text_payload_reader_t;
 
 /*  `note` (NULL: an empty one) must outlive the reader. */
-void tnd_note_read(tnd_note_reader_t *self, tnd_buffer_t *note);
-/*  The next line, without its end and cut to TND_NOTE_LINE, control characters as spaces; valid
- *  until the next call.  NULL: none.
+void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note);
+/*  The next line, without its end and cut to TND_TEXT_PAYLOAD_LINE, control characters as spaces;
+ * valid until the next call.  NULL: none.
  */
-const char *tnd_note_line(tnd_note_reader_t *self);
+const char *tnd_text_payload_line(tnd_text_payload_reader_t *self);
 
 #endif

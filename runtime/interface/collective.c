@@ -26,10 +26,10 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
     *end_p = end < count ? end : count;
 }
 
-void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t *inputs,
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end)
 {
-    tnd_tree_job_t job = {
+    tnd_reduction_tree_job_t job = {
         .reduce = posting->reduce,
         .dtype = posting->dtype,
         .node = {0, replicas},
@@ -37,13 +37,13 @@ void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t 
         .input_count = replicas,
         .weighted = posting->weighted,
     };
-    tnd_tree_root_over(&job, begin, end, outs);
+    tnd_reduction_tree_root_over(&job, begin, end, outs);
 }
 
 size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count)
 {
     return sizeof(tnd_tensor_head_t) +
-           count * tnd_dtype_size(partial ? tnd_tree_partial_dtype(dtype) : dtype);
+           count * tnd_dtype_size(partial ? tnd_reduction_tree_partial_dtype(dtype) : dtype);
 }
 
 void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
@@ -74,7 +74,7 @@ tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t
         return tnd_fail(error, "a value to be reduced lacks its head");
     memcpy(head, tnd_buffer_data(tensor), sizeof *head);
     if (head->magic != tensor_magic || head->reduce > TND_MAX || head->dtype >= TND_DTYPE_COUNT ||
-        !tnd_tree_reduces((tnd_reduce_t)head->reduce, (tnd_dtype_t)head->dtype) ||
+        !tnd_reduction_tree_reduces((tnd_reduce_t)head->reduce, (tnd_dtype_t)head->dtype) ||
         head->count > TND_TENSOR_BYTES || !(head->weight >= 0 && isfinite(head->weight)) ||
         (head->weighted != 0 && head->partial != 0 && empty != (head->weight == 0)))
         return tnd_fail(error, "a value to be reduced has a head that is not understood");

@@ -9,8 +9,8 @@
  *
  *  Threads: any; several may compute different elements at the same time.
  */
-#ifndef TND_RUNTIME_COLLECTIVE_H
-#define TND_RUNTIME_COLLECTIVE_H
+#ifndef TND_RUNTIME_INTERFACE_COLLECTIVE_H
+#define TND_RUNTIME_INTERFACE_COLLECTIVE_H
 
 #include "runtime/core/numeric/reduction_tree.h"
 #include "runtime/data/buffer.h"
@@ -44,7 +44,7 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
 /*  Reduces elements [begin, end) over `replicas` inputs, which are leaves 0 ... replicas - 1 with
  *  their rows, and writes them to all of `outs` (by replica), which may be the inputs' own data.
  */
-void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_tree_input_t *inputs,
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end);
 
 /*  What stands in front of the values in a tensor. */

@@ -5,8 +5,8 @@
  *  of runtime/core/ decides.  No hook waits.  Only `work` may take long, and does one unit (a block
  *  read, a block's operations, a slice copied) between two looks at the stop flag.
  */
-#ifndef TND_RUNTIME_KIND_H
-#define TND_RUNTIME_KIND_H
+#ifndef TND_RUNTIME_INTERFACE_KIND_H
+#define TND_RUNTIME_INTERFACE_KIND_H
 
 #include "runtime/option/spec.h"
 #include "runtime/plan/placement.h"
@@ -16,7 +16,7 @@
 #include "runtime/data/stream.h"
 
 typedef struct tnd_actor tnd_actor_t;
-typedef struct tnd_trial tnd_trial_t;
+typedef struct tnd_guarded_call tnd_guarded_call_t;
 
 typedef struct tnd_kind {
     const tnd_kind_spec_t *spec; /* name, options, ports */
@@ -25,11 +25,11 @@ typedef struct tnd_kind {
     /*  What the data is, said by a host that has it: opens it once for all instances of the actor
      *  on the host of `instance`, fills schema, count and identity, and leaves in *shared_p what
      * the instances then read from at the same time (tnd_actor_shared).  On a thread of its own,
-     * which tells `trial` what it is at (tnd_trial_at), for that may hang.  NULL: this kind has no
-     * data.
+     * which tells `trial` what it is at (tnd_guarded_call_at), for that may hang.  NULL: this kind
+     * has no data.
      */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
-                          tnd_trial_t *trial, tnd_stream_t *stream, void **shared_p,
+                          tnd_guarded_call_t *trial, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
     /*  Adds the files that `facts` opened on the host of `instance` to `table`, for a checkpoint,
      *  with hashes of whole files if the options ask for them; on the same thread as `facts`.  NULL
@@ -47,8 +47,8 @@ typedef struct tnd_kind {
     /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
      *  every host, with the same outcome, and told to `trial` likewise.  NULL: nothing.
      */
-    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_trial_t *trial, tnd_stream_t *stream,
-                           tnd_error_t *error);
+    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
+                           tnd_stream_t *stream, tnd_error_t *error);
     /*  Whether the kind can do with what the stream has become; on every host.  NULL: it can. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
@@ -58,7 +58,7 @@ typedef struct tnd_kind {
      *  allocates is not among them.  Any thread.  NULL: nothing worth a word.
      */
     void (*needs)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
-                  tnd_needs_t *needs);
+                  tnd_memory_estimate_t *needs);
 
     /*  How many messages the credit of an instance lets one peer upstream have on their way to it
      *  in one generation.  NULL: TND_UNREAD.

@@ -20,8 +20,8 @@
  *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
  *  tnd_hub_wake may be called elsewhere.
  */
-#ifndef TND_RUNTIME_LINK_H
-#define TND_RUNTIME_LINK_H
+#ifndef TND_RUNTIME_INTERFACE_LINK_H
+#define TND_RUNTIME_INTERFACE_LINK_H
 
 #include "runtime/core/protocol/absence.h"
 #include "runtime/core/protocol/link_end.h"

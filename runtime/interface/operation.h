@@ -10,8 +10,8 @@
  *
  *  Threads: open and close anywhere, one thread at a time; apply on the worker's.
  */
-#ifndef TND_RUNTIME_OPERATION_H
-#define TND_RUNTIME_OPERATION_H
+#ifndef TND_RUNTIME_INTERFACE_OPERATION_H
+#define TND_RUNTIME_INTERFACE_OPERATION_H
 
 #include "runtime/core/numeric/random.h"
 #include "runtime/data/block.h"

@@ -10,8 +10,8 @@
  *  read and fill on any number at once, of a source that is not RANDOM on one; they may take long
  * (a disk).
  */
-#ifndef TND_RUNTIME_SOURCE_H
-#define TND_RUNTIME_SOURCE_H
+#ifndef TND_RUNTIME_INTERFACE_SOURCE_H
+#define TND_RUNTIME_INTERFACE_SOURCE_H
 
 #include "runtime/core/access.h"
 #include "runtime/data/block.h"

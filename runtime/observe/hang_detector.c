@@ -44,11 +44,11 @@ static uint64_t read_by(pid_t thread)
     return called + fetched;
 }
 
-bool tnd_watch_hangs(tnd_watch_t *self, uint64_t since_ns, pid_t thread, uint64_t hung_after_ns,
-                     uint64_t now)
+bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
+                             uint64_t hung_after_ns, uint64_t now)
 {
     if (since_ns != self->since_ns)
-        *self = (tnd_watch_t){.since_ns = since_ns};
+        *self = (tnd_hang_detector_t){.since_ns = since_ns};
     if (now < since_ns + hung_after_ns / 2 || now < self->look_ns)
         return false;
     uint64_t read = read_by(thread);
@@ -76,7 +76,7 @@ static const char *meaning_of(char state)
     }
 }
 
-void tnd_watch_describe(pid_t thread, char *text, size_t room)
+void tnd_hang_detector_describe(pid_t thread, char *text, size_t room)
 {
     char what[2048];
     char state = state_of(thread);

@@ -6,8 +6,8 @@
  *
  *  Threads: the host's.
  */
-#ifndef TND_RUNTIME_LIFE_WATCH_H
-#define TND_RUNTIME_LIFE_WATCH_H
+#ifndef TND_RUNTIME_OBSERVE_HANG_DETECTOR_H
+#define TND_RUNTIME_OBSERVE_HANG_DETECTOR_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,14 +18,14 @@ typedef struct {
     uint64_t since_ns; /* of the work that is looked at */
     uint64_t read;     /* bytes that its thread had read then */
     uint64_t look_ns;  /* when it is looked at again; 0: not yet looked at */
-} tnd_watch_t;
+} tnd_hang_detector_t;
 
 /*  Whether work that began at `since_ns` on thread `thread` hangs. */
-bool tnd_watch_hangs(tnd_watch_t *self, uint64_t since_ns, pid_t thread, uint64_t hung_after_ns,
-                     uint64_t now);
+bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
+                             uint64_t hung_after_ns, uint64_t now);
 /*  Where a thread is, as far as the kernel tells this user: "thread 71 (running), wait channel
  *  futex_wait_queue, system call 202, stack: ... < ..."; one line.
  */
-void tnd_watch_describe(pid_t thread, char *text, size_t room);
+void tnd_hang_detector_describe(pid_t thread, char *text, size_t room);
 
 #endif

@@ -10,8 +10,8 @@
  *
  *  Ownership: an inspection is the caller's, to tnd_inspection_destroy.  Threads: one.
  */
-#ifndef TND_RUNTIME_LIFE_INSPECTION_H
-#define TND_RUNTIME_LIFE_INSPECTION_H
+#ifndef TND_RUNTIME_OBSERVE_INSPECTION_H
+#define TND_RUNTIME_OBSERVE_INSPECTION_H
 
 #include "runtime/observe/statistics.h"
 

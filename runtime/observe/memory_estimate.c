@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void tnd_needs_add(tnd_needs_t *self, const char *who, uint64_t bytes, const char *format, ...)
+void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
+                             const char *format, ...)
 {
     if (bytes == 0)
         return;
@@ -15,7 +16,7 @@ void tnd_needs_add(tnd_needs_t *self, const char *who, uint64_t bytes, const cha
         if (self->items == NULL)
             abort();
     }
-    tnd_need_t *need = &self->items[self->count++];
+    tnd_memory_term_t *need = &self->items[self->count++];
     va_list list;
     va_start(list, format);
     vsnprintf(need->what, sizeof need->what, format, list);
@@ -26,8 +27,8 @@ void tnd_needs_add(tnd_needs_t *self, const char *who, uint64_t bytes, const cha
         self->bytes = UINT64_MAX;
 }
 
-void tnd_needs_free(tnd_needs_t *self)
+void tnd_memory_estimate_free(tnd_memory_estimate_t *self)
 {
     free(self->items);
-    *self = (tnd_needs_t){0};
+    *self = (tnd_memory_estimate_t){0};
 }

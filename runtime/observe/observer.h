@@ -4,8 +4,8 @@
  *
  *  Threads: every function is called on the host's own thread and must not wait long.
  */
-#ifndef TND_RUNTIME_LIFE_OBSERVER_H
-#define TND_RUNTIME_LIFE_OBSERVER_H
+#ifndef TND_RUNTIME_OBSERVE_OBSERVER_H
+#define TND_RUNTIME_OBSERVE_OBSERVER_H
 
 #include "runtime/core/order/cursor.h"
 #include "runtime/core/leader.h"
@@ -43,7 +43,8 @@ typedef struct {
 typedef struct tnd_observer {
     void *context;
     /*  A chain's state changed; `waiting` names hosts that are missing, in JOINING. */
-    void (*state)(void *context, uint32_t chain, tnd_session_state_t state, const char *waiting);
+    void (*state)(void *context, uint32_t chain, tnd_leader_core_state_t state,
+                  const char *waiting);
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
     void (*step)(void *context, const tnd_step_record_t *record);

@@ -7,8 +7,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_LIFE_PROCESS_H
-#define TND_RUNTIME_LIFE_PROCESS_H
+#ifndef TND_RUNTIME_OBSERVE_PROCESS_H
+#define TND_RUNTIME_OBSERVE_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

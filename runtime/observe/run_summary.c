@@ -7,9 +7,9 @@
 
 #include "runtime/base/clock.h"
 
-void tnd_tally_init(tnd_tally_t *self, const tnd_plan_t *plan)
+void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan)
 {
-    *self = (tnd_tally_t){.plan = plan};
+    *self = (tnd_run_summary_t){.plan = plan};
     pthread_mutex_init(&self->lock, NULL);
     self->chains = calloc(plan->chain_count, sizeof *self->chains);
     if (self->chains == NULL)
@@ -18,7 +18,7 @@ void tnd_tally_init(tnd_tally_t *self, const tnd_plan_t *plan)
         self->chains[c].plan = &plan->chains[c];
 }
 
-void tnd_tally_fini(tnd_tally_t *self)
+void tnd_run_summary_fini(tnd_run_summary_t *self)
 {
     for (uint32_t a = 0; a < self->actor_count; a++) {
         free(self->actors[a].host);
@@ -33,20 +33,20 @@ void tnd_tally_fini(tnd_tally_t *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t state,
-                     const char *waiting)
+void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_core_state_t state,
+                           const char *waiting)
 {
     pthread_mutex_lock(&self->lock);
     self->chain = chain;
     self->chains[chain].state = state;
     snprintf(self->waiting, sizeof self->waiting, "%s",
-             state == TND_SESSION_JOINING ? waiting : "");
-    if (state == TND_SESSION_RUNNING && self->chains[chain].begun_ns == 0)
+             state == TND_LEADER_CORE_JOINING ? waiting : "");
+    if (state == TND_LEADER_CORE_RUNNING && self->chains[chain].begun_ns == 0)
         self->chains[chain].begun_ns = self->chains[chain].last_ns = tnd_clock_now();
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream)
+void tnd_run_summary_stream(tnd_run_summary_t *self, const tnd_stream_t *stream)
 {
     pthread_mutex_lock(&self->lock);
     self->chains[stream->chain].stream = *stream;
@@ -54,7 +54,7 @@ void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void add_metric(tnd_tally_chain_t *chain, const tnd_metric_t *metric)
+static void add_metric(tnd_run_summary_chain_t *chain, const tnd_metric_t *metric)
 {
     for (uint32_t m = 0; m < chain->metric_count; m++)
         if (strcmp(chain->metrics[m].name, metric->name) == 0) {
@@ -66,10 +66,10 @@ static void add_metric(tnd_tally_chain_t *chain, const tnd_metric_t *metric)
         chain->metrics[chain->metric_count++] = *metric;
 }
 
-void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
+void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *record)
 {
     pthread_mutex_lock(&self->lock);
-    tnd_tally_chain_t *chain = &self->chains[record->chain];
+    tnd_run_summary_chain_t *chain = &self->chains[record->chain];
     if (record->epoch != chain->epoch) {
         chain->epoch = record->epoch;
         chain->metric_count = 0;
@@ -106,10 +106,10 @@ void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record)
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason)
+void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reason_t *reason)
 {
     pthread_mutex_lock(&self->lock);
-    tnd_tally_chain_t *of = &self->chains[chain];
+    tnd_run_summary_chain_t *of = &self->chains[chain];
     of->reasons = realloc(of->reasons, (of->reason_count + 1) * sizeof *of->reasons);
     if (of->reasons == NULL)
         abort();
@@ -117,7 +117,7 @@ void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor)
+void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_cursor_t *cursor)
 {
     pthread_mutex_lock(&self->lock);
     self->chains[chain].epochs = cursor->epoch;
@@ -128,7 +128,7 @@ void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest)
+void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *digest)
 {
     pthread_mutex_lock(&self->lock);
     snprintf(self->chains[chain].model, sizeof self->chains[chain].model, "%s", digest);
@@ -143,8 +143,8 @@ static char *copy(const char *text)
     return made;
 }
 
-void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor, const char *kind,
-                          const char *counts)
+void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
+                                const char *kind, const char *counts)
 {
     pthread_mutex_lock(&self->lock);
     if (self->actor_count == self->actor_room) {
@@ -153,17 +153,17 @@ void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor
         if (self->actors == NULL)
             abort();
     }
-    self->actors[self->actor_count++] = (tnd_tally_actor_t){
+    self->actors[self->actor_count++] = (tnd_run_summary_actor_t){
         .host = copy(host), .actor = copy(actor), .kind = copy(kind), .counts = copy(counts)};
     pthread_mutex_unlock(&self->lock);
 }
 
-double tnd_tally_mean(const tnd_metric_t *metric)
+double tnd_run_summary_mean(const tnd_metric_t *metric)
 {
     return metric->weight != 0 ? metric->sum / metric->weight : 0;
 }
 
-double tnd_tally_seconds(const tnd_tally_chain_t *chain)
+double tnd_run_summary_seconds(const tnd_run_summary_chain_t *chain)
 {
     return (double)(chain->last_ns - chain->begun_ns) * 1e-9;
 }

@@ -2,10 +2,10 @@
  *
  *  Progress, report and closing lines are views of it.
  *
- *  Threads: the functions that take in on the host's; views hold the lock (tnd_tally_lock).
+ *  Threads: the functions that take in on the host's; views hold the lock (tnd_run_summary_lock).
  */
-#ifndef TND_RUNTIME_LIFE_TALLY_H
-#define TND_RUNTIME_LIFE_TALLY_H
+#ifndef TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
+#define TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
 
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ typedef struct {
     const tnd_chain_plan_t *plan;
     bool stream_known;
     tnd_stream_t stream;
-    tnd_session_state_t state;
+    tnd_leader_core_state_t state;
     uint64_t steps;                    /* committed */
     uint64_t here;                     /* of these, in this session */
     uint64_t before_steps, before_fed; /* by the runs that this one goes on from */
@@ -38,40 +38,40 @@ typedef struct {
     char model[TND_DIGEST_TEXT_SIZE]; /* "": it has none */
     tnd_reason_t *reasons;            /* why records were bad, in this session */
     uint32_t reason_count;
-} tnd_tally_chain_t;
+} tnd_run_summary_chain_t;
 
 /*  What one instance of an actor counted, as it came: "NAME VALUE" between spaces. */
 typedef struct {
     char *host, *actor, *kind, *counts;
-} tnd_tally_actor_t;
+} tnd_run_summary_actor_t;
 
 typedef struct {
     pthread_mutex_t lock;
     const tnd_plan_t *plan;
     uint32_t chain; /* that runs */
-    tnd_tally_chain_t *chains;
+    tnd_run_summary_chain_t *chains;
     char waiting[512]; /* hosts that are missing; "": none */
-    tnd_tally_actor_t *actors;
+    tnd_run_summary_actor_t *actors;
     uint32_t actor_count, actor_room;
-} tnd_tally_t;
+} tnd_run_summary_t;
 
-void tnd_tally_init(tnd_tally_t *self, const tnd_plan_t *plan);
-void tnd_tally_fini(tnd_tally_t *self);
+void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan);
+void tnd_run_summary_fini(tnd_run_summary_t *self);
 
-void tnd_tally_state(tnd_tally_t *self, uint32_t chain, tnd_session_state_t state,
-                     const char *waiting);
-void tnd_tally_stream(tnd_tally_t *self, const tnd_stream_t *stream);
-void tnd_tally_step(tnd_tally_t *self, const tnd_step_record_t *record);
-void tnd_tally_bad(tnd_tally_t *self, uint32_t chain, const tnd_reason_t *reason);
+void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_core_state_t state,
+                           const char *waiting);
+void tnd_run_summary_stream(tnd_run_summary_t *self, const tnd_stream_t *stream);
+void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *record);
+void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reason_t *reason);
 /*  All that was read behind the last step included: with no step at all, that is everything. */
-void tnd_tally_end(tnd_tally_t *self, uint32_t chain, const tnd_cursor_t *cursor);
-void tnd_tally_model(tnd_tally_t *self, uint32_t chain, const char *digest);
-void tnd_tally_statistics(tnd_tally_t *self, const char *host, const char *actor, const char *kind,
-                          const char *counts);
+void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_cursor_t *cursor);
+void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *digest);
+void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
+                                const char *kind, const char *counts);
 
 /*  The weighted mean of a metric: 0 where nothing has weight. */
-double tnd_tally_mean(const tnd_metric_t *metric);
+double tnd_run_summary_mean(const tnd_metric_t *metric);
 /*  Seconds from the begin of a chain's stream to its last committed step. */
-double tnd_tally_seconds(const tnd_tally_chain_t *chain);
+double tnd_run_summary_seconds(const tnd_run_summary_chain_t *chain);
 
 #endif

@@ -6,8 +6,8 @@
  *  user's runtime directory and is named by run, host and process.  It begins with a page that says
  *  whose it is; a lock on it is held as long as its process lives.
  */
-#ifndef TND_RUNTIME_LIFE_STATISTICS_H
-#define TND_RUNTIME_LIFE_STATISTICS_H
+#ifndef TND_RUNTIME_OBSERVE_STATISTICS_H
+#define TND_RUNTIME_OBSERVE_STATISTICS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

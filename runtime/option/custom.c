@@ -23,7 +23,7 @@ typedef struct part {
     } spec;
 } part_t;
 
-struct tnd_given {
+struct tnd_custom {
     tnd_arena_t *arena;
     const char *directory;
     tnd_parts_fn *lists[2]; /* by sort */
@@ -35,16 +35,16 @@ static const tnd_option_t options[] = {
      .type = TND_OPTION_VALUE,
      .role = TND_ROLE_GRAPH,
      .fallback = "",
-     .offset = offsetof(tnd_given_options_t, options),
+     .offset = offsetof(tnd_custom_options_t, options),
      .help = "its own options"},
 };
 
 static const char *const sort_names[] = {[GIVEN_SOURCE] = "source", [GIVEN_OP] = "op"};
 
-tnd_given_t *tnd_given_new(tnd_arena_t *arena, const char *directory, tnd_parts_fn *sources,
-                           tnd_parts_fn *ops)
+tnd_custom_t *tnd_custom_new(tnd_arena_t *arena, const char *directory, tnd_parts_fn *sources,
+                             tnd_parts_fn *ops)
 {
-    tnd_given_t *self = tnd_arena_take(arena, sizeof *self);
+    tnd_custom_t *self = tnd_arena_take(arena, sizeof *self);
     self->arena = arena;
     self->directory = directory;
     self->lists[GIVEN_SOURCE] = sources;
@@ -52,7 +52,7 @@ tnd_given_t *tnd_given_new(tnd_arena_t *arena, const char *directory, tnd_parts_
     return self;
 }
 
-void tnd_given_close(tnd_given_t *self)
+void tnd_custom_close(tnd_custom_t *self)
 {
     for (part_t *part = self != NULL ? self->parts : NULL; part != NULL; part = part->next)
         tnd_plugin_close(&part->library);
@@ -63,12 +63,12 @@ static const tnd_table_t *table_of(const part_t *part)
     return part->sort == GIVEN_SOURCE ? &part->spec.source.table : &part->spec.op.table;
 }
 
-static sort_t sort_of(const tnd_given_t *self, tnd_parts_fn *parts)
+static sort_t sort_of(const tnd_custom_t *self, tnd_parts_fn *parts)
 {
     return parts == self->lists[GIVEN_SOURCE] ? GIVEN_SOURCE : GIVEN_OP;
 }
 
-const tnd_table_t *tnd_given_part(const tnd_given_t *self, tnd_parts_fn *parts, size_t index)
+const tnd_table_t *tnd_custom_part(const tnd_custom_t *self, tnd_parts_fn *parts, size_t index)
 {
     for (const part_t *part = self != NULL ? self->parts : NULL; part != NULL; part = part->next)
         if (part->plugin == NULL && part->sort == sort_of(self, parts) && index-- == 0)
@@ -76,18 +76,18 @@ const tnd_table_t *tnd_given_part(const tnd_given_t *self, tnd_parts_fn *parts, 
     return NULL;
 }
 
-static bool is_taken(const tnd_given_t *self, tnd_parts_fn *parts, const char *name)
+static bool is_taken(const tnd_custom_t *self, tnd_parts_fn *parts, const char *name)
 {
     for (size_t i = 0; parts(i) != NULL; i++)
         if (strcmp(parts(i)->name, name) == 0)
             return true;
-    for (size_t i = 0; tnd_given_part(self, parts, i) != NULL; i++)
-        if (strcmp(tnd_given_part(self, parts, i)->name, name) == 0)
+    for (size_t i = 0; tnd_custom_part(self, parts, i) != NULL; i++)
+        if (strcmp(tnd_custom_part(self, parts, i)->name, name) == 0)
             return true;
     return false;
 }
 
-static part_t *add(tnd_given_t *self, sort_t sort, const char *name)
+static part_t *add(tnd_custom_t *self, sort_t sort, const char *name)
 {
     part_t *part = tnd_arena_take(self->arena, sizeof *part);
     part->sort = sort;
@@ -96,7 +96,7 @@ static part_t *add(tnd_given_t *self, sort_t sort, const char *name)
         .help =
             sort == GIVEN_SOURCE ? "A source of this program." : "An operation of this program.",
         TND_OPTIONS(options),
-        .size = sizeof(tnd_given_options_t),
+        .size = sizeof(tnd_custom_options_t),
         .reflects = true,
     };
     *(sort == GIVEN_SOURCE ? &part->spec.source.table : &part->spec.op.table) = table;
@@ -125,7 +125,7 @@ static tnd_status_t check_op(const tnd_op_ops_t *ops, const char *name, tnd_erro
     return TND_OK;
 }
 
-static tnd_status_t check_name(const tnd_given_t *self, tnd_parts_fn *parts, const char *name,
+static tnd_status_t check_name(const tnd_custom_t *self, tnd_parts_fn *parts, const char *name,
                                tnd_error_t *error)
 {
     const char *sort = sort_of(self, parts) == GIVEN_SOURCE ? "a source" : "an operation";
@@ -136,8 +136,8 @@ static tnd_status_t check_name(const tnd_given_t *self, tnd_parts_fn *parts, con
     return TND_OK;
 }
 
-tnd_status_t tnd_given_source(tnd_given_t *self, const tnd_source_ops_t *ops, void *shared,
-                              tnd_error_t *error)
+tnd_status_t tnd_custom_source(tnd_custom_t *self, const tnd_source_ops_t *ops, void *shared,
+                               tnd_error_t *error)
 {
     TND_TRY(check_name(self, self->lists[GIVEN_SOURCE], ops->name, error));
     TND_TRY(check_source(ops, ops->name, error));
@@ -148,8 +148,8 @@ tnd_status_t tnd_given_source(tnd_given_t *self, const tnd_source_ops_t *ops, vo
     return TND_OK;
 }
 
-tnd_status_t tnd_given_op(tnd_given_t *self, const tnd_op_ops_t *ops, void *shared,
-                          tnd_error_t *error)
+tnd_status_t tnd_custom_op(tnd_custom_t *self, const tnd_op_ops_t *ops, void *shared,
+                           tnd_error_t *error)
 {
     TND_TRY(check_name(self, self->lists[GIVEN_OP], ops->name, error));
     TND_TRY(check_op(ops, ops->name, error));
@@ -160,8 +160,8 @@ tnd_status_t tnd_given_op(tnd_given_t *self, const tnd_op_ops_t *ops, void *shar
     return TND_OK;
 }
 
-const tnd_table_t *tnd_given_plugin(tnd_given_t *self, tnd_parts_fn *parts, const char *name,
-                                    tnd_error_t *error)
+const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, const char *name,
+                                     tnd_error_t *error)
 {
     sort_t sort = sort_of(self, parts);
     const void *table = NULL;
@@ -191,7 +191,7 @@ const tnd_table_t *tnd_given_plugin(tnd_given_t *self, tnd_parts_fn *parts, cons
     return table_of(part);
 }
 
-char *tnd_given_text(const tnd_given_options_t *given)
+char *tnd_custom_text(const tnd_custom_options_t *given)
 {
     char *text = NULL;
     size_t size = 0;

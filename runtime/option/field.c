@@ -19,18 +19,18 @@ static bool is_plain(tnd_option_type_t type)
 static bool scalar_number(tnd_field_t *field, const tnd_value_t *value, tnd_number_t *number_p)
 {
     if (value->type != TND_VALUE_SCALAR) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return false;
     }
     if (tnd_number_word(field->option, value->text, number_p))
         return true;
     tnd_quantity_t outcome = tnd_number_read(field->option->type, value->text, number_p);
     if (outcome != TND_QUANTITY_OK) {
-        tnd_refusal_number(field, value, outcome);
+        tnd_option_error_number(field, value, outcome);
         return false;
     }
     if (value->quoted && is_plain(field->option->type)) {
-        tnd_refusal_quoted(field, value);
+        tnd_option_error_quoted(field, value);
         return false;
     }
     if (tnd_number_in_range(field->option, number_p))
@@ -49,14 +49,14 @@ static void parse_bool(tnd_field_t *field, const tnd_value_t *value, bool *out)
     const char *text = value->type == TND_VALUE_SCALAR ? value->text : "";
     bool known = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     if (known && value->quoted) {
-        tnd_refusal_quoted(field, value);
+        tnd_option_error_quoted(field, value);
         return;
     }
     if (known) {
         *out = *text == 't';
         return;
     }
-    tnd_refusal_type(field, value);
+    tnd_option_error_type(field, value);
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
         if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0)
             tnd_diagnostics_help(field->context->diagnostics, "write %s",
@@ -79,7 +79,7 @@ static void parse_enum(tnd_field_t *field, const tnd_value_t *value, int *out)
         tnd_nearest_offer(&nearest, choice);
     }
     if (value->type != TND_VALUE_SCALAR) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     field->failed = true;
@@ -101,7 +101,7 @@ static void parse_either(tnd_field_t *field, const tnd_value_t *value, const eit
                          uint64_t *count_p, uint64_t *other_p)
 {
     if (value->type != TND_VALUE_SCALAR) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     const char *text = value->text;
@@ -110,7 +110,7 @@ static void parse_either(tnd_field_t *field, const tnd_value_t *value, const eit
     if (outcome == TND_QUANTITY_WRONG_UNIT)
         outcome = either->other(text, &other);
     if (outcome != TND_QUANTITY_OK) {
-        tnd_refusal_number(field, value, outcome);
+        tnd_option_error_number(field, value, outcome);
         if (outcome == TND_QUANTITY_NO_UNIT)
             tnd_diagnostics_help(field->context->diagnostics, "write `%s %s` or `%s%s`", text,
                                  either->unit, text, either->other_unit);
@@ -157,13 +157,13 @@ static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
     const char *text = value->text;
     const char *result = "";
     if (looks_substituted(text)) {
-        tnd_refusal_variable(field, value);
+        tnd_option_error_variable(field, value);
         return NULL;
     }
     for (const char *open = strstr(text, "${"); open != NULL; open = strstr(text, "${")) {
         const char *close = strchr(open, '}');
         if (close == NULL || strncmp(open, "${data}", strlen("${data}")) != 0) {
-            tnd_refusal_variable(field, value);
+            tnd_option_error_variable(field, value);
             return NULL;
         }
         if (field->context->data == NULL)
@@ -179,13 +179,13 @@ static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
 static const char *parse_text(tnd_field_t *field, const tnd_value_t *value)
 {
     if (value->type != TND_VALUE_SCALAR) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return NULL;
     }
     tnd_option_type_t type = tnd_option_item(field->option->type);
     assert(type == TND_OPTION_STRING || type == TND_OPTION_COLUMN || type == TND_OPTION_PATH);
     if (type == TND_OPTION_PATH && value->text[0] == '\0') {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return NULL;
     }
     if (type == TND_OPTION_PATH)
@@ -205,7 +205,7 @@ static void parse_texts(tnd_field_t *field, const tnd_value_t *value, tnd_string
 {
     bool one = value->type == TND_VALUE_SCALAR;
     if (!one && value->type != TND_VALUE_LIST) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     size_t count = one ? 1 : value->count;
@@ -219,7 +219,7 @@ static void parse_numbers(tnd_field_t *field, const tnd_value_t *value, tnd_numb
 {
     bool one = value->type == TND_VALUE_SCALAR;
     if (!one && value->type != TND_VALUE_LIST) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     size_t count = one ? 1 : value->count;
@@ -293,7 +293,7 @@ void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
         return;
     case TND_OPTION_MAP:
         if (value->type != TND_VALUE_MAP) {
-            tnd_refusal_type(field, value);
+            tnd_option_error_type(field, value);
             return;
         }
         *(const tnd_value_t **)out = value;

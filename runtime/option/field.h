@@ -2,8 +2,8 @@
  *
  *  Threads: the one that reads.
  */
-#ifndef TND_RUNTIME_GRAPH_FIELD_H
-#define TND_RUNTIME_GRAPH_FIELD_H
+#ifndef TND_RUNTIME_OPTION_FIELD_H
+#define TND_RUNTIME_OPTION_FIELD_H
 
 #include "runtime/option/option_parse.h"
 

@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_GRAPH_NUMBER_H
-#define TND_RUNTIME_GRAPH_NUMBER_H
+#ifndef TND_RUNTIME_OPTION_NUMBER_H
+#define TND_RUNTIME_OPTION_NUMBER_H
 
 #include "runtime/option/option.h"
 #include "runtime/text/quantity.h"

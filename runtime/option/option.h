@@ -20,8 +20,8 @@
  *
  *  Threads: tables are const; a parsed struct is read-only.
  */
-#ifndef TND_RUNTIME_GRAPH_OPTION_H
-#define TND_RUNTIME_GRAPH_OPTION_H
+#ifndef TND_RUNTIME_OPTION_OPTION_H
+#define TND_RUNTIME_OPTION_OPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

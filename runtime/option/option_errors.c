@@ -41,7 +41,7 @@ static void help_type(tnd_field_t *field, const tnd_value_t *value)
         tnd_diagnostics_help(diagnostics, "`%s:` says %s", key, field->option->help);
 }
 
-void tnd_refusal_type(tnd_field_t *field, const tnd_value_t *value)
+void tnd_option_error_type(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_arena_t *arena = field->context->arena;
     const char *got = value->type == TND_VALUE_SCALAR ? tnd_arena_format(arena, "`%s`", value->text)
@@ -53,7 +53,7 @@ void tnd_refusal_type(tnd_field_t *field, const tnd_value_t *value)
     field->failed = true;
 }
 
-void tnd_refusal_quoted(tnd_field_t *field, const tnd_value_t *value)
+void tnd_option_error_quoted(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
     tnd_diagnostics_add(diagnostics, TND_T014_WRONG_TYPE, value->mark,
@@ -174,7 +174,7 @@ static void help_no_unit(tnd_field_t *field, const char *text)
 }
 
 /*  The likeliest fix of a number that could not be read. */
-void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quantity_t outcome)
+void tnd_option_error_number(tnd_field_t *field, const tnd_value_t *value, tnd_quantity_t outcome)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
     const char *expects = tnd_option_expects(field->context->arena, field->option);
@@ -185,7 +185,7 @@ void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quanti
         assert(!"an error");
         return;
     case TND_QUANTITY_NOT_A_NUMBER:
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         help_number(field, text);
         return;
     case TND_QUANTITY_TOO_LARGE:
@@ -231,7 +231,7 @@ void tnd_refusal_number(tnd_field_t *field, const tnd_value_t *value, tnd_quanti
     }
 }
 
-void tnd_refusal_variable(tnd_field_t *field, const tnd_value_t *value)
+void tnd_option_error_variable(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
     static const char good[] = "${data}";

@@ -4,20 +4,20 @@
  *
  *  Threads: a parsed struct is read-only.
  */
-#ifndef TND_RUNTIME_GRAPH_OPTIONS_H
-#define TND_RUNTIME_GRAPH_OPTIONS_H
+#ifndef TND_RUNTIME_OPTION_OPTION_PARSE_H
+#define TND_RUNTIME_OPTION_OPTION_PARSE_H
 
 #include "runtime/text/diagnostic.h"
 #include "runtime/option/option.h"
 
-typedef struct tnd_given tnd_given_t;
+typedef struct tnd_custom tnd_custom_t;
 
 typedef struct {
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
-    const char *data;   /* what `${data}` stands for; NULL leaves paths as they are written */
-    tnd_given_t *given; /* parts that are in no list; NULL: there are none */
-    bool lenient;       /* a map with errors still becomes a struct, of what could be read */
+    const char *data;    /* what `${data}` stands for; NULL leaves paths as they are written */
+    tnd_custom_t *given; /* parts that are in no list; NULL: there are none */
+    bool lenient;        /* a map with errors still becomes a struct, of what could be read */
 } tnd_options_context_t;
 
 /*  Parses a map by a table into a new struct in the arena; `map` NULL or null means no options.

@@ -3,8 +3,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_GRAPH_SPELLING_H
-#define TND_RUNTIME_GRAPH_SPELLING_H
+#ifndef TND_RUNTIME_OPTION_OPTION_PRINT_H
+#define TND_RUNTIME_OPTION_OPTION_PRINT_H
 
 #include <stdio.h>
 

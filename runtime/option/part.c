@@ -17,8 +17,8 @@ static void report_unknown(tnd_field_t *field, const tnd_option_t *option, const
         tnd_nearest_offer(&nearest, option->parts(i)->name);
         list = tnd_arena_format(arena, "%s%s%s", list, i > 0 ? ", " : "", option->parts(i)->name);
     }
-    for (size_t i = 0; tnd_given_part(field->context->given, option->parts, i) != NULL; i++)
-        tnd_nearest_offer(&nearest, tnd_given_part(field->context->given, option->parts, i)->name);
+    for (size_t i = 0; tnd_custom_part(field->context->given, option->parts, i) != NULL; i++)
+        tnd_nearest_offer(&nearest, tnd_custom_part(field->context->given, option->parts, i)->name);
     tnd_diagnostics_add(diagnostics, TND_T021_UNKNOWN_PART, mark, "`%s`: there is no `%s`",
                         field->key, name);
     const char *dot = strrchr(name, '.');
@@ -43,7 +43,7 @@ const tnd_table_t *tnd_part_find(const tnd_options_context_t *context, const tnd
         if (strcmp(option->parts(i)->name, name) == 0)
             return option->parts(i);
     const tnd_table_t *given = NULL;
-    for (size_t i = 0; (given = tnd_given_part(context->given, option->parts, i)) != NULL; i++)
+    for (size_t i = 0; (given = tnd_custom_part(context->given, option->parts, i)) != NULL; i++)
         if (strcmp(given->name, name) == 0)
             return given;
     return NULL;
@@ -63,7 +63,7 @@ static void parse_plugin(tnd_field_t *field, const tnd_value_t *value, tnd_part_
         return;
     }
     const tnd_table_t *table =
-        tnd_given_plugin(field->context->given, field->option->parts, entry->value->text, &why);
+        tnd_custom_plugin(field->context->given, field->option->parts, entry->value->text, &why);
     if (table == NULL) {
         tnd_diagnostics_add(field->context->diagnostics, TND_T063_PLUGIN, entry->value->mark, "%s",
                             why.text);
@@ -104,7 +104,7 @@ void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *ou
         field->failed = true;
         return;
     } else {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     const tnd_table_t *table = tnd_part_find(field->context, field->option, name);
@@ -124,7 +124,7 @@ void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *ou
 void tnd_part_parse_list(tnd_field_t *field, const tnd_value_t *value, tnd_part_list_t *out)
 {
     if (value->type != TND_VALUE_LIST) {
-        tnd_refusal_type(field, value);
+        tnd_option_error_type(field, value);
         return;
     }
     tnd_part_t *items = tnd_arena_array(field->context->arena, value->count, sizeof *items);

@@ -3,8 +3,8 @@
  *
  *  Threads: the one that reads.
  */
-#ifndef TND_RUNTIME_GRAPH_PART_H
-#define TND_RUNTIME_GRAPH_PART_H
+#ifndef TND_RUNTIME_OPTION_PART_H
+#define TND_RUNTIME_OPTION_PART_H
 
 #include "runtime/option/field.h"
 

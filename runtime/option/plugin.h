@@ -9,8 +9,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_PLUGIN_H
-#define TND_RUNTIME_PLUGIN_H
+#ifndef TND_RUNTIME_OPTION_PLUGIN_H
+#define TND_RUNTIME_OPTION_PLUGIN_H
 
 #include "runtime/base/status.h"
 

@@ -5,8 +5,8 @@
  *
  *  Threads: any; the lists are const.
  */
-#ifndef TND_RUNTIME_REGISTRY_H
-#define TND_RUNTIME_REGISTRY_H
+#ifndef TND_RUNTIME_OPTION_REGISTRY_H
+#define TND_RUNTIME_OPTION_REGISTRY_H
 
 #include <stddef.h>
 

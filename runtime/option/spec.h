@@ -5,8 +5,8 @@
  *
  *  Threads: all are const.
  */
-#ifndef TND_RUNTIME_GRAPH_SPEC_H
-#define TND_RUNTIME_GRAPH_SPEC_H
+#ifndef TND_RUNTIME_OPTION_SPEC_H
+#define TND_RUNTIME_OPTION_SPEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

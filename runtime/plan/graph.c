@@ -31,7 +31,7 @@ struct tnd_graph {
     bool broken; /* a text could not be read to its end */
     bool kept;
     const char *directory;
-    tnd_given_t *given;
+    tnd_custom_t *given;
     tnd_graph_purpose_t purpose;
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
@@ -239,11 +239,11 @@ void tnd_graph_place(tnd_graph_t *self, const char *overlay_yaml)
         tnd_value_append(self->arena, self->overlays, value);
 }
 
-static tnd_given_t *given_of(tnd_graph_t *self)
+static tnd_custom_t *given_of(tnd_graph_t *self)
 {
     if (self->given == NULL)
-        self->given = tnd_given_new(self->arena, self->directory, tnd_registry_source_table,
-                                    tnd_registry_op_table);
+        self->given = tnd_custom_new(self->arena, self->directory, tnd_registry_source_table,
+                                     tnd_registry_op_table);
     return self->given;
 }
 
@@ -257,14 +257,14 @@ void tnd_graph_source(tnd_graph_t *self, const tnd_source_ops_t *ops, void *shar
 {
     tnd_error_t error;
     change(self);
-    report_given(self, tnd_given_source(given_of(self), ops, shared, &error), &error);
+    report_given(self, tnd_custom_source(given_of(self), ops, shared, &error), &error);
 }
 
 void tnd_graph_op(tnd_graph_t *self, const tnd_op_ops_t *ops, void *shared)
 {
     tnd_error_t error;
     change(self);
-    report_given(self, tnd_given_op(given_of(self), ops, shared, &error), &error);
+    report_given(self, tnd_custom_op(given_of(self), ops, shared, &error), &error);
 }
 
 /*  A source without options and opening. */
@@ -514,6 +514,6 @@ void tnd_graph_destroy(tnd_graph_t **self_p)
     if (self == NULL || self->kept)
         return;
     tnd_arena_t *arena = self->arena;
-    tnd_given_close(self->given);
+    tnd_custom_close(self->given);
     tnd_arena_destroy(&arena);
 }

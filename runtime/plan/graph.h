@@ -8,8 +8,8 @@
  *  Ownership: the graph owns all that is reached from it; destroy frees it.
  *  Threads: the one that uses it; what check made is const until the next change.
  */
-#ifndef TND_RUNTIME_GRAPH_GRAPH_H
-#define TND_RUNTIME_GRAPH_GRAPH_H
+#ifndef TND_RUNTIME_PLAN_GRAPH_H
+#define TND_RUNTIME_PLAN_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_LIFE_PACE_H
-#define TND_RUNTIME_LIFE_PACE_H
+#ifndef TND_RUNTIME_PLAN_PACE_H
+#define TND_RUNTIME_PLAN_PACE_H
 
 #include "runtime/plan/placement.h"
 

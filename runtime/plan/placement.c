@@ -589,6 +589,6 @@ void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t 
 {
     tnd_mark_t mark = {0};
     if (instance->written != NULL)
-        mark = tnd_blame(instance->written, error->about, error->text);
+        mark = tnd_error_location(instance->written, error->about, error->text);
     tnd_diagnostics_add(diagnostics, code, mark, "%s: %s", instance->actor, error->text);
 }

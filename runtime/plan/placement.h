@@ -6,8 +6,8 @@
  *
  *  Ownership: the plan belongs to the graph and lives as long.  Threads: const; any.
  */
-#ifndef TND_RUNTIME_GRAPH_PLACEMENT_H
-#define TND_RUNTIME_GRAPH_PLACEMENT_H
+#ifndef TND_RUNTIME_PLAN_PLACEMENT_H
+#define TND_RUNTIME_PLAN_PLACEMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

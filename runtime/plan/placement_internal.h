@@ -3,8 +3,8 @@
  *  placement_hosts.c reads who there is, placement_deal.c decides who carries what, placement.c
  *  makes the plan of it: instances, edges, chains; placement_ports.c counts the ports it takes.
  */
-#ifndef TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
-#define TND_RUNTIME_GRAPH_PLACEMENT_PARTS_H
+#ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
+#define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 
 #include "runtime/plan/placement.h"
 

@@ -5,8 +5,8 @@
  *
  *  Threads: the one that made it.
  */
-#ifndef TND_RUNTIME_GRAPH_ARENA_H
-#define TND_RUNTIME_GRAPH_ARENA_H
+#ifndef TND_RUNTIME_TEXT_ARENA_H
+#define TND_RUNTIME_TEXT_ARENA_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  *  Threads: the one that made it.
  */
-#ifndef TND_RUNTIME_GRAPH_DIAGNOSTIC_H
-#define TND_RUNTIME_GRAPH_DIAGNOSTIC_H
+#ifndef TND_RUNTIME_TEXT_DIAGNOSTIC_H
+#define TND_RUNTIME_TEXT_DIAGNOSTIC_H
 
 #include <stdbool.h>
 #include <stddef.h>

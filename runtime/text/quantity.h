@@ -5,8 +5,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_GRAPH_QUANTITY_H
-#define TND_RUNTIME_GRAPH_QUANTITY_H
+#ifndef TND_RUNTIME_TEXT_QUANTITY_H
+#define TND_RUNTIME_TEXT_QUANTITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  *  Threads: any, once built.
  */
-#ifndef TND_RUNTIME_GRAPH_VALUE_H
-#define TND_RUNTIME_GRAPH_VALUE_H
+#ifndef TND_RUNTIME_TEXT_VALUE_H
+#define TND_RUNTIME_TEXT_VALUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

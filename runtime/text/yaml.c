@@ -11,7 +11,7 @@
 #include "runtime/text/yaml_syntax.h"
 
 typedef struct {
-    tnd_lines_t lines;
+    tnd_sockets_t lines;
     size_t line_told; /* about characters that are not what they seem */
     yaml_parser_t parser;
     yaml_event_t event;
@@ -22,14 +22,14 @@ typedef struct {
 
 static tnd_mark_t event_mark(const reader_t *self)
 {
-    return tnd_lines_mark(&self->lines, self->event.start_mark, self->event.end_mark);
+    return tnd_sockets_mark(&self->lines, self->event.start_mark, self->event.end_mark);
 }
 
 static bool next(reader_t *self)
 {
     if (yaml_parser_parse(&self->parser, &self->event))
         return true;
-    tnd_syntax_report(&self->lines, &self->parser, self->flow > 0);
+    tnd_yaml_syntax_report(&self->lines, &self->parser, self->flow > 0);
     self->failed = true;
     return false;
 }
@@ -37,13 +37,13 @@ static bool next(reader_t *self)
 static void check_decoration(reader_t *self, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
     if (anchor != NULL)
-        (void)tnd_slip_report_alias(&self->lines, self->event.start_mark);
+        (void)tnd_yaml_mistake_report_alias(&self->lines, self->event.start_mark);
     if (tag == NULL)
         return;
-    tnd_span_t word = tnd_span_word(tnd_lines_span(&self->lines, self->event.start_mark.line),
-                                    tnd_lines_byte(&self->lines, self->event.start_mark));
+    tnd_span_t word = tnd_span_word(tnd_sockets_span(&self->lines, self->event.start_mark.line),
+                                    tnd_sockets_byte(&self->lines, self->event.start_mark));
     tnd_diagnostics_add(self->lines.diagnostics, TND_T006_TAG,
-                        tnd_lines_mark_span(&self->lines, self->event.start_mark.line, word),
+                        tnd_sockets_mark_span(&self->lines, self->event.start_mark.line, word),
                         "`%.*s` is a YAML tag, which this language does not have",
                         (int)(word.end - word.start), word.start);
     tnd_diagnostics_help(self->lines.diagnostics, "leave it out: types follow from the option");
@@ -54,8 +54,8 @@ static void check_decoration(reader_t *self, const yaml_char_t *anchor, const ya
  */
 static void check_comment(reader_t *self, const char *value_start)
 {
-    tnd_span_t line = tnd_lines_span(&self->lines, self->event.end_mark.line);
-    const char *value_end = tnd_lines_byte(&self->lines, self->event.end_mark);
+    tnd_span_t line = tnd_sockets_span(&self->lines, self->event.end_mark.line);
+    const char *value_end = tnd_sockets_byte(&self->lines, self->event.end_mark);
     const char *at = value_end;
     while (at < line.end && tnd_span_is_blank(*at))
         at++;
@@ -67,7 +67,7 @@ static void check_comment(reader_t *self, const char *value_start)
         return;
     tnd_span_t comment = {at, line.end};
     tnd_diagnostics_add(self->lines.diagnostics, TND_T004_COMMENT,
-                        tnd_lines_mark_span(&self->lines, self->event.end_mark.line, comment),
+                        tnd_sockets_mark_span(&self->lines, self->event.end_mark.line, comment),
                         "` #` starts a comment: `%.*s` would be lost", (int)(line.end - at), at);
     bool one_line = self->event.start_mark.line == self->event.end_mark.line;
     if (value_end == value_start || !one_line)
@@ -78,8 +78,8 @@ static void check_comment(reader_t *self, const char *value_start)
     while (end < line.end && !tnd_span_is_blank(*end) && *end != ',' && *end != '}' && *end != ']')
         end++;
     tnd_span_t value = {value_start, end};
-    tnd_lines_help(&self->lines, self->event.end_mark.line, value,
-                   tnd_span_quoted(self->lines.arena, value));
+    tnd_sockets_help(&self->lines, self->event.end_mark.line, value,
+                     tnd_span_quoted(self->lines.arena, value));
     if (!tnd_span_is_blank(at[1]))
         tnd_diagnostics_help(self->lines.diagnostics, "or begin the comment with `# `");
     /* Without the bracket that the comment swallowed nothing that follows makes sense. */
@@ -92,13 +92,14 @@ static void check_comment(reader_t *self, const char *value_start)
 static void check_lookalike(reader_t *self, const char *text, size_t size)
 {
     tnd_span_t found;
-    const tnd_lookalike_t *like = tnd_slip_lookalike((tnd_span_t){text, text + size}, &found);
+    const tnd_lookalike_t *like =
+        tnd_yaml_mistake_lookalike((tnd_span_t){text, text + size}, &found);
     if (like == NULL || (found.start > text && like->prose) ||
         self->line_told == self->event.start_mark.line + 1)
         return;
     self->line_told = self->event.start_mark.line + 1;
-    self->spoilt =
-        tnd_slip_report_lookalike(&self->lines, self->event.start_mark.line) || self->spoilt;
+    self->spoilt = tnd_yaml_mistake_report_lookalike(&self->lines, self->event.start_mark.line) ||
+                   self->spoilt;
 }
 
 static tnd_value_t *read_value(reader_t *self, unsigned depth);
@@ -114,7 +115,7 @@ static tnd_value_t *read_scalar(reader_t *self)
     if (memchr(text, '\0', size) != NULL)
         tnd_diagnostics_add(self->lines.diagnostics, TND_T001_SYNTAX, mark, "a text holds a NUL");
     if (plain) {
-        check_comment(self, tnd_lines_byte(&self->lines, event->start_mark));
+        check_comment(self, tnd_sockets_byte(&self->lines, event->start_mark));
         check_lookalike(self, text, size);
     }
     tnd_value_t *value = tnd_value_scalar(self->lines.arena, mark, text);
@@ -165,15 +166,15 @@ static bool mend_missing_space(reader_t *self, const tnd_value_t *key, const tnd
         value->text[0] != '\0')
         return false;
     size_t line = key->mark.line - 1;
-    tnd_span_t whole = tnd_lines_span(&self->lines, line);
+    tnd_span_t whole = tnd_sockets_span(&self->lines, line);
     yaml_mark_t at = {.line = line, .column = key->mark.column - 1};
     if (line == 0)
         at.column -= self->lines.skipped;
-    const char *start = tnd_lines_byte(&self->lines, at);
+    const char *start = tnd_sockets_byte(&self->lines, at);
     tnd_span_t word = {start, start + strlen(key->text)};
     if (word.end > whole.end || memcmp(start, key->text, strlen(key->text)) != 0)
         return false;
-    tnd_slip_report_space(&self->lines, line, word, start + (colon - key->text));
+    tnd_yaml_mistake_report_space(&self->lines, line, word, start + (colon - key->text));
     tnd_value_put(self->lines.arena, map,
                   tnd_arena_text(self->lines.arena, key->text, (size_t)(colon - key->text)),
                   key->mark, tnd_value_scalar(self->lines.arena, key->mark, colon + 1));
@@ -241,7 +242,8 @@ static tnd_value_t *read_value(reader_t *self, unsigned depth)
     case YAML_MAPPING_START_EVENT:
         return read_map(self, depth);
     case YAML_ALIAS_EVENT:
-        self->spoilt = !tnd_slip_report_alias(&self->lines, self->event.start_mark) || self->spoilt;
+        self->spoilt =
+            !tnd_yaml_mistake_report_alias(&self->lines, self->event.start_mark) || self->spoilt;
         return tnd_value_scalar(self->lines.arena, event_mark(self),
                                 tnd_arena_format(self->lines.arena, "*%s",
                                                  (const char *)self->event.data.alias.anchor));
@@ -285,7 +287,7 @@ tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
 {
     assert(skip <= origin->size);
     reader_t self = {0};
-    tnd_lines_open(&self.lines, arena, diagnostics, origin, skip);
+    tnd_sockets_open(&self.lines, arena, diagnostics, origin, skip);
     skip = self.lines.skip;
     if (!yaml_parser_initialize(&self.parser)) {
         tnd_diagnostics_add(diagnostics, TND_T002_UNREADABLE, (tnd_mark_t){.origin = origin},

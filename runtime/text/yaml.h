@@ -6,8 +6,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_GRAPH_YAML_H
-#define TND_RUNTIME_GRAPH_YAML_H
+#ifndef TND_RUNTIME_TEXT_YAML_H
+#define TND_RUNTIME_TEXT_YAML_H
 
 #include "runtime/text/arena.h"
 #include "runtime/text/diagnostic.h"

@@ -3,24 +3,24 @@
  *
  *  Threads: the one that reads.
  */
-#ifndef TND_RUNTIME_GRAPH_SLIP_H
-#define TND_RUNTIME_GRAPH_SLIP_H
+#ifndef TND_RUNTIME_TEXT_YAML_MISTAKES_H
+#define TND_RUNTIME_TEXT_YAML_MISTAKES_H
 
 #include "runtime/text/lines.h"
 
 /*  `[::1]`, `::1`: the colons of an address. */
-bool tnd_slip_is_address(tnd_span_t word);
+bool tnd_yaml_mistake_is_address(tnd_span_t word);
 
 /*  The first word of the line that needs quotes, as in `{address: [::1]:5555}`. */
-bool tnd_slip_unquoted(tnd_span_t line, tnd_span_t *word_p);
+bool tnd_yaml_mistake_unquoted(tnd_span_t line, tnd_span_t *word_p);
 
 /*  `kind:reader` in a line: a colon between two letters where a blank is missing. */
-bool tnd_slip_missing_space(tnd_span_t line, tnd_span_t *word_p, const char **colon_p);
-void tnd_slip_report_space(const tnd_lines_t *lines, size_t line, tnd_span_t word,
-                           const char *colon);
+bool tnd_yaml_mistake_missing_space(tnd_span_t line, tnd_span_t *word_p, const char **colon_p);
+void tnd_yaml_mistake_report_space(const tnd_sockets_t *lines, size_t line, tnd_span_t word,
+                                   const char *colon);
 
 /*  `&anchor`, `*alias`, or a word that only looks so.  False: nobody knows which value is meant. */
-bool tnd_slip_report_alias(const tnd_lines_t *lines, yaml_mark_t at);
+bool tnd_yaml_mistake_report_alias(const tnd_sockets_t *lines, yaml_mark_t at);
 
 /*  A character that looks like a blank or a quote and is none. */
 typedef struct {
@@ -29,9 +29,9 @@ typedef struct {
 } tnd_lookalike_t;
 
 /*  The first of them in a stretch of text; NULL: there is none. */
-const tnd_lookalike_t *tnd_slip_lookalike(tnd_span_t in, tnd_span_t *found_p);
+const tnd_lookalike_t *tnd_yaml_mistake_lookalike(tnd_span_t in, tnd_span_t *found_p);
 
 /*  Reports the first of a line, comments apart.  False: there is none. */
-bool tnd_slip_report_lookalike(const tnd_lines_t *lines, size_t line);
+bool tnd_yaml_mistake_report_lookalike(const tnd_sockets_t *lines, size_t line);
 
 #endif

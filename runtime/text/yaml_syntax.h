@@ -3,12 +3,12 @@
  *
  *  Threads: the one that reads.
  */
-#ifndef TND_RUNTIME_GRAPH_SYNTAX_H
-#define TND_RUNTIME_GRAPH_SYNTAX_H
+#ifndef TND_RUNTIME_TEXT_YAML_SYNTAX_H
+#define TND_RUNTIME_TEXT_YAML_SYNTAX_H
 
 #include "runtime/text/lines.h"
 
 /*  Reports why `parser` failed; `flow`: inside `{` or `[`. */
-void tnd_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parser, bool flow);
+void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *parser, bool flow);
 
 #endif

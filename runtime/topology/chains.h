@@ -3,8 +3,8 @@
  *
  *  Threads: the one that resolves.
  */
-#ifndef TND_RUNTIME_GRAPH_CHAINS_H
-#define TND_RUNTIME_GRAPH_CHAINS_H
+#ifndef TND_RUNTIME_TOPOLOGY_CHAINS_H
+#define TND_RUNTIME_TOPOLOGY_CHAINS_H
 
 #include "runtime/topology/resolver.h"
 

@@ -53,7 +53,8 @@ static void seek_blame(blame_t *self, const tnd_value_t *value)
     self->score = score;
 }
 
-tnd_mark_t tnd_blame(const tnd_topology_actor_t *actor, const void *about, const char *text)
+tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *about,
+                              const char *text)
 {
     const tnd_value_t *part = about;
     blame_t blame = {.text = text};
@@ -80,7 +81,8 @@ static const tnd_value_t *find_text(const tnd_value_t *value, const char *text)
     return found;
 }
 
-tnd_mark_t tnd_blame_text(const tnd_topology_t *self, const char *text, tnd_mark_t otherwise)
+tnd_mark_t tnd_error_location_text(const tnd_topology_t *self, const char *text,
+                                   tnd_mark_t otherwise)
 {
     const tnd_value_t *found = find_text(self->root, text);
     return found != NULL ? found->mark : otherwise;

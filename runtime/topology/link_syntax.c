@@ -5,7 +5,7 @@
 
 #include "runtime/option/option.h"
 
-bool tnd_arrow_next(const tnd_value_t *value, const char **at_p, tnd_token_t *token_p)
+bool tnd_link_syntax_next(const tnd_value_t *value, const char **at_p, tnd_token_t *token_p)
 {
     static const char arrow[] = "<->";
     const char *at = *at_p;
@@ -26,12 +26,12 @@ bool tnd_arrow_next(const tnd_value_t *value, const char **at_p, tnd_token_t *to
     return size > 0;
 }
 
-bool tnd_arrow_is(const tnd_token_t *token, const char *text)
+bool tnd_link_syntax_is(const tnd_token_t *token, const char *text)
 {
     return token->size == strlen(text) && memcmp(token->text, text, token->size) == 0;
 }
 
-const char *tnd_arrow_mended(tnd_arena_t *arena, const char *text)
+const char *tnd_link_syntax_mended(tnd_arena_t *arena, const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     const char *mended = "";
@@ -60,7 +60,7 @@ const char *tnd_arrow_mended(tnd_arena_t *arena, const char *text)
     return names > 1 ? mended : NULL;
 }
 
-bool tnd_arrow_is_plain(const tnd_token_t *token)
+bool tnd_link_syntax_is_plain(const tnd_token_t *token)
 {
     for (size_t i = 0; i < token->size; i++)
         if (!tnd_options_in_word(token->text[i]) && token->text[i] != '-' && token->text[i] != '.')

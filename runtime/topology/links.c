@@ -9,7 +9,7 @@
 static void report_link_syntax(tnd_resolver_t *self, const tnd_token_t *token, const char *expected,
                                const char *text)
 {
-    const char *mended = tnd_arrow_mended(self->context->arena, text);
+    const char *mended = tnd_link_syntax_mended(self->context->arena, text);
     self->links_failed = true;
     tnd_diagnostics_add(diagnostics_of(self), TND_T024_LINK_SYNTAX, token->mark, "expected %s%s",
                         expected, token->text != NULL && token->size == 0 ? " at the end" : "");
@@ -153,24 +153,24 @@ static void resolve_link(tnd_resolver_t *self, const tnd_value_t *value)
     uint32_t from = TND_TOPOLOGY_NONE;
     tnd_token_t arrow = {0};
     for (bool first = true;; first = false) {
-        if (!tnd_arrow_next(value, &at, &token) || strspn(token.text, "<->") > 0) {
+        if (!tnd_link_syntax_next(value, &at, &token) || strspn(token.text, "<->") > 0) {
             report_link_syntax(self, &token, "the name of an actor", value->text);
             return;
         }
-        if (!tnd_arrow_is_plain(&token)) {
+        if (!tnd_link_syntax_is_plain(&token)) {
             report_link_syntax(self, &token, "the name of an actor", value->text);
             return;
         }
         uint32_t to = find_actor(self, &token);
         if (!first && from != TND_TOPOLOGY_NONE && to != TND_TOPOLOGY_NONE)
-            add_link(self, from, to, tnd_arrow_is(&arrow, "<->"), token.mark);
+            add_link(self, from, to, tnd_link_syntax_is(&arrow, "<->"), token.mark);
         from = to;
-        if (!tnd_arrow_next(value, &at, &arrow)) {
+        if (!tnd_link_syntax_next(value, &at, &arrow)) {
             if (first)
                 report_link_syntax(self, &arrow, "`->`", value->text);
             return;
         }
-        if (!tnd_arrow_is(&arrow, "->") && !tnd_arrow_is(&arrow, "<->")) {
+        if (!tnd_link_syntax_is(&arrow, "->") && !tnd_link_syntax_is(&arrow, "<->")) {
             report_link_syntax(self, &arrow, "`->` or `<->`", value->text);
             return;
         }

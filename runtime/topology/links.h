@@ -3,8 +3,8 @@
  *
  *  Threads: the one that resolves.
  */
-#ifndef TND_RUNTIME_GRAPH_LINKS_H
-#define TND_RUNTIME_GRAPH_LINKS_H
+#ifndef TND_RUNTIME_TOPOLOGY_LINKS_H
+#define TND_RUNTIME_TOPOLOGY_LINKS_H
 
 #include "runtime/topology/resolver.h"
 

@@ -3,8 +3,8 @@
  *
  *  Threads: the one that checks.
  */
-#ifndef TND_RUNTIME_GRAPH_OVERLAY_H
-#define TND_RUNTIME_GRAPH_OVERLAY_H
+#ifndef TND_RUNTIME_TOPOLOGY_OVERLAY_H
+#define TND_RUNTIME_TOPOLOGY_OVERLAY_H
 
 #include "runtime/topology/topology.h"
 

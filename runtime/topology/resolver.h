@@ -6,8 +6,8 @@
  *
  *  Threads: the one that resolves.
  */
-#ifndef TND_RUNTIME_GRAPH_RESOLVER_H
-#define TND_RUNTIME_GRAPH_RESOLVER_H
+#ifndef TND_RUNTIME_TOPOLOGY_RESOLVER_H
+#define TND_RUNTIME_TOPOLOGY_RESOLVER_H
 
 #include "runtime/topology/topology.h"
 

@@ -2,8 +2,8 @@
  *
  *  Threads: const; any.
  */
-#ifndef TND_RUNTIME_GRAPH_SETTINGS_H
-#define TND_RUNTIME_GRAPH_SETTINGS_H
+#ifndef TND_RUNTIME_TOPOLOGY_SETTINGS_H
+#define TND_RUNTIME_TOPOLOGY_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

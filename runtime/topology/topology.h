@@ -8,8 +8,8 @@
  *
  *  Ownership: everything lives in the arena it was resolved with.  Threads: const; any.
  */
-#ifndef TND_RUNTIME_GRAPH_TOPOLOGY_H
-#define TND_RUNTIME_GRAPH_TOPOLOGY_H
+#ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
+#define TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@ typedef struct {
     crewed_t *crewed;
     tnd_statistics_t *statistics;
     tnd_rack_t *rack;
-    tnd_slots_t *slots;
+    tnd_batch_slots_t *slots;
     tnd_error_t error;
 } bench_t;
 
@@ -26,7 +26,7 @@ static void open_bench(bench_t *self)
     self->crewed = crewed_new(0, 2, 1, DEPTH);
     self->statistics = calloc(1, sizeof *self->statistics);
     self->rack = tnd_rack_new();
-    tnd_slots_config_t config = {
+    tnd_batch_slots_config_t config = {
         .name = "feed",
         .crew = self->crewed->crew,
         .schema = &self->crewed->schema,
@@ -36,13 +36,13 @@ static void open_bench(bench_t *self)
         .rows_max = CREWED_ROWS,
         .digest = true,
     };
-    self->slots = tnd_slots_new(&config);
+    self->slots = tnd_batch_slots_new(&config);
 }
 
 static void close_bench(bench_t *self)
 {
-    tnd_slots_destroy(&self->slots);
-    tnd_crew_stop(self->crewed->crew);
+    tnd_batch_slots_destroy(&self->slots);
+    tnd_device_workers_stop(self->crewed->crew);
     crewed_destroy(self->crewed);
     tnd_rack_destroy(&self->rack);
     free(self->statistics);
@@ -75,7 +75,7 @@ static tnd_status_t place(bench_t *self, tnd_slice_note_t note, tnd_piece_t *pie
         tnd_block_t *block = pieces[i].payload;
         tnd_block_drop(&block);
     }
-    return tnd_slots_place(self->slots, &effect, &self->error);
+    return tnd_batch_slots_place(self->slots, &effect, &self->error);
 }
 
 static uint64_t copied(const bench_t *self)
@@ -97,7 +97,7 @@ static tnd_digest_t digest_of(uint32_t first, uint32_t rows, uint64_t rank)
 
 static bool has_digest(const bench_t *self, uint64_t step, const tnd_digest_t *expected)
 {
-    tnd_digest_t digest = tnd_slots_digest(self->slots, &(tnd_done_t){.step = step});
+    tnd_digest_t digest = tnd_batch_slots_digest(self->slots, &(tnd_done_t){.step = step});
     return tnd_digest_equal(&digest, expected);
 }
 
@@ -112,7 +112,7 @@ Test(slots, pieces_lie_one_behind_the_other_and_are_hashed_by_rank)
 
     static const float expected[] = {11, 12, 30, 31, 32};
     for (uint32_t row = 0; row < 5; row++) {
-        const float *at = tnd_crew_row(bench.crewed->crew, 0, 1, 0, row);
+        const float *at = tnd_device_workers_row(bench.crewed->crew, 0, 1, 0, row);
         cr_assert(eq(flt, at[CREWED_WIDTH - 1], expected[row]), "row %u", row);
     }
     tnd_digest_t digest = digest_of(11, 2, 100), rest = digest_of(30, 3, 102);
@@ -136,8 +136,8 @@ Test(slots, slices_of_two_lanes_lie_at_their_offsets)
     note.rows = 2;
     cr_assert(place(&bench, note, early, 1, 1) == TND_OK);
 
-    cr_assert(eq(flt, *(float *)tnd_crew_row(bench.crewed->crew, 0, 0, 0, 1), 8));
-    cr_assert(eq(flt, *(float *)tnd_crew_row(bench.crewed->crew, 0, 0, 0, 2), 50));
+    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, 1), 8));
+    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, 2), 50));
     tnd_digest_t digest = digest_of(7, 2, 0), rest = digest_of(50, 1, 2);
     tnd_digest_add(&digest, &rest);
     cr_assert(has_digest(&bench, 0, &digest));
@@ -168,7 +168,7 @@ Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
     cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
     cr_assert(eq(u64, copied(&bench), 0));
     cr_assert(eq(u32, released, 0));
-    cr_assert(tnd_slots_free(bench.slots, 0, &bench.error) == TND_OK, "%s", bench.error.text);
+    cr_assert(tnd_batch_slots_free(bench.slots, 0, &bench.error) == TND_OK, "%s", bench.error.text);
     cr_assert(eq(u32, released, 1));
     close_bench(&bench);
 }
@@ -184,7 +184,7 @@ Test(slots, rows_with_padding_behind_them_are_copied)
 
     cr_assert(eq(u64, copied(&bench), 3 * ROW_BYTES));
     for (uint64_t row = 3; row < 5; row++)
-        cr_assert(eq(flt, *(float *)tnd_crew_row(bench.crewed->crew, 0, 0, 0, row), 0));
+        cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, row), 0));
     close_bench(&bench);
 }
 
@@ -209,16 +209,16 @@ Test(slots, rows_that_are_lent_are_hashed_whether_a_step_reads_them_or_not)
         }
         cr_assert(eq(u64, copied(&bench), 0));
         if (runs)
-            tnd_crew_run_all(bench.crewed->crew, &task);
+            tnd_device_workers_run_all(bench.crewed->crew, &task);
         else
-            tnd_crew_discard(bench.crewed->crew);
-        tnd_crew_ready(bench.crewed->crew, 0, &(tnd_slice_note_t){.step = 0}, NULL);
-        tnd_crew_flush(bench.crewed->crew);
-        while (!tnd_crew_done(bench.crewed->crew, &done))
+            tnd_device_workers_discard(bench.crewed->crew);
+        tnd_device_workers_ready(bench.crewed->crew, 0, &(tnd_slice_note_t){.step = 0}, NULL);
+        tnd_device_workers_flush(bench.crewed->crew);
+        while (!tnd_device_workers_done(bench.crewed->crew, &done))
             sched_yield();
 
         tnd_digest_t all = digest_of(0, 3, 0), rest = digest_of(10, 3, 3);
-        tnd_digest_t digest = tnd_slots_digest(bench.slots, &done);
+        tnd_digest_t digest = tnd_batch_slots_digest(bench.slots, &done);
         tnd_digest_add(&all, &rest);
         cr_assert(tnd_digest_equal(&digest, &all));
         close_bench(&bench);

@@ -16,10 +16,10 @@ enum { DEPTH = 3, ROWS = 300, ROW_BYTES = 1024, STEPS = 4 * DEPTH, PIECE = 70 };
 
 typedef struct {
     tnd_schema_t schema;
-    tnd_crew_t *crew;
+    tnd_device_workers_t *crew;
     tnd_statistics_t *statistics;
     tnd_rack_t *rack;
-    tnd_slots_t *slots;
+    tnd_batch_slots_t *slots;
     tnd_error_t error;
 } bench_t;
 
@@ -34,7 +34,7 @@ static void open_bench(bench_t *self, uint32_t threads)
     const uint64_t shape[] = {ROW_BYTES};
     *self = (bench_t){.statistics = calloc(1, sizeof *self->statistics), .rack = tnd_rack_new()};
     cr_assert(tnd_schema_add(&self->schema, "x", TND_U8, 1, shape, &self->error) == TND_OK);
-    tnd_crew_config_t crew = {
+    tnd_device_workers_config_t crew = {
         .name = "feed",
         .schema = &self->schema,
         .replicas = 1,
@@ -44,8 +44,9 @@ static void open_bench(bench_t *self, uint32_t threads)
         .rows_max = ROWS,
         .wake = ignore,
     };
-    cr_assert(tnd_crew_new(&self->crew, &crew, &self->error) == TND_OK, "%s", self->error.text);
-    tnd_slots_config_t slots = {
+    cr_assert(tnd_device_workers_new(&self->crew, &crew, &self->error) == TND_OK, "%s",
+              self->error.text);
+    tnd_batch_slots_config_t slots = {
         .name = "feed",
         .crew = self->crew,
         .schema = &self->schema,
@@ -56,14 +57,14 @@ static void open_bench(bench_t *self, uint32_t threads)
         .digest = true,
         .threads = threads,
     };
-    self->slots = tnd_slots_new(&slots);
+    self->slots = tnd_batch_slots_new(&slots);
 }
 
 static void close_bench(bench_t *self)
 {
-    tnd_crew_stop(self->crew);
-    tnd_slots_destroy(&self->slots);
-    tnd_crew_destroy(&self->crew);
+    tnd_device_workers_stop(self->crew);
+    tnd_batch_slots_destroy(&self->slots);
+    tnd_device_workers_destroy(&self->crew);
     tnd_rack_destroy(&self->rack);
     free(self->statistics);
 }
@@ -112,9 +113,9 @@ static tnd_status_t begin(bench_t *self, tnd_buffer_t *data, uint64_t step)
         tnd_block_t *block = pieces[i].payload;
         tnd_block_drop(&block);
     }
-    tnd_status_t status = tnd_slots_place(self->slots, &effect, &self->error);
+    tnd_status_t status = tnd_batch_slots_place(self->slots, &effect, &self->error);
     if (status == TND_OK)
-        tnd_slots_ready(self->slots, effect.slot, &note, NULL);
+        tnd_batch_slots_ready(self->slots, effect.slot, &note, NULL);
     return status;
 }
 
@@ -144,24 +145,26 @@ static void check_stream(uint32_t threads)
 {
     bench_t bench;
     open_bench(&bench, threads);
-    tnd_crew_discard(bench.crew);
+    tnd_device_workers_discard(bench.crew);
     tnd_buffer_t *data = make_data();
     for (uint64_t step = 0; step < STEPS; step += DEPTH) {
         for (uint64_t next = step; next < step + DEPTH; next++)
             cr_assert(begin(&bench, data, next) == TND_OK, "%s", bench.error.text);
-        cr_assert(tnd_slots_settle(bench.slots, &bench.error) == TND_OK, "%s", bench.error.text);
+        cr_assert(tnd_batch_slots_settle(bench.slots, &bench.error) == TND_OK, "%s",
+                  bench.error.text);
         for (uint64_t next = step; next < step + DEPTH; next++) {
             tnd_done_t done;
-            cr_assert(tnd_crew_done(bench.crew, &done), "step %d", (int)next);
+            cr_assert(tnd_device_workers_done(bench.crew, &done), "step %d", (int)next);
             cr_assert(eq(u64, done.step, next));
-            tnd_digest_t digest = tnd_slots_digest(bench.slots, &done), expected = digest_of(next);
+            tnd_digest_t digest = tnd_batch_slots_digest(bench.slots, &done),
+                         expected = digest_of(next);
             cr_assert(tnd_digest_equal(&digest, &expected), "%u threads, step %d", threads,
                       (int)next);
             for (uint32_t row = 0; row < ROWS; row++) {
-                const uint8_t *at = tnd_crew_row(bench.crew, done.slot, 0, 0, row);
+                const uint8_t *at = tnd_device_workers_row(bench.crew, done.slot, 0, 0, row);
                 cr_assert(eq(u8, at[ROW_BYTES - 1], (uint8_t)(chosen(next, row) % 251)));
             }
-            cr_assert(tnd_slots_free(bench.slots, done.slot, &bench.error) == TND_OK);
+            cr_assert(tnd_batch_slots_free(bench.slots, done.slot, &bench.error) == TND_OK);
         }
     }
     cr_assert(eq(u64, bench.statistics->bytes_copied, (uint64_t)STEPS * ROWS * ROW_BYTES));
@@ -199,12 +202,13 @@ Test(slots_shared, rows_of_a_file_that_shrinks_are_an_error_on_any_thread)
     cr_assert(ftruncate(file, 0) == 0);
 
     cr_assert(begin(&bench, data, 0) == TND_OK, "%s", bench.error.text);
-    cr_assert(tnd_slots_settle(bench.slots, &bench.error) == TND_FAILED);
+    cr_assert(tnd_batch_slots_settle(bench.slots, &bench.error) == TND_FAILED);
 
     cr_assert(strstr(bench.error.text, "shrank") != NULL, "%s", bench.error.text);
     tnd_done_t done;
-    tnd_crew_discard(bench.crew);
-    cr_assert(not(tnd_crew_done(bench.crew, &done)), "a step was handed over all the same");
+    tnd_device_workers_discard(bench.crew);
+    cr_assert(not(tnd_device_workers_done(bench.crew, &done)),
+              "a step was handed over all the same");
     close_bench(&bench);
     tnd_buffer_drop(&data);
     tnd_mapping_destroy(&mapping);

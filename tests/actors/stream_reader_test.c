@@ -43,7 +43,7 @@ typedef struct {
     counter_t state;
     tnd_schema_t schema;
     tnd_rack_t *rack;
-    tnd_intake_t *intake;
+    tnd_stream_reader_t *intake;
 } bench_t;
 
 static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
@@ -51,18 +51,18 @@ static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
     *self = (bench_t){.rack = tnd_rack_new()};
     cr_assert(tnd_schema_add(&self->schema, "a", TND_U32, 0, NULL, NULL) == TND_OK);
     cr_assert(tnd_schema_add(&self->schema, "b", TND_U8, 0, NULL, NULL) == TND_OK);
-    tnd_intake_config_t config = {.source = &counter,
-                                  .state = &self->state,
-                                  .schema = &self->schema,
-                                  .name = "read",
-                                  .caps = caps,
-                                  .retain_bytes = retain_bytes};
-    self->intake = tnd_intake_new(&config);
+    tnd_stream_reader_config_t config = {.source = &counter,
+                                         .state = &self->state,
+                                         .schema = &self->schema,
+                                         .name = "read",
+                                         .caps = caps,
+                                         .retain_bytes = retain_bytes};
+    self->intake = tnd_stream_reader_new(&config);
 }
 
 static void end(bench_t *self)
 {
-    tnd_intake_destroy(&self->intake);
+    tnd_stream_reader_destroy(&self->intake);
     tnd_rack_destroy(&self->rack);
 }
 
@@ -75,7 +75,8 @@ static tnd_status_t ask(bench_t *self, uint32_t epoch, uint64_t first, uint32_t 
     for (uint32_t i = 0; i < asked; i++)
         index[i] = first + i;
     tnd_block_t *block = tnd_rack_take(self->rack, &self->schema);
-    tnd_status_t status = tnd_intake_read(self->intake, epoch, index, &count, block, &ended, error);
+    tnd_status_t status =
+        tnd_stream_reader_read(self->intake, epoch, index, &count, block, &ended, error);
     if (status == TND_OK) {
         tnd_block_seal(block);
         cr_expect_eq(count, wanted, "%u rows from %llu", count, (unsigned long long)first);
@@ -197,10 +198,10 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
     static const uint64_t firsts[] = {0, 5, 3, 12};
     tnd_schema_t schema = {0};
     cr_assert(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){6}, NULL) == TND_OK);
-    tnd_intake_config_t config = {
+    tnd_stream_reader_config_t config = {
         .source = &source, .schema = &schema, .name = "read", .retain_bytes = 1 << 20};
     tnd_rack_t *rack = tnd_rack_new();
-    tnd_intake_t *intake = tnd_intake_new(&config);
+    tnd_stream_reader_t *intake = tnd_stream_reader_new(&config);
     for (size_t ask = 0; ask < 4; ask++) {
         uint64_t index[12];
         uint32_t count = ask == 2 ? 12 : 5;
@@ -209,8 +210,8 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         for (uint32_t i = 0; i < count; i++)
             index[i] = firsts[ask] + i;
         tnd_block_t *block = tnd_rack_take(rack, &schema);
-        cr_assert(tnd_intake_read(intake, 0, index, &count, block, &ended, &error) == TND_OK, "%s",
-                  error.text);
+        cr_assert(tnd_stream_reader_read(intake, 0, index, &count, block, &ended, &error) == TND_OK,
+                  "%s", error.text);
         block->note.rows = count;
         tnd_block_seal(block);
         for (uint32_t i = 0; i < count; i++) {
@@ -220,6 +221,6 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         }
         tnd_block_drop(&block);
     }
-    tnd_intake_destroy(&intake);
+    tnd_stream_reader_destroy(&intake);
     tnd_rack_destroy(&rack);
 }

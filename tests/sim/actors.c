@@ -34,7 +34,7 @@ void sim_actor_send(sim_t *self, uint32_t id, tnd_actor_id_t to, const tnd_msg_t
 {
     uint32_t index = self->link_of[id][to];
     assert(index != 0);
-    tnd_accept_sent(self->actors[id].door, msg);
+    tnd_validator_sent(self->actors[id].door, msg);
     sim_link_send(self, index - 1, self->links[index - 1].actor[0] == id ? 0 : 1, msg);
 }
 
@@ -114,14 +114,14 @@ static void read_positions(sim_t *self, uint32_t id, sim_actor_t *actor)
     sim_own(self, msg.block.payload, id, SIM_FLYING);
     uint64_t bytes = msg.block.bytes;
     sim_actor_send(self, id, msg.to, &msg);
-    tnd_dispatch_sent(actor->machine, asked.to, bytes);
+    tnd_reader_core_sent(actor->machine, asked.to, bytes);
 }
 
 static void run_reader(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
     while (!actor->busy &&
-           tnd_dispatch_next(actor->machine, sim_clock(self, actor->host), &effect)) {
+           tnd_reader_core_next(actor->machine, sim_clock(self, actor->host), &effect)) {
         if (effect.kind == TND_EFFECT_CONTROL)
             sim_actor_control(self, actor, &effect.msg);
         if (effect.kind != TND_EFFECT_READ)
@@ -167,7 +167,8 @@ static void reset(sim_t *self, sim_actor_t *actor)
 static void run_worker(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
-    while (!actor->busy && tnd_queue_next(actor->machine, sim_clock(self, actor->host), &effect))
+    while (!actor->busy &&
+           tnd_preprocessor_core_next(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             sim_actor_send(self, id, effect.msg.to, &effect.msg);
@@ -217,8 +218,8 @@ static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
 static void run_join(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
-    uint64_t doubled = tnd_order_doubled(tnd_join_order(actor->machine));
-    while (tnd_join_next(actor->machine, sim_clock(self, actor->host), &effect))
+    uint64_t doubled = tnd_order_doubled(tnd_batcher_core_order(actor->machine));
+    while (tnd_batcher_core_next(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             if (effect.msg.kind == TND_MSG_WINDOW)
@@ -237,7 +238,7 @@ static void run_join(sim_t *self, uint32_t id, sim_actor_t *actor)
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
         }
-    self->counts.doubled += tnd_order_doubled(tnd_join_order(actor->machine)) - doubled;
+    self->counts.doubled += tnd_order_doubled(tnd_batcher_core_order(actor->machine)) - doubled;
 }
 
 /* Reducer. */
@@ -258,7 +259,7 @@ static uint64_t combine(const tnd_post_note_t *posts, uint32_t count, uint32_t f
 static void run_reducer(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
-    while (tnd_rounds_next(actor->machine, sim_clock(self, actor->host), &effect))
+    while (tnd_reducer_core_next(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             if (effect.msg.kind == TND_MSG_RESULT) {
@@ -273,11 +274,12 @@ static void run_reducer(sim_t *self, uint32_t id, sim_actor_t *actor)
             break;
         case TND_EFFECT_REDUCE: {
             tnd_post_note_t posts[SIM_REPLICAS];
-            uint32_t count = tnd_rounds_nodes(actor->machine, effect.msg.post.round,
-                                              effect.msg.post.reducer_slot, posts, SIM_REPLICAS);
+            uint32_t count =
+                tnd_reducer_core_nodes(actor->machine, effect.msg.post.round,
+                                       effect.msg.post.reducer_slot, posts, SIM_REPLICAS);
             sim_payload_t *root = sim_payload(self, 0, 0, id);
             root->value = combine(posts, count, 0, self->plan.replicas);
-            tnd_rounds_reduced(actor->machine, &effect.msg, root);
+            tnd_reducer_core_reduced(actor->machine, &effect.msg, root);
             break;
         }
         case TND_EFFECT_DROP:
@@ -298,9 +300,9 @@ static void watch_deadline(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     uint64_t due = TND_NEVER;
     if (actor->role == TND_ROLE_JOIN)
-        due = tnd_join_deadline(actor->machine);
+        due = tnd_batcher_core_deadline(actor->machine);
     else if (actor->role == TND_ROLE_READER)
-        due = tnd_dispatch_deadline(actor->machine);
+        due = tnd_reader_core_deadline(actor->machine);
     if (due == TND_NEVER)
         return;
     uint64_t clock = self->hosts[actor->host].clock;
@@ -384,8 +386,7 @@ void sim_actor_receive(sim_t *self, uint32_t id, uint32_t parcel)
         sim_parcel_done(self, parcel);
         return;
     }
-    if (TND_PLANT(EARLY_PEER_UNHEARD) && !actor->started &&
-        self->parcels[parcel].link != SIM_NONE) {
+    if (TND_BUG(EARLY_PEER_UNHEARD) && !actor->started && self->parcels[parcel].link != SIM_NONE) {
         sim_link_arrive(self, parcel);
         return;
     }
@@ -419,36 +420,36 @@ void sim_actor_up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_role_t role = (tnd_role_t)self->actors[peer].role;
-    tnd_accept_reset(actor->door, peer);
+    tnd_validator_reset(actor->door, peer);
     switch ((tnd_role_t)actor->role) {
     case TND_ROLE_READER:
-        tnd_dispatch_worker_up(actor->machine, peer);
+        tnd_reader_core_worker_up(actor->machine, peer);
         /* Into a join the ticket is the credit. */
         if (role == TND_ROLE_JOIN)
-            tnd_dispatch_credit(actor->machine, peer, UINT64_MAX, UINT64_MAX);
+            tnd_reader_core_credit(actor->machine, peer, UINT64_MAX, UINT64_MAX);
         break;
     case TND_ROLE_WORKER:
-        tnd_queue_peer_up(actor->machine, peer);
+        tnd_preprocessor_core_peer_up(actor->machine, peer);
         break;
     case TND_ROLE_JOIN:
         if (role == TND_ROLE_FEEDER)
-            tnd_join_feeder_up(actor->machine, peer);
+            tnd_batcher_core_feeder_up(actor->machine, peer);
         else if (role == TND_ROLE_WORKER)
-            tnd_join_worker_up(actor->machine, peer,
-                               self->links[self->link_of[id][peer] - 1].end[1].birth);
+            tnd_batcher_core_worker_up(actor->machine, peer,
+                                       self->links[self->link_of[id][peer] - 1].end[1].birth);
         else if (role == TND_ROLE_READER)
-            tnd_accept_sent(actor->door, &(tnd_msg_t){.kind = TND_MSG_CREDIT,
-                                                      .to = peer,
-                                                      .credit = {UINT64_MAX, UINT64_MAX}});
+            tnd_validator_sent(actor->door, &(tnd_msg_t){.kind = TND_MSG_CREDIT,
+                                                         .to = peer,
+                                                         .credit = {UINT64_MAX, UINT64_MAX}});
         break;
     case TND_ROLE_FEEDER:
         if (role == TND_ROLE_JOIN)
-            tnd_feed_join_up(actor->machine, peer);
+            tnd_feeder_core_join_up(actor->machine, peer);
         else
             sim_feeder_post_again(self, id);
         break;
     case TND_ROLE_REDUCER:
-        tnd_rounds_feeder_up(actor->machine, peer);
+        tnd_reducer_core_feeder_up(actor->machine, peer);
         break;
     }
     sim_actor_run(self, id);
@@ -458,24 +459,24 @@ void sim_actor_lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_role_t role = (tnd_role_t)self->actors[peer].role;
-    tnd_accept_reset(actor->door, peer);
+    tnd_validator_reset(actor->door, peer);
     switch ((tnd_role_t)actor->role) {
     case TND_ROLE_READER:
-        tnd_dispatch_worker_lost(actor->machine, peer);
+        tnd_reader_core_worker_lost(actor->machine, peer);
         break;
     case TND_ROLE_WORKER:
-        tnd_queue_peer_lost(actor->machine, peer);
+        tnd_preprocessor_core_peer_lost(actor->machine, peer);
         break;
     case TND_ROLE_JOIN:
         if (role == TND_ROLE_FEEDER)
-            tnd_join_feeder_lost(actor->machine, peer);
+            tnd_batcher_core_feeder_lost(actor->machine, peer);
         break;
     case TND_ROLE_FEEDER:
         if (role == TND_ROLE_JOIN)
-            tnd_feed_join_lost(actor->machine, peer);
+            tnd_feeder_core_join_lost(actor->machine, peer);
         break;
     case TND_ROLE_REDUCER:
-        tnd_rounds_feeder_lost(actor->machine, peer);
+        tnd_reducer_core_feeder_lost(actor->machine, peer);
         break;
     }
     sim_actor_run(self, id);
@@ -486,29 +487,29 @@ static void reader_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg
     (void)id;
     (void)self;
     if (msg->kind == TND_MSG_REWIND)
-        tnd_dispatch_rewind(actor->machine, msg->generation);
+        tnd_reader_core_rewind(actor->machine, msg->generation);
     else if (msg->kind == TND_MSG_TICKET)
-        tnd_dispatch_ticket(actor->machine, msg);
+        tnd_reader_core_ticket(actor->machine, msg);
     else if (msg->kind == TND_MSG_CREDIT)
-        tnd_dispatch_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
+        tnd_reader_core_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
 }
 
 static void worker_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t *msg)
 {
     if (msg->kind == TND_MSG_REWIND) {
-        tnd_queue_rewind(actor->machine, msg->generation);
+        tnd_preprocessor_core_rewind(actor->machine, msg->generation);
     } else if (msg->kind == TND_MSG_BLOCK) {
         sim_own(self, msg->block.payload, SIM_FLYING, id);
-        tnd_queue_block(actor->machine, msg);
+        tnd_preprocessor_core_block(actor->machine, msg);
     } else if (msg->kind == TND_MSG_GO) {
-        tnd_queue_go(actor->machine, msg);
+        tnd_preprocessor_core_go(actor->machine, msg);
     }
 }
 
 static void say_go(sim_t *self, uint32_t id, const sim_actor_t *join, const tnd_msg_t *heard)
 {
     tnd_msg_t go;
-    if (tnd_order_go(tnd_join_order(join->machine), heard, &go))
+    if (tnd_order_go(tnd_batcher_core_order(join->machine), heard, &go))
         sim_actor_send(self, id, go.to, &go);
 }
 
@@ -517,28 +518,28 @@ static void join_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t
     tnd_error_t error;
     switch (msg->kind) {
     case TND_MSG_REWIND:
-        tnd_join_rewind(actor->machine, msg->generation, msg->rewind.cursor);
+        tnd_batcher_core_rewind(actor->machine, msg->generation, msg->rewind.cursor);
         break;
     case TND_MSG_BLOCK:
         self->blocks++;
         self->progress_at = self->now;
         sim_own(self, msg->block.payload, SIM_FLYING, id);
-        sim_actor_accept(self, id, tnd_join_block(actor->machine, msg, &error), &error);
+        sim_actor_accept(self, id, tnd_batcher_core_block(actor->machine, msg, &error), &error);
         say_go(self, id, actor, msg);
         sim_faults_block(self);
         break;
     case TND_MSG_BEGIN:
-        tnd_join_begin(actor->machine, msg);
+        tnd_batcher_core_begin(actor->machine, msg);
         say_go(self, id, actor, msg);
         break;
     case TND_MSG_LOST:
-        tnd_join_lost(actor->machine, msg);
+        tnd_batcher_core_lost(actor->machine, msg);
         break;
     case TND_MSG_MARK:
-        tnd_join_mark(actor->machine, msg);
+        tnd_batcher_core_mark(actor->machine, msg);
         break;
     case TND_MSG_WINDOW:
-        tnd_join_window(actor->machine, msg);
+        tnd_batcher_core_window(actor->machine, msg);
         break;
     default:
         break;
@@ -567,11 +568,11 @@ static void reducer_message(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_ms
     tnd_error_t error;
     if (msg->kind == TND_MSG_POST) {
         sim_own(self, msg->post.payload, SIM_FLYING, id);
-        reduced(self, id, tnd_rounds_post(actor->machine, msg, &error), &error);
+        reduced(self, id, tnd_reducer_core_post(actor->machine, msg, &error), &error);
     } else if (msg->kind == TND_MSG_PASSED) {
-        reduced(self, id, tnd_rounds_passed(actor->machine, msg, &error), &error);
+        reduced(self, id, tnd_reducer_core_passed(actor->machine, msg, &error), &error);
     } else if (msg->kind == TND_MSG_GOT) {
-        tnd_rounds_got(actor->machine, msg);
+        tnd_reducer_core_got(actor->machine, msg);
     }
 }
 
@@ -607,15 +608,15 @@ uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t id)
     const void *machine = self->actors[id].machine;
     switch ((tnd_role_t)self->actors[id].role) {
     case TND_ROLE_READER:
-        return tnd_dispatch_blocked_on(machine);
+        return tnd_reader_core_blocked_on(machine);
     case TND_ROLE_WORKER:
-        return tnd_queue_blocked_on(machine);
+        return tnd_preprocessor_core_blocked_on(machine);
     case TND_ROLE_JOIN:
-        return tnd_join_blocked_on(machine);
+        return tnd_batcher_core_blocked_on(machine);
     case TND_ROLE_FEEDER:
-        return tnd_feed_blocked_on(machine);
+        return tnd_feeder_core_blocked_on(machine);
     case TND_ROLE_REDUCER:
-        return tnd_rounds_blocked_on(machine);
+        return tnd_reducer_core_blocked_on(machine);
     }
     return 0;
 }
@@ -628,31 +629,32 @@ static void *machine_for(sim_t *self, uint32_t id)
     uint32_t lane = plan->members[id].lane;
     switch (plan->members[id].role) {
     case TND_ROLE_READER: {
-        tnd_dispatch_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
+        tnd_reader_core_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
         config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
         config.workers_max = plan->workers > 0 ? plan->workers : 1;
         config.rest_ns = plan->rest_ns;
-        return tnd_dispatch_init(sim_store_take(&self->store, tnd_dispatch_bytes(&config)),
-                                 &config);
+        return tnd_reader_core_init(sim_store_take(&self->store, tnd_reader_core_bytes(&config)),
+                                    &config);
     }
     case TND_ROLE_WORKER: {
-        tnd_queue_config_t config = {.self = id,
-                                     .lanes = self->worker_lane_count[id],
-                                     .readers = self->worker_readers[id],
-                                     .reader_lane = self->worker_reader_lanes[id],
-                                     .reader_count = self->worker_reader_count[id],
-                                     .joins = self->worker_joins[id],
-                                     .lane_number = self->worker_lanes[id],
-                                     .window_blocks = plan->queue_blocks,
-                                     .window_bytes = plan->queue_bytes,
-                                     .window_ns = plan->queue_ns};
-        return tnd_queue_init(sim_store_take(&self->store, tnd_queue_bytes(&config)), &config);
+        tnd_preprocessor_core_config_t config = {.self = id,
+                                                 .lanes = self->worker_lane_count[id],
+                                                 .readers = self->worker_readers[id],
+                                                 .reader_lane = self->worker_reader_lanes[id],
+                                                 .reader_count = self->worker_reader_count[id],
+                                                 .joins = self->worker_joins[id],
+                                                 .lane_number = self->worker_lanes[id],
+                                                 .window_blocks = plan->queue_blocks,
+                                                 .window_bytes = plan->queue_bytes,
+                                                 .window_ns = plan->queue_ns};
+        return tnd_preprocessor_core_init(
+            sim_store_take(&self->store, tnd_preprocessor_core_bytes(&config)), &config);
     }
     case TND_ROLE_JOIN: {
         uint64_t lane_rows[SIM_LANES];
         for (uint32_t l = 0; l < plan->lanes; l++)
             lane_rows[l] = plan->count[l];
-        tnd_join_config_t config = {
+        tnd_batcher_core_config_t config = {
             .order = {.self = id,
                       .lane = lane,
                       .readers = self->readers[lane],
@@ -676,27 +678,30 @@ static void *machine_for(sim_t *self, uint32_t id)
             .skip = plan->skip,
             .take = plan->take,
             .lane_rows = sim_plan_is_exact(plan) ? lane_rows : NULL};
-        return tnd_join_init(sim_store_take(&self->store, tnd_join_bytes(&config)), &config);
+        return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
+                                     &config);
     }
     case TND_ROLE_FEEDER: {
         uint32_t feeder = id - plan->first_feeder;
-        tnd_feed_config_t config = {.self = id,
-                                    .joins = self->joins,
-                                    .join_count = plan->lanes,
-                                    .first_replica = plan->feeder_first[feeder],
-                                    .replicas = plan->feeder_replicas[feeder],
-                                    .depth = plan->depth,
-                                    .unbooked_max = plan->unbooked_most,
-                                    .steps_max = plan->steps_max};
-        return tnd_feed_init(sim_store_take(&self->store, tnd_feed_bytes(&config)), &config);
+        tnd_feeder_core_config_t config = {.self = id,
+                                           .joins = self->joins,
+                                           .join_count = plan->lanes,
+                                           .first_replica = plan->feeder_first[feeder],
+                                           .replicas = plan->feeder_replicas[feeder],
+                                           .depth = plan->depth,
+                                           .unbooked_max = plan->unbooked_most,
+                                           .steps_max = plan->steps_max};
+        return tnd_feeder_core_init(sim_store_take(&self->store, tnd_feeder_core_bytes(&config)),
+                                    &config);
     }
     case TND_ROLE_REDUCER: {
-        tnd_round_config_t config = {.self = id,
-                                     .replicas = plan->replicas,
-                                     .feeders = self->feeder_of,
-                                     .names = self->feeder_names,
-                                     .rounds_max = (plan->depth + 1) * SIM_REDUCTIONS};
-        return tnd_rounds_init(sim_store_take(&self->store, tnd_rounds_bytes(&config)), &config);
+        tnd_reducer_core_config_t config = {.self = id,
+                                            .replicas = plan->replicas,
+                                            .feeders = self->feeder_of,
+                                            .names = self->feeder_names,
+                                            .rounds_max = (plan->depth + 1) * SIM_REDUCTIONS};
+        return tnd_reducer_core_init(sim_store_take(&self->store, tnd_reducer_core_bytes(&config)),
+                                     &config);
     }
     }
     return NULL;
@@ -734,8 +739,8 @@ void sim_actor_born(sim_t *self, uint32_t id)
 static void end_rounds(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
-    tnd_rounds_end(actor->machine);
-    while (tnd_rounds_next(actor->machine, sim_clock(self, actor->host), &effect)) {
+    tnd_reducer_core_end(actor->machine);
+    while (tnd_reducer_core_next(actor->machine, sim_clock(self, actor->host), &effect)) {
         if (effect.kind != TND_EFFECT_FORGET && effect.kind != TND_EFFECT_DROP)
             sim_violate(self, "%s ends, and asks for effect %d", sim_name(self, id),
                         (int)effect.kind);

@@ -1,6 +1,6 @@
 /*  tests/sim/agenda.h - what happens when: a heap of events, first in, first out at equal times. */
-#ifndef TND_SIM_AGENDA_H
-#define TND_SIM_AGENDA_H
+#ifndef TND_TESTS_SIM_AGENDA_H
+#define TND_TESTS_SIM_AGENDA_H
 
 #include <stdbool.h>
 #include <stdint.h>

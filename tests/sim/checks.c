@@ -26,7 +26,7 @@ void sim_check_begin(sim_t *self)
 
 static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
 {
-    const tnd_order_t *order = tnd_join_order(actor->machine);
+    const tnd_order_t *order = tnd_batcher_core_order(actor->machine);
     uint32_t rows_wanted =
         self->plan.remainder == TND_REMAINDER_DROP ? 2 * self->plan.size : self->plan.size + 1;
     if (tnd_order_used_bytes(order) > tnd_order_window_bytes(order))
@@ -43,9 +43,9 @@ static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
 {
     switch ((tnd_role_t)actor->role) {
     case TND_ROLE_WORKER:
-        return tnd_queue_waiting(actor->machine) + (actor->busy ? 1 : 0);
+        return tnd_preprocessor_core_waiting(actor->machine) + (actor->busy ? 1 : 0);
     case TND_ROLE_JOIN:
-        return tnd_order_used_blocks(tnd_join_order(actor->machine));
+        return tnd_order_used_blocks(tnd_batcher_core_order(actor->machine));
     case TND_ROLE_REDUCER:
         return 2 * (self->plan.depth + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
     default:
@@ -60,11 +60,12 @@ void sim_check_actor(sim_t *self, uint32_t id)
         return;
     if (actor->role == TND_ROLE_JOIN)
         check_join(self, id, actor);
-    else if (actor->role == TND_ROLE_WORKER && !tnd_queue_sound(actor->machine))
+    else if (actor->role == TND_ROLE_WORKER && !tnd_preprocessor_core_sound(actor->machine))
         sim_violate(self, "the queue of %s is out of order or above its window",
                     sim_name(self, id));
     else if (actor->role == TND_ROLE_FEEDER &&
-             tnd_feed_held(actor->machine) > tnd_feed_committed(actor->machine) + self->plan.depth)
+             tnd_feeder_core_held(actor->machine) >
+                 tnd_feeder_core_committed(actor->machine) + self->plan.depth)
         sim_violate(self, "%s holds more steps than it has slots", sim_name(self, id));
     if ((actor->inbox == SIM_NONE || actor->busy) && actor->payloads > payloads_most(self, actor))
         sim_violate(self, "%s holds %u payloads, %u more than it can know of", sim_name(self, id),
@@ -281,7 +282,7 @@ void sim_check_end(sim_t *self)
                     (unsigned long long)self->booked, (unsigned long long)steps);
     if (self->drained || cut)
         return;
-    const tnd_cursor_t *cursor = tnd_session_cursor(self->session);
+    const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->session);
     tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};
     expected.padded = steps > 0 ? self->reference.steps[steps - 1].padded : 0;
     for (uint32_t l = 0; l < plan->lanes; l++) {
@@ -312,12 +313,14 @@ void sim_explain(sim_t *self)
                 printf(" %s", waits[i]);
         if (actor->role == TND_ROLE_FEEDER)
             printf("; held %llu started %llu committed %llu",
-                   (unsigned long long)tnd_feed_held(actor->machine),
-                   (unsigned long long)tnd_feed_started(actor->machine),
-                   (unsigned long long)tnd_feed_committed(actor->machine));
+                   (unsigned long long)tnd_feeder_core_held(actor->machine),
+                   (unsigned long long)tnd_feeder_core_started(actor->machine),
+                   (unsigned long long)tnd_feeder_core_committed(actor->machine));
         if (actor->role == TND_ROLE_JOIN)
-            printf("; blocks %u bytes %llu", tnd_order_used_blocks(tnd_join_order(actor->machine)),
-                   (unsigned long long)tnd_order_used_bytes(tnd_join_order(actor->machine)));
+            printf(
+                "; blocks %u bytes %llu",
+                tnd_order_used_blocks(tnd_batcher_core_order(actor->machine)),
+                (unsigned long long)tnd_order_used_bytes(tnd_batcher_core_order(actor->machine)));
         for (uint32_t i = 0; i < actor->link_count; i++) {
             const sim_link_t *link = &self->links[actor->links[i]];
             uint32_t side = link->actor[0] == id ? 0 : 1;
@@ -327,6 +330,6 @@ void sim_explain(sim_t *self)
         printf("\n");
     }
     printf("  leader: state %d, generation %u, booked %llu of %llu\n",
-           (int)tnd_session_state(self->session), tnd_session_generation(self->session),
+           (int)tnd_leader_core_state(self->session), tnd_leader_core_generation(self->session),
            (unsigned long long)self->booked, (unsigned long long)self->reference.step_count);
 }

@@ -126,7 +126,7 @@ static void finish_chain(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     if (!self->closing || self->over)
         return;
-    if (tnd_session_state(self->session) == TND_SESSION_FAILED) {
+    if (tnd_leader_core_state(self->session) == TND_LEADER_CORE_FAILED) {
         self->over = true;
         return;
     }
@@ -213,9 +213,9 @@ static void hear_of_actor(sim_t *self, const tnd_msg_t *msg)
     if (life == self->known_actor[id] && life != 0)
         return;
     if (self->known_actor[id] != 0 || life == 0)
-        tnd_session_actor_down(self->session, id, "it was killed", now);
+        tnd_leader_core_actor_down(self->session, id, "it was killed", now);
     if (life != 0) {
-        tnd_session_actor_up(self->session, id, now);
+        tnd_leader_core_actor_up(self->session, id, now);
         if (!self->plan.ports)
             sim_link_hurry(self, id);
     }
@@ -236,13 +236,13 @@ static void route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             self->model_said[msg->from] = true;
             if (self->checkpoint != NULL && msg->note.payload != NULL)
                 sim_archive_words(self, msg->note.payload);
-            tnd_session_message(self->session, msg, sim_clock(self, 0));
+            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
             finish_chain(self);
         } else {
             sim_door_report(self, msg);
             if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
                 sim_archive_commit(self, msg);
-            tnd_session_message(self->session, msg, sim_clock(self, 0));
+            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
         }
         session_run(self);
         return;
@@ -275,7 +275,7 @@ static void tell_generation(sim_t *self, uint32_t link)
 {
     tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + self->links[link].host[0]};
     msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
-    msg.generation = tnd_session_generation(self->session);
+    msg.generation = tnd_leader_core_generation(self->session);
     msg.note.payload = self->plan.ports ? sim_endpoints_told(self) : NULL;
     sim_random_t chance = self->chance; /* the runs of kept seeds stay what they are */
     sim_link_send(self, link, 1, &msg);
@@ -315,14 +315,14 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     }
     tnd_life_t life = self->links[link].end[1].life;
     if (host->known_life != 0 && host->known_life != life) {
-        tnd_session_host_again(self->session, h, "its process died", now);
+        tnd_leader_core_host_again(self->session, h, "its process died", now);
         forget_actors(self, h);
         sim_endpoints_forget(self, h);
     }
     host->known_life = life;
     tnd_absence_end(&host->absence, now);
     tell_generation(self, link);
-    tnd_session_host_up(self->session, h, now);
+    tnd_leader_core_host_up(self->session, h, now);
     session_run(self);
 }
 
@@ -403,8 +403,8 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         }
         break;
     case TND_EFFECT_OUTCOME:
-        self->closing = tnd_session_state(self->session) == TND_SESSION_DONE &&
-                        tnd_session_generation(self->session) > 0;
+        self->closing = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
+                        tnd_leader_core_generation(self->session) > 0;
         if (!self->closing || self->feeder_dead)
             self->over = true;
         sim_fault_last(self);
@@ -418,10 +418,10 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
 static void session_run(sim_t *self)
 {
     tnd_effect_t effect;
-    while (!self->over && tnd_session_next(self->session, sim_clock(self, 0), &effect))
+    while (!self->over && tnd_leader_core_next(self->session, sim_clock(self, 0), &effect))
         session_effect(self, &effect);
     finish_chain(self);
-    uint64_t deadline = tnd_session_deadline(self->session);
+    uint64_t deadline = tnd_leader_core_deadline(self->session);
     if (self->over || deadline == TND_NEVER)
         return;
     uint64_t at = deadline > self->hosts[0].clock ? deadline - self->hosts[0].clock : 0;
@@ -450,7 +450,7 @@ static void lose_hosts(sim_t *self)
     uint64_t now = sim_clock(self, 0);
     for (uint32_t h = 1; h < self->plan.hosts; h++) {
         sim_host_t *host = &self->hosts[h];
-        bool ends_run = tnd_session_ends_with(self->session, h);
+        bool ends_run = tnd_leader_core_ends_with(self->session, h);
         if (!tnd_absence_is_over(&host->absence, fate_of(self, h), ends_run, now))
             continue;
         /* Its GOODBYE comes before the end of the connection, unless both are cut. */
@@ -460,7 +460,7 @@ static void lose_hosts(sim_t *self)
             sim_violate(self, "host %s has given up a silent connection, and is taken for dead",
                         self->host_names[h]);
         host->absence = (tnd_absence_t){0};
-        tnd_session_host_lost(self->session, h, "it is silent", now);
+        tnd_leader_core_host_lost(self->session, h, "it is silent", now);
         forget_actors(self, h);
         session_run(self);
     }
@@ -479,7 +479,7 @@ static void look_at_clock(sim_t *self, uint32_t h)
         for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
             tnd_absence_excuse(&self->hosts[other].absence, away, now);
         if (h == 0)
-            tnd_session_excuse(self->session, away);
+            tnd_leader_core_excuse(self->session, away);
     }
     host->expected_ns = now + self->plan.link_timeout_ns / 8;
 }
@@ -863,23 +863,24 @@ static void name_members(sim_t *self)
 static void start_session(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    tnd_session_config_t config = {.members = plan->members,
-                                   .member_count = plan->member_count,
-                                   .hosts = self->host_names,
-                                   .host_count = plan->hosts,
-                                   .lanes = plan->lanes,
-                                   .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
-                                   .dead_after_ns = 3 * plan->dead_after_ns,
-                                   .steps_open_max = plan->unbooked_most + plan->depth + 2,
-                                   .steps_max = plan->steps_max,
-                                   .restarts = {.max = 1000,
-                                                .first_ns = 1000 * 1000,
-                                                .most_ns = 100 * 1000 * 1000,
-                                                .calm_ns = 50 * 1000 * 1000}};
-    self->session = tnd_session_init(sim_store_take(&self->store, tnd_session_bytes(&config)),
-                                     &config, &self->from, sim_clock(self, 0));
-    tnd_session_host_up(self->session, 0, sim_clock(self, 0));
-    tnd_session_go(self->session);
+    tnd_leader_core_config_t config = {.members = plan->members,
+                                       .member_count = plan->member_count,
+                                       .hosts = self->host_names,
+                                       .host_count = plan->hosts,
+                                       .lanes = plan->lanes,
+                                       .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
+                                       .dead_after_ns = 3 * plan->dead_after_ns,
+                                       .steps_open_max = plan->unbooked_most + plan->depth + 2,
+                                       .steps_max = plan->steps_max,
+                                       .restarts = {.max = 1000,
+                                                    .first_ns = 1000 * 1000,
+                                                    .most_ns = 100 * 1000 * 1000,
+                                                    .calm_ns = 50 * 1000 * 1000}};
+    self->session =
+        tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
+                             &self->from, sim_clock(self, 0));
+    tnd_leader_core_host_up(self->session, 0, sim_clock(self, 0));
+    tnd_leader_core_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)
@@ -969,17 +970,17 @@ static void begin_next(sim_t *self)
         sim_endpoints_begin_next(self);
     for (uint32_t h = 0; h < plan->hosts; h++) {
         bool up = h == 0 || self->links[self->hosts[h].control].end[1].state == TND_END_OPEN;
-        if (!up && !tnd_session_needs(self->session, h))
-            tnd_session_host_left(self->session, h, sim_clock(self, 0));
+        if (!up && !tnd_leader_core_needs(self->session, h))
+            tnd_leader_core_host_left(self->session, h, sim_clock(self, 0));
         if (!up)
             continue;
         if (h > 0)
-            tnd_session_host_up(self->session, h, sim_clock(self, 0));
+            tnd_leader_core_host_up(self->session, h, sim_clock(self, 0));
         for (uint32_t id = 0; id < plan->member_count; id++)
             if (self->actors[id].host == h) {
                 tnd_life_t life = self->actors[id].alive ? self->actors[id].life : ++self->lives;
                 self->known_actor[id] = life;
-                tnd_session_actor_up(self->session, id, sim_clock(self, 0));
+                tnd_leader_core_actor_up(self->session, id, sim_clock(self, 0));
             }
     }
     sim_faults_plan(self);
@@ -999,18 +1000,19 @@ static void run_session(sim_t *self)
     }
     if (self->violation[0])
         return;
-    tnd_session_state_t state = tnd_session_state(self->session);
-    if (state == TND_SESSION_FAILED && self->last_death &&
-        strstr(tnd_session_why(self->session), "the replicas that it carried")) {
+    tnd_leader_core_state_t state = tnd_leader_core_state(self->session);
+    if (state == TND_LEADER_CORE_FAILED && self->last_death &&
+        strstr(tnd_leader_core_why(self->session), "the replicas that it carried")) {
         self->feeder_dead = true;
         return;
     }
-    if (!self->leader_dead && state == TND_SESSION_FAILED && !self->feeder_dead)
-        sim_violate(self, "the run failed: %s", tnd_session_why(self->session));
-    if (self->feeder_dead && state == TND_SESSION_FAILED &&
-        !strstr(tnd_session_why(self->session), "feed."))
-        sim_violate(self, "a feeder died, but the run says: %s", tnd_session_why(self->session));
-    if (state == TND_SESSION_DONE)
+    if (!self->leader_dead && state == TND_LEADER_CORE_FAILED && !self->feeder_dead)
+        sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->session));
+    if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&
+        !strstr(tnd_leader_core_why(self->session), "feed."))
+        sim_violate(self, "a feeder died, but the run says: %s",
+                    tnd_leader_core_why(self->session));
+    if (state == TND_LEADER_CORE_DONE)
         sim_check_end(self);
 }
 
@@ -1027,7 +1029,7 @@ static void run_guarded(sim_t *self)
 static bool goes_on(const sim_t *self, uint32_t session)
 {
     return self->plan.keep > 0 && session < SIM_SESSIONS && !self->rogue_found &&
-           tnd_session_state(self->session) == TND_SESSION_DONE &&
+           tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
            sim_hash(self->plan.seed, 900 + session) % 100 < 30;
 }
 

@@ -4,8 +4,8 @@
  *  with it but stands elsewhere and may jump forward.  The machines are those of runtime/core,
  *  driven as the real actors drive them: a busy actor leaves its messages where they are.
  */
-#ifndef TND_SIM_CLUSTER_H
-#define TND_SIM_CLUSTER_H
+#ifndef TND_TESTS_SIM_CLUSTER_H
+#define TND_TESTS_SIM_CLUSTER_H
 
 #include <setjmp.h>
 
@@ -169,7 +169,7 @@ typedef struct {
     tnd_life_t life; /* among all that are simulated */
     tnd_life_t said; /* that peers are told: by the time of day */
     void *machine;
-    tnd_accept_t *door;
+    tnd_validator_t *door;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
     uint64_t long_ns;  /* the next work takes so much longer */
@@ -275,10 +275,10 @@ struct sim {
     uint32_t worker_lanes[SIM_ACTORS][SIM_LANES], worker_reader_count[SIM_ACTORS];
     uint32_t worker_lane_count[SIM_ACTORS];
     tnd_party_t parties[SIM_ACTORS];
-    tnd_census_t census;
+    tnd_membership_t census;
     tnd_bounds_t bounds;
     /* the leader */
-    tnd_session_core_t *session;
+    tnd_leader_core_t *session;
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
     bool announced[SIM_HOSTS], tabled; /* hosts that have said where they listen; all have once */
@@ -447,7 +447,7 @@ void sim_archive_resume(sim_t *self);
  *  hears; was all confirmed that it heard of.
  */
 void sim_door_plan(sim_t *self);
-tnd_accept_t *sim_door_new(sim_t *self, uint32_t actor);
+tnd_validator_t *sim_door_new(sim_t *self, uint32_t actor);
 void sim_door_link(sim_t *self, uint32_t actor, tnd_actor_id_t peer, const tnd_msg_t *msg);
 void sim_door_control(sim_t *self, uint32_t actor, const tnd_msg_t *msg);
 void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg);

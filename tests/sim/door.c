@@ -33,11 +33,11 @@ void sim_door_plan(sim_t *self)
     }
     for (uint32_t l = 0; l < plan->lanes; l++)
         most = plan->count[l] > most ? plan->count[l] : most;
-    self->census = (tnd_census_t){.parties = self->parties,
-                                  .party_count = plan->member_count,
-                                  .host_count = plan->hosts,
-                                  .lanes = plan->lanes,
-                                  .host_id = SIM_HOST_ID};
+    self->census = (tnd_membership_t){.parties = self->parties,
+                                      .party_count = plan->member_count,
+                                      .host_count = plan->hosts,
+                                      .lanes = plan->lanes,
+                                      .host_id = SIM_HOST_ID};
     self->bounds = (tnd_bounds_t){.lane_rows = plan->known ? most : TND_UNKNOWN,
                                   .row_bytes = plan->row_bytes * plan->more_most,
                                   .rows_max = plan->more_most,
@@ -45,12 +45,12 @@ void sim_door_plan(sim_t *self)
                                   .replicas = plan->replicas};
 }
 
-tnd_accept_t *sim_door_new(sim_t *self, uint32_t id)
+tnd_validator_t *sim_door_new(sim_t *self, uint32_t id)
 {
-    tnd_accept_config_t config = {.census = self->census, .bounds = self->bounds, .self = id};
-    tnd_accept_t *door =
-        tnd_accept_init(sim_store_take(&self->store, tnd_accept_bytes(&config)), &config);
-    tnd_accept_reached(door, self->hosts[self->actors[id].host].generation);
+    tnd_validator_config_t config = {.census = self->census, .bounds = self->bounds, .self = id};
+    tnd_validator_t *door =
+        tnd_validator_init(sim_store_take(&self->store, tnd_validator_bytes(&config)), &config);
+    tnd_validator_reached(door, self->hosts[self->actors[id].host].generation);
     return door;
 }
 
@@ -65,14 +65,14 @@ void sim_door_link(sim_t *self, uint32_t id, tnd_actor_id_t peer, const tnd_msg_
 {
     sim_actor_t *actor = &self->actors[id];
     turned_away(self, sim_name(self, id), msg,
-                tnd_accept_link(actor->door, peer, msg, sim_clock(self, actor->host)));
+                tnd_validator_link(actor->door, peer, msg, sim_clock(self, actor->host)));
 }
 
 void sim_door_control(sim_t *self, uint32_t id, const tnd_msg_t *msg)
 {
     sim_actor_t *actor = &self->actors[id];
     turned_away(self, sim_name(self, id), msg,
-                tnd_accept_control(actor->door, msg, sim_clock(self, actor->host)));
+                tnd_validator_control(actor->door, msg, sim_clock(self, actor->host)));
 }
 
 void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg)
@@ -81,7 +81,7 @@ void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t
         return;
     if (msg->to != TND_NOBODY) {
         turned_away(self, self->host_names[host], msg,
-                    tnd_accept_relay(&self->census, host, origin, msg));
+                    tnd_validator_relay(&self->census, host, origin, msg));
         return;
     }
     for (uint32_t id = 0; id < self->plan.member_count; id++) {
@@ -91,21 +91,21 @@ void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t
                      (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN);
         if (hears && (host == 0 || self->actors[id].host == host))
             turned_away(self, self->host_names[host], &copy,
-                        tnd_accept_relay(&self->census, host, origin, &copy));
+                        tnd_validator_relay(&self->census, host, origin, &copy));
     }
 }
 
 void sim_door_report(sim_t *self, const tnd_msg_t *msg)
 {
-    turned_away(self, "the leader", msg, tnd_accept_report(&self->bounds, msg));
+    turned_away(self, "the leader", msg, tnd_validator_report(&self->bounds, msg));
 }
 
 void sim_door_confirm(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     uint64_t now = sim_clock(self, actor->host);
-    tnd_accept_reached(actor->door, self->hosts[actor->host].generation);
-    tnd_actor_id_t peer = tnd_accept_unconfirmed(actor->door, now, 2 * self->plan.dead_after_ns);
+    tnd_validator_reached(actor->door, self->hosts[actor->host].generation);
+    tnd_actor_id_t peer = tnd_validator_unconfirmed(actor->door, now, 2 * self->plan.dead_after_ns);
     if (peer != TND_NOBODY)
         sim_violate(self, "%s takes %s for a liar: the leader has not begun the rewind it spoke of",
                     sim_name(self, id), sim_name(self, peer));

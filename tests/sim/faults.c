@@ -215,7 +215,7 @@ void sim_drain(sim_t *self)
         return;
     self->drained = true;
     sim_say(self, "somebody asks for a drain");
-    tnd_session_ask_drain(self->session);
+    tnd_leader_core_ask_drain(self->session);
     sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
     sim_fault_moment(self);
 }
@@ -433,7 +433,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((h = any_worker_host(self)) == SIM_NONE)
             return false;
         *lasts = sim_between(luck, 1, 300) * ms;
-        tnd_session_host_left(self->session, h, sim_clock(self, 0));
+        tnd_leader_core_host_left(self->session, h, sim_clock(self, 0));
         sim_process_dies(self, h, *lasts);
         return true;
     case SIM_CLOCK_STEP:
@@ -461,7 +461,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
             lost.kind = TND_MSG_LOST;
             lost.from = lost.to;
             lost.to = id;
-            tnd_join_lost(join->machine, &lost);
+            tnd_batcher_core_lost(join->machine, &lost);
         }
         sim_actor_run(self, id);
         return true;

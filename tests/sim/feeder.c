@@ -155,7 +155,7 @@ void sim_feeder_device(sim_t *self, uint32_t id)
                                       slot->ids[r], slot->count[r]));
     void *words = slot->keeps ? sim_archive_part(self, id, slot->step + 1) : NULL;
     actor->kept = slot->keeps ? slot->step + 1 : actor->kept;
-    tnd_feed_done(actor->machine, slot->step, slot->digest, slot->rows, words);
+    tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, words);
     slot->on_device = false;
     actor->device_busy = false;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
@@ -225,7 +225,7 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
 static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
-    while (tnd_feed_next_effect(actor->machine, sim_clock(self, actor->host), &effect))
+    while (tnd_feeder_core_next_effect(actor->machine, sim_clock(self, actor->host), &effect))
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             sim_actor_send(self, id, effect.msg.to, &effect.msg);
@@ -279,7 +279,7 @@ void sim_feeder_model(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-    uint64_t done = tnd_feed_committed(actor->machine);
+    uint64_t done = tnd_feeder_core_committed(actor->machine);
     if (!actor->over && self->checkpoint != NULL && done > 0 && done != actor->kept)
         actor->last_words = sim_archive_part(self, id, done);
     actor->over = true;
@@ -291,7 +291,7 @@ void sim_feeder_run(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     perform(self, id, actor);
-    if (!actor->over && tnd_feed_over(actor->machine))
+    if (!actor->over && tnd_feeder_core_over(actor->machine))
         sim_feeder_model(self, id);
 }
 
@@ -301,27 +301,27 @@ void sim_feeder_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     tnd_error_t error;
     switch (msg->kind) {
     case TND_MSG_REWIND:
-        tnd_feed_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step);
+        tnd_feeder_core_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step);
         break;
     case TND_MSG_SLICE:
         self->progress_at = self->now;
         sim_own(self, msg->slice.payload, SIM_FLYING, id);
-        sim_actor_accept(self, id, tnd_feed_slice(actor->machine, msg, &error), &error);
+        sim_actor_accept(self, id, tnd_feeder_core_slice(actor->machine, msg, &error), &error);
         break;
     case TND_MSG_WINDOW:
-        tnd_feed_asked(actor->machine, msg);
+        tnd_feeder_core_asked(actor->machine, msg);
         break;
     case TND_MSG_KEEP:
         actor->keep = msg->keep;
         break;
     case TND_MSG_BOOKED:
-        tnd_feed_booked(actor->machine, msg->until.step);
+        tnd_feeder_core_booked(actor->machine, msg->until.step);
         break;
     case TND_MSG_LAST:
-        tnd_feed_end(actor->machine, msg->until.step);
+        tnd_feeder_core_end(actor->machine, msg->until.step);
         break;
     case TND_MSG_DRAIN:
-        tnd_feed_drain(actor->machine);
+        tnd_feeder_core_drain(actor->machine);
         break;
     case TND_MSG_RESULT:
         sim_own(self, msg->post.payload, SIM_FLYING, id);

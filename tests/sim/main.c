@@ -8,14 +8,14 @@
 #include "runtime/base/bug_injection.h"
 #include "tests/sim/cluster.h"
 
-enum tnd_plant tnd_planted = TND_PLANT_NONE;
+enum tnd_bug tnd_bug_injected = TND_BUG_NONE;
 
 static const struct {
     const char *name, *text;
 } plants[] = {
-#define TND_PLANT_ROW(name, text) {#name, text},
-    TND_PLANTS(TND_PLANT_ROW)
-#undef TND_PLANT_ROW
+#define TND_BUG_ROW(name, text) {#name, text},
+    TND_BUGS(TND_BUG_ROW)
+#undef TND_BUG_ROW
 };
 
 enum { PLANTS = sizeof plants / sizeof *plants };
@@ -102,7 +102,7 @@ static bool plant(const char *name)
 {
     for (int i = 0; i < PLANTS; i++)
         if (strcmp(plants[i].name, name) == 0) {
-            tnd_planted = (enum tnd_plant)(i + 1);
+            tnd_bug_injected = (enum tnd_bug)(i + 1);
             return true;
         }
     return false;

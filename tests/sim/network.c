@@ -286,7 +286,7 @@ static void open(sim_t *self, uint32_t index)
 /*  Whether what comes to that end is thrown away, as its actor does not run yet (a known bug). */
 static bool is_unheard(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
-    return TND_PLANT(EARLY_PEER_UNHEARD) && link->actor[side] != SIM_NONE &&
+    return TND_BUG(EARLY_PEER_UNHEARD) && link->actor[side] != SIM_NONE &&
            !self->actors[link->actor[side]].started;
 }
 

@@ -3,8 +3,8 @@
  *  The graph depends on the seed alone, the placement on (seed, session): the second session of a
  *  run that ended early continues the same stream on another cluster.
  */
-#ifndef TND_SIM_PLAN_H
-#define TND_SIM_PLAN_H
+#ifndef TND_TESTS_SIM_PLAN_H
+#define TND_TESTS_SIM_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*  tests/sim/random.h - numbers that depend on a seed and a counter, on every machine the same. */
-#ifndef TND_SIM_RANDOM_H
-#define TND_SIM_RANDOM_H
+#ifndef TND_TESTS_SIM_RANDOM_H
+#define TND_TESTS_SIM_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  *  Shares no code with the core: it is what the core is compared with.
  */
-#ifndef TND_SIM_REFERENCE_H
-#define TND_SIM_REFERENCE_H
+#ifndef TND_TESTS_SIM_REFERENCE_H
+#define TND_TESTS_SIM_REFERENCE_H
 
 #include "tests/sim/plan.h"
 #include "tests/sim/store.h"

@@ -2,8 +2,8 @@
  *
  *  All of it is taken back at once when the next run begins.
  */
-#ifndef TND_SIM_STORE_H
-#define TND_SIM_STORE_H
+#ifndef TND_TESTS_SIM_STORE_H
+#define TND_TESTS_SIM_STORE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  *  Threads: the random generator's.
  */
-#ifndef TND_TESTS_LIES_H
-#define TND_TESTS_LIES_H
+#ifndef TND_TESTS_SUPPORT_LIES_H
+#define TND_TESTS_SUPPORT_LIES_H
 
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/numeric/random.h"

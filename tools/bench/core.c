@@ -24,10 +24,10 @@ typedef struct {
 } mail_t;
 
 typedef struct {
-    tnd_dispatch_t *dispatch;
-    tnd_queue_t *queues[WORKERS];
-    tnd_join_t *join;
-    tnd_feed_core_t *feed;
+    tnd_reader_core_t *dispatch;
+    tnd_preprocessor_core_t *queues[WORKERS];
+    tnd_batcher_core_t *join;
+    tnd_feeder_core_t *feed;
     mail_t mail;
     uint64_t positions;
     uint64_t events, blocks, rows; /* counted; blocks and rows as the feeder got them */
@@ -59,14 +59,14 @@ static void feeder_does(chain_t *self, const tnd_effect_t *effect)
         self->rows += effect->msg.slice.rows;
         break;
     case TND_EFFECT_READY:
-        tnd_feed_done(self->feed, effect->msg.slice.step, digest, effect->msg.slice.step_rows,
-                      NULL);
+        tnd_feeder_core_done(self->feed, effect->msg.slice.step, digest,
+                             effect->msg.slice.step_rows, NULL);
         self->events++;
         break;
     case TND_EFFECT_CONTROL:
         if (effect->msg.kind != TND_MSG_COMMIT)
             break;
-        tnd_feed_booked(self->feed, effect->msg.commit.step + 1);
+        tnd_feeder_core_booked(self->feed, effect->msg.commit.step + 1);
         self->events++;
         break;
     default:
@@ -89,7 +89,7 @@ static void reader_does(chain_t *self, const tnd_effect_t *effect)
     msg.block.bytes = ROWS;
     msg.block.payload = self;
     mail_put(&self->mail, &msg);
-    tnd_dispatch_sent(self->dispatch, effect->msg.to, msg.block.bytes);
+    tnd_reader_core_sent(self->dispatch, effect->msg.to, msg.block.bytes);
     self->events++;
 }
 
@@ -115,14 +115,14 @@ static void join_does(chain_t *self, tnd_effect_t *effect)
 static void effects(chain_t *self)
 {
     tnd_effect_t effect;
-    for (; tnd_join_next(self->join, 0, &effect); self->events++)
+    for (; tnd_batcher_core_next(self->join, 0, &effect); self->events++)
         join_does(self, &effect);
-    for (; tnd_dispatch_next(self->dispatch, 0, &effect); self->events++)
+    for (; tnd_reader_core_next(self->dispatch, 0, &effect); self->events++)
         reader_does(self, &effect);
     for (int i = 0; i < WORKERS; i++)
-        for (; tnd_queue_next(self->queues[i], 0, &effect); self->events++)
+        for (; tnd_preprocessor_core_next(self->queues[i], 0, &effect); self->events++)
             worker_does(self, &effect);
-    for (; tnd_feed_next_effect(self->feed, 0, &effect); self->events++)
+    for (; tnd_feeder_core_next_effect(self->feed, 0, &effect); self->events++)
         feeder_does(self, &effect);
 }
 
@@ -132,25 +132,25 @@ static void arrive(chain_t *self, const tnd_msg_t *msg)
     tnd_status_t status = TND_OK;
     switch (msg->kind) {
     case TND_MSG_TICKET:
-        tnd_dispatch_ticket(self->dispatch, msg);
+        tnd_reader_core_ticket(self->dispatch, msg);
         break;
     case TND_MSG_CREDIT:
-        tnd_dispatch_credit(self->dispatch, msg->from, msg->credit.blocks, msg->credit.bytes);
+        tnd_reader_core_credit(self->dispatch, msg->from, msg->credit.blocks, msg->credit.bytes);
         break;
     case TND_MSG_BLOCK:
         if (msg->to == JOIN)
-            status = tnd_join_block(self->join, msg, &error);
+            status = tnd_batcher_core_block(self->join, msg, &error);
         else
-            tnd_queue_block(self->queues[msg->to - WORKER], msg);
+            tnd_preprocessor_core_block(self->queues[msg->to - WORKER], msg);
         break;
     case TND_MSG_WINDOW:
-        tnd_join_window(self->join, msg);
+        tnd_batcher_core_window(self->join, msg);
         break;
     case TND_MSG_SLICE:
-        status = tnd_feed_slice(self->feed, msg, &error);
+        status = tnd_feeder_core_slice(self->feed, msg, &error);
         break;
     case TND_MSG_LAST:
-        tnd_feed_end(self->feed, msg->part.step);
+        tnd_feeder_core_end(self->feed, msg->part.step);
         break;
     default:
         abort();
@@ -166,55 +166,56 @@ static const uint32_t lane = 0;
 static void chain_start(chain_t *self, uint32_t blocks)
 {
     *self = (chain_t){.positions = (uint64_t)blocks * ROWS};
-    tnd_dispatch_config_t dispatch = {
+    tnd_reader_core_config_t dispatch = {
         .self = READER, .join = JOIN, .tickets_max = 256, .workers_max = WORKERS};
-    tnd_join_config_t joins = {.order = {.self = JOIN,
-                                         .readers = &reader,
-                                         .reader_count = 1,
-                                         .epochs = 1,
-                                         .count = self->positions,
-                                         .block_rows = ROWS,
-                                         .row_bytes_max = 1,
-                                         .window_bytes = 64 * ROWS,
-                                         .window_blocks = 64},
-                               .lanes = 1,
-                               .size = ROWS,
-                               .replicas = REPLICAS,
-                               .feeders = feeders};
-    tnd_feed_config_t feed = {.self = FEEDER,
-                              .joins = &join,
-                              .join_count = 1,
-                              .replicas = REPLICAS,
-                              .depth = DEPTH,
-                              .unbooked_max = 16,
-                              .steps_max = TND_UNKNOWN};
+    tnd_batcher_core_config_t joins = {.order = {.self = JOIN,
+                                                 .readers = &reader,
+                                                 .reader_count = 1,
+                                                 .epochs = 1,
+                                                 .count = self->positions,
+                                                 .block_rows = ROWS,
+                                                 .row_bytes_max = 1,
+                                                 .window_bytes = 64 * ROWS,
+                                                 .window_blocks = 64},
+                                       .lanes = 1,
+                                       .size = ROWS,
+                                       .replicas = REPLICAS,
+                                       .feeders = feeders};
+    tnd_feeder_core_config_t feed = {.self = FEEDER,
+                                     .joins = &join,
+                                     .join_count = 1,
+                                     .replicas = REPLICAS,
+                                     .depth = DEPTH,
+                                     .unbooked_max = 16,
+                                     .steps_max = TND_UNKNOWN};
     tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 1);
 
-    self->dispatch = tnd_dispatch_init(zeroed(tnd_dispatch_bytes(&dispatch)), &dispatch);
-    tnd_dispatch_rewind(self->dispatch, 1);
-    self->join = tnd_join_init(zeroed(tnd_join_bytes(&joins)), &joins);
-    tnd_join_rewind(self->join, 1, &cursor);
-    self->feed = tnd_feed_init(zeroed(tnd_feed_bytes(&feed)), &feed);
-    tnd_feed_rewind_to(self->feed, 1, 0);
+    self->dispatch = tnd_reader_core_init(zeroed(tnd_reader_core_bytes(&dispatch)), &dispatch);
+    tnd_reader_core_rewind(self->dispatch, 1);
+    self->join = tnd_batcher_core_init(zeroed(tnd_batcher_core_bytes(&joins)), &joins);
+    tnd_batcher_core_rewind(self->join, 1, &cursor);
+    self->feed = tnd_feeder_core_init(zeroed(tnd_feeder_core_bytes(&feed)), &feed);
+    tnd_feeder_core_rewind_to(self->feed, 1, 0);
     for (uint32_t i = 0; i < WORKERS; i++) {
-        tnd_queue_config_t queue = {.self = WORKER + i,
-                                    .lanes = 1,
-                                    .readers = &reader,
-                                    .reader_lane = &lane,
-                                    .reader_count = 1,
-                                    .joins = &join,
-                                    .lane_number = &lane,
-                                    .window_blocks = 8,
-                                    .window_bytes = 8 * ROWS};
-        self->queues[i] = tnd_queue_init(zeroed(tnd_queue_bytes(&queue)), &queue);
-        tnd_queue_rewind(self->queues[i], 1);
-        tnd_queue_peer_up(self->queues[i], READER);
-        tnd_queue_peer_up(self->queues[i], JOIN);
-        tnd_dispatch_worker_up(self->dispatch, WORKER + i);
+        tnd_preprocessor_core_config_t queue = {.self = WORKER + i,
+                                                .lanes = 1,
+                                                .readers = &reader,
+                                                .reader_lane = &lane,
+                                                .reader_count = 1,
+                                                .joins = &join,
+                                                .lane_number = &lane,
+                                                .window_blocks = 8,
+                                                .window_bytes = 8 * ROWS};
+        self->queues[i] =
+            tnd_preprocessor_core_init(zeroed(tnd_preprocessor_core_bytes(&queue)), &queue);
+        tnd_preprocessor_core_rewind(self->queues[i], 1);
+        tnd_preprocessor_core_peer_up(self->queues[i], READER);
+        tnd_preprocessor_core_peer_up(self->queues[i], JOIN);
+        tnd_reader_core_worker_up(self->dispatch, WORKER + i);
     }
-    tnd_join_feeder_up(self->join, FEEDER);
-    tnd_feed_join_up(self->feed, JOIN);
+    tnd_batcher_core_feeder_up(self->join, FEEDER);
+    tnd_feeder_core_join_up(self->feed, JOIN);
 }
 
 static void chain_end(chain_t *self)
@@ -238,7 +239,8 @@ static double run_core(uint32_t blocks, uint64_t *letters_p)
         effects(&chain);
     }
     double ns = (double)(bench_now_ns() - start);
-    if (chain.blocks != blocks || chain.rows != chain.positions || !tnd_feed_over(chain.feed)) {
+    if (chain.blocks != blocks || chain.rows != chain.positions ||
+        !tnd_feeder_core_over(chain.feed)) {
         fprintf(stderr, "bench_core: %lu of %u blocks and %lu of %lu rows came through\n",
                 (unsigned long)chain.blocks, blocks, (unsigned long)chain.rows,
                 (unsigned long)chain.positions);

@@ -16,7 +16,8 @@ static const uint64_t still_ns = 10000000000;
 /*  Epochs that have a line each, however short they are. */
 enum { EPOCH_LINES = 10 };
 
-void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet)
+void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *tally, uint64_t steps_max,
+                       bool quiet)
 {
     *self = (tnd_progress_t){.tally = tally,
                              .steps_max = steps_max,
@@ -51,7 +52,7 @@ static const char *duration(double seconds, char text[32])
 }
 
 /*  How much of the chain is done, from 0 to 1; negative: that is not known. */
-static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *chain)
+static double share_done(const tnd_progress_t *self, const tnd_run_summary_chain_t *chain)
 {
     double share = -1;
     const tnd_stream_t *stream = &chain->stream;
@@ -66,7 +67,7 @@ static double share_done(const tnd_progress_t *self, const tnd_tally_chain_t *ch
 }
 
 /*  Seconds for which nothing has moved, if that is long for this run; 0: it moves. */
-static double still_for(const tnd_tally_chain_t *chain, uint64_t now)
+static double still_for(const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     if (chain->last_ns == 0 || now < chain->last_ns + still_ns ||
         (now - chain->last_ns) / 4 <
@@ -75,7 +76,7 @@ static double still_for(const tnd_tally_chain_t *chain, uint64_t now)
     return (double)(now - chain->last_ns) * 1e-9;
 }
 
-static void measure(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
+static void measure(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     if (self->rate_ns == 0 || chain->ledger.fed < self->rate_rows) {
         self->rate_ns = chain->begun_ns != 0 ? chain->begun_ns : now;
@@ -105,8 +106,8 @@ static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
     fputs(terminal->colour ? "\033[0m" : "", out);
 }
 
-static void print_name(const tnd_tally_t *tally, const tnd_tally_chain_t *chain, char *text,
-                       size_t room)
+static void print_name(const tnd_run_summary_t *tally, const tnd_run_summary_chain_t *chain,
+                       char *text, size_t room)
 {
     if (tally->chain > 0)
         snprintf(text, room, "%s", chain->plan->feeder);
@@ -119,8 +120,8 @@ static void print_name(const tnd_tally_t *tally, const tnd_tally_chain_t *chain,
 }
 
 /*  What stands behind name and bar. */
-static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chain, double share,
-                       uint64_t now, char *text, size_t room)
+static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t *chain,
+                       double share, uint64_t now, char *text, size_t room)
 {
     char rate[32], left[32];
     size_t used = 0;
@@ -128,7 +129,7 @@ static void print_rest(const tnd_progress_t *self, const tnd_tally_chain_t *chai
         used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
     if (chain->metric_count > 0)
         used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
-                                 tnd_tally_mean(&chain->metrics[0]));
+                                 tnd_run_summary_mean(&chain->metrics[0]));
     double still = still_for(chain, now);
     if (still > 0) {
         snprintf(text + used, room - used,
@@ -169,7 +170,7 @@ void tnd_progress_stop(tnd_progress_t *self)
 }
 
 static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
-                 const tnd_tally_chain_t *chain, uint64_t now)
+                 const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     char name[64], rest[256];
     double share = share_done(self, chain);
@@ -190,20 +191,20 @@ static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
     self->drawn = true;
 }
 
-static void say_state(tnd_progress_t *self, const tnd_tally_chain_t *chain)
+static void say_state(tnd_progress_t *self, const tnd_run_summary_chain_t *chain)
 {
-    const tnd_tally_t *tally = self->tally;
+    const tnd_run_summary_t *tally = self->tally;
     if (tally->plan->host_count > 1 && strcmp(self->waiting, tally->waiting) != 0) {
         snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
         clear(self);
         if (self->waiting[0] != '\0')
             fprintf(self->out, "waiting for %s\n", self->waiting);
         else if (!self->joined &&
-                 (chain->state == TND_SESSION_READY || chain->state == TND_SESSION_RUNNING))
+                 (chain->state == TND_LEADER_CORE_READY || chain->state == TND_LEADER_CORE_RUNNING))
             fprintf(self->out, "%s\n", "all hosts are here");
     }
-    self->joined = self->joined || chain->state == TND_SESSION_RUNNING;
-    if (chain->state == TND_SESSION_DRAINING && !self->draining) {
+    self->joined = self->joined || chain->state == TND_LEADER_CORE_RUNNING;
+    if (chain->state == TND_LEADER_CORE_DRAINING && !self->draining) {
         self->draining = true;
         clear(self);
         fprintf(self->out, "%s\n", TND_PROGRESS_DRAINS);
@@ -214,11 +215,11 @@ static void say_results(FILE *out, const tnd_metric_t *metrics, uint32_t count)
 {
     for (uint32_t m = 0; m < count; m++)
         fprintf(out, "%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name,
-                tnd_tally_mean(&metrics[m]));
+                tnd_run_summary_mean(&metrics[m]));
 }
 
 /*  A line that stays for an epoch that ended, with the means over it. */
-static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint64_t now)
+static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     char rows[32];
     /* Epochs that ended before this run are told by the one that they ended in. */
@@ -245,7 +246,7 @@ static void say_epoch(tnd_progress_t *self, const tnd_tally_chain_t *chain, uint
 /*  Under the lock of the tally. */
 static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
 {
-    const tnd_tally_chain_t *chain = &self->tally->chains[self->tally->chain];
+    const tnd_run_summary_chain_t *chain = &self->tally->chains[self->tally->chain];
     if (self->tally->chain != self->chain) {
         self->chain = self->tally->chain;
         self->rate_ns = 0;
@@ -281,7 +282,7 @@ void tnd_progress_tick(tnd_progress_t *self)
 }
 
 /*  What it goes on from had nothing left for this run. */
-static void say_finished(const tnd_progress_t *self, const tnd_tally_chain_t *first)
+static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain_t *first)
 {
     char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
     fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
@@ -303,13 +304,13 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     if (self->quiet)
         return;
     tnd_progress_clear(self);
-    const tnd_tally_chain_t *first = &self->tally->chains[0];
+    const tnd_run_summary_chain_t *first = &self->tally->chains[0];
     if (drained && first->steps == 0) {
         fprintf(self->out, "%s\n", "drained before the first step");
         fflush(self->out);
         return;
     }
-    double seconds = tnd_tally_seconds(first);
+    double seconds = tnd_run_summary_seconds(first);
     double fed = (double)(first->ledger.fed - first->before_fed);
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
     /* Where nothing is computed, how fast the data comes is what one wants to know; of ragged rows
@@ -345,7 +346,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                 "warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
                 "batch larger than the data\n");
     for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
-        const tnd_tally_chain_t *chain = &self->tally->chains[c];
+        const tnd_run_summary_chain_t *chain = &self->tally->chains[c];
         if (chain->metric_count == 0 || chain->plan->feeder == NULL)
             continue;
         fprintf(self->out, "%s:", chain->plan->feeder);

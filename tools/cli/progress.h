@@ -16,7 +16,7 @@
 #define TND_PROGRESS_DRAINS "draining: every replica finishes the same last step"
 
 typedef struct {
-    tnd_tally_t *tally;
+    tnd_run_summary_t *tally;
     FILE *out;          /* kept by the caller; stdout unless it is set */
     uint64_t steps_max; /* TND_UNKNOWN: none */
     bool quiet, stopped, drawn, joined;
@@ -28,7 +28,8 @@ typedef struct {
     char waiting[512];
 } tnd_progress_t;
 
-void tnd_progress_init(tnd_progress_t *self, tnd_tally_t *tally, uint64_t steps_max, bool quiet);
+void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *tally, uint64_t steps_max,
+                       bool quiet);
 /*  Shows what has changed.  Every 100 ms or so. */
 void tnd_progress_tick(tnd_progress_t *self);
 /*  Clears the line that is drawn again. */

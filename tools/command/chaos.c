@@ -48,15 +48,15 @@ static bool is_compared(const measure_t *measure, int part)
 /*  The gaps of faults of one kind that hit the same. */
 typedef struct {
     char name[TEXT];
-    tnd_havoc_kind_t kind;
+    tnd_fault_schedule_kind_t kind;
     uint64_t count;
-    tnd_pulse_t gaps;
+    tnd_step_gaps_t gaps;
 } row_t;
 
 typedef struct {
     const tnd_request_t *request;
-    tnd_stage_t stage;
-    tnd_ordeal_t ordeal;
+    tnd_sandbox_t stage;
+    tnd_fault_run_t ordeal;
     uint64_t seed, steps, faulty_ns;
     measure_t whole, part; /* runs to the end; the one that was drained */
     tnd_spread_t calm, quiet;
@@ -106,7 +106,7 @@ static void take_report(measure_t *measure, char *report)
 static void show_log(const chaos_t *chaos, const char *name)
 {
     enum { LINES = 25, BYTES = 8192 };
-    char *path = tnd_stage_path(&chaos->stage, name), text[BYTES + 1];
+    char *path = tnd_sandbox_path(&chaos->stage, name), text[BYTES + 1];
     FILE *in = fopen(path, "re");
     size_t size = 0;
     if (in != NULL) {
@@ -132,9 +132,9 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
     if (!chaos->request->quiet && !chaos->request->json)
         fprintf(stderr, "%scompared with a quiet run of the same steps\n",
                 isatty(STDERR_FILENO) ? "\r\033[K" : "");
-    tnd_ordeal_end_t end = tnd_ordeal_run(&chaos->ordeal, &run);
+    tnd_fault_run_end_t end = tnd_fault_run_run(&chaos->ordeal, &run);
     measure->quiet = run.report;
-    if (end == TND_ORDEAL_BROKEN || run.report == NULL) {
+    if (end == TND_FAULT_RUN_BROKEN || run.report == NULL) {
         show_log(chaos, "quiet.log");
         tnd_complain("chaos", "without faults it has failed too: %s", chaos->ordeal.why);
         return false;
@@ -158,7 +158,7 @@ static bool is_equal(const measure_t *measure)
 static row_t *row_of(chaos_t *chaos, const tnd_deed_t *deed)
 {
     char name[TEXT];
-    tnd_ordeal_describe(&chaos->ordeal, &deed->fault, name, sizeof name);
+    tnd_fault_run_describe(&chaos->ordeal, &deed->fault, name, sizeof name);
     uint32_t r = 0;
     while (r < chaos->row_count && strcmp(chaos->rows[r].name, name) != 0)
         r++;
@@ -188,7 +188,7 @@ static void count_deeds(chaos_t *chaos)
             continue;
         row->count++;
         if (deed->measured && !deed->mixed)
-            tnd_pulse_add(&row->gaps, deed->gap_ns);
+            tnd_step_gaps_add(&row->gaps, deed->gap_ns);
     }
     qsort(chaos->rows, chaos->row_count, sizeof *chaos->rows, compare_rows);
 }
@@ -235,7 +235,7 @@ static void print_measure(const measure_t *measure, const char *what)
 
 static void print_text(chaos_t *chaos, bool equal)
 {
-    const tnd_ordeal_t *ordeal = &chaos->ordeal;
+    const tnd_fault_run_t *ordeal = &chaos->ordeal;
     char what[TEXT];
     printf("%.1f s under faults, %" PRIu64 " steps in %" PRIu64 " run%s; seed %" PRIu64 "\n",
            (double)chaos->faulty_ns * 1e-9, chaos->steps, ordeal->runs,
@@ -244,7 +244,7 @@ static void print_text(chaos_t *chaos, bool equal)
     print_spread("in the quiet run", chaos->quiet.count, &chaos->quiet);
     print_spread("between the faults", chaos->calm.count, &chaos->calm);
     for (uint32_t r = 0; r < chaos->row_count; r++) {
-        tnd_spread_t spread = tnd_pulse_spread(&chaos->rows[r].gaps);
+        tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
         print_spread(chaos->rows[r].name, chaos->rows[r].count, &spread);
     }
     printf("redone: %" PRIu64 " processes started again, %" PRIu64 " rewinds, %" PRIu64
@@ -291,13 +291,13 @@ static void json_measure(const char *name, const measure_t *measure)
 
 static void print_json(chaos_t *chaos, bool equal)
 {
-    const tnd_ordeal_t *ordeal = &chaos->ordeal;
+    const tnd_fault_run_t *ordeal = &chaos->ordeal;
     printf("{\"survives\":%s,\"seed\":%" PRIu64 ",\"seconds\":%.3f,\"runs\":%" PRIu64
            ",\"steps\":%" PRIu64 ",\"faults\":[",
            equal ? "true" : "false", chaos->seed, (double)chaos->faulty_ns * 1e-9, ordeal->runs,
            chaos->steps);
     for (uint32_t r = 0; r < chaos->row_count; r++) {
-        tnd_spread_t spread = tnd_pulse_spread(&chaos->rows[r].gaps);
+        tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
         printf("%s{\"fault\":", r > 0 ? "," : "");
         tnd_json_text(stdout, chaos->rows[r].name);
         printf(",\"count\":%" PRIu64 ",", chaos->rows[r].count);
@@ -322,29 +322,29 @@ static void print_json(chaos_t *chaos, bool equal)
  */
 
 /*  Runs until the time is over; false: one of them broke, or nobody wants more. */
-static tnd_ordeal_end_t run_faulty(chaos_t *chaos, uint64_t until)
+static tnd_fault_run_end_t run_faulty(chaos_t *chaos, uint64_t until)
 {
-    tnd_ordeal_end_t end;
+    tnd_fault_run_end_t end;
     do {
         tnd_run_t run = {.until_ns = until, .steps = chaos->request->steps};
-        end = tnd_ordeal_run(&chaos->ordeal, &run);
+        end = tnd_fault_run_run(&chaos->ordeal, &run);
         chaos->steps += run.seen;
-        measure_t *measure = end == TND_ORDEAL_DRAINED ? &chaos->part : &chaos->whole;
+        measure_t *measure = end == TND_FAULT_RUN_DRAINED ? &chaos->part : &chaos->whole;
         const char *begin;
         size_t size;
-        if (end == TND_ORDEAL_DRAINED && find_part(run.report, 0, &begin, &size))
+        if (end == TND_FAULT_RUN_DRAINED && find_part(run.report, 0, &begin, &size))
             measure->steps = strtoull(begin, NULL, 10);
-        if (end == TND_ORDEAL_ENDED || end == TND_ORDEAL_DRAINED) {
+        if (end == TND_FAULT_RUN_ENDED || end == TND_FAULT_RUN_DRAINED) {
             if (run.report == NULL) {
                 snprintf(chaos->ordeal.why, sizeof chaos->ordeal.why,
                          "the run has ended well and wrote no report");
-                return TND_ORDEAL_BROKEN;
+                return TND_FAULT_RUN_BROKEN;
             }
             take_report(measure, run.report);
         } else {
             free(run.report);
         }
-    } while (end == TND_ORDEAL_ENDED && chaos->ordeal.signals == 0 && tnd_clock_now() < until);
+    } while (end == TND_FAULT_RUN_ENDED && chaos->ordeal.signals == 0 && tnd_clock_now() < until);
     return end;
 }
 
@@ -365,7 +365,7 @@ static int judge(chaos_t *chaos)
     bool done = run_quiet(chaos, &chaos->part) && run_quiet(chaos, &chaos->whole);
     if (!done)
         return chaos->ordeal.signals > 0 ? leave(chaos) : TND_EXIT_FAILED;
-    chaos->quiet = tnd_pulse_spread(&chaos->ordeal.calm);
+    chaos->quiet = tnd_step_gaps_spread(&chaos->ordeal.calm);
     bool equal = is_equal(&chaos->whole) && is_equal(&chaos->part);
     count_deeds(chaos);
     if (chaos->request->json)
@@ -382,7 +382,7 @@ static int perform(chaos_t *chaos)
     seconds = seconds == 0 ? SECONDS : seconds;
     chaos->seed = request->seed != 0 ? request->seed : tnd_clock_now() % 1000000 + 1;
     chaos->whole.steps = request->steps;
-    tnd_ordeal_begin(&chaos->ordeal, &chaos->stage, chaos->seed);
+    tnd_fault_run_begin(&chaos->ordeal, &chaos->stage, chaos->seed);
     bool talks = !request->quiet && !request->json;
     if (talks) {
         const tnd_plan_t *plan = chaos->stage.plan;
@@ -390,19 +390,19 @@ static int perform(chaos_t *chaos)
                 seconds, plan->host_count);
         for (uint32_t h = 0; h < plan->host_count; h++)
             fprintf(stderr, " %s%s", plan->hosts[h].name,
-                    (chaos->ordeal.hosts[h] & TND_HAVOC_SOFT) != 0 ? "" : "*");
+                    (chaos->ordeal.hosts[h] & TND_FAULT_SOFT) != 0 ? "" : "*");
         fputs(request->all ? "\n" : " (* is not killed)\n", stderr);
     }
     uint64_t begun = tnd_clock_now();
-    tnd_ordeal_end_t end = run_faulty(chaos, begun + seconds * second);
+    tnd_fault_run_end_t end = run_faulty(chaos, begun + seconds * second);
     chaos->faulty_ns = tnd_clock_now() - begun;
-    chaos->calm = tnd_pulse_spread(&chaos->ordeal.calm);
-    tnd_pulse_free(&chaos->ordeal.calm);
+    chaos->calm = tnd_step_gaps_spread(&chaos->ordeal.calm);
+    tnd_step_gaps_free(&chaos->ordeal.calm);
     if (talks && isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
-    if (end == TND_ORDEAL_LEFT)
+    if (end == TND_FAULT_RUN_LEFT)
         return leave(chaos);
-    if (end == TND_ORDEAL_BROKEN) {
+    if (end == TND_FAULT_RUN_BROKEN) {
         show_log(chaos, "log");
         tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
                      chaos->ordeal.why, chaos->seed, chaos->ordeal.deed_count);
@@ -418,19 +418,19 @@ static int chaos_graph(const tnd_request_t *request)
     if (chaos == NULL)
         abort();
     *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
-    tnd_ordeal_init(&chaos->ordeal, request);
-    int code = tnd_stage_open(&chaos->stage, request, request->all);
+    tnd_fault_run_init(&chaos->ordeal, request);
+    int code = tnd_sandbox_open(&chaos->stage, request, request->all);
     if (code == TND_EXIT_OK)
         code = perform(chaos);
-    tnd_stage_close(&chaos->stage, code != TND_EXIT_FAILED);
-    tnd_ordeal_fini(&chaos->ordeal);
+    tnd_sandbox_close(&chaos->stage, code != TND_EXIT_FAILED);
+    tnd_fault_run_fini(&chaos->ordeal);
     measure_t *measures[] = {&chaos->whole, &chaos->part};
     for (int m = 0; m < 2; m++) {
         free(measures[m]->report);
         free(measures[m]->quiet);
     }
     for (uint32_t r = 0; r < chaos->row_count; r++)
-        tnd_pulse_free(&chaos->rows[r].gaps);
+        tnd_step_gaps_free(&chaos->rows[r].gaps);
     free(chaos);
     return code;
 }

@@ -255,7 +255,7 @@ static int doctor(const tnd_request_t *request)
     machine_t machine = {.facts = {0}};
     tnd_check_t checks[TND_CHECKS];
     look(&machine);
-    tnd_checkup(&machine.facts, checks);
+    tnd_machine_check(&machine.facts, checks);
     if (request->json)
         print_json(checks);
     else

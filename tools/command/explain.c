@@ -76,7 +76,7 @@ static void print_files(const tnd_stream_t *stream)
     puts(plan->scarce ? "; they are too many files to be kept open" : "");
 }
 
-static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_survey_chain_t *known)
+static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_preflight_chain_t *known)
 {
     const tnd_chain_plan_t *chain = &plan->chains[index];
     char text[1024];
@@ -170,7 +170,7 @@ static void print_edges(const tnd_plan_t *plan)
     }
 }
 
-static void print_memory(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_memory_t memory;
@@ -203,7 +203,7 @@ static void print_descriptors(const tnd_plan_t *plan)
     }
 }
 
-static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     printf("%s: seed %" PRIu64 ", %" PRIu32 " lane%s, fingerprint %016" PRIx64 "%016" PRIx64 "\n",
            plan->name != NULL ? plan->name : "(no name)", plan->seed, plan->lanes,
@@ -221,14 +221,14 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
 /* --- JSON --------------------------------------------------------------------------------------
  */
 
-static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey)
+static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey)
 {
     tnd_memory_t memory;
     tnd_memory_sum(&memory, plan, host, survey);
     printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
            memory.known ? "true" : "false", memory.needs.bytes);
     for (uint32_t t = 0; t < memory.needs.count; t++) {
-        const tnd_need_t *need = &memory.needs.items[t];
+        const tnd_memory_term_t *need = &memory.needs.items[t];
         printf("%s{\"actor\":", t > 0 ? "," : "");
         tnd_json_text(stdout, need->who);
         printf(",\"what\":");
@@ -239,7 +239,7 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_survey_
     tnd_memory_free(&memory);
 }
 
-static void json_hosts(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     tnd_plan_t whole = tnd_placement_whole(plan);
     printf(",\"hosts\":[");
@@ -290,12 +290,12 @@ static void json_schema(const char *name, const tnd_schema_t *schema)
     printf("}");
 }
 
-static void json_chains(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     printf(",\"chains\":[");
     for (uint32_t c = 0; c < plan->chain_count; c++) {
         const tnd_chain_plan_t *chain = &plan->chains[c];
-        const tnd_survey_chain_t *known = &survey->chains[c];
+        const tnd_preflight_chain_t *known = &survey->chains[c];
         printf("%s{\"feeder\":", c > 0 ? "," : "");
         tnd_json_text(stdout, chain->feeder);
         printf(",\"after\":");
@@ -339,7 +339,7 @@ static void json_options(const tnd_instance_t *instance)
     free(text);
 }
 
-static void print_json(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     printf("{\"name\":");
     tnd_json_text(stdout, plan->name);
@@ -388,9 +388,9 @@ static int explain(const tnd_request_t *request)
         return TND_EXIT_TOPOLOGY;
     }
     const tnd_plan_t *plan = tnd_graph_plan(graph);
-    tnd_survey_t survey;
+    tnd_preflight_t survey;
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
-    tnd_survey_make(&survey, graph, plan, diagnostics);
+    tnd_preflight_make(&survey, graph, plan, diagnostics);
     for (uint32_t h = 0; h < plan->host_count; h++)
         tnd_memory_check(plan, h, &survey, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
@@ -399,7 +399,7 @@ static int explain(const tnd_request_t *request)
         print_json(plan, &survey);
     else
         print_text(plan, &survey);
-    tnd_survey_destroy(&survey);
+    tnd_preflight_destroy(&survey);
     tnd_graph_destroy(&graph);
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }

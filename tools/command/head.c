@@ -17,7 +17,7 @@
 typedef struct {
     const tnd_request_t *request;
     tnd_graph_t *graph;
-    tnd_look_t look;
+    tnd_head_plan_t look;
     tnd_stream_t stream; /* known once the session's actors run */
     tnd_session_t *session;
     tnd_log_t log;
@@ -59,7 +59,7 @@ static void show(const head_t *head, const tnd_capture_t *capture, uint64_t firs
 typedef struct {
     const tnd_request_t *request;
     tnd_npz_t npz;
-    tnd_sheet_t sheet;
+    tnd_contact_sheet_t sheet;
 } sinks_t;
 
 static tnd_status_t begin_sinks(sinks_t *self, const tnd_request_t *request,
@@ -67,7 +67,7 @@ static tnd_status_t begin_sinks(sinks_t *self, const tnd_request_t *request,
 {
     *self = (sinks_t){.request = request};
     if (request->png != NULL)
-        TND_TRY(tnd_sheet_begin(&self->sheet, request->png, schema, error));
+        TND_TRY(tnd_contact_sheet_begin(&self->sheet, request->png, schema, error));
     if (request->npz != NULL)
         tnd_npz_begin(&self->npz, request->npz, schema);
     return TND_OK;
@@ -78,7 +78,7 @@ static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
     if (self->request->npz != NULL)
         tnd_npz_add(&self->npz, capture);
     if (self->request->png != NULL)
-        tnd_sheet_add(&self->sheet, capture);
+        tnd_contact_sheet_add(&self->sheet, capture);
 }
 
 /*  Writes the files, or leaves them.  False after saying which cannot be written. */
@@ -89,12 +89,13 @@ static bool end_sinks(sinks_t *self, bool failed)
     if (failed && self->request->npz != NULL)
         tnd_npz_abandon(&self->npz);
     if (failed && self->request->png != NULL)
-        tnd_sheet_abandon(&self->sheet);
+        tnd_contact_sheet_abandon(&self->sheet);
     if (!failed && self->request->npz != NULL && tnd_npz_end(&self->npz, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         good = false;
     }
-    if (!failed && self->request->png != NULL && tnd_sheet_end(&self->sheet, &error) != TND_OK) {
+    if (!failed && self->request->png != NULL &&
+        tnd_contact_sheet_end(&self->sheet, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         good = false;
     }
@@ -164,7 +165,7 @@ static int look(head_t *head)
         return TND_EXIT_FAILED;
     }
     tnd_crash_arm(&head->look.plan, head->session);
-    tnd_feed_t *feed = tnd_session_feed(head->session, TND_LOOK_FEEDER);
+    tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
     if (failed) {
@@ -192,7 +193,8 @@ static int head_graph(const tnd_request_t *request)
     tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
-        if (tnd_look_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) == TND_OK)
+        if (tnd_head_plan_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) ==
+            TND_OK)
             code = look(&head);
         else
             code = tnd_usage_error("head", "%s", error.text);

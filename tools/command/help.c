@@ -271,7 +271,7 @@ static bool show_things(const char *name, bool json)
     }
     fputs(json && shown > 0 ? "\n" : "", stdout);
     if (shown > 0 && command == NULL && !json)
-        (void)tnd_mention_print(name, TND_MENTION_NAME, "\nCalled so too:\n", false);
+        (void)tnd_help_search_print(name, TND_HELP_SEARCH_NAME, "\nCalled so too:\n", false);
     return shown > 0;
 }
 
@@ -363,8 +363,8 @@ static int seek(const char *name, bool json)
         for (size_t i = 0; chapter->at(i) != NULL; i++)
             tnd_nearest_offer(&nearest, chapter->at(i)->name);
     }
-    tnd_mention_offer(&nearest);
-    if (tnd_mention_print(name, TND_MENTION_TEXT, "", json))
+    tnd_help_search_offer(&nearest);
+    if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json))
         return TND_EXIT_OK;
     if (nearest.best != NULL)
         return tnd_usage_error("help", "nothing is called '%s'; did you mean '%s'?", name,
@@ -389,7 +389,7 @@ static int help(const tnd_request_t *request)
     else if (strchr(name, '.') != NULL)
         return show_option(name, request->json);
     else if (!show_list(name, request->json) && !show_things(name, request->json) &&
-             !tnd_mention_print(name, TND_MENTION_NAME, "", request->json))
+             !tnd_help_search_print(name, TND_HELP_SEARCH_NAME, "", request->json))
         return seek(name, request->json);
     return TND_EXIT_OK;
 }

@@ -28,7 +28,7 @@ static bool is_picture(const tnd_column_t *column)
 /*  Keeps the files of one part, training before all, where the names say that there are several:
  *  a directory may hold the files of a test beside those of the training.
  */
-static void choose_part(tnd_found_list_t *found)
+static void choose_part(tnd_detected_format_list_t *found)
 {
     const char *chosen = found->items[0].part;
     size_t kept = 0;
@@ -47,7 +47,7 @@ static void choose_part(tnd_found_list_t *found)
 }
 
 /*  Whether a file looks like row_splits of a RaggedTensor. */
-static bool is_splits(const tnd_found_t *found)
+static bool is_splits(const tnd_detected_format_t *found)
 {
     tnd_dtype_t dtype = found->column.dtype;
     return found->column.rank == 0 && (dtype == TND_I64 || dtype == TND_I32) &&
@@ -55,7 +55,7 @@ static bool is_splits(const tnd_found_t *found)
 }
 
 /*  Why files may have different numbers of rows. */
-static const char *guess(const tnd_found_t *a, const tnd_found_t *b)
+static const char *guess(const tnd_detected_format_t *a, const tnd_detected_format_t *b)
 {
     if (strcmp(a->part, b->part) != 0)
         return "; these look like different sets: name the files of one";
@@ -66,14 +66,14 @@ static const char *guess(const tnd_found_t *a, const tnd_found_t *b)
 }
 
 /*  One reader reads one format, and as many rows of each column. */
-static tnd_status_t check(const tnd_found_list_t *found, tnd_error_t *error)
+static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *error)
 {
-    const tnd_found_t *first = &found->items[0];
+    const tnd_detected_format_t *first = &found->items[0];
     if (found->count > TND_COLUMNS_MAX)
         return tnd_fail(error, "%zu files; a stream has at most %d columns", found->count,
                         TND_COLUMNS_MAX);
     for (size_t i = 1; i < found->count; i++) {
-        const tnd_found_t *item = &found->items[i];
+        const tnd_detected_format_t *item = &found->items[i];
         if (item->rows != first->rows)
             return tnd_fail(error,
                             "%s has %" PRIu64 " rows and %s has %" PRIu64
@@ -87,12 +87,12 @@ static tnd_status_t check(const tnd_found_list_t *found, tnd_error_t *error)
 }
 
 /*  The directory that all files stand under, "/" at the end. */
-static const char *common_directory(tnd_arena_t *arena, const tnd_found_list_t *found)
+static const char *common_directory(tnd_arena_t *arena, const tnd_detected_format_list_t *found)
 {
     const char *first = found->items[0].path;
     size_t size = (size_t)(strrchr(first, '/') + 1 - first);
     for (size_t i = 0; i < found->count; i++) {
-        const tnd_found_t *item = &found->items[i];
+        const tnd_detected_format_t *item = &found->items[i];
         for (size_t p = 0; p < item->path_count || p == 0; p++)
             while (strncmp(first, item->path_count > 0 ? item->paths[p] : item->path, size) != 0)
                 do
@@ -103,7 +103,7 @@ static const char *common_directory(tnd_arena_t *arena, const tnd_found_list_t *
 }
 
 /*  A power of two, of which there are some in an epoch, and not too large. */
-static uint64_t batch_size(const tnd_found_list_t *found)
+static uint64_t batch_size(const tnd_detected_format_list_t *found)
 {
     uint64_t bytes = 0, size = BATCH_MOST;
     for (size_t i = 0; i < found->count; i++)
@@ -114,7 +114,7 @@ static uint64_t batch_size(const tnd_found_list_t *found)
     return size;
 }
 
-static void write_operations(const tnd_found_list_t *found, FILE *out)
+static void write_operations(const tnd_detected_format_list_t *found, FILE *out)
 {
     for (size_t i = 0; i < found->count; i++) {
         const tnd_column_t *column = &found->items[i].column;
@@ -130,7 +130,7 @@ static void write_operations(const tnd_found_list_t *found, FILE *out)
 }
 
 /*  A label is a whole number a row. */
-static void write_suggestions(const tnd_found_list_t *found, FILE *out)
+static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out)
 {
     for (size_t i = 0; i < found->count; i++) {
         const tnd_column_t *column = &found->items[i].column;
@@ -154,8 +154,8 @@ static void write_path(const char *path, const char *directory, FILE *out)
     free(text);
 }
 
-static void write_reader(tnd_arena_t *arena, const tnd_found_list_t *found, const char *directory,
-                         FILE *out)
+static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
+                         const char *directory, FILE *out)
 {
     tnd_schema_t schema = {0};
     char text[1024];
@@ -167,8 +167,8 @@ static void write_reader(tnd_arena_t *arena, const tnd_found_list_t *found, cons
             found->items[0].rows, tnd_schema_text(&schema, text, sizeof text),
             found->items[0].source);
     for (size_t i = 0; i < found->count; i++) {
-        const tnd_found_t *item = &found->items[i];
-        const char *range = tnd_parts_range(arena, item);
+        const tnd_detected_format_t *item = &found->items[i];
+        const char *range = tnd_file_series_range(arena, item);
         fprintf(out, "        %s: %s", item->column.name,
                 item->path_count > 0 && range == NULL ? "[" : "");
         if (item->path_count == 0 || range != NULL)
@@ -187,7 +187,7 @@ static void write_reader(tnd_arena_t *arena, const tnd_found_list_t *found, cons
           out);
 }
 
-static void write_topology(tnd_arena_t *arena, const tnd_found_list_t *found, FILE *out)
+static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found, FILE *out)
 {
     char *operations = NULL;
     size_t size = 0;
@@ -238,7 +238,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_found_list_t *found, FI
     free(operations);
 }
 
-static int write_file(const char *path, tnd_arena_t *arena, const tnd_found_list_t *found)
+static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found)
 {
     tnd_output_t output;
     tnd_error_t error;
@@ -263,17 +263,17 @@ static int write_file(const char *path, tnd_arena_t *arena, const tnd_found_list
 static int new (const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
-    tnd_found_list_t found;
+    tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_status_t status =
-        tnd_found_look(&found, arena, request->files, request->file_count, &error);
+        tnd_detected_format_look(&found, arena, request->files, request->file_count, &error);
     if (status == TND_OK) {
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
             choose_part(&found);
-        tnd_parts_join(&found, arena);
-        tnd_found_name(found.items, found.count);
+        tnd_file_series_join(&found, arena);
+        tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
     if (status != TND_OK) {

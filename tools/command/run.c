@@ -30,7 +30,7 @@ typedef struct {
     tnd_plan_t whole; /* with the hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
-    tnd_tally_t tally;
+    tnd_run_summary_t tally;
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, while it runs; the same if those are */
@@ -67,21 +67,21 @@ static const uint64_t drain_wait_ns = 1000000000;
 /* --- what the leader tells ---------------------------------------------------------------------
  */
 
-static void observe_state(void *context, uint32_t chain, tnd_session_state_t state,
+static void observe_state(void *context, uint32_t chain, tnd_leader_core_state_t state,
                           const char *waiting)
 {
-    tnd_tally_state(&((run_t *)context)->tally, chain, state, waiting);
+    tnd_run_summary_state(&((run_t *)context)->tally, chain, state, waiting);
 }
 
 static void observe_stream(void *context, const tnd_stream_t *stream)
 {
-    tnd_tally_stream(&((run_t *)context)->tally, stream);
+    tnd_run_summary_stream(&((run_t *)context)->tally, stream);
 }
 
 static void observe_step(void *context, const tnd_step_record_t *record)
 {
     run_t *run = context;
-    tnd_tally_step(&run->tally, record);
+    tnd_run_summary_step(&run->tally, record);
     tnd_error_t error;
     if (tnd_metrics_step(&run->metrics, record, &error) != TND_OK)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", error.text);
@@ -91,23 +91,23 @@ static void observe_step(void *context, const tnd_step_record_t *record)
 
 static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
 {
-    tnd_tally_end(&((run_t *)context)->tally, chain, cursor);
+    tnd_run_summary_end(&((run_t *)context)->tally, chain, cursor);
 }
 
 static void observe_bad(void *context, uint32_t chain, const tnd_reason_t *reason)
 {
-    tnd_tally_bad(&((run_t *)context)->tally, chain, reason);
+    tnd_run_summary_bad(&((run_t *)context)->tally, chain, reason);
 }
 
 static void observe_model(void *context, uint32_t chain, const char *digest)
 {
-    tnd_tally_model(&((run_t *)context)->tally, chain, digest);
+    tnd_run_summary_model(&((run_t *)context)->tally, chain, digest);
 }
 
 static void observe_statistics(void *context, const char *host, const char *actor, const char *kind,
                                const char *counts)
 {
-    tnd_tally_statistics(&((run_t *)context)->tally, host, actor, kind, counts);
+    tnd_run_summary_statistics(&((run_t *)context)->tally, host, actor, kind, counts);
 }
 
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
@@ -228,7 +228,7 @@ static void say_drain(run_t *run)
         tnd_verdict_t verdict;
         if (look->processes[p].process != getpid() || look->processes[p].killed)
             continue;
-        tnd_waits_judge(look, look, &look->processes[p], &verdict);
+        tnd_bottleneck_judge(look, look, &look->processes[p], &verdict);
         tnd_progress_clear(&run->progress);
         say_signal(run, verdict.sentence);
         break;
@@ -321,11 +321,11 @@ static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *stre
                  tnd_diagnostics_t *found)
 {
     size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
-    tnd_survey_t survey = {.chains = calloc(plan->chain_count, sizeof *survey.chains)};
+    tnd_preflight_t survey = {.chains = calloc(plan->chain_count, sizeof *survey.chains)};
     if (survey.chains == NULL)
         abort();
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        survey.chains[c] = (tnd_survey_chain_t){.known = true, .stream = streams[c]};
+        survey.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
     tnd_memory_check(plan, host, &survey, found);
     free(survey.chains);
     return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
@@ -374,11 +374,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
     }
     tnd_crash_arm(run->plan, run->session);
     tnd_signals_begin(&signals);
-    tnd_keeper_t *keeper = NULL;
-    if (tnd_keeper_wanted(run->plan, run->host))
-        keeper = tnd_keeper_begin(run->request, run->plan, run->host, run->session, &run->log);
+    tnd_process_supervisor_t *keeper = NULL;
+    if (tnd_process_supervisor_wanted(run->plan, run->host))
+        keeper = tnd_process_supervisor_begin(run->request, run->plan, run->host, run->session,
+                                              &run->log);
     (void)tnd_session_wait(run->session);
-    tnd_keeper_end(&keeper);
+    tnd_process_supervisor_end(&keeper);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
     uint64_t until = tnd_clock_now() + observers_wait_ns;
     int code = code_of(outcome);
@@ -483,7 +484,7 @@ static int find_host(run_t *run)
     if (!run->request->quiet && !run->log.json)
         tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
                      leader->address, leader->port, pool);
-    tnd_status_t status = tnd_seat_take(&tnd_network, run->plan, pool, &run->host, &error);
+    tnd_status_t status = tnd_join_request(&tnd_network, run->plan, pool, &run->host, &error);
     free(pool);
     if (status == TND_OK)
         return TND_EXIT_OK;
@@ -510,7 +511,7 @@ static int prepare(run_t *run)
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_TOPOLOGY;
     }
-    if (tnd_claim(run->plan, run->host, &error) != TND_OK) {
+    if (tnd_host_lock(run->plan, run->host, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_PEER;
     }
@@ -540,11 +541,11 @@ static int run_graph(const tnd_request_t *request)
         run.plan = tnd_graph_plan(graph);
         if (request->host != NULL)
             run.plan = &run.whole;
-        tnd_tally_init(&run.tally, run.plan);
+        tnd_run_summary_init(&run.tally, run.plan);
         code = prepare(&run);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
-        tnd_tally_fini(&run.tally);
+        tnd_run_summary_fini(&run.tally);
     }
     tnd_graph_destroy(&graph);
     return code;

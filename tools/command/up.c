@@ -74,7 +74,7 @@ typedef struct {
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
-    tnd_chorus_t chorus;
+    tnd_output_merge_t chorus;
     tnd_log_t log;
     const char *saver; /* the host that carries the first replica */
 } up_t;
@@ -111,7 +111,7 @@ static bool has_spoken(const child_t *child)
 static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
 {
     size_t length = 0;
-    const char *name = tnd_chorus_speaks_for(line, &length);
+    const char *name = tnd_output_merge_speaks_for(line, &length);
     for (uint32_t i = 0; name != NULL && i < up->count; i++)
         if (i != index && strlen(up->children[i].name) == length &&
             memcmp(up->children[i].name, name, length) == 0 && !has_spoken(&up->children[i]))
@@ -131,7 +131,7 @@ static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size
     }
     child_t *child = spoken_for(up, index, line);
     if (child == NULL) {
-        if (tnd_chorus_repeats(&up->chorus, line))
+        if (tnd_output_merge_repeats(&up->chorus, line))
             return;
         up->children[index].complained = true;
         print_line(up, index, to, text, size);
@@ -156,7 +156,7 @@ static void conclude(up_t *up, child_t *child)
 {
     if (!has_spoken(child))
         return;
-    if (child->held != NULL && !tnd_chorus_repeats(&up->chorus, child->held))
+    if (child->held != NULL && !tnd_output_merge_repeats(&up->chorus, child->held))
         print_line(up, child->held_by, stderr, child->held, strlen(child->held));
     free(child->held);
     child->held = NULL;
@@ -230,8 +230,9 @@ static void press(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
     /* Each child would say that it drains and leaves; that is ours to say. */
-    (void)tnd_chorus_repeats(&up->chorus, "tundish run: draining; once more to leave at once");
-    (void)tnd_chorus_repeats(&up->chorus, "tundish run: leaving");
+    (void)tnd_output_merge_repeats(&up->chorus,
+                                   "tundish run: draining; once more to leave at once");
+    (void)tnd_output_merge_repeats(&up->chorus, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++)
@@ -421,7 +422,7 @@ static bool is_free(up_t *up, const tnd_plan_t *plan)
 {
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_error_t error;
-        if (tnd_claim_look(plan, up->children[i].process.host, &error) == TND_OK)
+        if (tnd_host_lock_look(plan, up->children[i].process.host, &error) == TND_OK)
             continue;
         tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);
         return false;
@@ -437,12 +438,12 @@ static bool look(const tnd_graph_t *graph)
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
     bool good = true;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        tnd_stock_t stock;
+        tnd_resources_t stock;
         if (!tnd_machine_has(plan->hosts[h].address))
             continue;
-        tnd_stock_list(&stock, plan, h);
-        good = tnd_stock_look(&stock, diagnostics) && good;
-        tnd_stock_close(&stock);
+        tnd_resources_list(&stock, plan, h);
+        good = tnd_resources_look(&stock, diagnostics) && good;
+        tnd_resources_close(&stock);
     }
     tnd_diagnostics_print(diagnostics, stderr);
     tnd_arena_destroy(&arena);
@@ -520,7 +521,7 @@ static int up_graph(const tnd_request_t *request)
         else if (may_open(&up, plan))
             code = is_free(&up, plan) ? perform(&up) : TND_EXIT_PEER;
         free(up.children);
-        tnd_chorus_free(&up.chorus);
+        tnd_output_merge_free(&up.chorus);
     }
     tnd_graph_destroy(&graph);
     return code;

@@ -8,7 +8,7 @@
 #include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
 
-static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
+static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
 {
     printf("ok: %" PRIu32 " instances of actors, %" PRIu32 " connections, %" PRIu32
            " chain%s, %" PRIu32 " host%s\n",
@@ -30,7 +30,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_survey_t *survey)
                survey->awaits[a].actor, survey->awaits[a].host);
 }
 
-static void print_json(const tnd_graph_t *graph, const tnd_survey_t *survey,
+static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *survey,
                        const tnd_diagnostics_t *diagnostics, bool good)
 {
     const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -57,12 +57,12 @@ static void print_json(const tnd_graph_t *graph, const tnd_survey_t *survey,
 static int validate(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
-    tnd_survey_t survey = {0};
+    tnd_preflight_t survey = {0};
     bool whole = tnd_graph_check(graph) == TND_OK;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
     if (whole)
-        tnd_survey_make(&survey, graph, plan, diagnostics);
+        tnd_preflight_make(&survey, graph, plan, diagnostics);
     for (uint32_t h = 0; whole && h < plan->host_count; h++)
         tnd_memory_check(plan, h, &survey, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
@@ -72,7 +72,7 @@ static int validate(const tnd_request_t *request)
         print_json(graph, &survey, diagnostics, good);
     else if (good)
         print_text(plan, &survey);
-    tnd_survey_destroy(&survey);
+    tnd_preflight_destroy(&survey);
     tnd_graph_destroy(&graph);
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }

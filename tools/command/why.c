@@ -64,7 +64,7 @@ static int why(const tnd_request_t *request)
             continue;
         tnd_verdict_t verdict;
         last = process;
-        tnd_waits_judge(before, after, last, &verdict);
+        tnd_bottleneck_judge(before, after, last, &verdict);
         still = still || !verdict.flows;
         if (request->json)
             print_json(&verdict, first);

@@ -59,14 +59,14 @@ typedef struct {
 
 /*  One life of one run. */
 typedef struct {
-    tnd_ordeal_t *ordeal;
+    tnd_fault_run_t *ordeal;
     tnd_run_t *run;
     tnd_child_t up;
     int process; /* pidfd of `up`; -1: it does not run */
     int said, metrics;
     FILE *log;
     lines_t words, steps;
-    tnd_pulse_t beats;
+    tnd_step_gaps_t beats;
     uint64_t last_step;              /* TND_UNKNOWN: none yet */
     uint64_t first_beat_ns, life_ns; /* the last step, and the last sign of life */
     active_t active[ACTIVE_MAX];
@@ -84,10 +84,10 @@ typedef struct {
 /* --- hosts -------------------------------------------------------------------------------------
  */
 
-void tnd_ordeal_init(tnd_ordeal_t *self, const tnd_request_t *request)
+void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_request_t *request)
 {
     sigset_t set;
-    *self = (tnd_ordeal_t){.request = request};
+    *self = (tnd_fault_run_t){.request = request};
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -101,24 +101,24 @@ void tnd_ordeal_init(tnd_ordeal_t *self, const tnd_request_t *request)
 
 static uint8_t flags_of(const tnd_plan_t *plan, uint32_t host)
 {
-    uint8_t flags = plan->hosts[host].restart != TND_RESTART_NEVER ? TND_HAVOC_SOFT : 0;
-    flags |= host == 0 && plan->host_count > 1 ? TND_HAVOC_LEADS : 0;
+    uint8_t flags = plan->hosts[host].restart != TND_RESTART_NEVER ? TND_FAULT_SOFT : 0;
+    flags |= host == 0 && plan->host_count > 1 ? TND_FAULT_LEADS : 0;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         const tnd_instance_t *binds = &plan->instances[edge->from_connects ? edge->to : edge->from];
         if (edge->transport == TND_TRANSPORT_TCP && binds->host == host)
-            flags |= TND_HAVOC_DOOR;
+            flags |= TND_FAULT_DOOR;
     }
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const char *kind = plan->instances[i].kind->table.name;
         if (plan->instances[i].host == host &&
             (strcmp(kind, "reader") == 0 || strcmp(kind, "preprocessor") == 0))
-            flags |= TND_HAVOC_LOCAL;
+            flags |= TND_FAULT_LOCAL;
     }
     return flags;
 }
 
-void tnd_ordeal_begin(tnd_ordeal_t *self, tnd_stage_t *stage, uint64_t seed)
+void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *stage, uint64_t seed)
 {
     const tnd_plan_t *plan = stage->plan;
     self->stage = stage;
@@ -128,24 +128,24 @@ void tnd_ordeal_begin(tnd_ordeal_t *self, tnd_stage_t *stage, uint64_t seed)
         abort();
     for (uint32_t h = 0; h < plan->host_count; h++)
         self->hosts[h] = flags_of(plan, h);
-    tnd_havoc_config_t config = {.seed = seed,
-                                 .hosts = self->hosts,
-                                 .host_count = plan->host_count,
-                                 .dead_after_ns = plan->dead_after_ns,
-                                 .patience_ns = tnd_host_absence_limits(plan).grace_ns,
-                                 .all = self->request->all,
-                                 .disk = stage->keeps};
-    tnd_havoc_init(&self->havoc, &config);
-    char *path = tnd_stage_path(stage, "metrics");
+    tnd_fault_schedule_config_t config = {.seed = seed,
+                                          .hosts = self->hosts,
+                                          .host_count = plan->host_count,
+                                          .dead_after_ns = plan->dead_after_ns,
+                                          .patience_ns = tnd_host_absence_limits(plan).grace_ns,
+                                          .all = self->request->all,
+                                          .disk = stage->keeps};
+    tnd_fault_schedule_init(&self->havoc, &config);
+    char *path = tnd_sandbox_path(stage, "metrics");
     if (mkfifo(path, 0600) != 0)
         abort();
     free(path);
 }
 
-void tnd_ordeal_fini(tnd_ordeal_t *self)
+void tnd_fault_run_fini(tnd_fault_run_t *self)
 {
-    tnd_havoc_fini(&self->havoc);
-    tnd_pulse_free(&self->calm);
+    tnd_fault_schedule_fini(&self->havoc);
+    tnd_step_gaps_free(&self->calm);
     free(self->hosts);
     free(self->deeds);
     close(self->signal_file);
@@ -172,32 +172,32 @@ static void name_actors(const tnd_plan_t *plan, uint32_t host, char *text, size_
             }
 }
 
-void tnd_ordeal_describe(const tnd_ordeal_t *self, const tnd_fault_t *fault, char *text,
-                         size_t room)
+void tnd_fault_run_describe(const tnd_fault_run_t *self, const tnd_fault_t *fault, char *text,
+                            size_t room)
 {
-    const char *name = tnd_havoc_name(fault->kind);
+    const char *name = tnd_fault_schedule_name(fault->kind);
     char actors[128];
     name_actors(self->stage->plan, fault->host, actors, sizeof actors);
     if (actors[0] == '\0')
         snprintf(actors, sizeof actors, "host");
     switch (fault->kind) {
-    case TND_HAVOC_KILL:
-    case TND_HAVOC_PAUSE:
-    case TND_HAVOC_STOP:
-    case TND_HAVOC_SLOW:
-    case TND_HAVOC_SHUT_OFF:
-    case TND_HAVOC_KILL_FINAL:
-        snprintf(text, room, "%s: %s", fault->kind == TND_HAVOC_KILL_FINAL ? "kill -9" : name,
+    case TND_FAULT_KILL:
+    case TND_FAULT_PAUSE:
+    case TND_FAULT_STOP:
+    case TND_FAULT_SLOW:
+    case TND_FAULT_SHUT_OFF:
+    case TND_FAULT_KILL_FINAL:
+        snprintf(text, room, "%s: %s", fault->kind == TND_FAULT_KILL_FINAL ? "kill -9" : name,
                  actors);
         return;
-    case TND_HAVOC_CUT:
-    case TND_HAVOC_HALF_OPEN:
-    case TND_HAVOC_SILENT:
+    case TND_FAULT_CUT:
+    case TND_FAULT_HALF_OPEN:
+    case TND_FAULT_SILENT:
         snprintf(text, room, "%s: %s", name, fault->control ? "control" : actors);
         return;
-    case TND_HAVOC_DISK_FULL:
-    case TND_HAVOC_KILL_ALL:
-    case TND_HAVOC_COUNT:
+    case TND_FAULT_DISK_FULL:
+    case TND_FAULT_KILL_ALL:
+    case TND_FAULT_COUNT:
         break;
     }
     snprintf(text, room, "%s", name);
@@ -215,10 +215,10 @@ static void add_word(char **words, size_t *used, const char *format, const char 
 static char **words_of(const life_t *life)
 {
     const tnd_request_t *request = life->ordeal->request;
-    const tnd_stage_t *stage = life->ordeal->stage;
+    const tnd_sandbox_t *stage = life->ordeal->stage;
     char **words = calloc(request->setting_count + stage->file_count + 24, sizeof *words);
-    char *metrics = tnd_stage_path(stage, "metrics"), *report = tnd_stage_path(stage, "report");
-    char *checkpoints = tnd_stage_path(stage, life->run->quiet ? "quiet" : "checkpoints");
+    char *metrics = tnd_sandbox_path(stage, "metrics"), *report = tnd_sandbox_path(stage, "report");
+    char *checkpoints = tnd_sandbox_path(stage, life->run->quiet ? "quiet" : "checkpoints");
     char number[32];
     size_t used = 0;
     if (words == NULL)
@@ -286,7 +286,7 @@ static bool number_after(const char *line, const char *text, uint64_t *number_p)
 
 static void take_word(life_t *life, const char *line)
 {
-    tnd_ordeal_t *ordeal = life->ordeal;
+    tnd_fault_run_t *ordeal = life->ordeal;
     uint64_t generation, step;
     life->life_ns = tnd_clock_now();
     fprintf(life->log, "%9.3f  %s\n", (double)(life->life_ns - ordeal->begun_ns) * 1e-9, line);
@@ -313,7 +313,7 @@ static void take_step(life_t *life, const char *line)
                 (double)(now - life->ordeal->begun_ns) * 1e-9, life->last_step,
                 (now - life->first_beat_ns) / ms);
     if (life->beats.count == 0 || life->beats.values[life->beats.count - 1] < now - ms)
-        tnd_pulse_add(&life->beats, now);
+        tnd_step_gaps_add(&life->beats, now);
     life->first_beat_ns = life->life_ns = now;
 }
 
@@ -353,7 +353,7 @@ static void limit_files(life_t *life, rlim_t bytes)
     const tnd_plan_t *plan = life->ordeal->stage->plan;
     for (uint32_t h = 0; h < plan->host_count; h++) {
         pid_t pid;
-        int process = tnd_brood_open(life->up.pid, plan->hosts[h].name, &pid);
+        int process = tnd_process_tree_open(life->up.pid, plan->hosts[h].name, &pid);
         struct rlimit limit;
         if (process < 0)
             continue;
@@ -368,18 +368,18 @@ static void limit_files(life_t *life, rlim_t bytes)
 static void undo(life_t *life, uint32_t index)
 {
     active_t *active = &life->active[index];
-    tnd_ordeal_t *ordeal = life->ordeal;
+    tnd_fault_run_t *ordeal = life->ordeal;
     switch (active->fault.kind) {
-    case TND_HAVOC_PAUSE:
-    case TND_HAVOC_STOP:
-    case TND_HAVOC_SLOW:
+    case TND_FAULT_PAUSE:
+    case TND_FAULT_STOP:
+    case TND_FAULT_SLOW:
         send_signal(active->process, SIGCONT);
         break;
-    case TND_HAVOC_SHUT_OFF:
+    case TND_FAULT_SHUT_OFF:
         (void)tnd_relay_shut(ordeal->stage->relay,
-                             tnd_stage_door(ordeal->stage, active->fault.host), false);
+                             tnd_sandbox_door(ordeal->stage, active->fault.host), false);
         break;
-    case TND_HAVOC_DISK_FULL:
+    case TND_FAULT_DISK_FULL:
         limit_files(life, RLIM_INFINITY);
         break;
     default:
@@ -390,7 +390,7 @@ static void undo(life_t *life, uint32_t index)
     life->active[index] = life->active[--life->active_count];
 }
 
-static bool lasts(const life_t *life, tnd_havoc_kind_t kind)
+static bool lasts(const life_t *life, tnd_fault_schedule_kind_t kind)
 {
     for (uint32_t i = 0; i < life->active_count; i++)
         if (life->active[i].fault.kind == kind)
@@ -420,7 +420,7 @@ static void kill_all(life_t *life)
     if (processes == NULL)
         abort();
     for (uint32_t h = 0; h < plan->host_count; h++)
-        processes[h] = tnd_brood_open(life->up.pid, plan->hosts[h].name, &pid);
+        processes[h] = tnd_process_tree_open(life->up.pid, plan->hosts[h].name, &pid);
     send_signal(life->process, SIGKILL);
     for (uint32_t h = 0; h < plan->host_count; h++)
         send_signal(processes[h], SIGKILL);
@@ -432,20 +432,20 @@ static void kill_all(life_t *life)
 
 static bool break_connections(life_t *life, const tnd_fault_t *fault)
 {
-    tnd_stage_t *stage = life->ordeal->stage;
+    tnd_sandbox_t *stage = life->ordeal->stage;
     tnd_relay_fault_t how = TND_RELAY_CUT;
-    if (fault->kind == TND_HAVOC_HALF_OPEN)
+    if (fault->kind == TND_FAULT_HALF_OPEN)
         how = fault->far ? TND_RELAY_CUT_TARGET : TND_RELAY_CUT_DIALER;
-    else if (fault->kind == TND_HAVOC_SILENT)
+    else if (fault->kind == TND_FAULT_SILENT)
         how = TND_RELAY_SWALLOW;
-    return tnd_relay_fail(stage->relay, tnd_stage_door(stage, fault->host), how,
+    return tnd_relay_fail(stage->relay, tnd_sandbox_door(stage, fault->host), how,
                           fault->control ? stage->port : 0, stage->port) > 0;
 }
 
 /*  A fault that hit nobody is none, and nobody would undo it. */
-static bool shut_off(tnd_stage_t *stage, uint32_t host)
+static bool shut_off(tnd_sandbox_t *stage, uint32_t host)
 {
-    uint32_t door = tnd_stage_door(stage, host);
+    uint32_t door = tnd_sandbox_door(stage, host);
     if (tnd_relay_shut(stage->relay, door, true) > 0)
         return true;
     (void)tnd_relay_shut(stage->relay, door, false);
@@ -455,40 +455,40 @@ static bool shut_off(tnd_stage_t *stage, uint32_t host)
 /*  False: whom it should have hit is not there. */
 static bool commit_fault(life_t *life, const tnd_fault_t *fault, int *process_p)
 {
-    tnd_stage_t *stage = life->ordeal->stage;
+    tnd_sandbox_t *stage = life->ordeal->stage;
     pid_t pid;
     switch (fault->kind) {
-    case TND_HAVOC_CUT:
-    case TND_HAVOC_HALF_OPEN:
-    case TND_HAVOC_SILENT:
+    case TND_FAULT_CUT:
+    case TND_FAULT_HALF_OPEN:
+    case TND_FAULT_SILENT:
         return break_connections(life, fault);
-    case TND_HAVOC_SHUT_OFF:
+    case TND_FAULT_SHUT_OFF:
         return shut_off(stage, fault->host);
-    case TND_HAVOC_DISK_FULL:
+    case TND_FAULT_DISK_FULL:
         limit_files(life, DISK_FULL);
         return true;
-    case TND_HAVOC_KILL_ALL:
+    case TND_FAULT_KILL_ALL:
         life->fatal = true;
         kill_all(life);
         return true;
     default:
         break;
     }
-    *process_p = tnd_brood_open(life->up.pid, stage->plan->hosts[fault->host].name, &pid);
+    *process_p = tnd_process_tree_open(life->up.pid, stage->plan->hosts[fault->host].name, &pid);
     if (*process_p < 0)
         return false;
-    bool kills = fault->kind == TND_HAVOC_KILL || fault->kind == TND_HAVOC_KILL_FINAL;
-    life->fatal = life->fatal || fault->kind == TND_HAVOC_KILL_FINAL;
+    bool kills = fault->kind == TND_FAULT_KILL || fault->kind == TND_FAULT_KILL_FINAL;
+    life->fatal = life->fatal || fault->kind == TND_FAULT_KILL_FINAL;
     send_signal(*process_p, kills ? SIGKILL : SIGSTOP);
     return true;
 }
 
 static void say(const life_t *life, const tnd_fault_t *fault)
 {
-    const tnd_ordeal_t *ordeal = life->ordeal;
+    const tnd_fault_run_t *ordeal = life->ordeal;
     char what[256], lasts[32] = "";
-    tnd_ordeal_describe(ordeal, fault, what, sizeof what);
-    bool host = fault->kind != TND_HAVOC_DISK_FULL && fault->kind != TND_HAVOC_KILL_ALL;
+    tnd_fault_run_describe(ordeal, fault, what, sizeof what);
+    bool host = fault->kind != TND_FAULT_DISK_FULL && fault->kind != TND_FAULT_KILL_ALL;
     if (fault->lasts_ns > 0)
         snprintf(lasts, sizeof lasts, " for %.2f s", (double)fault->lasts_ns * 1e-9);
     double now = (double)(tnd_clock_now() - ordeal->begun_ns) * 1e-9;
@@ -502,7 +502,7 @@ static void say(const life_t *life, const tnd_fault_t *fault)
 
 static void strike(life_t *life, const tnd_fault_t *fault)
 {
-    tnd_ordeal_t *ordeal = life->ordeal;
+    tnd_fault_run_t *ordeal = life->ordeal;
     int process = -1;
     uint64_t now = tnd_clock_now();
     life->drawn = false;
@@ -550,7 +550,7 @@ static uint64_t tend(life_t *life, uint64_t now)
             continue;
         }
         wake = active->end_ns < wake ? active->end_ns : wake;
-        if (active->fault.kind == TND_HAVOC_SLOW) {
+        if (active->fault.kind == TND_FAULT_SLOW) {
             if (active->turn_ns <= now) {
                 active->stopped = !active->stopped;
                 send_signal(active->process, active->stopped ? SIGSTOP : SIGCONT);
@@ -569,7 +569,7 @@ static uint64_t disturb(life_t *life, uint64_t now)
     if (life->run->quiet || life->finishing || life->beats.count == 0 || life->fatal)
         return UINT64_MAX;
     if (!life->drawn) {
-        life->next = tnd_havoc_next(&life->ordeal->havoc);
+        life->next = tnd_fault_schedule_next(&life->ordeal->havoc);
         life->drawn = true;
         life->waits = !life->next.at_once;
         life->next_ns = now + life->next.wait_ns;
@@ -594,11 +594,11 @@ static uint64_t disturb(life_t *life, uint64_t now)
 /*  The times between steps, and what each fault had to do with them. */
 static void measure(life_t *life)
 {
-    tnd_ordeal_t *ordeal = life->ordeal;
+    tnd_fault_run_t *ordeal = life->ordeal;
     for (size_t d = life->first_deed; d < ordeal->deed_count; d++) {
         tnd_deed_t *deed = &ordeal->deeds[d];
-        deed->measured =
-            tnd_pulse_gap(&life->beats, deed->from_ns, deed->to_ns, deed->next_ns, &deed->gap_ns);
+        deed->measured = tnd_step_gaps_gap(&life->beats, deed->from_ns, deed->to_ns, deed->next_ns,
+                                           &deed->gap_ns);
     }
     size_t d = life->first_deed;
     for (size_t b = 1; b < life->beats.count; b++) {
@@ -606,13 +606,13 @@ static void measure(life_t *life)
         while (d < ordeal->deed_count && ordeal->deeds[d].to_ns < from)
             d++;
         if (d == ordeal->deed_count || ordeal->deeds[d].from_ns > to)
-            tnd_pulse_add(&ordeal->calm, to - from);
+            tnd_step_gaps_add(&ordeal->calm, to - from);
     }
 }
 
 static void draw_progress(life_t *life, uint64_t now)
 {
-    const tnd_ordeal_t *ordeal = life->ordeal;
+    const tnd_fault_run_t *ordeal = life->ordeal;
     bool wanted = !ordeal->request->quiet && !ordeal->request->json && isatty(STDERR_FILENO) == 1;
     if (!wanted || now < life->told_ns + 200 * ms)
         return;
@@ -706,9 +706,9 @@ static bool watch(life_t *life)
     }
 }
 
-static char *read_report(const tnd_stage_t *stage)
+static char *read_report(const tnd_sandbox_t *stage)
 {
-    char *path = tnd_stage_path(stage, "report"), *text = NULL;
+    char *path = tnd_sandbox_path(stage, "report"), *text = NULL;
     struct stat is;
     FILE *in = fopen(path, "re");
     if (in != NULL && fstat(fileno(in), &is) == 0 && is.st_size > 0) {
@@ -737,18 +737,18 @@ static uint64_t tickets_of(const char *report)
 /*  The checkpoints of a run are of no use to the next. */
 static void forget_checkpoints(const life_t *life)
 {
-    char *path = tnd_stage_path(life->ordeal->stage, life->run->quiet ? "quiet" : "checkpoints");
-    tnd_stage_forget(path);
+    char *path = tnd_sandbox_path(life->ordeal->stage, life->run->quiet ? "quiet" : "checkpoints");
+    tnd_sandbox_forget(path);
     free(path);
 }
 
 /*  What has become of a life; true: there is another one. */
-static bool settle(life_t *life, int status, tnd_ordeal_end_t *end_p)
+static bool settle(life_t *life, int status, tnd_fault_run_end_t *end_p)
 {
     int code = tnd_child_code(status);
     char text[64];
     if (code == TND_EXIT_OK || (life->drained && code == TND_EXIT_DRAINED)) {
-        *end_p = code == TND_EXIT_OK ? TND_ORDEAL_ENDED : TND_ORDEAL_DRAINED;
+        *end_p = code == TND_EXIT_OK ? TND_FAULT_RUN_ENDED : TND_FAULT_RUN_DRAINED;
         return false;
     }
     /* Its end needs the disk too; what it kept before is there. */
@@ -758,24 +758,24 @@ static bool settle(life_t *life, int status, tnd_ordeal_end_t *end_p)
         life->done_ns = tnd_clock_now();
         return true;
     }
-    *end_p = TND_ORDEAL_BROKEN;
+    *end_p = TND_FAULT_RUN_BROKEN;
     snprintf(text, sizeof text, "%d", code);
     fail(life, "the run should have gone on, and ended with %s", text);
     return false;
 }
 
-static tnd_ordeal_end_t live(life_t *life)
+static tnd_fault_run_end_t live(life_t *life)
 {
-    tnd_ordeal_end_t end = TND_ORDEAL_BROKEN;
+    tnd_fault_run_end_t end = TND_FAULT_RUN_BROKEN;
     for (bool again = true; again;) {
         int status = 0;
         if (!begin_life(life))
             return end;
         bool ended = watch(life);
-        life->full = lasts(life, TND_HAVOC_DISK_FULL);
+        life->full = lasts(life, TND_FAULT_DISK_FULL);
         undo_all(life);
         if (!ended) {
-            end = life->ordeal->signals > 1 ? TND_ORDEAL_LEFT : TND_ORDEAL_BROKEN;
+            end = life->ordeal->signals > 1 ? TND_FAULT_RUN_LEFT : TND_FAULT_RUN_BROKEN;
             kill_all(life);
         }
         (void)waitpid(life->up.pid, &status, 0);
@@ -788,11 +788,11 @@ static tnd_ordeal_end_t live(life_t *life)
     return end;
 }
 
-tnd_ordeal_end_t tnd_ordeal_run(tnd_ordeal_t *self, tnd_run_t *run)
+tnd_fault_run_end_t tnd_fault_run_run(tnd_fault_run_t *self, tnd_run_t *run)
 {
     life_t *life = calloc(1, sizeof *life);
-    char *metrics = tnd_stage_path(self->stage, "metrics"),
-         *log = tnd_stage_path(self->stage, run->quiet ? "quiet.log" : "log");
+    char *metrics = tnd_sandbox_path(self->stage, "metrics"),
+         *log = tnd_sandbox_path(self->stage, run->quiet ? "quiet.log" : "log");
     if (life == NULL)
         abort();
     *life = (life_t){.ordeal = self,
@@ -807,13 +807,13 @@ tnd_ordeal_end_t tnd_ordeal_run(tnd_ordeal_t *self, tnd_run_t *run)
     (void)fcntl(life->metrics, F_SETPIPE_SZ, PIPE_ROOM);
     forget_checkpoints(life);
     self->runs += !run->quiet;
-    tnd_ordeal_end_t end = live(life);
+    tnd_fault_run_end_t end = live(life);
     measure(life);
     run->seen = life->last_step == TND_UNKNOWN ? 0 : life->last_step + 1;
     run->report = read_report(self->stage);
     if (!run->quiet && run->report != NULL)
         self->tickets += tickets_of(run->report);
-    tnd_pulse_free(&life->beats);
+    tnd_step_gaps_free(&life->beats);
     fclose(life->log);
     close(life->metrics);
     free(metrics);

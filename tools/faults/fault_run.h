@@ -18,11 +18,11 @@
 #include "tools/faults/sandbox.h"
 
 typedef enum {
-    TND_ORDEAL_ENDED,   /* the stream, or the steps that were asked for */
-    TND_ORDEAL_DRAINED, /* its time was over */
-    TND_ORDEAL_BROKEN,  /* what should have gone on has not; `why` says it */
-    TND_ORDEAL_LEFT     /* who asked for it wanted no more */
-} tnd_ordeal_end_t;
+    TND_FAULT_RUN_ENDED,   /* the stream, or the steps that were asked for */
+    TND_FAULT_RUN_DRAINED, /* its time was over */
+    TND_FAULT_RUN_BROKEN,  /* what should have gone on has not; `why` says it */
+    TND_FAULT_RUN_LEFT     /* who asked for it wanted no more */
+} tnd_fault_run_end_t;
 
 /*  A fault that was done. */
 typedef struct {
@@ -36,16 +36,16 @@ typedef struct {
 
 /*  What the runs were and did, all together. */
 typedef struct {
-    tnd_stage_t *stage;
+    tnd_sandbox_t *stage;
     const tnd_request_t *request;
-    tnd_havoc_t havoc;
-    uint8_t *hosts; /* TND_HAVOC_* */
+    tnd_fault_schedule_t havoc;
+    uint8_t *hosts; /* TND_FAULT_* */
     tnd_deed_t *deeds;
     size_t deed_count, deed_room;
-    tnd_pulse_t calm;  /* times between steps that no fault had to do with */
-    uint64_t begun_ns; /* the first run */
-    uint64_t runs;     /* begun */
-    uint64_t restarts; /* processes started again by `up` */
+    tnd_step_gaps_t calm; /* times between steps that no fault had to do with */
+    uint64_t begun_ns;    /* the first run */
+    uint64_t runs;        /* begun */
+    uint64_t restarts;    /* processes started again by `up` */
     uint64_t rewinds;
     uint64_t tickets;              /* issued again, as far as the runs' reports know */
     uint64_t resumes, steps_again; /* `--resume`, and steps that were done again after it */
@@ -56,7 +56,7 @@ typedef struct {
     int signal_file;
     sigset_t mask; /* of those that are started */
     char why[600];
-} tnd_ordeal_t;
+} tnd_fault_run_t;
 
 /*  How one of them is to be, and how it was. */
 typedef struct {
@@ -67,12 +67,12 @@ typedef struct {
     char *report;      /* what it wrote; NULL: nothing; the caller frees it */
 } tnd_run_t;
 
-void tnd_ordeal_init(tnd_ordeal_t *self, const tnd_request_t *request);
-void tnd_ordeal_begin(tnd_ordeal_t *self, tnd_stage_t *stage, uint64_t seed);
-void tnd_ordeal_fini(tnd_ordeal_t *self);
-tnd_ordeal_end_t tnd_ordeal_run(tnd_ordeal_t *self, tnd_run_t *run);
+void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_request_t *request);
+void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *stage, uint64_t seed);
+void tnd_fault_run_fini(tnd_fault_run_t *self);
+tnd_fault_run_end_t tnd_fault_run_run(tnd_fault_run_t *self, tnd_run_t *run);
 /*  What a fault is, with whom it hits, such as "kill -9 of a reader". */
-void tnd_ordeal_describe(const tnd_ordeal_t *self, const tnd_fault_t *fault, char *text,
-                         size_t room);
+void tnd_fault_run_describe(const tnd_fault_run_t *self, const tnd_fault_t *fault, char *text,
+                            size_t room);
 
 #endif

@@ -16,7 +16,7 @@
 #include "runtime/core/numeric/random.h"
 
 /*  X(name, text, weight): how often it comes for one of the others. */
-#define TND_HAVOC_KINDS(X)                                                                         \
+#define TND_FAULT_KINDS(X)                                                                         \
     X(KILL, "kill -9", 8)                                                                          \
     X(PAUSE, "stopped for a moment", 4)                                                            \
     X(STOP, "stopped until it counts as lost", 1)                                                  \
@@ -30,33 +30,33 @@
     X(KILL_ALL, "kill -9 of everything", 1)
 
 typedef enum {
-#define TND_HAVOC_KIND(name, text, weight) TND_HAVOC_##name,
-    TND_HAVOC_KINDS(TND_HAVOC_KIND)
-#undef TND_HAVOC_KIND
-        TND_HAVOC_COUNT
-} tnd_havoc_kind_t;
+#define TND_FAULT_KIND(name, text, weight) TND_FAULT_##name,
+    TND_FAULT_KINDS(TND_FAULT_KIND)
+#undef TND_FAULT_KIND
+        TND_FAULT_COUNT
+} tnd_fault_schedule_kind_t;
 
 /*  What is to be known of a host. */
 enum {
-    TND_HAVOC_SOFT = 1,  /* it is started again */
-    TND_HAVOC_DOOR = 2,  /* others connect to it */
-    TND_HAVOC_LEADS = 4, /* by control too */
-    TND_HAVOC_LOCAL = 8  /* it reads or works: that can be slow */
+    TND_FAULT_SOFT = 1,  /* it is started again */
+    TND_FAULT_DOOR = 2,  /* others connect to it */
+    TND_FAULT_LEADS = 4, /* by control too */
+    TND_FAULT_LOCAL = 8  /* it reads or works: that can be slow */
 };
 
-enum { TND_HAVOC_HOSTS = 4096, TND_HAVOC_DECK = 64 };
+enum { TND_FAULT_HOSTS = 4096, TND_FAULT_DECK = 64 };
 
 typedef struct {
     uint64_t seed;
-    const uint8_t *hosts; /* TND_HAVOC_* of each; kept by the caller */
+    const uint8_t *hosts; /* TND_FAULT_* of each; kept by the caller */
     uint32_t host_count;
     uint64_t dead_after_ns; /* a peer that is silent for so long is lost */
     uint64_t patience_ns;   /* and one whose connections have ended for so long */
     bool all, disk;
-} tnd_havoc_config_t;
+} tnd_fault_schedule_config_t;
 
 typedef struct {
-    tnd_havoc_kind_t kind;
+    tnd_fault_schedule_kind_t kind;
     uint32_t host;     /* not of DISK_FULL and KILL_ALL */
     uint64_t wait_ns;  /* from when the run has recovered from the one before */
     uint64_t lasts_ns; /* 0: it is over at once */
@@ -66,18 +66,18 @@ typedef struct {
 } tnd_fault_t;
 
 typedef struct {
-    tnd_havoc_config_t config;
+    tnd_fault_schedule_config_t config;
     tnd_random_t random;
-    tnd_havoc_kind_t deck[TND_HAVOC_DECK]; /* kinds still to come, the last one first */
+    tnd_fault_schedule_kind_t deck[TND_FAULT_DECK]; /* kinds still to come, the last one first */
     uint32_t left;
-    uint32_t *hosts[TND_HAVOC_COUNT]; /* likewise of each kind */
-    uint32_t hosts_left[TND_HAVOC_COUNT];
-} tnd_havoc_t;
+    uint32_t *hosts[TND_FAULT_COUNT]; /* likewise of each kind */
+    uint32_t hosts_left[TND_FAULT_COUNT];
+} tnd_fault_schedule_t;
 
-void tnd_havoc_init(tnd_havoc_t *self, const tnd_havoc_config_t *config);
-void tnd_havoc_fini(tnd_havoc_t *self);
+void tnd_fault_schedule_init(tnd_fault_schedule_t *self, const tnd_fault_schedule_config_t *config);
+void tnd_fault_schedule_fini(tnd_fault_schedule_t *self);
 /*  Always gives one: a moment's stop is possible anywhere. */
-tnd_fault_t tnd_havoc_next(tnd_havoc_t *self);
-const char *tnd_havoc_name(tnd_havoc_kind_t kind);
+tnd_fault_t tnd_fault_schedule_next(tnd_fault_schedule_t *self);
+const char *tnd_fault_schedule_name(tnd_fault_schedule_kind_t kind);
 
 #endif

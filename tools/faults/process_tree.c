@@ -70,7 +70,7 @@ static pid_t find_below(pid_t parent, const char *host, int depth)
     return found;
 }
 
-int tnd_brood_open(pid_t parent, const char *host, pid_t *pid_p)
+int tnd_process_tree_open(pid_t parent, const char *host, pid_t *pid_p)
 {
     pid_t pid = find_below(parent, host, 0);
     int file = pid > 0 ? pidfd_open(pid, 0) : -1;

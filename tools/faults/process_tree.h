@@ -10,6 +10,6 @@
 /*  A descriptor of the process below `parent` that is host `host` right now, which the caller
  *  closes; -1: there is none.
  */
-int tnd_brood_open(pid_t parent, const char *host, pid_t *pid_p);
+int tnd_process_tree_open(pid_t parent, const char *host, pid_t *pid_p);
 
 #endif

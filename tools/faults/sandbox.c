@@ -20,7 +20,7 @@ enum { HOSTS_MAX = 250, WORK_HOSTS = 2, TRIES = 60, PORT_FIRST = 20001, PORTS_MA
 
 static const char name_of_overlay[] = "chaos.yaml";
 
-char *tnd_stage_path(const tnd_stage_t *self, const char *name)
+char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name)
 {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", self->folder, name) < 0)
@@ -28,7 +28,7 @@ char *tnd_stage_path(const tnd_stage_t *self, const char *name)
     return path;
 }
 
-uint32_t tnd_stage_door(const tnd_stage_t *self, uint32_t host)
+uint32_t tnd_sandbox_door(const tnd_sandbox_t *self, uint32_t host)
 {
     while (self->plan->hosts[host].isolated)
         host = self->plan->hosts[host].parent;
@@ -161,7 +161,7 @@ static void raise_limit(void)
 enum { OWN_FILES = 32 };
 
 /*  Finds addresses of loopback whose ports are free; there are many, and few use them. */
-static bool open_relay(tnd_stage_t *self, scene_t *scene, uint32_t hosts)
+static bool open_relay(tnd_sandbox_t *self, scene_t *scene, uint32_t hosts)
 {
     tnd_relay_door_t doors[HOSTS_MAX];
     tnd_error_t error = {0};
@@ -194,9 +194,9 @@ static uint32_t ports_of(const tnd_plan_t *plan)
 /* --- all of it ---------------------------------------------------------------------------------
  */
 
-static bool write_overlay(const tnd_stage_t *self, scene_t *scene)
+static bool write_overlay(const tnd_sandbox_t *self, scene_t *scene)
 {
-    char *path = tnd_stage_path(self, name_of_overlay);
+    char *path = tnd_sandbox_path(self, name_of_overlay);
     FILE *out = fopen(path, "we");
     bool good = out != NULL;
     if (good) {
@@ -210,7 +210,8 @@ static bool write_overlay(const tnd_stage_t *self, scene_t *scene)
     return good;
 }
 
-static int lay(tnd_stage_t *self, const tnd_request_t *request, const tnd_plan_t *plain, bool keep)
+static int lay(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan_t *plain,
+               bool keep)
 {
     const tnd_value_t *hosts = tnd_value_get(plain->topology->root, "hosts");
     const char *root = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
@@ -243,7 +244,7 @@ static int lay(tnd_stage_t *self, const tnd_request_t *request, const tnd_plan_t
         abort();
     for (size_t i = 0; i < request->file_count; i++)
         self->files[self->file_count++] = request->files[i];
-    self->files[self->file_count++] = tnd_stage_path(self, name_of_overlay);
+    self->files[self->file_count++] = tnd_sandbox_path(self, name_of_overlay);
     tnd_request_t all = *request;
     all.files = self->files;
     all.file_count = self->file_count;
@@ -254,7 +255,7 @@ static int lay(tnd_stage_t *self, const tnd_request_t *request, const tnd_plan_t
     return TND_EXIT_OK;
 }
 
-int tnd_stage_open(tnd_stage_t *self, const tnd_request_t *request, bool keep)
+int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
@@ -272,20 +273,20 @@ static int remove_one(const char *path, const struct stat *is, int type, struct 
     return remove(path);
 }
 
-void tnd_stage_forget(const char *path)
+void tnd_sandbox_forget(const char *path)
 {
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-void tnd_stage_close(tnd_stage_t *self, bool remove)
+void tnd_sandbox_close(tnd_sandbox_t *self, bool remove)
 {
     tnd_relay_close(&self->relay);
     tnd_graph_destroy(&self->graph);
     if (self->folder != NULL && remove)
-        tnd_stage_forget(self->folder);
+        tnd_sandbox_forget(self->folder);
     if (self->file_count > 0)
         free((void *)(uintptr_t)self->files[self->file_count - 1]);
     free((void *)(uintptr_t)self->files);
     free(self->folder);
-    *self = (tnd_stage_t){0};
+    *self = (tnd_sandbox_t){0};
 }

@@ -24,20 +24,20 @@ typedef struct {
     uint32_t port; /* of control */
     bool keeps;    /* there are checkpoints */
     bool own;      /* the hosts are ours */
-} tnd_stage_t;
+} tnd_sandbox_t;
 
 /*  `keep`: with checkpoints also where the files ask for none.  TND_EXIT_OK, or the exit code after
  *  what is wrong was said.
  */
-int tnd_stage_open(tnd_stage_t *self, const tnd_request_t *request, bool keep);
+int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep);
 /*  `remove`: the folder too, with all that is in it. */
-void tnd_stage_close(tnd_stage_t *self, bool remove);
+void tnd_sandbox_close(tnd_sandbox_t *self, bool remove);
 
 /*  A path in the folder; the caller frees it. */
-char *tnd_stage_path(const tnd_stage_t *self, const char *name);
+char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name);
 /*  Removes a folder with all that is in it; one that is not there is none. */
-void tnd_stage_forget(const char *path);
+void tnd_sandbox_forget(const char *path);
 /*  The door of a host: that of its parent if it is isolated. */
-uint32_t tnd_stage_door(const tnd_stage_t *self, uint32_t host);
+uint32_t tnd_sandbox_door(const tnd_sandbox_t *self, uint32_t host);
 
 #endif

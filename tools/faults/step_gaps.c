@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void tnd_pulse_add(tnd_pulse_t *self, uint64_t value)
+void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value)
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 1024 : 2 * self->room;
@@ -14,8 +14,8 @@ void tnd_pulse_add(tnd_pulse_t *self, uint64_t value)
     self->values[self->count++] = value;
 }
 
-bool tnd_pulse_gap(const tnd_pulse_t *self, uint64_t from, uint64_t to, uint64_t end,
-                   uint64_t *gap_p)
+bool tnd_step_gaps_gap(const tnd_step_gaps_t *self, uint64_t from, uint64_t to, uint64_t end,
+                       uint64_t *gap_p)
 {
     size_t at = 0, high = self->count;
     while (at < high) { /* the first behind `from` */
@@ -41,7 +41,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-tnd_spread_t tnd_pulse_spread(tnd_pulse_t *self)
+tnd_spread_t tnd_step_gaps_spread(tnd_step_gaps_t *self)
 {
     size_t count = self->count;
     if (count == 0)
@@ -53,8 +53,8 @@ tnd_spread_t tnd_pulse_spread(tnd_pulse_t *self)
                           .most = self->values[count - 1]};
 }
 
-void tnd_pulse_free(tnd_pulse_t *self)
+void tnd_step_gaps_free(tnd_step_gaps_t *self)
 {
     free(self->values);
-    *self = (tnd_pulse_t){0};
+    *self = (tnd_step_gaps_t){0};
 }

@@ -190,7 +190,7 @@ static void judge_cuda(const tnd_facts_t *facts, tnd_check_t *check)
     }
 }
 
-void tnd_checkup(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
+void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
 {
     tnd_check_t *next = checks;
     judge_cores(facts, next++);

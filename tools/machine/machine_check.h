@@ -49,6 +49,6 @@ typedef struct {
 enum { TND_CHECKS = 12 };
 
 /*  Fills all `checks`, in the order in which they are shown. */
-void tnd_checkup(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);
+void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);
 
 #endif

@@ -8,10 +8,10 @@
 #include "tools/machine/machine.h"
 
 /*  Takes what a host of this machine says of a chain; two of them must say the same. */
-static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_stock_data_t *data,
-                       tnd_diagnostics_t *diagnostics)
+static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
+                       const tnd_resources_data_t *data, tnd_diagnostics_t *diagnostics)
 {
-    tnd_survey_chain_t *chain = &self->chains[data->stream.chain];
+    tnd_preflight_chain_t *chain = &self->chains[data->stream.chain];
     tnd_error_t error;
     if (!data->open)
         return;
@@ -26,7 +26,7 @@ static void take_facts(tnd_survey_t *self, const tnd_plan_t *plan, const tnd_sto
 }
 
 /*  A chain that evaluates the models of another feeds them; columns of one name should be alike. */
-static void compare_columns(const tnd_survey_t *self, const tnd_plan_t *plan, uint32_t chain,
+static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan, uint32_t chain,
                             tnd_diagnostics_t *diagnostics)
 {
     const tnd_schema_t *schema = &self->chains[chain].stream.fed;
@@ -59,9 +59,9 @@ static void compare_columns(const tnd_survey_t *self, const tnd_plan_t *plan, ui
 }
 
 /*  Nothing is known yet. */
-static void begin(tnd_survey_t *self, const tnd_plan_t *plan)
+static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
 {
-    *self = (tnd_survey_t){0};
+    *self = (tnd_preflight_t){0};
     self->chains = calloc(plan->chain_count, sizeof *self->chains);
     self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
     if (self->chains == NULL || self->awaits == NULL)
@@ -70,28 +70,28 @@ static void begin(tnd_survey_t *self, const tnd_plan_t *plan)
 
 /*  A survey under way, which may have to be left to its thread. */
 typedef struct {
-    tnd_survey_t survey;
+    tnd_preflight_t survey;
     tnd_plan_t plan;
 } making_t;
 
-static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnostics)
+static void make(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *diagnostics)
 {
-    tnd_survey_t *self = &((making_t *)context)->survey;
+    tnd_preflight_t *self = &((making_t *)context)->survey;
     const tnd_plan_t *plan = &((making_t *)context)->plan;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        tnd_stock_t stock;
+        tnd_resources_t stock;
         bool here = tnd_machine_has(plan->hosts[h].address);
-        tnd_stock_list(&stock, plan, h);
+        tnd_resources_list(&stock, plan, h);
         if (here)
-            (void)tnd_stock_open(&stock, trial, diagnostics);
+            (void)tnd_resources_open(&stock, trial, diagnostics);
         for (uint32_t s = 0; s < stock.count; s++) {
             if (here)
                 take_facts(self, plan, &stock.data[s], diagnostics);
             else
-                self->awaits[self->await_count++] = (tnd_survey_await_t){
+                self->awaits[self->await_count++] = (tnd_preflight_await_t){
                     .host = plan->hosts[h].name, .actor = stock.data[s].instance->actor};
         }
-        tnd_stock_close(&stock);
+        tnd_resources_close(&stock);
     }
     uint32_t missing;
     for (uint32_t c = 0; c < plan->chain_count; c++)
@@ -99,21 +99,21 @@ static void make(void *context, tnd_trial_t *trial, tnd_diagnostics_t *diagnosti
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
-                tnd_stock_derive(plan, trial, &self->chains[c].stream, diagnostics);
+                tnd_resources_derive(plan, trial, &self->chains[c].stream, diagnostics);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         compare_columns(self, plan, c, diagnostics);
 }
 
-void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
-                     tnd_diagnostics_t *diagnostics)
+void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                        tnd_diagnostics_t *diagnostics)
 {
     making_t *making = calloc(1, sizeof *making);
     if (making == NULL)
         abort();
     making->plan = *plan;
     begin(&making->survey, plan);
-    tnd_trial_t *trial = tnd_trial_begin(make, NULL, making);
-    if (tnd_trial_wait(&trial, plan->hung_after_ns, diagnostics)) {
+    tnd_guarded_call_t *trial = tnd_guarded_call_begin(make, NULL, making);
+    if (tnd_guarded_call_wait(&trial, plan->hung_after_ns, diagnostics)) {
         *self = making->survey;
         free(making);
         return;
@@ -123,7 +123,7 @@ void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *p
     tnd_graph_keep(graph);
 }
 
-void tnd_survey_destroy(tnd_survey_t *self)
+void tnd_preflight_destroy(tnd_preflight_t *self)
 {
     free(self->chains);
     free(self->awaits);

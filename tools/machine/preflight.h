@@ -4,7 +4,7 @@
  *  and devices, and derives the schemas along each chain.  What other hosts have awaits them.  A
  *  source or an operation that hangs meanwhile is an error, and is left behind, with the graph.
  *
- *  Ownership: the caller's, to tnd_survey_destroy; the plan must outlive it.  Threads: one.
+ *  Ownership: the caller's, to tnd_preflight_destroy; the plan must outlive it.  Threads: one.
  */
 #ifndef TUNDISH_TOOLS_SURVEY_H
 #define TUNDISH_TOOLS_SURVEY_H
@@ -16,23 +16,23 @@
 typedef struct {
     bool known; /* all of `stream` is */
     tnd_stream_t stream;
-} tnd_survey_chain_t;
+} tnd_preflight_chain_t;
 
 /*  One thing that another host has to check. */
 typedef struct {
     const char *host, *actor;
-} tnd_survey_await_t;
+} tnd_preflight_await_t;
 
 typedef struct {
-    tnd_survey_chain_t *chains; /* as in the plan */
-    tnd_survey_await_t *awaits;
+    tnd_preflight_chain_t *chains; /* as in the plan */
+    tnd_preflight_await_t *awaits;
     uint32_t await_count;
     bool hung; /* nothing is known */
-} tnd_survey_t;
+} tnd_preflight_t;
 
 /*  Reports what is missing or does not fit; the plan is one of `graph`. */
-void tnd_survey_make(tnd_survey_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
-                     tnd_diagnostics_t *diagnostics);
-void tnd_survey_destroy(tnd_survey_t *self);
+void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                        tnd_diagnostics_t *diagnostics);
+void tnd_preflight_destroy(tnd_preflight_t *self);
 
 #endif

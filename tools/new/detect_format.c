@@ -107,7 +107,7 @@ static const char *guess(const head_t *head)
 }
 
 /*  Columns and rows of one file, as its source says. */
-static tnd_status_t open_source(tnd_found_t *item, tnd_arena_t *arena, tnd_error_t *error)
+static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena, tnd_error_t *error)
 {
     tnd_mark_t nowhere = {0};
     tnd_options_context_t context = {.arena = arena, .diagnostics = tnd_diagnostics_new(arena)};
@@ -146,14 +146,14 @@ static bool is_utf8(const char *text)
 }
 
 /*  Adds a file; `optional`: one of no known format is passed over. */
-static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const char *path,
+static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
                              bool optional, tnd_error_t *error)
 {
     head_t head;
     char *whole = realpath(path, NULL);
     if (whole == NULL)
         return tnd_fail(error, "%s: %s", path, strerror(errno));
-    tnd_found_t item = {.path = tnd_arena_text(arena, whole, strlen(whole)), .part = ""};
+    tnd_detected_format_t item = {.path = tnd_arena_text(arena, whole, strlen(whole)), .part = ""};
     free(whole);
     if (!is_utf8(item.path))
         return tnd_fail(error, "%s: its name is not UTF-8, and topologies are: rename it", path);
@@ -171,7 +171,7 @@ static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const c
                         path, guess(&head));
     TND_TRY(open_source(&item, arena, error));
     if ((self->count & (self->count - 1)) == 0) { /* full: room doubles */
-        tnd_found_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
+        tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
         if (self->count > 0)
             memcpy(items, self->items, self->count * sizeof *items);
         self->items = items;
@@ -180,8 +180,8 @@ static tnd_status_t add_file(tnd_found_list_t *self, tnd_arena_t *arena, const c
     return TND_OK;
 }
 
-static tnd_status_t add_directory(tnd_found_list_t *self, tnd_arena_t *arena, const char *path,
-                                  tnd_error_t *error)
+static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                  const char *path, tnd_error_t *error)
 {
     struct dirent **entries = NULL;
     size_t before = self->count;
@@ -204,8 +204,8 @@ static tnd_status_t add_directory(tnd_found_list_t *self, tnd_arena_t *arena, co
     return status;
 }
 
-static tnd_status_t add_pattern(tnd_found_list_t *self, tnd_arena_t *arena, const char *pattern,
-                                tnd_error_t *error)
+static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                const char *pattern, tnd_error_t *error)
 {
     glob_t found = {0};
     tnd_status_t status = TND_OK;
@@ -302,7 +302,7 @@ static size_t digits_at_end(const char *word)
 
 /*  The words of a file's name that say what is in it, without the numbers of parts.  `common`: also
  * those that all share. */
-static void name_one(tnd_found_t *items, size_t count, size_t index, bool common)
+static void name_one(tnd_detected_format_t *items, size_t count, size_t index, bool common)
 {
     char word[TND_COLUMN_NAME_MAX], *name = items[index].column.name;
     size_t used = 0;
@@ -330,7 +330,7 @@ static void name_one(tnd_found_t *items, size_t count, size_t index, bool common
         strcpy(name, "x");
 }
 
-void tnd_found_name(tnd_found_t *items, size_t count)
+void tnd_detected_format_name(tnd_detected_format_t *items, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         name_one(items, count, i, false);
@@ -349,10 +349,10 @@ void tnd_found_name(tnd_found_t *items, size_t count)
     }
 }
 
-tnd_status_t tnd_found_look(tnd_found_list_t *self, tnd_arena_t *arena, const char *const *names,
-                            size_t count, tnd_error_t *error)
+tnd_status_t tnd_detected_format_look(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                      const char *const *names, size_t count, tnd_error_t *error)
 {
-    *self = (tnd_found_list_t){0};
+    *self = (tnd_detected_format_list_t){0};
     for (size_t i = 0; i < count; i++) {
         struct stat is;
         bool there = stat(names[i], &is) == 0;

@@ -34,7 +34,8 @@ static size_t differ_at(const char *a, const char *b)
 
 static int compare(const void *one, const void *other)
 {
-    const char *a = ((const tnd_found_t *)one)->path, *b = ((const tnd_found_t *)other)->path;
+    const char *a = ((const tnd_detected_format_t *)one)->path,
+               *b = ((const tnd_detected_format_t *)other)->path;
     if (strcmp(a, b) == 0)
         return 0;
     size_t at = differ_at(a, b);
@@ -42,7 +43,7 @@ static int compare(const void *one, const void *other)
     return first < second ? -1 : first > second ? 1 : strcmp(a, b);
 }
 
-static bool is_like(const tnd_found_t *a, const tnd_found_t *b)
+static bool is_like(const tnd_detected_format_t *a, const tnd_detected_format_t *b)
 {
     return strcmp(a->source, b->source) == 0 && a->column.dtype == b->column.dtype &&
            a->column.rank == b->column.rank &&
@@ -59,13 +60,13 @@ static bool stands_alone(const char *a, const char *b)
 }
 
 /*  Files that are like the one at `first`, this one too, and whether all are parts of a column. */
-static size_t count_like(const tnd_found_list_t *found, size_t first, bool *parts_p)
+static size_t count_like(const tnd_detected_format_list_t *found, size_t first, bool *parts_p)
 {
-    const tnd_found_t *one = &found->items[first];
+    const tnd_detected_format_t *one = &found->items[first];
     size_t count = 1;
     *parts_p = false;
     for (size_t i = first + 1; i < found->count; i++) {
-        const tnd_found_t *other = &found->items[i];
+        const tnd_detected_format_t *other = &found->items[i];
         if (!is_like(one, other))
             continue;
         count++;
@@ -75,10 +76,10 @@ static size_t count_like(const tnd_found_list_t *found, size_t first, bool *part
 }
 
 /*  Takes the files that are like the one at `first` out of those behind it, as one. */
-static tnd_found_t take_like(tnd_found_list_t *found, size_t first, size_t count,
-                             tnd_arena_t *arena)
+static tnd_detected_format_t take_like(tnd_detected_format_list_t *found, size_t first,
+                                       size_t count, tnd_arena_t *arena)
 {
-    tnd_found_t *like = tnd_arena_array(arena, count, sizeof *like);
+    tnd_detected_format_t *like = tnd_arena_array(arena, count, sizeof *like);
     const char **paths = tnd_arena_array(arena, count, sizeof *paths);
     size_t taken = 0, rest = first + 1;
     like[taken++] = found->items[first];
@@ -88,7 +89,7 @@ static tnd_found_t take_like(tnd_found_list_t *found, size_t first, size_t count
     }
     found->count = rest;
     qsort(like, count, sizeof *like, compare);
-    tnd_found_t whole = like[0];
+    tnd_detected_format_t whole = like[0];
     whole.rows = 0;
     for (size_t i = 0; i < count; i++) {
         paths[i] = like[i].path;
@@ -99,7 +100,7 @@ static tnd_found_t take_like(tnd_found_list_t *found, size_t first, size_t count
     return whole;
 }
 
-void tnd_parts_join(tnd_found_list_t *found, tnd_arena_t *arena)
+void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena)
 {
     for (size_t i = 0; i < found->count; i++) {
         bool parts;
@@ -109,7 +110,7 @@ void tnd_parts_join(tnd_found_list_t *found, tnd_arena_t *arena)
     }
 }
 
-const char *tnd_parts_range(tnd_arena_t *arena, const tnd_found_t *item)
+const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_t *item)
 {
     if (item->path_count < 2 || strpbrk(item->path, "*?[") != NULL)
         return NULL;

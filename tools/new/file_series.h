@@ -14,11 +14,11 @@
 /*  Makes one of files that are parts of a column, in the order of their numbers; it stands where
  *  the first of them stood.
  */
-void tnd_parts_join(tnd_found_list_t *found, tnd_arena_t *arena);
+void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena);
 
 /*  The files of one as a range, "part-[00-15].npy", as topologies write it; NULL: their numbers do
  *  not follow each other, or it is a single file.
  */
-const char *tnd_parts_range(tnd_arena_t *arena, const tnd_found_t *item);
+const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_t *item);
 
 #endif

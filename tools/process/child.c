@@ -87,7 +87,7 @@ bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_term
     if (pid < 0)
         return false;
     self->pid = pid;
-    tnd_supervise_born(&self->supervise, tnd_clock_now());
+    tnd_restart_policy_born(&self->supervise, tnd_clock_now());
     return true;
 }
 
@@ -174,7 +174,7 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
         return TND_CHILD_OVER;
     if (!needed)
         return TND_CHILD_LATE;
-    if (!tnd_supervise_died(&self->supervise, &limits, now, &self->again_ns)) {
+    if (!tnd_restart_policy_died(&self->supervise, &limits, now, &self->again_ns)) {
         snprintf(text, room,
                  "died %" PRIu32 " times in a short time and is not started again: %s; "
                  "`restarts: {max: %" PRIu32 "}` allows no more",

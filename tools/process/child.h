@@ -23,7 +23,7 @@ typedef struct {
     uint64_t again_ns; /* when it is to be started again; 0: not at all */
     pid_t corpse;      /* the one before, which has ended and is not buried; 0: none */
     uint64_t bury_ns;  /* when that is to be done */
-    tnd_supervise_t supervise;
+    tnd_restart_policy_t supervise;
 } tnd_child_t;
 
 /*  What its streams become; -1: those of this process. */

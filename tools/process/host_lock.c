@@ -59,7 +59,7 @@ static tnd_status_t fail_taken(const tnd_plan_t *plan, uint32_t host, pid_t hold
                     plan->hosts[host].name, who);
 }
 
-tnd_status_t tnd_claim_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
 {
     struct sockaddr_un address;
     if (!is_claimed(plan))
@@ -69,7 +69,7 @@ tnd_status_t tnd_claim_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *
     return holder == 0 ? TND_OK : fail_taken(plan, host, holder, error);
 }
 
-tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
 {
     struct sockaddr_un address;
     if (!is_claimed(plan))

@@ -14,8 +14,9 @@
 /*  Claims a host for this process, to its end.  TND_FAILED: another process runs that host of the
  *  same run; the text says which.
  */
-tnd_status_t tnd_claim(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
 /*  The same without claiming it: whether another process runs that host now. */
-tnd_status_t tnd_claim_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host,
+                                tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -10,7 +10,7 @@ static const char by_run[] = "tundish run: ", by_host[] = "host ";
 /*  Shorter texts are too easily alike. */
 enum { SENTENCE_MIN = 16 };
 
-const char *tnd_chorus_speaks_for(const char *line, size_t *length_p)
+const char *tnd_output_merge_speaks_for(const char *line, size_t *length_p)
 {
     if (strncmp(line, by_run, strlen(by_run)) != 0)
         return NULL;
@@ -27,17 +27,17 @@ const char *tnd_chorus_speaks_for(const char *line, size_t *length_p)
 static const char *content_of(const char *line)
 {
     size_t length = 0;
-    const char *host = tnd_chorus_speaks_for(line, &length);
+    const char *host = tnd_output_merge_speaks_for(line, &length);
     if (host != NULL)
         return host + length + 2;
     return strncmp(line, by_run, strlen(by_run)) == 0 ? line + strlen(by_run) : line;
 }
 
-bool tnd_chorus_repeats(tnd_chorus_t *self, const char *line)
+bool tnd_output_merge_repeats(tnd_output_merge_t *self, const char *line)
 {
     const char *content = content_of(line);
     size_t size = strlen(content);
-    for (size_t i = 0; i < TND_CHORUS_LINES && content != line; i++) {
+    for (size_t i = 0; i < TND_OUTPUT_MERGE_LINES && content != line; i++) {
         /* Passed on, a sentence may be cut, or counts further errors at its end. */
         size_t known = self->lines[i] != NULL ? strlen(self->lines[i]) : 0;
         size_t both = known < size ? known : size;
@@ -47,13 +47,13 @@ bool tnd_chorus_repeats(tnd_chorus_t *self, const char *line)
     }
     free(self->lines[self->next]);
     self->lines[self->next] = strdup(content);
-    self->next = (self->next + 1) % TND_CHORUS_LINES;
+    self->next = (self->next + 1) % TND_OUTPUT_MERGE_LINES;
     return false;
 }
 
-void tnd_chorus_free(tnd_chorus_t *self)
+void tnd_output_merge_free(tnd_output_merge_t *self)
 {
-    for (size_t i = 0; i < TND_CHORUS_LINES; i++)
+    for (size_t i = 0; i < TND_OUTPUT_MERGE_LINES; i++)
         free(self->lines[i]);
-    *self = (tnd_chorus_t){0};
+    *self = (tnd_output_merge_t){0};
 }

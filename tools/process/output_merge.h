@@ -4,7 +4,7 @@
  * and every other host ends with that.  Who sees all of them together wants to read it once, from
  * the one that knows most: a sentence that another host was told waits until that host has spoken.
  *
- *  Lifecycle: zeroed; tnd_chorus_free.  Threads: one.
+ *  Lifecycle: zeroed; tnd_output_merge_free.  Threads: one.
  */
 #ifndef TUNDISH_TOOLS_CHORUS_H
 #define TUNDISH_TOOLS_CHORUS_H
@@ -12,19 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TND_CHORUS_LINES = 64 };
+enum { TND_OUTPUT_MERGE_LINES = 64 };
 
 typedef struct {
-    char *lines[TND_CHORUS_LINES]; /* ring of what was said last */
+    char *lines[TND_OUTPUT_MERGE_LINES]; /* ring of what was said last */
     size_t next;
-} tnd_chorus_t;
+} tnd_output_merge_t;
 
 /*  Whether a line of `tundish run` repeats what was said; remembers it otherwise. */
-bool tnd_chorus_repeats(tnd_chorus_t *self, const char *line);
+bool tnd_output_merge_repeats(tnd_output_merge_t *self, const char *line);
 /*  The host that a line of another host speaks for ("tundish run: host c: ..."), with the length of
  *  its name; NULL: for none.
  */
-const char *tnd_chorus_speaks_for(const char *line, size_t *length_p);
-void tnd_chorus_free(tnd_chorus_t *self);
+const char *tnd_output_merge_speaks_for(const char *line, size_t *length_p);
+void tnd_output_merge_free(tnd_output_merge_t *self);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct {
     int file; /* readable once it has ended; -1: it does not run */
 } kept_t;
 
-struct tnd_keeper {
+struct tnd_process_supervisor {
     tnd_request_t request;
     const tnd_plan_t *plan;
     tnd_session_t *session;
@@ -38,7 +38,7 @@ struct tnd_keeper {
     pthread_t thread;
 };
 
-bool tnd_keeper_wanted(const tnd_plan_t *plan, uint32_t host)
+bool tnd_process_supervisor_wanted(const tnd_plan_t *plan, uint32_t host)
 {
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
@@ -46,12 +46,12 @@ bool tnd_keeper_wanted(const tnd_plan_t *plan, uint32_t host)
     return false;
 }
 
-static const char *name_of(const tnd_keeper_t *self, const kept_t *kept)
+static const char *name_of(const tnd_process_supervisor_t *self, const kept_t *kept)
 {
     return self->plan->hosts[kept->process.host].name;
 }
 
-static void start(tnd_keeper_t *self, kept_t *kept)
+static void start(tnd_process_supervisor_t *self, kept_t *kept)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -70,7 +70,7 @@ static void start(tnd_keeper_t *self, kept_t *kept)
     tnd_session_break(self->session, why);
 }
 
-static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
+static void take_ended(tnd_process_supervisor_t *self, kept_t *kept, bool over)
 {
     int status;
     char text[300];
@@ -92,7 +92,7 @@ static void take_ended(tnd_keeper_t *self, kept_t *kept, bool over)
 }
 
 /*  Waits for something to happen, at most until `wake`; false: the run has ended. */
-static bool look(tnd_keeper_t *self, uint64_t wake, bool over)
+static bool look(tnd_process_supervisor_t *self, uint64_t wake, bool over)
 {
     for (uint32_t i = 0; i < self->count; i++)
         self->files[i] = (struct pollfd){.fd = self->kept[i].file, .events = POLLIN};
@@ -106,7 +106,7 @@ static bool look(tnd_keeper_t *self, uint64_t wake, bool over)
     return self->files[self->count].revents == 0;
 }
 
-static bool any_runs(const tnd_keeper_t *self)
+static bool any_runs(const tnd_process_supervisor_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->kept[i].file >= 0)
@@ -115,7 +115,7 @@ static bool any_runs(const tnd_keeper_t *self)
 }
 
 /*  They hear how the run ended; who does not is killed, for it has nothing to lose. */
-static void see_off(tnd_keeper_t *self)
+static void see_off(tnd_process_supervisor_t *self)
 {
     uint64_t until = tnd_clock_now() + patience_ns;
     while (any_runs(self) && tnd_clock_now() < until)
@@ -131,7 +131,7 @@ static void see_off(tnd_keeper_t *self)
 
 static void *keeper_main(void *context)
 {
-    tnd_keeper_t *self = context;
+    tnd_process_supervisor_t *self = context;
     pthread_setname_np(pthread_self(), "keeper");
     for (uint32_t i = 0; i < self->count; i++)
         start(self, &self->kept[i]);
@@ -153,10 +153,11 @@ static void *keeper_main(void *context)
     return NULL;
 }
 
-tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *plan, uint32_t host,
-                               tnd_session_t *session, tnd_log_t *log)
+tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *request,
+                                                       const tnd_plan_t *plan, uint32_t host,
+                                                       tnd_session_t *session, tnd_log_t *log)
 {
-    tnd_keeper_t *self = calloc(1, sizeof *self);
+    tnd_process_supervisor_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();
     self->request = *request;
@@ -185,9 +186,9 @@ tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *p
     return self;
 }
 
-void tnd_keeper_end(tnd_keeper_t **self_p)
+void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p)
 {
-    tnd_keeper_t *self = *self_p;
+    tnd_process_supervisor_t *self = *self_p;
     uint64_t one = 1;
     if (self == NULL)
         return;

@@ -14,13 +14,14 @@
 #include "tools/cli/command.h"
 #include "tools/cli/log.h"
 
-typedef struct tnd_keeper tnd_keeper_t;
+typedef struct tnd_process_supervisor tnd_process_supervisor_t;
 
 /*  Whether host `host` has processes to keep. */
-bool tnd_keeper_wanted(const tnd_plan_t *plan, uint32_t host);
-tnd_keeper_t *tnd_keeper_begin(const tnd_request_t *request, const tnd_plan_t *plan, uint32_t host,
-                               tnd_session_t *session, tnd_log_t *log);
+bool tnd_process_supervisor_wanted(const tnd_plan_t *plan, uint32_t host);
+tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *request,
+                                                       const tnd_plan_t *plan, uint32_t host,
+                                                       tnd_session_t *session, tnd_log_t *log);
 /*  The session is not to be touched any more; those that still run are told to end. */
-void tnd_keeper_end(tnd_keeper_t **self_p);
+void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p);
 
 #endif

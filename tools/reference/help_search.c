@@ -12,7 +12,7 @@
 
 typedef struct {
     const char *word, *title;
-    tnd_mention_t how;
+    tnd_help_search_t how;
     bool json, any;
 } search_t;
 
@@ -30,7 +30,7 @@ static bool has_word(const char *text, const char *word)
 static bool fits(const search_t *self, const char *name, const char *choices, const char *help)
 {
     bool called = strcasecmp(name, self->word) == 0;
-    if (self->how == TND_MENTION_NAME)
+    if (self->how == TND_HELP_SEARCH_NAME)
         return called;
     return !called && (has_word(choices, self->word) || has_word(help, self->word));
 }
@@ -82,7 +82,7 @@ static void visit_argument(search_t *self, const tnd_argument_t *argument)
     }
 }
 
-bool tnd_mention_print(const char *word, tnd_mention_t how, const char *title, bool json)
+bool tnd_help_search_print(const char *word, tnd_help_search_t how, const char *title, bool json)
 {
     search_t self = {.word = word, .title = title, .how = how, .json = json};
     const tnd_argument_t *argument;
@@ -103,7 +103,7 @@ static void offer_option(void *context, const char *path, const tnd_option_t *op
     tnd_nearest_offer(context, option->name);
 }
 
-void tnd_mention_offer(tnd_nearest_t *nearest)
+void tnd_help_search_offer(tnd_nearest_t *nearest)
 {
     const tnd_argument_t *argument;
     tnd_reference_each(offer_option, nearest);

@@ -421,8 +421,8 @@ static who_t begin_at(const walk_t *walk)
     return best;
 }
 
-void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
-                     const tnd_inspected_t *process, tnd_verdict_t *verdict)
+void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                          const tnd_inspected_t *process, tnd_verdict_t *verdict)
 {
     walk_t walk = {.before = before, .after = after, .of = process, .verdict = verdict};
     *verdict = (tnd_verdict_t){.flows = false};

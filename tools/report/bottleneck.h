@@ -21,7 +21,7 @@ typedef struct {
 } tnd_verdict_t;
 
 /*  Judges the run that a process of `after` is of. */
-void tnd_waits_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
-                     const tnd_inspected_t *process, tnd_verdict_t *verdict);
+void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                          const tnd_inspected_t *process, tnd_verdict_t *verdict);
 
 #endif

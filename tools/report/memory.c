@@ -19,12 +19,12 @@ enum { MIB = 1 << 20 };
 enum { THREADS = 4 };
 
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
-                        const tnd_survey_t *survey)
+                        const tnd_preflight_t *survey)
 {
     uint64_t threads = THREADS, before = self->needs.threads;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_survey_chain_t *chain = &survey->chains[instance->chain];
+        const tnd_preflight_chain_t *chain = &survey->chains[instance->chain];
         const tnd_kind_t *kind = tnd_kind_of(instance->kind);
         if (instance->host != host)
             continue;
@@ -41,12 +41,12 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
             break;
         }
     threads += self->needs.threads - before;
-    tnd_needs_add(&self->needs, who, (16 + threads) * MIB,
-                  "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
+    tnd_memory_estimate_add(&self->needs, who, (16 + threads) * MIB,
+                            "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
 }
 
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_survey_t *survey)
+                    const tnd_preflight_t *survey)
 {
     assert(!plan->hosts[host].isolated);
     *self = (tnd_memory_t){.known = true};
@@ -96,7 +96,7 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
     return "fewer actors on this host";
 }
 
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey,
                       tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
@@ -107,8 +107,8 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t 
         return;
     tnd_memory_t sum;
     tnd_memory_sum(&sum, plan, host, survey);
-    const tnd_needs_t *needs = &sum.needs;
-    const tnd_need_t *most = &needs->items[0];
+    const tnd_memory_estimate_t *needs = &sum.needs;
+    const tnd_memory_term_t *most = &needs->items[0];
     for (uint32_t t = 1; t < needs->count; t++)
         most = needs->items[t].bytes > most->bytes ? &needs->items[t] : most;
     if (needs->bytes > limit) {
@@ -132,5 +132,5 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t 
 
 void tnd_memory_free(tnd_memory_t *self)
 {
-    tnd_needs_free(&self->needs);
+    tnd_memory_estimate_free(&self->needs);
 }

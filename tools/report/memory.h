@@ -16,18 +16,18 @@
 #include "tools/machine/preflight.h"
 
 typedef struct {
-    tnd_needs_t needs;
+    tnd_memory_estimate_t needs;
     bool known; /* false: terms are missing whose rows another host has to describe */
 } tnd_memory_t;
 
 /*  Of a host that is nobody's part. */
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_survey_t *survey);
+                    const tnd_preflight_t *survey);
 /*  Reports it if the host's part may take more than its `memory:` allows, or, without one on this
  *  machine, than the machine and the control groups of this process do: how much, and by what most.
  * Of an isolated actor's process its parent has reported.
  */
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_survey_t *survey,
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey,
                       tnd_diagnostics_t *diagnostics);
 void tnd_memory_free(tnd_memory_t *self);
 

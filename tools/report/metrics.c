@@ -46,7 +46,7 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
         fputc(',', self->lines);
         tnd_json_text(self->lines, record->metrics[m].name);
         fputc(':', self->lines);
-        tnd_json_number(self->lines, tnd_tally_mean(&record->metrics[m]));
+        tnd_json_number(self->lines, tnd_run_summary_mean(&record->metrics[m]));
     }
     fputs("}\n", self->lines);
     uint64_t now = tnd_clock_now();

@@ -20,7 +20,8 @@ void tnd_report_abandon(tnd_report_t *self)
     tnd_output_abandon(&self->output);
 }
 
-tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally, tnd_error_t *error)
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_run_summary_t *tally,
+                              tnd_error_t *error)
 {
     if (self->output.out == NULL)
         return TND_OK;
@@ -28,7 +29,7 @@ tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally, tnd_
     return tnd_output_close(&self->output, error);
 }
 
-static void print_chain(const tnd_tally_chain_t *chain, FILE *out)
+static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
 {
     const tnd_ledger_t *rows = &chain->ledger;
     uint64_t digest[2] = {chain->digest.low, chain->digest.high};
@@ -50,11 +51,11 @@ static void print_chain(const tnd_tally_chain_t *chain, FILE *out)
     tnd_json_hash(out, digest);
 }
 
-static void print_results(const tnd_tally_t *tally, FILE *out)
+static void print_results(const tnd_run_summary_t *tally, FILE *out)
 {
     bool any = false;
     for (uint32_t c = 0; c < tally->plan->chain_count; c++) {
-        const tnd_tally_chain_t *chain = &tally->chains[c];
+        const tnd_run_summary_chain_t *chain = &tally->chains[c];
         if (chain->plan->feeder == NULL || chain->metric_count == 0)
             continue;
         fputs(any ? "," : "", out);
@@ -65,7 +66,7 @@ static void print_results(const tnd_tally_t *tally, FILE *out)
             fputs(m > 0 ? "," : "", out);
             tnd_json_text(out, chain->metrics[m].name);
             fputc(':', out);
-            tnd_json_number(out, tnd_tally_mean(&chain->metrics[m]));
+            tnd_json_number(out, tnd_run_summary_mean(&chain->metrics[m]));
         }
         fputc('}', out);
     }
@@ -86,7 +87,7 @@ static uint64_t count_of(const char *counts, const char *name)
     return 0;
 }
 
-static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
+static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
 {
     static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",    "blocks_out",
                                         "bytes_in", "bytes_out", "bytes_copied", "again"};
@@ -121,14 +122,14 @@ static void print_actor(const tnd_tally_actor_t *actor, FILE *out)
     fputs("}}", out);
 }
 
-void tnd_report_print(const tnd_tally_t *tally, FILE *out)
+void tnd_report_print(const tnd_run_summary_t *tally, FILE *out)
 {
-    const tnd_tally_chain_t *first = &tally->chains[0];
+    const tnd_run_summary_chain_t *first = &tally->chains[0];
     fputc('{', out);
     print_chain(first, out);
     fputs(",\"model_digest\":", out);
     tnd_json_text(out, first->model[0] != '\0' ? first->model : NULL);
-    double seconds = tnd_tally_seconds(first);
+    double seconds = tnd_run_summary_seconds(first);
     double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
     fprintf(out, ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":", seconds, rate);

@@ -19,12 +19,12 @@ typedef struct {
 
 tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
 /*  Writes the report and puts it in its place. */
-tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_tally_t *tally,
+tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_run_summary_t *tally,
                               tnd_error_t *error) TND_CHECKED;
 /*  Leaves nothing behind. */
 void tnd_report_abandon(tnd_report_t *self);
 
 /*  Prints the report. */
-void tnd_report_print(const tnd_tally_t *tally, FILE *out);
+void tnd_report_print(const tnd_run_summary_t *tally, FILE *out);
 
 #endif

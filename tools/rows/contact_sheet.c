@@ -28,7 +28,7 @@ static const uint8_t glyphs[11][GLYPH_TALL] = {
     {7, 5, 7, 5, 7}, {7, 5, 7, 1, 7}, {0, 0, 7, 0, 0},
 };
 
-bool tnd_sheet_shows(const tnd_column_t *column)
+bool tnd_contact_sheet_shows(const tnd_column_t *column)
 {
     bool channels = column->rank == 3 &&
                     (column->shape[2] == 1 || column->shape[2] == 3 || column->shape[2] == 4);
@@ -37,18 +37,18 @@ bool tnd_sheet_shows(const tnd_column_t *column)
            column->shape[1] <= SIDE_GREATEST;
 }
 
-static const tnd_column_t *picture_of(const tnd_sheet_t *self)
+static const tnd_column_t *picture_of(const tnd_contact_sheet_t *self)
 {
     return &self->schema.columns[self->picture];
 }
 
-tnd_status_t tnd_sheet_begin(tnd_sheet_t *self, const char *path, const tnd_schema_t *schema,
-                             tnd_error_t *error)
+tnd_status_t tnd_contact_sheet_begin(tnd_contact_sheet_t *self, const char *path,
+                                     const tnd_schema_t *schema, tnd_error_t *error)
 {
-    *self = (tnd_sheet_t){.path = path, .schema = *schema, .picture = -1, .label = -1};
+    *self = (tnd_contact_sheet_t){.path = path, .schema = *schema, .picture = -1, .label = -1};
     for (uint32_t c = schema->count; c-- > 0;) {
         const tnd_column_t *column = &schema->columns[c];
-        if (tnd_sheet_shows(column))
+        if (tnd_contact_sheet_shows(column))
             self->picture = (int)c;
         else if (column->rank == 0 && column->dtype != TND_BOOL &&
                  !tnd_dtype_is_float(column->dtype))
@@ -63,15 +63,15 @@ tnd_status_t tnd_sheet_begin(tnd_sheet_t *self, const char *path, const tnd_sche
     return TND_OK;
 }
 
-void tnd_sheet_add(tnd_sheet_t *self, const tnd_capture_t *capture)
+void tnd_contact_sheet_add(tnd_contact_sheet_t *self, const tnd_capture_t *capture)
 {
     size_t bytes = tnd_column_bytes(picture_of(self));
     for (uint32_t r = 0; r < capture->replica_count; r++) {
         const tnd_capture_replica_t *replica = &capture->replicas[r];
         self->seen += replica->rows;
         uint64_t rows = replica->rows;
-        if (rows > TND_SHEET_MOST - self->rows)
-            rows = TND_SHEET_MOST - self->rows;
+        if (rows > TND_CONTACT_SHEET_MOST - self->rows)
+            rows = TND_CONTACT_SHEET_MOST - self->rows;
         if (rows == 0)
             continue;
         self->pictures = realloc(self->pictures, (self->rows + rows) * bytes);
@@ -87,7 +87,7 @@ void tnd_sheet_add(tnd_sheet_t *self, const tnd_capture_t *capture)
 }
 
 /*  What becomes black and what white. */
-static void find_range(const tnd_sheet_t *self, double *black_p, double *white_p)
+static void find_range(const tnd_contact_sheet_t *self, double *black_p, double *white_p)
 {
     const tnd_column_t *column = picture_of(self);
     uint64_t count = self->rows * tnd_column_elements(column);
@@ -119,7 +119,7 @@ typedef struct {
     uint32_t across, down, shown;
 } layout_t;
 
-static uint32_t digits_most(const tnd_sheet_t *self)
+static uint32_t digits_most(const tnd_contact_sheet_t *self)
 {
     char text[32];
     uint32_t most = 0;
@@ -130,17 +130,18 @@ static uint32_t digits_most(const tnd_sheet_t *self)
     return most;
 }
 
-static layout_t lay_out(const tnd_sheet_t *self, uint32_t channels)
+static layout_t lay_out(const tnd_contact_sheet_t *self, uint32_t channels)
 {
     const tnd_column_t *column = picture_of(self);
     uint32_t height = (uint32_t)column->shape[0], width = (uint32_t)column->shape[1];
     uint32_t side = height > width ? height : width;
-    layout_t layout = {.factor = side >= TND_SHEET_WISH ? 1 : (TND_SHEET_WISH + side - 1) / side};
+    layout_t layout = {
+        .factor = side >= TND_CONTACT_SHEET_WISH ? 1 : (TND_CONTACT_SHEET_WISH + side - 1) / side};
     uint32_t label = digits_most(self) * (GLYPH_WIDE + 1);
     width *= layout.factor;
-    layout.cell_width = (label > width ? label : width) + TND_SHEET_GAP;
-    layout.cell_height =
-        height * layout.factor + TND_SHEET_GAP + (self->label >= 0 ? TND_SHEET_LABEL : 0);
+    layout.cell_width = (label > width ? label : width) + TND_CONTACT_SHEET_GAP;
+    layout.cell_height = height * layout.factor + TND_CONTACT_SHEET_GAP +
+                         (self->label >= 0 ? TND_CONTACT_SHEET_LABEL : 0);
     uint64_t cell = (uint64_t)layout.cell_width * layout.cell_height * channels;
     uint64_t shown = sheet_bytes_max / cell > 0 ? sheet_bytes_max / cell : 1;
     layout.shown = (uint32_t)(shown < self->rows ? shown : self->rows);
@@ -152,15 +153,15 @@ static layout_t lay_out(const tnd_sheet_t *self, uint32_t channels)
     return layout;
 }
 
-static void draw_picture(const tnd_sheet_t *self, tnd_png_t *png, const layout_t *layout,
+static void draw_picture(const tnd_contact_sheet_t *self, tnd_png_t *png, const layout_t *layout,
                          uint32_t index, double black, double white)
 {
     const tnd_column_t *column = picture_of(self);
     uint32_t height = (uint32_t)column->shape[0], width = (uint32_t)column->shape[1];
     uint32_t channels = column->rank == 3 ? (uint32_t)column->shape[2] : 1;
     const uint8_t *picture = self->pictures + index * tnd_column_bytes(column);
-    uint32_t left = index % layout->across * layout->cell_width + TND_SHEET_GAP;
-    uint32_t top = index / layout->across * layout->cell_height + TND_SHEET_GAP;
+    uint32_t left = index % layout->across * layout->cell_width + TND_CONTACT_SHEET_GAP;
+    uint32_t top = index / layout->across * layout->cell_height + TND_CONTACT_SHEET_GAP;
     for (uint32_t y = 0; y < height * layout->factor; y++)
         for (uint32_t x = 0; x < width * layout->factor; x++) {
             uint64_t from = (uint64_t)(y / layout->factor) * width + x / layout->factor;
@@ -171,14 +172,14 @@ static void draw_picture(const tnd_sheet_t *self, tnd_png_t *png, const layout_t
         }
 }
 
-static void draw_label(const tnd_sheet_t *self, tnd_png_t *png, const layout_t *layout,
+static void draw_label(const tnd_contact_sheet_t *self, tnd_png_t *png, const layout_t *layout,
                        uint32_t index)
 {
     char text[32];
     snprintf(text, sizeof text, "%.0f", self->labels[index]);
-    uint32_t left = index % layout->across * layout->cell_width + TND_SHEET_GAP;
-    uint32_t top =
-        (index / layout->across + 1) * layout->cell_height - TND_SHEET_LABEL + TND_SHEET_GAP + 2;
+    uint32_t left = index % layout->across * layout->cell_width + TND_CONTACT_SHEET_GAP;
+    uint32_t top = (index / layout->across + 1) * layout->cell_height - TND_CONTACT_SHEET_LABEL +
+                   TND_CONTACT_SHEET_GAP + 2;
     for (const char *at = text; *at != '\0'; at++, left += GLYPH_WIDE + 1)
         for (uint32_t y = 0; y < GLYPH_TALL; y++)
             for (uint32_t x = 0; x < GLYPH_WIDE; x++)
@@ -186,10 +187,10 @@ static void draw_label(const tnd_sheet_t *self, tnd_png_t *png, const layout_t *
                     memset(tnd_png_at(png, left + x, top + y), INK, png->channels);
 }
 
-tnd_status_t tnd_sheet_end(tnd_sheet_t *self, tnd_error_t *error)
+tnd_status_t tnd_contact_sheet_end(tnd_contact_sheet_t *self, tnd_error_t *error)
 {
     if (self->rows == 0) {
-        tnd_sheet_abandon(self);
+        tnd_contact_sheet_abandon(self);
         return tnd_fail(error, "there is no picture to show: the stream is empty");
     }
     const tnd_column_t *column = picture_of(self);
@@ -198,8 +199,8 @@ tnd_status_t tnd_sheet_end(tnd_sheet_t *self, tnd_error_t *error)
     double black, white;
     tnd_png_t png;
     find_range(self, &black, &white);
-    tnd_png_init(&png, layout.across * layout.cell_width + TND_SHEET_GAP,
-                 layout.down * layout.cell_height + TND_SHEET_GAP, channels, PAPER);
+    tnd_png_init(&png, layout.across * layout.cell_width + TND_CONTACT_SHEET_GAP,
+                 layout.down * layout.cell_height + TND_CONTACT_SHEET_GAP, channels, PAPER);
     for (uint32_t i = 0; i < layout.shown; i++) {
         draw_picture(self, &png, &layout, i, black, white);
         if (self->label >= 0)
@@ -221,13 +222,13 @@ tnd_status_t tnd_sheet_end(tnd_sheet_t *self, tnd_error_t *error)
         fputc('\n', stderr);
     }
     tnd_png_fini(&png);
-    tnd_sheet_abandon(self);
+    tnd_contact_sheet_abandon(self);
     return status;
 }
 
-void tnd_sheet_abandon(tnd_sheet_t *self)
+void tnd_contact_sheet_abandon(tnd_contact_sheet_t *self)
 {
     free(self->pictures);
     free(self->labels);
-    *self = (tnd_sheet_t){0};
+    *self = (tnd_contact_sheet_t){0};
 }

@@ -17,10 +17,10 @@
 #include "tools/rows/capture.h"
 
 enum {
-    TND_SHEET_GAP = 2,   /* pixels around each picture */
-    TND_SHEET_WISH = 56, /* a picture's longer side is magnified to at least that */
-    TND_SHEET_LABEL = 9, /* pixels of a line with a label */
-    TND_SHEET_MOST = 4096
+    TND_CONTACT_SHEET_GAP = 2,   /* pixels around each picture */
+    TND_CONTACT_SHEET_WISH = 56, /* a picture's longer side is magnified to at least that */
+    TND_CONTACT_SHEET_LABEL = 9, /* pixels of a line with a label */
+    TND_CONTACT_SHEET_MOST = 4096
 };
 
 typedef struct {
@@ -30,19 +30,19 @@ typedef struct {
     uint64_t rows, seen;
     uint8_t *pictures; /* `rows` rows of the column, packed */
     double *labels;
-} tnd_sheet_t;
+} tnd_contact_sheet_t;
 
 /*  Whether rows of a column can be shown as pictures. */
-bool tnd_sheet_shows(const tnd_column_t *column);
+bool tnd_contact_sheet_shows(const tnd_column_t *column);
 
 /*  TND_FAILED: there is no column of pictures; the text says which there are. */
-tnd_status_t tnd_sheet_begin(tnd_sheet_t *self, const char *path, const tnd_schema_t *schema,
-                             tnd_error_t *error) TND_CHECKED;
-/*  Keeps the rows of a step, up to TND_SHEET_MOST pictures on a sheet. */
-void tnd_sheet_add(tnd_sheet_t *self, const tnd_capture_t *capture);
+tnd_status_t tnd_contact_sheet_begin(tnd_contact_sheet_t *self, const char *path,
+                                     const tnd_schema_t *schema, tnd_error_t *error) TND_CHECKED;
+/*  Keeps the rows of a step, up to TND_CONTACT_SHEET_MOST pictures on a sheet. */
+void tnd_contact_sheet_add(tnd_contact_sheet_t *self, const tnd_capture_t *capture);
 /*  Writes the file.  TND_FAILED: it cannot be written, or there is no row. */
-tnd_status_t tnd_sheet_end(tnd_sheet_t *self, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_contact_sheet_end(tnd_contact_sheet_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Writes nothing. */
-void tnd_sheet_abandon(tnd_sheet_t *self);
+void tnd_contact_sheet_abandon(tnd_contact_sheet_t *self);
 
 #endif

@@ -135,8 +135,8 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
     for (uint32_t lane = 0; lane < self->from->lanes; lane++) {
         uint32_t number = self->instance_count++;
         self->instances[number] = (tnd_instance_t){
-            .actor = TND_LOOK_FEEDER "-batch",
-            .name = tnd_arena_format(arena, TND_LOOK_FEEDER "-batch.%u", lane),
+            .actor = TND_HEAD_PLAN_FEEDER "-batch",
+            .name = tnd_arena_format(arena, TND_HEAD_PLAN_FEEDER "-batch.%u", lane),
             .kind = kind,
             .options = options,
             .lane = lane,
@@ -158,8 +158,8 @@ static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
     const tnd_kind_spec_t *kind = tnd_registry_kind("feeder");
     uint32_t number = self->instance_count++;
     self->instances[number] = (tnd_instance_t){
-        .actor = TND_LOOK_FEEDER,
-        .name = TND_LOOK_FEEDER,
+        .actor = TND_HEAD_PLAN_FEEDER,
+        .name = TND_HEAD_PLAN_FEEDER,
         .kind = kind,
         .options = options_of(arena, kind, NULL, NULL),
         .lane_count = self->from->lanes,
@@ -170,11 +170,11 @@ static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
             connect(self, i, number);
 }
 
-static void add_host(tnd_look_t *self, tnd_arena_t *arena, uint32_t feeder)
+static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder)
 {
     static const char *const devices[] = {"cpu:0"};
     tnd_plan_host_t *host = tnd_arena_take(arena, sizeof *host);
-    *host = (tnd_plan_host_t){.name = TND_LOOK_FEEDER,
+    *host = (tnd_plan_host_t){.name = TND_HEAD_PLAN_FEEDER,
                               .address = "127.0.0.1",
                               .listen = "127.0.0.1",
                               .devices = devices,
@@ -184,15 +184,15 @@ static void add_host(tnd_look_t *self, tnd_arena_t *arena, uint32_t feeder)
         carriers[r].instance = feeder;
     tnd_chain_plan_t *chain = tnd_arena_take(arena, sizeof *chain);
     *chain = (tnd_chain_plan_t){
-        .feeder = TND_LOOK_FEEDER, .replicas = self->replicas, .carriers = carriers};
+        .feeder = TND_HEAD_PLAN_FEEDER, .replicas = self->replicas, .carriers = carriers};
     self->plan.hosts = host;
     self->plan.host_count = 1;
     self->plan.chains = chain;
     self->plan.chain_count = 1;
 }
 
-tnd_status_t tnd_look_make(tnd_look_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
-                           const char *at, tnd_error_t *error)
+tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
+                                const char *at, tnd_error_t *error)
 {
     const char *actor;
     TND_TRY(find_place(plan, at, &actor, error));
@@ -207,7 +207,7 @@ tnd_status_t tnd_look_make(tnd_look_t *self, tnd_arena_t *arena, const tnd_plan_
     };
     keep_upstream(&maker, actor);
     copy_kept(&maker);
-    *self = (tnd_look_t){.plan = *plan};
+    *self = (tnd_head_plan_t){.plan = *plan};
     self->plan.checkpoint = NULL;
     for (uint32_t i = 0; i < maker.instance_count; i++)
         self->batches = self->batches || is_kind(&maker.instances[i], "batcher");

@@ -15,19 +15,19 @@
 #include "runtime/plan/placement.h"
 #include "runtime/base/status.h"
 
-#define TND_LOOK_FEEDER "head"
+#define TND_HEAD_PLAN_FEEDER "head"
 
 typedef struct {
     tnd_plan_t plan;
     bool batches;      /* a batcher's; else rows that pass */
     uint32_t replicas; /* of a batch */
     uint64_t size;     /* rows of a batch */
-} tnd_look_t;
+} tnd_head_plan_t;
 
 /*  `at`: an actor of the plan; NULL: the batcher of its first chain.  TND_FAILED: there is none
  *  called so.
  */
-tnd_status_t tnd_look_make(tnd_look_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
-                           const char *at, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
+                                const char *at, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct {
-    char name[TND_COLUMN_NAME_MAX + 16], header[TND_NPY_HEAD_MAX];
+    char name[TND_COLUMN_NAME_MAX + 16], header[TND_NPY_HEADER_MAX];
     const tnd_npz_array_t *array;
     size_t header_size;
     uint32_t crc, size, offset;
@@ -149,7 +149,7 @@ static void list_array(entry_t *entry, const tnd_npz_array_t *array, const char 
     fflush(array->out);
     entry->array = array;
     snprintf(entry->name, sizeof entry->name, "%s%s.npy", name, ending);
-    entry->header_size = tnd_npy_head(entry->header, column, rows, 0);
+    entry->header_size = tnd_npy_header(entry->header, column, rows, 0);
 }
 
 /*  All that the file will have; returns how many. */

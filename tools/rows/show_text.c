@@ -165,7 +165,7 @@ static void print_column(const view_t *view, uint32_t index)
     }
     printf("  min %.6g  max %.6g  mean %.6g\n", range.least, range.greatest,
            range.sum / (double)range.count);
-    if (tnd_sheet_shows(column))
+    if (tnd_contact_sheet_shows(column))
         print_pictures(view, index, &range);
     else
         print_rows(view, index);

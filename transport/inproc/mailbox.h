@@ -11,8 +11,8 @@
  *  Threads: next, doze, rise and close by the owner of the mailbox; send and shut of a pipe's side
  *  by the owner of that side's mailbox; wake: any, signal-safe.
  */
-#ifndef TND_TRANSPORT_MAILBOX_H
-#define TND_TRANSPORT_MAILBOX_H
+#ifndef TND_TRANSPORT_INPROC_MAILBOX_H
+#define TND_TRANSPORT_INPROC_MAILBOX_H
 
 #include "runtime/interface/link.h"
 

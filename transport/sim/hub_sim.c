@@ -22,9 +22,9 @@ typedef struct {
 
 /*  A connection, from its dialler to its binder.  It lives as long as either end knows it. */
 typedef struct wire {
-    hub_t *ends[2];      /* dialler, binder; NULL: has left */
-    tnd_peer_t *peer[2]; /* NULL: not heard of yet */
-    bool cut[2];         /* what this end sends arrives nowhere */
+    hub_t *ends[2];            /* dialler, binder; NULL: has left */
+    tnd_connection_t *peer[2]; /* NULL: not heard of yet */
+    bool cut[2];               /* what this end sends arrives nowhere */
     binder_t *binder;
     uint32_t letters;   /* on their way */
     uint32_t unread[2]; /* of them to this end */
@@ -45,21 +45,21 @@ typedef struct letter {
 } letter_t;
 
 typedef struct {
-    tnd_peer_t *peer;
+    tnd_connection_t *peer;
     wire_t *wire; /* NULL: no connection */
     char name[NAME_MAX_BYTES];
 } dial_t;
 
 struct hub {
     tnd_hub_t base;
-    tnd_net_t *net;
-    tnd_peers_t peers;
+    tnd_sim_network_t *net;
+    tnd_connections_t peers;
     bool woken;
     tnd_cursor_t cursor;
     letter_t *first, **last;
 };
 
-struct tnd_net {
+struct tnd_sim_network {
     uint64_t now, latency_ns;
     binder_t **binders;
     uint32_t binder_count;
@@ -73,16 +73,16 @@ static hub_t *hub_of(tnd_hub_t *hub)
     return (hub_t *)(void *)hub;
 }
 
-tnd_net_t *tnd_net_new(uint64_t latency_ns)
+tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns)
 {
-    tnd_net_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
-    *self = (tnd_net_t){.now = 1000000000, .latency_ns = latency_ns};
+    tnd_sim_network_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    *self = (tnd_sim_network_t){.now = 1000000000, .latency_ns = latency_ns};
     return self;
 }
 
-void tnd_net_destroy(tnd_net_t **self_p)
+void tnd_sim_network_destroy(tnd_sim_network_t **self_p)
 {
-    tnd_net_t *self = *self_p;
+    tnd_sim_network_t *self = *self_p;
     *self_p = NULL;
     if (self == NULL)
         return;
@@ -92,12 +92,12 @@ void tnd_net_destroy(tnd_net_t **self_p)
     free(self);
 }
 
-uint64_t tnd_net_now(const tnd_net_t *self)
+uint64_t tnd_sim_network_now(const tnd_sim_network_t *self)
 {
     return self->now;
 }
 
-static void free_wire(tnd_net_t *self, wire_t *wire)
+static void free_wire(tnd_sim_network_t *self, wire_t *wire)
 {
     if (wire->ends[0] != NULL || wire->ends[1] != NULL || wire->letters > 0)
         return;
@@ -129,7 +129,7 @@ static void post(wire_t *wire, int to, letter_t *letter)
     wire->unread[to]++;
 }
 
-static void leave(tnd_net_t *net, wire_t *wire, int end)
+static void leave(tnd_sim_network_t *net, wire_t *wire, int end)
 {
     wire->ends[end] = NULL;
     wire->peer[end] = NULL;
@@ -141,7 +141,7 @@ static void leave(tnd_net_t *net, wire_t *wire, int end)
     free_wire(net, wire);
 }
 
-void tnd_net_cut(tnd_net_t *self, tnd_actor_id_t from, tnd_actor_id_t to)
+void tnd_sim_network_cut(tnd_sim_network_t *self, tnd_actor_id_t from, tnd_actor_id_t to)
 {
     for (uint32_t i = 0; i < self->wire_count; i++)
         for (int end = 0; end < 2; end++) {
@@ -169,7 +169,7 @@ static void forget_letters(hub_t *self, const wire_t *wire)
         self->last = &(*self->last)->next;
 }
 
-void tnd_net_break(tnd_net_t *self, tnd_actor_id_t one, tnd_actor_id_t other)
+void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_actor_id_t other)
 {
     for (uint32_t i = 0; i < self->wire_count; i++) {
         wire_t *wire = self->wires[i];
@@ -191,9 +191,9 @@ void tnd_net_break(tnd_net_t *self, tnd_actor_id_t one, tnd_actor_id_t other)
 /*  Takes the payload.  False: too much lies unread, nothing was taken. */
 static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t carry)
 {
-    const tnd_peer_t *peer = wire->peer[from];
+    const tnd_connection_t *peer = wire->peer[from];
     if (peer != NULL &&
-        wire->unread[1 - from] >= tnd_peers_unread(&wire->ends[from]->peers, peer->port))
+        wire->unread[1 - from] >= tnd_connections_unread(&wire->ends[from]->peers, peer->port))
         return false;
     letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
     memset(letter, 0, sizeof *letter);
@@ -214,7 +214,7 @@ static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t c
     return true;
 }
 
-static binder_t *find_binder(const tnd_net_t *self, const char *name)
+static binder_t *find_binder(const tnd_sim_network_t *self, const char *name)
 {
     for (uint32_t i = 0; i < self->binder_count; i++)
         if (strcmp(self->binders[i]->name, name) == 0)
@@ -222,12 +222,12 @@ static binder_t *find_binder(const tnd_net_t *self, const char *name)
     return NULL;
 }
 
-static wire_t *wire_of(const tnd_peer_t *peer)
+static wire_t *wire_of(const tnd_connection_t *peer)
 {
     return peer->end.config.binder ? peer->wire : ((dial_t *)peer->wire)->wire;
 }
 
-static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
+static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
 {
     hub_t *self = hub_of(hub);
     dial_t *dial = peer->wire;
@@ -244,7 +244,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     return true;
 }
 
-static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
+static void carrier_shut(tnd_hub_t *hub, tnd_connection_t *peer)
 {
     wire_t *wire = wire_of(peer);
     if (wire == NULL)
@@ -254,7 +254,7 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
     leave(hub_of(hub)->net, wire, peer->end.config.binder ? 1 : 0);
 }
 
-static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
+static bool carrier_say(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg)
 {
     (void)hub;
     wire_t *wire = wire_of(peer);
@@ -262,7 +262,8 @@ static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
 }
 
 /*  What is on its way is being transferred: the latency of the net is that of a slow link. */
-static bool carrier_moved(tnd_hub_t *hub, tnd_peer_t *peer, uint64_t now, tnd_movement_t *movement)
+static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
+                          tnd_movement_t *movement)
 {
     (void)hub;
     const wire_t *wire = wire_of(peer);
@@ -284,7 +285,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
     *self = (hub_t){.base = {&tnd_hub_sim}, .net = context};
     self->last = &self->first;
     self->net->hubs++;
-    tnd_peers_init(&self->peers, &self->base, &carrier, config);
+    tnd_connections_init(&self->peers, &self->base, &carrier, config);
     *self_p = &self->base;
     return TND_OK;
 }
@@ -302,7 +303,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
     *binder = (binder_t){.hub = self, .port = port, .terms = *terms};
     strcpy(binder->name, endpoint);
-    tnd_net_t *net = self->net;
+    tnd_sim_network_t *net = self->net;
     net->binders = tnd_memory_grow(net->binders, net->binder_count + 1u, sizeof *net->binders);
     net->binders[net->binder_count++] = binder;
     if (actual != NULL)
@@ -320,51 +321,51 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
     dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
     *dial = (dial_t){0};
     strcpy(dial->name, endpoint);
-    dial->peer = tnd_peers_connect(&self->peers, port, peer, terms, dial, self->net->now);
-    tnd_peers_tick(&self->peers, self->net->now);
+    dial->peer = tnd_connections_connect(&self->peers, port, peer, terms, dial, self->net->now);
+    tnd_connections_tick(&self->peers, self->net->now);
     return TND_OK;
 }
 
 static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
-    free(tnd_peers_disconnect(&hub_of(hub)->peers, port, id));
+    free(tnd_connections_disconnect(&hub_of(hub)->peers, port, id));
 }
 
 static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     hub_t *self = hub_of(hub);
-    tnd_peers_hurry(&self->peers, port, id, self->net->now);
+    tnd_connections_connect_now(&self->peers, port, id, self->net->now);
 }
 
 static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     const hub_t *self = (const hub_t *)(const void *)hub;
-    const tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    const tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
     return peer != NULL && peer->refused;
 }
 
 static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     hub_t *self = hub_of(hub);
-    tnd_peers_expel(&self->peers, port, id, why, self->net->now);
+    tnd_connections_disconnect_peer(&self->peers, port, id, why, self->net->now);
 }
 
 static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
 {
     hub_t *self = hub_of(hub);
-    tnd_peers_rebirth(&self->peers, life, self->net->now);
-    tnd_peers_tick(&self->peers, self->net->now);
+    tnd_connections_rebirth(&self->peers, life, self->net->now);
+    tnd_connections_tick(&self->peers, self->net->now);
 }
 
 static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const tnd_msg_t *msg,
                              tnd_carry_t carry)
 {
     hub_t *self = hub_of(hub);
-    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return TND_AGAIN;
     if (!transmit(wire_of(peer), peer->end.config.binder ? 1 : 0, msg, carry)) {
-        tnd_peers_does_not_read(&self->peers, peer, self->net->now);
+        tnd_connections_does_not_read(&self->peers, peer, self->net->now);
         return TND_AGAIN;
     }
     self->peers.counts.messages_out++;
@@ -376,14 +377,14 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
 static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
-    tnd_peers_refusal_t refusal;
-    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
+    tnd_connections_refusal_t refusal;
+    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
         transmit(wire, 1, &refusal.msg, TND_CARRY_NOTHING);
         leave(self->net, wire, 1);
         return;
     }
-    wire->peer[1] =
-        tnd_peers_hello(&self->peers, binder->port, &binder->terms, wire, msg, self->net->now);
+    wire->peer[1] = tnd_connections_hello(&self->peers, binder->port, &binder->terms, wire, msg,
+                                          self->net->now);
     if (wire->peer[1] == NULL)
         leave(self->net, wire, 1);
 }
@@ -394,10 +395,10 @@ static bool open_letter(hub_t *self, letter_t *letter, tnd_arrival_t *arrival)
     wire_t *wire = letter->wire;
     if (wire->ends[letter->to] != self)
         return false; /* this end has left */
-    tnd_peer_t *peer = wire->peer[letter->to];
+    tnd_connection_t *peer = wire->peer[letter->to];
     if (letter->farewell) {
         if (peer != NULL)
-            tnd_peers_gone(&self->peers, peer, "the connection ended", self->net->now);
+            tnd_connections_gone(&self->peers, peer, "the connection ended", self->net->now);
         else
             leave(self->net, wire, letter->to);
         return false;
@@ -406,16 +407,16 @@ static bool open_letter(hub_t *self, letter_t *letter, tnd_arrival_t *arrival)
         greet(self, wire, &letter->msg);
         return false;
     }
-    return peer != NULL && tnd_peers_deliver(&self->peers, peer, &letter->msg, letter->carry,
-                                             self->net->now, arrival);
+    return peer != NULL && tnd_connections_deliver(&self->peers, peer, &letter->msg, letter->carry,
+                                                   self->net->now, arrival);
 }
 
 static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
 {
     hub_t *self = hub_of(hub);
-    tnd_peers_tick(&self->peers, self->net->now);
+    tnd_connections_tick(&self->peers, self->net->now);
     for (;;) {
-        if (tnd_peers_notice(&self->peers, arrival))
+        if (tnd_connections_notice(&self->peers, arrival))
             return TND_OK;
         letter_t *letter = self->first;
         if (letter == NULL || letter->due > self->net->now)
@@ -467,10 +468,10 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
 {
     (void)linger_ns;
     hub_t *self = hub_of(*self_p);
-    tnd_net_t *net = self->net;
+    tnd_sim_network_t *net = self->net;
     *self_p = NULL;
     for (uint32_t i = 0; i < self->peers.count; i++) {
-        tnd_peer_t *peer = self->peers.peers[i];
+        tnd_connection_t *peer = self->peers.peers[i];
         if (peer->end.config.binder)
             continue;
         dial_t *dial = peer->wire;
@@ -478,7 +479,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
         free(dial);
         peer->wire = NULL;
     }
-    tnd_peers_fini(&self->peers);
+    tnd_connections_fini(&self->peers);
     for (uint32_t i = 0; i < net->binder_count;)
         if (net->binders[i]->hub == self) {
             free(net->binders[i]);

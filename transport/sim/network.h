@@ -12,22 +12,22 @@
  *
  *  Threads: one.
  */
-#ifndef TND_TRANSPORT_NET_H
-#define TND_TRANSPORT_NET_H
+#ifndef TND_TRANSPORT_SIM_NETWORK_H
+#define TND_TRANSPORT_SIM_NETWORK_H
 
 #include "runtime/interface/link.h"
 
-typedef struct tnd_net tnd_net_t;
+typedef struct tnd_sim_network tnd_sim_network_t;
 
 /*  Every message takes `latency_ns` from send to arrival. */
-tnd_net_t *tnd_net_new(uint64_t latency_ns);
-void tnd_net_destroy(tnd_net_t **self_p);
+tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns);
+void tnd_sim_network_destroy(tnd_sim_network_t **self_p);
 
-uint64_t tnd_net_now(const tnd_net_t *self);
+uint64_t tnd_sim_network_now(const tnd_sim_network_t *self);
 
 /*  What is sent from `from` to `to` over the connections that exist now arrives nowhere. */
-void tnd_net_cut(tnd_net_t *self, tnd_actor_id_t from, tnd_actor_id_t to);
+void tnd_sim_network_cut(tnd_sim_network_t *self, tnd_actor_id_t from, tnd_actor_id_t to);
 /*  The connections between the two end, and both notice. */
-void tnd_net_break(tnd_net_t *self, tnd_actor_id_t one, tnd_actor_id_t other);
+void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_actor_id_t other);
 
 #endif

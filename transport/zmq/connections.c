@@ -10,17 +10,17 @@
 
 #include "transport/memory.h"
 
-void tnd_peers_init(tnd_peers_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
-                    const tnd_hub_config_t *config)
+void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
+                          const tnd_hub_config_t *config)
 {
-    *self = (tnd_peers_t){.hub = hub,
-                          .carrier = carrier,
-                          .config = *config,
-                          .birth = config->life,
-                          .deadline = TND_NEVER};
+    *self = (tnd_connections_t){.hub = hub,
+                                .carrier = carrier,
+                                .config = *config,
+                                .birth = config->life,
+                                .deadline = TND_NEVER};
 }
 
-void tnd_peers_fini(tnd_peers_t *self)
+void tnd_connections_fini(tnd_connections_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         if (self->peers[i]->wire != NULL)
@@ -31,15 +31,15 @@ void tnd_peers_fini(tnd_peers_t *self)
     free(self->notices);
 }
 
-static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
-                       const tnd_terms_t *terms, bool binder, uint64_t now)
+static tnd_connection_t *add(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                             const tnd_terms_t *terms, bool binder, uint64_t now)
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->peers = tnd_memory_grow(self->peers, self->room, sizeof(tnd_peer_t *));
+        self->peers = tnd_memory_grow(self->peers, self->room, sizeof(tnd_connection_t *));
     }
-    tnd_peer_t *peer = tnd_memory_grow(NULL, 1, sizeof *peer);
-    *peer = (tnd_peer_t){.port = port, .id = id};
+    tnd_connection_t *peer = tnd_memory_grow(NULL, 1, sizeof *peer);
+    *peer = (tnd_connection_t){.port = port, .id = id};
     tnd_end_config_t config = {.self = self->config.self,
                                .peer = id,
                                .terms = *terms,
@@ -52,7 +52,7 @@ static tnd_peer_t *add(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
     return peer;
 }
 
-static void forget(tnd_peers_t *self, tnd_peer_t *peer)
+static void forget(tnd_connections_t *self, tnd_connection_t *peer)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->peers[i] == peer) {
@@ -64,15 +64,15 @@ static void forget(tnd_peers_t *self, tnd_peer_t *peer)
 }
 
 /*  The deadline may come too early, never too late; a tick sets it anew. */
-static void hurry(tnd_peers_t *self, const tnd_peer_t *peer)
+static void hurry(tnd_connections_t *self, const tnd_connection_t *peer)
 {
     uint64_t deadline = tnd_end_deadline(&peer->end);
     if (deadline < self->deadline)
         self->deadline = deadline;
 }
 
-static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tnd_actor_id_t id,
-                   tnd_life_t life, const char *why)
+static void notify(tnd_connections_t *self, tnd_arrival_kind_t kind, uint32_t port,
+                   tnd_actor_id_t id, tnd_life_t life, const char *why)
 {
     if (self->notice_count == self->notice_room) {
         uint32_t room = self->notice_room == 0 ? 8 : 2 * self->notice_room;
@@ -95,14 +95,14 @@ static void notify(tnd_peers_t *self, tnd_arrival_kind_t kind, uint32_t port, tn
         snprintf(notice->why, sizeof notice->why, "%s", why);
 }
 
-static void up(tnd_peers_t *self, const tnd_peer_t *peer)
+static void up(tnd_connections_t *self, const tnd_connection_t *peer)
 {
     notify(self, TND_ARRIVAL_UP, peer->port, peer->id, peer->end.life, NULL);
     uint32_t last = self->notice_first + self->notice_count - 1;
     self->notices[last % self->notice_room].birth = peer->end.birth;
 }
 
-bool tnd_peers_notice(tnd_peers_t *self, tnd_arrival_t *arrival)
+bool tnd_connections_notice(tnd_connections_t *self, tnd_arrival_t *arrival)
 {
     if (self->notice_count == 0)
         return false;
@@ -113,7 +113,7 @@ bool tnd_peers_notice(tnd_peers_t *self, tnd_arrival_t *arrival)
 }
 
 /*  Takes back the notices of a peer that is not wanted any more. */
-static void withdraw(tnd_peers_t *self, const tnd_peer_t *peer)
+static void withdraw(tnd_connections_t *self, const tnd_connection_t *peer)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < self->notice_count; i++) {
@@ -124,21 +124,22 @@ static void withdraw(tnd_peers_t *self, const tnd_peer_t *peer)
     self->notice_count = kept;
 }
 
-void tnd_peers_turned_away(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why)
+void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                                 const char *why)
 {
     self->counts.refused++;
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
 }
 
 /*  Looks for bytes where there were no messages. */
-static void look(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+static void look(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     tnd_movement_t movement;
     if (tnd_end_is_quiet(&peer->end, now) && self->carrier->moved(self->hub, peer, now, &movement))
         tnd_end_moved(&peer->end, &movement);
 }
 
-static void shut(tnd_peers_t *self, tnd_peer_t *peer)
+static void shut(tnd_connections_t *self, tnd_connection_t *peer)
 {
     if (peer->wire == NULL)
         return;
@@ -148,22 +149,22 @@ static void shut(tnd_peers_t *self, tnd_peer_t *peer)
         peer->wire = NULL;
 }
 
-static void notify_lost(tnd_peers_t *self, const tnd_peer_t *peer, tnd_life_t life, tnd_loss_t loss,
-                        const char *why)
+static void notify_lost(tnd_connections_t *self, const tnd_connection_t *peer, tnd_life_t life,
+                        tnd_loss_t loss, const char *why)
 {
     notify(self, TND_ARRIVAL_LOST, peer->port, peer->id, life, why);
     uint32_t last = self->notice_first + self->notice_count - 1;
     self->notices[last % self->notice_room].loss = loss;
 }
 
-static void lost(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why)
+static void lost(tnd_connections_t *self, tnd_connection_t *peer, tnd_loss_t loss, const char *why)
 {
     shut(self, peer);
     self->counts.lost++;
     notify_lost(self, peer, peer->end.life, loss, why);
 }
 
-void tnd_peers_flush(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+void tnd_connections_flush(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     tnd_msg_t msg;
     for (tnd_end_t before = peer->end; tnd_end_next(&peer->end, now, &msg); before = peer->end) {
@@ -175,25 +176,27 @@ void tnd_peers_flush(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
     }
 }
 
-tnd_peer_t *tnd_peers_connect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id,
-                              const tnd_terms_t *terms, void *wire, uint64_t now)
+tnd_connection_t *tnd_connections_connect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                                          const tnd_terms_t *terms, void *wire, uint64_t now)
 {
-    tnd_peer_t *peer = add(self, port, id, terms, false, now);
+    tnd_connection_t *peer = add(self, port, id, terms, false, now);
     peer->wire = wire;
     hurry(self, peer);
     return peer;
 }
 
-void tnd_peers_hurry(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, uint64_t now)
+void tnd_connections_connect_now(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                                 uint64_t now)
 {
-    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    tnd_connection_t *peer = tnd_connections_find(self, port, id);
     if (peer == NULL)
         return;
     tnd_end_hurry(&peer->end, now);
     hurry(self, peer);
 }
 
-tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+tnd_connection_t *tnd_connections_find(const tnd_connections_t *self, uint32_t port,
+                                       tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->peers[i]->id == id && self->peers[i]->port == port)
@@ -201,9 +204,9 @@ tnd_peer_t *tnd_peers_find(const tnd_peers_t *self, uint32_t port, tnd_actor_id_
     return NULL;
 }
 
-void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
+void *tnd_connections_disconnect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id)
 {
-    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    tnd_connection_t *peer = tnd_connections_find(self, port, id);
     if (peer == NULL || peer->end.config.binder)
         return NULL;
     void *wire = peer->wire;
@@ -213,10 +216,11 @@ void *tnd_peers_disconnect(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id)
     return wire;
 }
 
-tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms, void *wire,
-                            const tnd_msg_t *msg, uint64_t now)
+tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
+                                        const tnd_terms_t *terms, void *wire, const tnd_msg_t *msg,
+                                        uint64_t now)
 {
-    tnd_peer_t *peer = tnd_peers_find(self, port, msg->from);
+    tnd_connection_t *peer = tnd_connections_find(self, port, msg->from);
     if (peer == NULL)
         peer = add(self, port, msg->from, terms, true, now);
     if (!peer->end.config.binder)
@@ -229,26 +233,26 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
         change = tnd_end_heard(&peer->end, msg, now);
     }
     if (change == TND_END_STALE || change == TND_END_REFUTED) {
-        tnd_peer_t visitor = *peer;
+        tnd_connection_t visitor = *peer;
         tnd_msg_t answer =
             change == TND_END_STALE ? tnd_end_stale(&peer->end) : tnd_end_refute(&peer->end);
         visitor.wire = wire;
         (void)self->carrier->say(self->hub, &visitor, &answer);
     }
     if (change == TND_END_REFUTED)
-        tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+        tnd_connections_turned_away(self, port, peer->id, peer->end.why);
     if (change == TND_END_NOTHING || change == TND_END_STALE || change == TND_END_REFUTED)
         return NULL;
     if (peer->wire != wire)
         shut(self, peer);
     peer->wire = wire;
-    tnd_peers_flush(self, peer, now);
+    tnd_connections_flush(self, peer, now);
     hurry(self, peer);
     if (change == TND_END_UP) {
         up(self, peer);
         return peer;
     }
-    tnd_peers_turned_away(self, port, peer->id, peer->end.why);
+    tnd_connections_turned_away(self, port, peer->id, peer->end.why);
     /* One that was here before is known by its life, whatever is said in its name meanwhile. */
     peer->wire = NULL;
     if (!peer->end.known)
@@ -256,7 +260,8 @@ tnd_peer_t *tnd_peers_hello(tnd_peers_t *self, uint32_t port, const tnd_terms_t 
     return NULL;
 }
 
-bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, uint64_t now)
+bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
+                           uint64_t now)
 {
     if (msg->kind == TND_MSG_PING)
         look(self, peer, now);
@@ -277,17 +282,17 @@ bool tnd_peers_heard(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, 
     }
     if (change == TND_END_REFUSAL) {
         shut(self, peer);
-        tnd_peers_turned_away(self, peer->port, peer->id, peer->end.why);
+        tnd_connections_turned_away(self, peer->port, peer->id, peer->end.why);
         return false;
     }
-    tnd_peers_flush(self, peer, now);
+    tnd_connections_flush(self, peer, now);
     return false;
 }
 
-bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg, tnd_carry_t carry,
-                       uint64_t now, tnd_arrival_t *arrival)
+bool tnd_connections_deliver(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
+                             tnd_carry_t carry, uint64_t now, tnd_arrival_t *arrival)
 {
-    if (!tnd_peers_heard(self, peer, msg, now))
+    if (!tnd_connections_heard(self, peer, msg, now))
         return false;
     arrival->kind = TND_ARRIVAL_MESSAGE;
     arrival->port = peer->port;
@@ -301,7 +306,8 @@ bool tnd_peers_deliver(tnd_peers_t *self, tnd_peer_t *peer, const tnd_msg_t *msg
     return true;
 }
 
-static void end(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char *why, uint64_t now)
+static void end(tnd_connections_t *self, tnd_connection_t *peer, tnd_loss_t loss, const char *why,
+                uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;
     if (tnd_end_disconnected(&peer->end, now) != TND_END_LOST)
@@ -313,22 +319,24 @@ static void end(tnd_peers_t *self, tnd_peer_t *peer, tnd_loss_t loss, const char
     hurry(self, peer);
 }
 
-void tnd_peers_gone(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+void tnd_connections_gone(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
+                          uint64_t now)
 {
     end(self, peer, TND_LOSS_ENDED, why, now);
 }
 
-void tnd_peers_expel(tnd_peers_t *self, uint32_t port, tnd_actor_id_t id, const char *why,
-                     uint64_t now)
+void tnd_connections_disconnect_peer(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                                     const char *why, uint64_t now)
 {
-    tnd_peer_t *peer = tnd_peers_find(self, port, id);
+    tnd_connection_t *peer = tnd_connections_find(self, port, id);
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return;
     self->counts.refused++;
     end(self, peer, TND_LOSS_OURS, why, now);
 }
 
-void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, uint64_t now)
+void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
+                              uint64_t now)
 {
     char text[256];
     snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
@@ -336,14 +344,14 @@ void tnd_peers_violated(tnd_peers_t *self, tnd_peer_t *peer, const char *why, ui
     end(self, peer, TND_LOSS_OURS, text, now);
 }
 
-void tnd_peers_does_not_read(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     self->counts.refused++;
     end(self, peer, TND_LOSS_OURS, "the peer does not read what it asks for", now);
 }
 
-bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *terms,
-                       const tnd_msg_t *hello, tnd_peers_refusal_t *refusal)
+bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
+                             const tnd_msg_t *hello, tnd_connections_refusal_t *refusal)
 {
     const tnd_hub_config_t *config = &self->config;
     size_t room = sizeof refusal->why;
@@ -368,18 +376,18 @@ bool tnd_peers_expects(tnd_peers_t *self, uint32_t port, const tnd_terms_t *term
                  config->name, config->self, hello->to);
     else
         return true;
-    tnd_peers_turned_away(self, port, hello->from, why);
+    tnd_connections_turned_away(self, port, hello->from, why);
     return false;
 }
 
-uint32_t tnd_peers_unread(const tnd_peers_t *self, uint32_t port)
+uint32_t tnd_connections_unread(const tnd_connections_t *self, uint32_t port)
 {
     uint32_t most =
         self->config.unread != NULL ? self->config.unread(self->config.context, port) : TND_UNREAD;
     return most + TND_UNREAD_WORDS;
 }
 
-static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
+static void tick(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     bool was_open = peer->end.state == TND_END_OPEN;
     bool is_busy =
@@ -393,7 +401,7 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
             (void)tnd_end_disconnected(&peer->end, now);
         break;
     case TND_END_LOST:
-        tnd_peers_flush(self, peer, now);
+        tnd_connections_flush(self, peer, now);
         if (was_open)
             lost(self, peer, TND_LOSS_SILENT, "the peer has been silent for too long");
         else
@@ -406,10 +414,10 @@ static void tick(tnd_peers_t *self, tnd_peer_t *peer, uint64_t now)
     case TND_END_REFUSAL:
         break;
     }
-    tnd_peers_flush(self, peer, now);
+    tnd_connections_flush(self, peer, now);
 }
 
-void tnd_peers_tick(tnd_peers_t *self, uint64_t now)
+void tnd_connections_tick(tnd_connections_t *self, uint64_t now)
 {
     if (now < self->deadline)
         return;
@@ -420,11 +428,11 @@ void tnd_peers_tick(tnd_peers_t *self, uint64_t now)
     }
 }
 
-void tnd_peers_rebirth(tnd_peers_t *self, tnd_life_t life, uint64_t now)
+void tnd_connections_rebirth(tnd_connections_t *self, tnd_life_t life, uint64_t now)
 {
     self->config.life = life;
     for (uint32_t i = 0; i < self->count; i++) {
-        tnd_peer_t *peer = self->peers[i];
+        tnd_connection_t *peer = self->peers[i];
         if (peer->end.config.binder)
             continue;
         bool was_open = peer->end.state == TND_END_OPEN;

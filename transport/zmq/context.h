@@ -10,8 +10,8 @@
  *
  *  Threads: any, but for new and destroy.
  */
-#ifndef TND_TRANSPORT_CONTEXT_H
-#define TND_TRANSPORT_CONTEXT_H
+#ifndef TND_TRANSPORT_ZMQ_CONTEXT_H
+#define TND_TRANSPORT_ZMQ_CONTEXT_H
 
 #include "runtime/base/status.h"
 #include "transport/inproc/mailbox.h"

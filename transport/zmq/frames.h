@@ -16,8 +16,8 @@
  *
  *  Threads: the owner's.
  */
-#ifndef TND_TRANSPORT_FRAMES_H
-#define TND_TRANSPORT_FRAMES_H
+#ifndef TND_TRANSPORT_ZMQ_FRAMES_H
+#define TND_TRANSPORT_ZMQ_FRAMES_H
 
 #include <zmq.h>
 

@@ -39,7 +39,7 @@ enum {
     MAIL_BUDGET = 32           /* messages of this process before other lines have their turn */
 };
 
-typedef tnd_line_t line_t;
+typedef tnd_socket_t line_t;
 typedef tnd_route_t route_t;
 
 typedef struct tnd_binder {
@@ -48,7 +48,7 @@ typedef struct tnd_binder {
     tnd_terms_t terms;
     char endpoint[TND_ADDRESS_SIZE];
     tnd_routes_t routes;
-    tnd_strangers_t strangers;
+    tnd_unauthenticated_t strangers;
     uint32_t cut; /* connections that were cut and are not known to have ended */
 } binder_t;
 
@@ -56,11 +56,11 @@ typedef struct tnd_binder {
 typedef struct tnd_dial {
     line_t line;
     tnd_pipe_t *pipe; /* in place of the line: inside the process, while it is open */
-    tnd_peer_t *peer;
+    tnd_connection_t *peer;
     bool made;   /* the transport's own connection is there, or was */
     bool greets; /* messages can be sent */
     int fd;      /* -1: none, or gone */
-    tnd_watch_seen_t seen;
+    tnd_monitor_seen_t seen;
     char endpoint[TND_ADDRESS_SIZE];
 } dial_t;
 
@@ -68,12 +68,12 @@ typedef struct {
     tnd_hub_t base;
     tnd_context_t *context;
     tnd_hub_config_t config;
-    tnd_peers_t peers;
+    tnd_connections_t peers;
     tnd_frames_t frames;
     tnd_pool_t *parcels;
     char name[32];
     char host[9];
-    tnd_lines_t lines;
+    tnd_sockets_t lines;
     tnd_mailbox_t *mailbox;
     uint32_t mail_budget;
     uint64_t now, linger_ns, visitors_ns;
@@ -106,7 +106,7 @@ static void set_int(void *socket, int option, int value)
  */
 static int high_water(const hub_t *self, uint32_t port)
 {
-    uint64_t most = 2 * (uint64_t)tnd_peers_unread(&self->peers, port);
+    uint64_t most = 2 * (uint64_t)tnd_connections_unread(&self->peers, port);
     return most < INT32_MAX ? (int)most : INT32_MAX;
 }
 
@@ -122,7 +122,7 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
      * libzmq 4.3.4 throws away what came by a connection that ends before it was read.
      */
     set_int(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
-    set_int(socket, ZMQ_HANDSHAKE_IVL, TND_STRANGER_MS);
+    set_int(socket, ZMQ_HANDSHAKE_IVL, TND_UNAUTHENTICATED_MS);
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(socket, ZMQ_IPV6, tnd_address_is_ipv6(endpoint));
     int64_t largest = (int64_t)self->config.frame_max + FRAME_SLACK;
@@ -133,7 +133,7 @@ static void *open_socket(hub_t *self, int type, const char *endpoint, uint32_t p
 
 static void close_line(hub_t *self, line_t *line)
 {
-    tnd_lines_close(&self->lines, line, self->linger_ns / 1000000);
+    tnd_sockets_close(&self->lines, line, self->linger_ns / 1000000);
 }
 
 /* --- routes -----------------------------------------------------------------------------------
@@ -152,39 +152,39 @@ static route_t *new_route(binder_t *binder, uint64_t hash, zmq_msg_t *id, int fd
 static void dismiss_strangers(hub_t *self, binder_t *binder)
 {
     self->peers.counts.refused +=
-        tnd_strangers_dismiss(&binder->strangers, self->now, &self->visitors_ns);
+        tnd_unauthenticated_dismiss(&binder->strangers, self->now, &self->visitors_ns);
 }
 
 static void visitor_left(binder_t *self, int fd)
 {
-    tnd_strangers_left(&self->strangers, fd);
+    tnd_unauthenticated_left(&self->strangers, fd);
     if (tnd_routes_left(&self->routes, fd))
         self->line.gone = self->line.ready = true;
 }
 
 static void drain_watch(hub_t *self, line_t *line)
 {
-    tnd_watch_event_t event;
+    tnd_monitor_event_t event;
     int fd = -1;
     line->watch_ready = false;
-    while (line->watch != NULL && tnd_watch_next(line->watch, &event, &fd)) {
+    while (line->watch != NULL && tnd_monitor_next(line->watch, &event, &fd)) {
         if (line->binder != NULL) {
-            if (event == TND_WATCH_CAME) {
-                tnd_strangers_came(&line->binder->strangers, fd, self->now);
-            } else if (event == TND_WATCH_LEFT) {
+            if (event == TND_MONITOR_CAME) {
+                tnd_unauthenticated_came(&line->binder->strangers, fd, self->now);
+            } else if (event == TND_MONITOR_LEFT) {
                 line->binder->cut -= line->binder->cut > 0;
                 visitor_left(line->binder, fd);
             }
-        } else if (event == TND_WATCH_MADE) {
+        } else if (event == TND_MONITOR_MADE) {
             line->dial->made = true;
             line->dial->peer->refused = false;
             line->dial->fd = fd;
-        } else if (event == TND_WATCH_READY) {
+        } else if (event == TND_MONITOR_READY) {
             /* Makes libzmq take note of the connection, which it would put off. */
-            line->ready = tnd_line_has_input(line) || line->ready;
+            line->ready = tnd_socket_has_input(line) || line->ready;
             line->dial->greets = true;
-            tnd_peers_flush(&self->peers, line->dial->peer, self->now);
-        } else if (event == TND_WATCH_LEFT || event == TND_WATCH_CLOSED) {
+            tnd_connections_flush(&self->peers, line->dial->peer, self->now);
+        } else if (event == TND_MONITOR_LEFT || event == TND_MONITOR_CLOSED) {
             line->dial->peer->refused = !line->dial->made;
             line->dial->fd = -1;
             line->gone = true;
@@ -200,15 +200,15 @@ static void sweep(hub_t *self, line_t *line)
 {
     line->gone = false;
     if (line->dial != NULL) {
-        tnd_peers_gone(&self->peers, line->dial->peer, "the connection ended", self->now);
+        tnd_connections_gone(&self->peers, line->dial->peer, "the connection ended", self->now);
         return;
     }
     binder_t *binder = line->binder;
     for (uint32_t i = 0; i < binder->routes.count;)
         if (binder->routes.items[i]->gone) {
             /* Takes the route out of the list. */
-            tnd_peers_gone(&self->peers, binder->routes.items[i]->peer, "the connection ended",
-                           self->now);
+            tnd_connections_gone(&self->peers, binder->routes.items[i]->peer,
+                                 "the connection ended", self->now);
         } else {
             i++;
         }
@@ -217,7 +217,7 @@ static void sweep(hub_t *self, line_t *line)
 /* --- what peers.h asks for --------------------------------------------------------------------
  */
 
-static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
+static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
 {
     hub_t *self = hub_of(hub);
     dial_t *dial = peer->wire;
@@ -234,7 +234,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
              self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, strlen(identity));
-    void *watch = tnd_watch_open(self->context, socket);
+    void *watch = tnd_monitor_open(self->context, socket);
     if (watch == NULL) {
         zmq_close(socket);
         return false;
@@ -242,8 +242,8 @@ static bool carrier_open(tnd_hub_t *hub, tnd_peer_t *peer)
     dial->line = (line_t){.dial = dial, .data = socket, .watch = watch};
     dial->made = dial->greets = false;
     dial->fd = -1;
-    dial->seen = (tnd_watch_seen_t){0};
-    tnd_lines_add(&self->lines, &dial->line);
+    dial->seen = (tnd_monitor_seen_t){0};
+    tnd_sockets_add(&self->lines, &dial->line);
     if (zmq_connect(socket, dial->endpoint) == 0)
         return true;
     close_line(self, &dial->line);
@@ -255,12 +255,12 @@ static void shut_dial(hub_t *self, dial_t *dial, bool parting)
     if (dial->pipe != NULL)
         tnd_pipe_shut(dial->pipe, TND_SIDE_DIALER, self->parcels);
     else if (dial->line.data != NULL)
-        tnd_lines_close(&self->lines, &dial->line,
-                        parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
+        tnd_sockets_close(&self->lines, &dial->line,
+                          parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
     dial->pipe = NULL;
 }
 
-static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
+static void carrier_shut(tnd_hub_t *hub, tnd_connection_t *peer)
 {
     hub_t *self = hub_of(hub);
     if (!peer->end.config.binder) {
@@ -275,10 +275,10 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
         drain_watch(self, &route->binder->line);
         if (route->fd >= 0 && peer->parting) {
             /* The other side closes it when it has read the GOODBYE, or it is cut as a stranger. */
-            tnd_strangers_set_known(&route->binder->strangers, route->fd, false, self->now);
+            tnd_unauthenticated_set_known(&route->binder->strangers, route->fd, false, self->now);
             dismiss_strangers(self, route->binder);
         } else if (route->fd >= 0) {
-            tnd_watch_cut(route->fd);
+            tnd_monitor_cut(route->fd);
             route->binder->cut++;
         }
     }
@@ -287,7 +287,7 @@ static void carrier_shut(tnd_hub_t *hub, tnd_peer_t *peer)
 
 /*  Sends the frames to the peer.  False: it cannot be reached; the frames are still the caller's.
  */
-static bool send_parts(tnd_peer_t *peer, zmq_msg_t *parts, int count)
+static bool send_parts(tnd_connection_t *peer, zmq_msg_t *parts, int count)
 {
     route_t *route = peer->end.config.binder ? peer->wire : NULL;
     line_t *line = route != NULL ? &route->binder->line : &((dial_t *)peer->wire)->line;
@@ -309,7 +309,7 @@ static bool send_parts(tnd_peer_t *peer, zmq_msg_t *parts, int count)
 }
 
 /*  The pipe to a peer inside the process; NULL: it is elsewhere, or away. */
-static tnd_pipe_t *pipe_of(const tnd_peer_t *peer)
+static tnd_pipe_t *pipe_of(const tnd_connection_t *peer)
 {
     return peer->end.config.binder ? ((const route_t *)peer->wire)->pipe
                                    : ((const dial_t *)peer->wire)->pipe;
@@ -322,7 +322,7 @@ static void close_parts(zmq_msg_t *parts, int count)
 }
 
 /*  TND_AGAIN: libzmq does not take it, and errno says why. */
-static tnd_status_t carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *msg,
+static tnd_status_t carry_over(hub_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                                tnd_carry_t carry)
 {
     zmq_msg_t parts[TND_FRAMES_MAX];
@@ -352,7 +352,7 @@ static tnd_status_t carry_over(hub_t *self, tnd_peer_t *peer, const tnd_msg_t *m
     return TND_OK;
 }
 
-static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
+static bool carrier_say(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg)
 {
     hub_t *self = hub_of(hub);
     if (!peer->end.config.binder && !((const dial_t *)peer->wire)->greets)
@@ -362,15 +362,16 @@ static bool carrier_say(tnd_hub_t *hub, tnd_peer_t *peer, const tnd_msg_t *msg)
     return carry_over(self, peer, msg, TND_CARRY_NOTHING) == TND_OK;
 }
 
-static bool carrier_moved(tnd_hub_t *hub, tnd_peer_t *peer, uint64_t now, tnd_movement_t *movement)
+static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
+                          tnd_movement_t *movement)
 {
     (void)hub;
     if (!peer->end.config.binder) {
         dial_t *dial = peer->wire;
-        return tnd_watch_moved(dial->fd, &dial->seen, now, movement);
+        return tnd_monitor_moved(dial->fd, &dial->seen, now, movement);
     }
     route_t *route = peer->wire;
-    return route != NULL && tnd_watch_moved(route->fd, &route->seen, now, movement);
+    return route != NULL && tnd_monitor_moved(route->fd, &route->seen, now, movement);
 }
 
 static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved};
@@ -402,24 +403,24 @@ static bool is_still_there(binder_t *binder, zmq_msg_t *id)
 static void turn_away(hub_t *self, binder_t *binder, uint64_t hash, zmq_msg_t *id, zmq_msg_t *from,
                       bool answered, const char *why)
 {
-    if (tnd_strangers_was_refused(&binder->strangers, hash))
+    if (tnd_unauthenticated_was_refused(&binder->strangers, hash))
         return;
-    tnd_strangers_refuse(&binder->strangers, hash);
+    tnd_unauthenticated_refuse(&binder->strangers, hash);
     int fd = zmq_msg_get(from, ZMQ_SRCFD);
     const char *address = zmq_msg_gets(from, "Peer-Address");
     char text[256];
     snprintf(text, sizeof text, "a connection%s%s to %s was turned away: %s",
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
-    tnd_peers_turned_away(&self->peers, binder->port, TND_NOBODY, text);
+    tnd_connections_turned_away(&self->peers, binder->port, TND_NOBODY, text);
     if (answered || !is_still_there(binder, id))
         return; /* it goes by itself, or as one who has not said who he is */
-    tnd_strangers_cut(&binder->strangers, fd);
+    tnd_unauthenticated_cut(&binder->strangers, fd);
 }
 
 static void say_refuse(hub_t *self, route_t *route, const tnd_msg_t *refuse)
 {
-    tnd_peer_t nobody = {.port = route->binder->port, .id = refuse->to, .wire = route};
+    tnd_connection_t nobody = {.port = route->binder->port, .id = refuse->to, .wire = route};
     nobody.end.config.binder = true;
     (void)carry_over(self, &nobody, refuse, TND_CARRY_NOTHING);
 }
@@ -439,14 +440,14 @@ static void answer_other_version(hub_t *self, binder_t *binder, uint64_t hash, z
 static bool admit(hub_t *self, route_t *route, const tnd_msg_t *hello)
 {
     binder_t *binder = route->binder;
-    tnd_peers_refusal_t refusal;
-    if (!tnd_peers_expects(&self->peers, binder->port, &binder->terms, hello, &refusal)) {
+    tnd_connections_refusal_t refusal;
+    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, hello, &refusal)) {
         say_refuse(self, route, &refusal.msg);
         return false;
     }
     route->peer =
-        tnd_peers_hello(&self->peers, binder->port, &binder->terms, route, hello, self->now);
-    tnd_strangers_set_known(&binder->strangers, route->fd, route->peer != NULL, self->now);
+        tnd_connections_hello(&self->peers, binder->port, &binder->terms, route, hello, self->now);
+    tnd_unauthenticated_set_known(&binder->strangers, route->fd, route->peer != NULL, self->now);
     if (route->peer != NULL)
         tnd_routes_keep(&binder->routes, route);
     return route->peer != NULL;
@@ -479,7 +480,7 @@ static void greet_pipe(hub_t *self, tnd_pipe_t *pipe, const tnd_msg_t *msg)
 }
 
 /*  The peer that a pipe belongs to; NULL: nobody has said HELLO, or was not let in. */
-static tnd_peer_t *peer_of(const tnd_pipe_t *pipe, tnd_side_t side)
+static tnd_connection_t *peer_of(const tnd_pipe_t *pipe, tnd_side_t side)
 {
     if (side == TND_SIDE_DIALER)
         return ((const dial_t *)pipe->owners[side])->peer;
@@ -493,15 +494,15 @@ static bool take_parcel(hub_t *self, tnd_parcel_t *parcel, tnd_arrival_t *arriva
     bool is_mine = false;
     /* What comes after this side was shut is not for anybody. */
     if (!atomic_load_explicit(&pipe->shut[parcel->side], memory_order_relaxed)) {
-        tnd_peer_t *peer = peer_of(pipe, parcel->side);
+        tnd_connection_t *peer = peer_of(pipe, parcel->side);
         if (parcel->is_end) {
             if (peer != NULL)
-                tnd_peers_gone(&self->peers, peer, "the peer has closed", self->now);
+                tnd_connections_gone(&self->peers, peer, "the peer has closed", self->now);
         } else if (parcel->side == TND_SIDE_BINDER && parcel->msg.kind == TND_MSG_HELLO) {
             greet_pipe(self, pipe, &parcel->msg);
         } else if (peer != NULL) {
-            is_mine = tnd_peers_deliver(&self->peers, peer, &parcel->msg, parcel->carry, self->now,
-                                        arrival);
+            is_mine = tnd_connections_deliver(&self->peers, peer, &parcel->msg, parcel->carry,
+                                              self->now, arrival);
         }
     }
     if (is_mine) {
@@ -515,8 +516,8 @@ static bool take_parcel(hub_t *self, tnd_parcel_t *parcel, tnd_arrival_t *arriva
     return is_mine;
 }
 
-static bool take_parts(hub_t *self, line_t *line, tnd_peer_t *peer, uint64_t hash, zmq_msg_t *id,
-                       zmq_msg_t *parts, int count, tnd_arrival_t *arrival)
+static bool take_parts(hub_t *self, line_t *line, tnd_connection_t *peer, uint64_t hash,
+                       zmq_msg_t *id, zmq_msg_t *parts, int count, tnd_arrival_t *arrival)
 {
     binder_t *binder = line->binder;
     tnd_msg_t msg;
@@ -534,7 +535,7 @@ static bool take_parts(hub_t *self, line_t *line, tnd_peer_t *peer, uint64_t has
     if (peer == NULL) {
         if (status != TND_OK && binder != NULL) {
             drain_watch(self, line);
-            if (status == TND_REFUSED && !tnd_strangers_was_refused(&binder->strangers, hash))
+            if (status == TND_REFUSED && !tnd_unauthenticated_was_refused(&binder->strangers, hash))
                 answer_other_version(self, binder, hash, id, error.text);
             turn_away(self, binder, hash, id, &parts[0], status == TND_REFUSED, error.text);
         }
@@ -552,13 +553,13 @@ static bool take_parts(hub_t *self, line_t *line, tnd_peer_t *peer, uint64_t has
         if (binder == NULL && peer->end.state == TND_END_OPENING) {
             /* Not even a WELCOME that can be read: as good as a refusal. */
             tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .from = peer->id, .refuse.why = error.text};
-            (void)tnd_peers_heard(&self->peers, peer, &refuse, self->now);
+            (void)tnd_connections_heard(&self->peers, peer, &refuse, self->now);
         } else {
-            tnd_peers_violated(&self->peers, peer, error.text, self->now);
+            tnd_connections_violated(&self->peers, peer, error.text, self->now);
         }
         return false;
     }
-    if (tnd_peers_deliver(&self->peers, peer, &msg, form.carry, self->now, arrival))
+    if (tnd_connections_deliver(&self->peers, peer, &msg, form.carry, self->now, arrival))
         return true;
     tnd_msg_drop(&msg, form.carry);
     return false;
@@ -596,7 +597,7 @@ static taken_t take(hub_t *self, line_t *line, tnd_arrival_t *arrival)
     taken_t taken = TAKEN_EMPTY;
     if (count > 0) {
         uint64_t hash = 0;
-        tnd_peer_t *peer = NULL;
+        tnd_connection_t *peer = NULL;
         if (line->binder != NULL) {
             hash = XXH3_64bits(zmq_msg_data(&id), zmq_msg_size(&id));
             route_t *route = find_route(line->binder, hash, &id);
@@ -616,7 +617,7 @@ static taken_t take(hub_t *self, line_t *line, tnd_arrival_t *arrival)
 static void mind_the_time(hub_t *self)
 {
     self->now = clock_now();
-    tnd_peers_tick(&self->peers, self->now);
+    tnd_connections_tick(&self->peers, self->now);
     if (self->now < self->visitors_ns)
         return;
     self->visitors_ns = TND_NEVER;
@@ -643,8 +644,8 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
     if (gethostname(self->host, sizeof self->host) != 0 || self->host[0] == '\0')
         strcpy(self->host, "host");
     self->host[sizeof self->host - 1] = '\0';
-    tnd_peers_init(&self->peers, &self->base, &carrier, config);
-    tnd_lines_init(&self->lines, tnd_mailbox_descriptor(mailbox));
+    tnd_connections_init(&self->peers, &self->base, &carrier, config);
+    tnd_sockets_init(&self->lines, tnd_mailbox_descriptor(mailbox));
     tnd_frames_init(&self->frames);
     self->parcels = tnd_pool_new(sizeof(tnd_parcel_t));
     *self_p = &self->base;
@@ -655,7 +656,7 @@ static tnd_status_t bind_line(hub_t *self, binder_t *binder, const char *endpoin
                               tnd_error_t *error)
 {
     void *socket = open_socket(self, ZMQ_ROUTER, endpoint, binder->port);
-    void *watch = socket != NULL ? tnd_watch_open(self->context, socket) : NULL;
+    void *watch = socket != NULL ? tnd_monitor_open(self->context, socket) : NULL;
     if (watch == NULL) {
         int number = zmq_errno();
         if (socket != NULL)
@@ -674,13 +675,13 @@ static tnd_status_t bind_line(hub_t *self, binder_t *binder, const char *endpoin
     binder->line = (line_t){.binder = binder, .data = socket, .watch = watch};
     if (zmq_bind(socket, endpoint) != 0) {
         int number = zmq_errno();
-        tnd_watch_close(&binder->line.watch, socket);
+        tnd_monitor_close(&binder->line.watch, socket);
         zmq_close(socket);
         return tnd_address_unbound(endpoint, self->name, number, error);
     }
     size_t length = sizeof binder->endpoint;
     zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, binder->endpoint, &length);
-    tnd_lines_add(&self->lines, &binder->line);
+    tnd_sockets_add(&self->lines, &binder->line);
     return TND_OK;
 }
 
@@ -722,32 +723,32 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
 {
     hub_t *self = hub_of(hub);
     TND_TRY(tnd_address_check(endpoint, self->name, error));
-    assert(tnd_peers_find(&self->peers, port, peer) == NULL);
+    assert(tnd_connections_find(&self->peers, port, peer) == NULL);
     dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
     *dial = (dial_t){.fd = -1};
     snprintf(dial->endpoint, sizeof dial->endpoint, "%s", endpoint);
     self->now = clock_now();
-    dial->peer = tnd_peers_connect(&self->peers, port, peer, terms, dial, self->now);
-    tnd_peers_tick(&self->peers, self->now);
+    dial->peer = tnd_connections_connect(&self->peers, port, peer, terms, dial, self->now);
+    tnd_connections_tick(&self->peers, self->now);
     return TND_OK;
 }
 
 static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
-    free(tnd_peers_disconnect(&hub_of(hub)->peers, port, id));
+    free(tnd_connections_disconnect(&hub_of(hub)->peers, port, id));
 }
 
 static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     hub_t *self = hub_of(hub);
     self->now = clock_now();
-    tnd_peers_hurry(&self->peers, port, id, self->now);
+    tnd_connections_connect_now(&self->peers, port, id, self->now);
 }
 
 static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     const hub_t *self = (const hub_t *)(const void *)hub;
-    const tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    const tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
     return peer != NULL && peer->refused;
 }
 
@@ -755,7 +756,7 @@ static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const ch
 {
     hub_t *self = hub_of(hub);
     self->now = clock_now();
-    tnd_peers_expel(&self->peers, port, id, why, self->now);
+    tnd_connections_disconnect_peer(&self->peers, port, id, why, self->now);
 }
 
 static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
@@ -763,14 +764,14 @@ static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
     hub_t *self = hub_of(hub);
     self->config.life = life;
     self->now = clock_now();
-    tnd_peers_rebirth(&self->peers, life, self->now);
-    tnd_peers_tick(&self->peers, self->now);
+    tnd_connections_rebirth(&self->peers, life, self->now);
+    tnd_connections_tick(&self->peers, self->now);
 }
 
 /*  Whether a send has just failed because what was sent before lies unread, and not because the
  *  connection has ended, which libzmq says of a connection of ours in the same way.
  */
-static bool is_full(hub_t *self, const tnd_peer_t *peer)
+static bool is_full(hub_t *self, const tnd_connection_t *peer)
 {
     if (zmq_errno() != EAGAIN)
         return false;
@@ -786,7 +787,7 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
                              tnd_carry_t carry)
 {
     hub_t *self = hub_of(hub);
-    tnd_peer_t *peer = tnd_peers_find(&self->peers, port, id);
+    tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
     if (peer == NULL || peer->end.state != TND_END_OPEN)
         return TND_AGAIN;
     tnd_status_t status = carry_over(self, peer, msg, carry);
@@ -797,7 +798,7 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
         if (pipe_of(peer) != NULL) {
             return TND_AGAIN;
         } else if (is_full(self, peer)) {
-            tnd_peers_does_not_read(&self->peers, peer, self->now);
+            tnd_connections_does_not_read(&self->peers, peer, self->now);
         } else if (peer->end.config.binder) {
             route_t *route = peer->wire;
             route->gone = true;
@@ -832,7 +833,7 @@ static bool look_again(hub_t *self)
     if (self->lines.count == 0 || is_end || self->now < self->looked_ns + LOOK_AGAIN_NS)
         return false;
     self->looked_ns = self->now;
-    self->looked = tnd_lines_look(&self->lines);
+    self->looked = tnd_sockets_look(&self->lines);
     return self->looked;
 }
 
@@ -841,7 +842,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
     hub_t *self = hub_of(hub);
     mind_the_time(self);
     for (;;) {
-        if (tnd_peers_notice(&self->peers, arrival))
+        if (tnd_connections_notice(&self->peers, arrival))
             return TND_OK;
         tnd_parcel_t *parcel = next_parcel(self);
         if (parcel != NULL) {
@@ -849,7 +850,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
                 return TND_OK;
             continue;
         }
-        line_t *line = tnd_lines_next(&self->lines);
+        line_t *line = tnd_sockets_next(&self->lines);
         if (line == NULL && self->mail_budget == 0) {
             self->mail_budget = MAIL_BUDGET;
             continue;
@@ -889,7 +890,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
     mind_the_time(self);
-    if (self->peers.notice_count > 0 || tnd_lines_are_ready(&self->lines) ||
+    if (self->peers.notice_count > 0 || tnd_sockets_are_ready(&self->lines) ||
         !tnd_mailbox_doze(self->mailbox))
         return TND_OK;
     uint64_t until = until_ns;
@@ -900,7 +901,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     int wait_ms = -1;
     if (until != TND_NEVER)
         wait_ms = until <= self->now ? 0 : rounded_ms(until - self->now);
-    (void)tnd_lines_wait(&self->lines, wait_ms);
+    (void)tnd_sockets_wait(&self->lines, wait_ms);
     tnd_mailbox_rise(self->mailbox);
     self->looked = true;
     return TND_OK;
@@ -928,14 +929,14 @@ static void close_binder(hub_t *self, binder_t *binder)
         /* libzmq 4.3.4 aborts when a connection fails just after its listener was unbound in the
          * middle of a message: those that were cut must be known to have failed.
          */
-        tnd_watch_await(binder->line.watch, TND_WATCH_LEFT, binder->cut, CLOSE_WAIT_MS);
-        tnd_line_linger(&binder->line, self->linger_ns / 1000000);
+        tnd_monitor_await(binder->line.watch, TND_MONITOR_LEFT, binder->cut, CLOSE_WAIT_MS);
+        tnd_socket_linger(&binder->line, self->linger_ns / 1000000);
         zmq_unbind(binder->line.data, binder->endpoint);
-        tnd_watch_await(binder->line.watch, TND_WATCH_CLOSED, 1, CLOSE_WAIT_MS);
+        tnd_monitor_await(binder->line.watch, TND_MONITOR_CLOSED, 1, CLOSE_WAIT_MS);
         close_line(self, &binder->line);
     }
     free(binder->routes.items);
-    tnd_strangers_free(&binder->strangers);
+    tnd_unauthenticated_free(&binder->strangers);
     free(binder);
 }
 
@@ -949,14 +950,14 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
     for (uint32_t i = 0; i < self->peers.count; i++)
         if (!self->peers.peers[i]->end.config.binder)
             dials[dial_count++] = self->peers.peers[i]->wire;
-    tnd_peers_fini(&self->peers);
+    tnd_connections_fini(&self->peers);
     for (uint32_t i = 0; i < dial_count; i++)
         free(dials[i]);
     free(dials);
     for (uint32_t i = 0; i < self->binder_count; i++)
         close_binder(self, self->binders[i]);
     free(self->binders);
-    tnd_lines_fini(&self->lines);
+    tnd_sockets_fini(&self->lines);
     tnd_mailbox_close(&self->mailbox);
     tnd_pool_destroy(&self->parcels);
     tnd_frames_fini(&self->frames);

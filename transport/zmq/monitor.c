@@ -20,7 +20,7 @@ enum {
              ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
 };
 
-void *tnd_watch_open(tnd_context_t *context, void *socket)
+void *tnd_monitor_open(tnd_context_t *context, void *socket)
 {
     char endpoint[64];
     snprintf(endpoint, sizeof endpoint, "inproc://tundish-watch-%llu",
@@ -41,7 +41,7 @@ void *tnd_watch_open(tnd_context_t *context, void *socket)
     return self;
 }
 
-void tnd_watch_close(void **self_p, void *socket)
+void tnd_monitor_close(void **self_p, void *socket)
 {
     if (*self_p == NULL)
         return;
@@ -50,31 +50,31 @@ void tnd_watch_close(void **self_p, void *socket)
     *self_p = NULL;
 }
 
-static tnd_watch_event_t translate(uint16_t event, int value, int *fd)
+static tnd_monitor_event_t translate(uint16_t event, int value, int *fd)
 {
     *fd = -1;
     switch (event) {
     case ZMQ_EVENT_ACCEPTED:
         *fd = value;
-        return TND_WATCH_CAME;
+        return TND_MONITOR_CAME;
     case ZMQ_EVENT_CONNECTED:
         *fd = value;
-        return TND_WATCH_MADE;
+        return TND_MONITOR_MADE;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
-        return TND_WATCH_READY;
+        return TND_MONITOR_READY;
     case ZMQ_EVENT_DISCONNECTED:
         *fd = value;
-        return TND_WATCH_LEFT;
+        return TND_MONITOR_LEFT;
     case ZMQ_EVENT_CLOSED:
-        return TND_WATCH_CLOSED;
+        return TND_MONITOR_CLOSED;
     case ZMQ_EVENT_CONNECT_RETRIED:
-        return TND_WATCH_LEFT;
+        return TND_MONITOR_LEFT;
     default:
-        return TND_WATCH_NOTHING;
+        return TND_MONITOR_NOTHING;
     }
 }
 
-bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd)
+bool tnd_monitor_next(void *self, tnd_monitor_event_t *event, int *fd)
 {
     zmq_msg_t msg;
     zmq_msg_init(&msg);
@@ -94,13 +94,13 @@ bool tnd_watch_next(void *self, tnd_watch_event_t *event, int *fd)
     return is_there;
 }
 
-void tnd_watch_await(void *self, tnd_watch_event_t wanted, uint32_t count, int wait_ms)
+void tnd_monitor_await(void *self, tnd_monitor_event_t wanted, uint32_t count, int wait_ms)
 {
     zmq_pollitem_t item = {.socket = self, .events = ZMQ_POLLIN};
     while (count > 0 && zmq_poll(&item, 1, wait_ms) > 0) {
-        tnd_watch_event_t event;
+        tnd_monitor_event_t event;
         int fd;
-        while (count > 0 && tnd_watch_next(self, &event, &fd))
+        while (count > 0 && tnd_monitor_next(self, &event, &fd))
             count -= event == wanted;
     }
 }
@@ -111,7 +111,7 @@ static uint64_t before(uint64_t now, uint32_t ago_ms)
     return ago_ns < now ? now - ago_ns : 0;
 }
 
-bool tnd_watch_moved(int fd, tnd_watch_seen_t *seen, uint64_t now, tnd_movement_t *movement)
+bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movement_t *movement)
 {
     struct tcp_info info;
     socklen_t size = sizeof info;
@@ -135,7 +135,7 @@ bool tnd_watch_moved(int fd, tnd_watch_seen_t *seen, uint64_t now, tnd_movement_
 /*  libzmq closes a descriptor only after it has said so, hence this one is still the connection's:
  *  the peer and our own I/O thread both see its end.
  */
-void tnd_watch_cut(int fd)
+void tnd_monitor_cut(int fd)
 {
     shutdown(fd, SHUT_RDWR);
 }

@@ -3,8 +3,8 @@
  *
  *  Threads: the hub's.
  */
-#ifndef TND_TRANSPORT_ROUTES_H
-#define TND_TRANSPORT_ROUTES_H
+#ifndef TND_TRANSPORT_ZMQ_ROUTES_H
+#define TND_TRANSPORT_ZMQ_ROUTES_H
 
 #include "transport/inproc/mailbox.h"
 #include "transport/zmq/connections.h"
@@ -14,11 +14,11 @@ struct tnd_binder;
 
 typedef struct {
     struct tnd_binder *binder;
-    tnd_peer_t *peer;
+    tnd_connection_t *peer;
     tnd_pipe_t *pipe; /* held; NULL: it has an identity */
     uint64_t hash;    /* of the identity */
     int fd;           /* -1: none, or gone */
-    tnd_watch_seen_t seen;
+    tnd_monitor_seen_t seen;
     bool gone; /* the connection has ended, what it brought is not read yet */
     uint32_t size;
     uint8_t id[256];

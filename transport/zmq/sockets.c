@@ -17,13 +17,13 @@ enum {
     CLOSE_LINGER_MS = 100
 };
 
-void tnd_lines_init(tnd_lines_t *self, int wake_fd)
+void tnd_sockets_init(tnd_sockets_t *self, int wake_fd)
 {
-    *self =
-        (tnd_lines_t){.wake_fd = wake_fd, .polled = tnd_memory_grow(NULL, 1, sizeof *self->polled)};
+    *self = (tnd_sockets_t){.wake_fd = wake_fd,
+                            .polled = tnd_memory_grow(NULL, 1, sizeof *self->polled)};
 }
 
-void tnd_lines_fini(tnd_lines_t *self)
+void tnd_sockets_fini(tnd_sockets_t *self)
 {
     assert(self->count == 0);
     free(self->items);
@@ -39,7 +39,7 @@ static int descriptor_of(void *socket)
     return fd;
 }
 
-bool tnd_line_has_input(tnd_line_t *line)
+bool tnd_socket_has_input(tnd_socket_t *line)
 {
     int events = 0;
     size_t size = sizeof events;
@@ -48,7 +48,7 @@ bool tnd_line_has_input(tnd_line_t *line)
     return (events & ZMQ_POLLIN) != 0;
 }
 
-void tnd_lines_add(tnd_lines_t *self, tnd_line_t *line)
+void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *line)
 {
     assert((line->binder == NULL) != (line->dial == NULL));
     if (self->count == self->room) {
@@ -64,7 +64,7 @@ void tnd_lines_add(tnd_lines_t *self, tnd_line_t *line)
     self->items[self->count++] = line;
 }
 
-void tnd_line_linger(tnd_line_t *line, uint64_t linger_ms)
+void tnd_socket_linger(tnd_socket_t *line, uint64_t linger_ms)
 {
     /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
      * linger in the middle of a message.
@@ -76,29 +76,29 @@ void tnd_line_linger(tnd_line_t *line, uint64_t linger_ms)
     assert(failed == 0);
 }
 
-void tnd_lines_close(tnd_lines_t *self, tnd_line_t *line, uint64_t linger_ms)
+void tnd_sockets_close(tnd_sockets_t *self, tnd_socket_t *line, uint64_t linger_ms)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->items[i] == line) {
             self->items[i] = self->items[--self->count];
             break;
         }
-    tnd_line_linger(line, linger_ms);
-    tnd_watch_close(&line->watch, line->data);
+    tnd_socket_linger(line, linger_ms);
+    tnd_monitor_close(&line->watch, line->data);
     zmq_close(line->data);
-    *line = (tnd_line_t){.binder = line->binder, .dial = line->dial};
+    *line = (tnd_socket_t){.binder = line->binder, .dial = line->dial};
 }
 
-static bool look(tnd_lines_t *self, int wait_ms)
+static bool look(tnd_sockets_t *self, int wait_ms)
 {
     nfds_t count = 0;
     bool any = false;
     self->polled[count++] = (struct pollfd){.fd = self->wake_fd, .events = POLLIN};
     for (uint32_t i = 0; i < self->count; i++) {
-        tnd_line_t *line = self->items[i];
+        tnd_socket_t *line = self->items[i];
         if (line->touched) {
             line->touched = false;
-            line->ready = line->ready || tnd_line_has_input(line);
+            line->ready = line->ready || tnd_socket_has_input(line);
         }
         any = any || line->ready || line->watch_ready;
         self->polled[count++] = (struct pollfd){.fd = line->data_fd, .events = POLLIN};
@@ -110,7 +110,7 @@ static bool look(tnd_lines_t *self, int wait_ms)
         return any;
     count = 1;
     for (uint32_t i = 0; i < self->count; i++) {
-        tnd_line_t *line = self->items[i];
+        tnd_socket_t *line = self->items[i];
         line->ready = line->ready || line->gone || self->polled[count].revents != 0;
         count++;
         if (line->watch != NULL)
@@ -120,12 +120,12 @@ static bool look(tnd_lines_t *self, int wait_ms)
     return any;
 }
 
-bool tnd_lines_look(tnd_lines_t *self)
+bool tnd_sockets_look(tnd_sockets_t *self)
 {
     return look(self, 0);
 }
 
-bool tnd_lines_wait(tnd_lines_t *self, int wait_ms)
+bool tnd_sockets_wait(tnd_sockets_t *self, int wait_ms)
 {
     bool any = look(self, wait_ms);
     uint64_t woken = 0;
@@ -134,13 +134,13 @@ bool tnd_lines_wait(tnd_lines_t *self, int wait_ms)
     return any;
 }
 
-tnd_line_t *tnd_lines_next(tnd_lines_t *self)
+tnd_socket_t *tnd_sockets_next(tnd_sockets_t *self)
 {
     if (self->count > 0 && self->since_look++ >= LOOK_EVERY)
         look(self, 0);
     for (uint32_t i = 0; i < self->count; i++) {
         uint32_t at = (self->turn + i) % self->count;
-        tnd_line_t *line = self->items[at];
+        tnd_socket_t *line = self->items[at];
         if (!line->ready && !line->watch_ready)
             continue;
         if (i > 0 || self->budget == 0) {
@@ -154,7 +154,7 @@ tnd_line_t *tnd_lines_next(tnd_lines_t *self)
     return NULL;
 }
 
-bool tnd_lines_are_ready(const tnd_lines_t *self)
+bool tnd_sockets_are_ready(const tnd_sockets_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->items[i]->ready || self->items[i]->watch_ready)

@@ -8,13 +8,13 @@
 #include "transport/memory.h"
 #include "transport/zmq/monitor.h"
 
-void tnd_strangers_free(tnd_strangers_t *self)
+void tnd_unauthenticated_free(tnd_unauthenticated_t *self)
 {
     free(self->visitors);
-    *self = (tnd_strangers_t){0};
+    *self = (tnd_unauthenticated_t){0};
 }
 
-void tnd_strangers_came(tnd_strangers_t *self, int fd, uint64_t now)
+void tnd_unauthenticated_came(tnd_unauthenticated_t *self, int fd, uint64_t now)
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
@@ -24,7 +24,7 @@ void tnd_strangers_came(tnd_strangers_t *self, int fd, uint64_t now)
 }
 
 /*  In order of coming, so that the first stranger is the oldest. */
-void tnd_strangers_left(tnd_strangers_t *self, int fd)
+void tnd_unauthenticated_left(tnd_unauthenticated_t *self, int fd)
 {
     uint32_t at = 0;
     while (at < self->count && self->visitors[at].fd != fd)
@@ -36,7 +36,7 @@ void tnd_strangers_left(tnd_strangers_t *self, int fd)
             (self->count - at) * sizeof *self->visitors);
 }
 
-void tnd_strangers_set_known(tnd_strangers_t *self, int fd, bool known, uint64_t now)
+void tnd_unauthenticated_set_known(tnd_unauthenticated_t *self, int fd, bool known, uint64_t now)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (self->visitors[i].fd == fd) {
@@ -45,7 +45,7 @@ void tnd_strangers_set_known(tnd_strangers_t *self, int fd, bool known, uint64_t
         }
 }
 
-uint32_t tnd_strangers_dismiss(tnd_strangers_t *self, uint64_t now, uint64_t *next_ns)
+uint32_t tnd_unauthenticated_dismiss(tnd_unauthenticated_t *self, uint64_t now, uint64_t *next_ns)
 {
     uint32_t strangers = 0, refused = 0;
     for (uint32_t i = 0; i < self->count; i++)
@@ -54,10 +54,10 @@ uint32_t tnd_strangers_dismiss(tnd_strangers_t *self, uint64_t now, uint64_t *ne
         tnd_visitor_t *visitor = &self->visitors[i];
         if (visitor->known)
             continue;
-        uint64_t late_ns = visitor->since_ns + TND_STRANGER_MS * 1000000ull;
-        bool crowded = strangers > TND_STRANGERS_MAX + self->expected;
+        uint64_t late_ns = visitor->since_ns + TND_UNAUTHENTICATED_MS * 1000000ull;
+        bool crowded = strangers > TND_UNAUTHENTICATED_MAX + self->expected;
         if (crowded || now >= late_ns) {
-            tnd_watch_cut(visitor->fd);
+            tnd_monitor_cut(visitor->fd);
             visitor->known = true; /* dealt with: its end will be said */
             refused += crowded;
         } else if (late_ns < *next_ns) {
@@ -68,26 +68,26 @@ uint32_t tnd_strangers_dismiss(tnd_strangers_t *self, uint64_t now, uint64_t *ne
     return refused;
 }
 
-void tnd_strangers_cut(tnd_strangers_t *self, int fd)
+void tnd_unauthenticated_cut(tnd_unauthenticated_t *self, int fd)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         tnd_visitor_t *visitor = &self->visitors[i];
         if (!visitor->known && (fd < 0 || visitor->fd == fd)) {
-            tnd_watch_cut(visitor->fd);
+            tnd_monitor_cut(visitor->fd);
             visitor->known = true; /* dealt with: its end will be said */
         }
     }
 }
 
-bool tnd_strangers_was_refused(const tnd_strangers_t *self, uint64_t hash)
+bool tnd_unauthenticated_was_refused(const tnd_unauthenticated_t *self, uint64_t hash)
 {
-    for (uint32_t i = 0; i < TND_STRANGERS_MAX && i < self->turned_away_count; i++)
+    for (uint32_t i = 0; i < TND_UNAUTHENTICATED_MAX && i < self->turned_away_count; i++)
         if (self->turned_away[i] == hash)
             return true;
     return false;
 }
 
-void tnd_strangers_refuse(tnd_strangers_t *self, uint64_t hash)
+void tnd_unauthenticated_refuse(tnd_unauthenticated_t *self, uint64_t hash)
 {
-    self->turned_away[self->turned_away_count++ % TND_STRANGERS_MAX] = hash;
+    self->turned_away[self->turned_away_count++ % TND_UNAUTHENTICATED_MAX] = hash;
 }

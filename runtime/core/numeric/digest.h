@@ -11,8 +11,8 @@
  *
  *  Threads: any; a digest belongs to one thread at a time.
  */
-#ifndef TND_RUNTIME_CORE_DIGEST_H
-#define TND_RUNTIME_CORE_DIGEST_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_DIGEST_H
+#define TND_RUNTIME_CORE_NUMERIC_DIGEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  *
  *  Only digest.c and its variants include this file, which brings in all of xxhash.h.
  */
-#ifndef TND_RUNTIME_CORE_DIGEST_ROWS_H
-#define TND_RUNTIME_CORE_DIGEST_ROWS_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_DIGEST_ROWS_H
+#define TND_RUNTIME_CORE_NUMERIC_DIGEST_ROWS_H
 
 #include "runtime/core/numeric/digest.h"
 

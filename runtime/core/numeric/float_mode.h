@@ -10,8 +10,8 @@
  *
  *  Threads: any; a mode belongs to the thread that sets it.
  */
-#ifndef TND_RUNTIME_CORE_FLOAT_MODE_H
-#define TND_RUNTIME_CORE_FLOAT_MODE_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_FLOAT_MODE_H
+#define TND_RUNTIME_CORE_NUMERIC_FLOAT_MODE_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_CORE_HALF_H
-#define TND_RUNTIME_CORE_HALF_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_HALF_H
+#define TND_RUNTIME_CORE_NUMERIC_HALF_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *
  *  Threads: a ready shuffle is read-only, any thread may use it.
  */
-#ifndef TND_RUNTIME_CORE_INDEX_SHUFFLE_H
-#define TND_RUNTIME_CORE_INDEX_SHUFFLE_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H
+#define TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

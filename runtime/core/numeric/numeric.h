@@ -14,8 +14,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_CORE_NUMERIC_H
-#define TND_RUNTIME_CORE_NUMERIC_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_NUMERIC_H
+#define TND_RUNTIME_CORE_NUMERIC_NUMERIC_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  *
  *  Threads: a ready permutation is read-only, any thread may use it.
  */
-#ifndef TND_RUNTIME_CORE_PERMUTE_H
-#define TND_RUNTIME_CORE_PERMUTE_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
+#define TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
 
 #include <stddef.h>
 #include <stdint.h>

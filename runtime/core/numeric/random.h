@@ -10,8 +10,8 @@
  *
  *  Threads: any; a generator belongs to one thread at a time.
  */
-#ifndef TND_RUNTIME_CORE_RANDOM_H
-#define TND_RUNTIME_CORE_RANDOM_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_RANDOM_H
+#define TND_RUNTIME_CORE_NUMERIC_RANDOM_H
 
 #include "runtime/base/status.h"
 

@@ -235,7 +235,7 @@ static over4_fn *over4_of(tnd_dtype_t dtype)
 
 /*  One block on its way up: where it lies, and which input comes next. */
 typedef struct {
-    const tnd_tree_job_t *job;
+    const tnd_reduction_tree_job_t *job;
     const joins_t *joins;
     mean4_fn *mean4; /* NULL: what meets last is divided apart */
     uint64_t rows;   /* of the root */
@@ -246,18 +246,18 @@ typedef struct {
     size_t count;
 } walk_t;
 
-static bool is_next(const walk_t *walk, tnd_tree_node_t node)
+static bool is_next(const walk_t *walk, tnd_reduction_tree_node_t node)
 {
     assert(walk->next < walk->job->input_count);
-    const tnd_tree_node_t *next = &walk->job->inputs[walk->next].node;
+    const tnd_reduction_tree_node_t *next = &walk->job->inputs[walk->next].node;
     return next->first == node.first && next->count == node.count;
 }
 
 /*  The next input, widened into `room` if it has to be. */
 static value_t take(walk_t *walk, block_t *room)
 {
-    const tnd_tree_job_t *job = walk->job;
-    const tnd_tree_input_t *input = &job->inputs[walk->next++];
+    const tnd_reduction_tree_job_t *job = walk->job;
+    const tnd_reduction_tree_input_t *input = &job->inputs[walk->next++];
     assert(input->partial || input->node.count == 1);
     if (input->rows == 0)
         return (value_t){NULL, 1};
@@ -284,15 +284,15 @@ static value_t join(const walk_t *walk, value_t a, value_t b, block_t *room)
     return (value_t){room, 1};
 }
 
-static tnd_tree_node_t left_of(tnd_tree_node_t node)
+static tnd_reduction_tree_node_t left_of(tnd_reduction_tree_node_t node)
 {
-    return (tnd_tree_node_t){node.first, tnd_tree_left(node.count)};
+    return (tnd_reduction_tree_node_t){node.first, tnd_reduction_tree_left(node.count)};
 }
 
-static tnd_tree_node_t right_of(tnd_tree_node_t node)
+static tnd_reduction_tree_node_t right_of(tnd_reduction_tree_node_t node)
 {
-    uint32_t left = tnd_tree_left(node.count);
-    return (tnd_tree_node_t){node.first + left, node.count - left};
+    uint32_t left = tnd_reduction_tree_left(node.count);
+    return (tnd_reduction_tree_node_t){node.first + left, node.count - left};
 }
 
 /*  A value that had nothing to be joined with may still lie in `rooms`, which end with their
@@ -308,17 +308,17 @@ static value_t moved(const walk_t *walk, value_t value, const block_t rooms[6], 
 }
 
 /*  The value of a node: an input, or made in `room` from its grandchildren. */
-static value_t climb(walk_t *walk, tnd_tree_node_t node, block_t *room)
+static value_t climb(walk_t *walk, tnd_reduction_tree_node_t node, block_t *room)
 {
     if (is_next(walk, node))
         return take(walk, room);
     assert(node.count > 1);
     block_t rooms[6];
     value_t quarters[4];
-    const tnd_tree_node_t halves[2] = {left_of(node), right_of(node)};
+    const tnd_reduction_tree_node_t halves[2] = {left_of(node), right_of(node)};
     bool all = walk->joins->join4 != NULL;
     for (size_t i = 0; i < 4; i += 2) {
-        tnd_tree_node_t half = halves[i / 2];
+        tnd_reduction_tree_node_t half = halves[i / 2];
         if (is_next(walk, half)) {
             quarters[i] = take(walk, &rooms[i]);
             quarters[i + 1].data = NULL;
@@ -403,15 +403,16 @@ static void finish_nothing(tnd_reduce_t reduce, tnd_dtype_t partial_dtype, size_
         fill(out, &wide[reduce], sizeof wide[0], count);
 }
 
-static void compute(const tnd_tree_job_t *job, size_t begin, size_t end, void *out, bool is_root)
+static void compute(const tnd_reduction_tree_job_t *job, size_t begin, size_t end, void *out,
+                    bool is_root)
 {
-    assert(tnd_tree_reduces(job->reduce, job->dtype));
-    tnd_dtype_t partial_dtype = tnd_tree_partial_dtype(job->dtype);
+    assert(tnd_reduction_tree_reduces(job->reduce, job->dtype));
+    tnd_dtype_t partial_dtype = tnd_reduction_tree_partial_dtype(job->dtype);
     tnd_dtype_t out_dtype = is_root ? job->dtype : partial_dtype;
     size_t out_size = tnd_dtype_size(out_dtype);
     bool scaled = is_root && job->reduce == TND_MEAN;
-    uint64_t rows = is_root ? tnd_tree_rows(job) : 1;
-    double weight = scaled && job->weighted ? tnd_tree_weight(job) : (double)rows;
+    uint64_t rows = is_root ? tnd_reduction_tree_rows(job) : 1;
+    double weight = scaled && job->weighted ? tnd_reduction_tree_weight(job) : (double)rows;
     mean4_fn *mean4 = scaled && !job->weighted ? mean4_of(partial_dtype) : NULL;
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     for (size_t at = begin; at < end; at += BLOCK) {
@@ -438,36 +439,37 @@ static void compute(const tnd_tree_job_t *job, size_t begin, size_t end, void *o
     tnd_float_mode_restore(before);
 }
 
-uint32_t tnd_tree_left(uint32_t count)
+uint32_t tnd_reduction_tree_left(uint32_t count)
 {
     assert(count > 1);
     return count - count / 2;
 }
 
-bool tnd_tree_has(uint32_t replicas, tnd_tree_node_t node)
+bool tnd_reduction_tree_has(uint32_t replicas, tnd_reduction_tree_node_t node)
 {
     if (node.count == 0 || node.first >= replicas || node.count > replicas - node.first)
         return false;
-    tnd_tree_node_t at = {0, replicas};
+    tnd_reduction_tree_node_t at = {0, replicas};
     while (at.count > node.count) {
-        tnd_tree_node_t left = left_of(at);
+        tnd_reduction_tree_node_t left = left_of(at);
         at = node.first < left.first + left.count ? left : right_of(at);
     }
     return at.first == node.first && at.count == node.count;
 }
 
-uint32_t tnd_tree_cover(uint32_t replicas, uint32_t first, uint32_t count, tnd_tree_node_t *nodes)
+uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t count,
+                                  tnd_reduction_tree_node_t *nodes)
 {
     assert(count > 0 && first < replicas && count <= replicas - first);
     uint32_t found = 0;
     while (count > 0) {
         /* The largest node that begins here and ends in time lies on the way down to the leaf. */
-        tnd_tree_node_t at = {0, replicas};
+        tnd_reduction_tree_node_t at = {0, replicas};
         while (at.first != first || at.count > count) {
-            tnd_tree_node_t left = left_of(at);
+            tnd_reduction_tree_node_t left = left_of(at);
             at = first < left.first + left.count ? left : right_of(at);
         }
-        assert(found < TND_TREE_COVER_MOST);
+        assert(found < TND_REDUCTION_TREE_COVER_MOST);
         nodes[found++] = at;
         first += at.count;
         count -= at.count;
@@ -475,17 +477,17 @@ uint32_t tnd_tree_cover(uint32_t replicas, uint32_t first, uint32_t count, tnd_t
     return found;
 }
 
-bool tnd_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
+bool tnd_reduction_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
 {
-    return reduce <= TND_MAX && joins[tnd_tree_partial_dtype(dtype)][reduce] != NULL;
+    return reduce <= TND_MAX && joins[tnd_reduction_tree_partial_dtype(dtype)][reduce] != NULL;
 }
 
-tnd_dtype_t tnd_tree_partial_dtype(tnd_dtype_t dtype)
+tnd_dtype_t tnd_reduction_tree_partial_dtype(tnd_dtype_t dtype)
 {
     return dtype == TND_F16 || dtype == TND_BF16 ? TND_F32 : dtype;
 }
 
-uint64_t tnd_tree_rows(const tnd_tree_job_t *job)
+uint64_t tnd_reduction_tree_rows(const tnd_reduction_tree_job_t *job)
 {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < job->input_count; i++)
@@ -493,10 +495,11 @@ uint64_t tnd_tree_rows(const tnd_tree_job_t *job)
     return rows;
 }
 
-static double weigh(const tnd_tree_job_t *job, tnd_tree_node_t node, uint32_t *next)
+static double weigh(const tnd_reduction_tree_job_t *job, tnd_reduction_tree_node_t node,
+                    uint32_t *next)
 {
     assert(*next < job->input_count);
-    const tnd_tree_input_t *input = &job->inputs[*next];
+    const tnd_reduction_tree_input_t *input = &job->inputs[*next];
     if (input->node.first == node.first && input->node.count == node.count) {
         ++*next;
         return input->weight;
@@ -506,7 +509,7 @@ static double weigh(const tnd_tree_job_t *job, tnd_tree_node_t node, uint32_t *n
     return left + weigh(job, right_of(node), next);
 }
 
-double tnd_tree_weight(const tnd_tree_job_t *job)
+double tnd_reduction_tree_weight(const tnd_reduction_tree_job_t *job)
 {
     uint32_t next = 0;
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
@@ -515,19 +518,21 @@ double tnd_tree_weight(const tnd_tree_job_t *job)
     return weight;
 }
 
-void tnd_tree_partial(const tnd_tree_job_t *job, size_t begin, size_t end, void *out)
+void tnd_reduction_tree_partial(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                                void *out)
 {
-    assert(tnd_tree_rows(job) > 0);
+    assert(tnd_reduction_tree_rows(job) > 0);
     compute(job, begin, end, out, false);
 }
 
-void tnd_tree_root(const tnd_tree_job_t *job, size_t begin, size_t end, void *out)
+void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                             void *out)
 {
     compute(job, begin, end, out, true);
 }
 
 /*  Four leaves that take part and are to be replaced, of a type that is no other on the way. */
-static bool is_mean_of_four(const tnd_tree_job_t *job, void *const *leaves)
+static bool is_mean_of_four(const tnd_reduction_tree_job_t *job, void *const *leaves)
 {
     bool is = job->reduce == TND_MEAN && !job->weighted && job->input_count == 4 &&
               (job->dtype == TND_F32 || job->dtype == TND_F64);
@@ -537,7 +542,8 @@ static bool is_mean_of_four(const tnd_tree_job_t *job, void *const *leaves)
     return is;
 }
 
-static void mean_of_four(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves)
+static void mean_of_four(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                         void *const *leaves)
 {
     void *at[4];
     uint64_t rows[4];
@@ -550,7 +556,8 @@ static void mean_of_four(const tnd_tree_job_t *job, size_t begin, size_t end, vo
     tnd_float_mode_restore(before);
 }
 
-void tnd_tree_root_over(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves)
+void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                                  void *const *leaves)
 {
     size_t size = tnd_dtype_size(job->dtype);
     if (is_mean_of_four(job, leaves)) {
@@ -559,7 +566,7 @@ void tnd_tree_root_over(const tnd_tree_job_t *job, size_t begin, size_t end, voi
     }
     for (size_t at = begin; at < end; at += PIECE) {
         size_t until = end - at < PIECE ? end : at + PIECE;
-        tnd_tree_root(job, at, until, leaves[0]);
+        tnd_reduction_tree_root(job, at, until, leaves[0]);
         for (uint32_t i = 1; i < job->input_count; i++)
             memcpy((char *)leaves[i] + at * size, (const char *)leaves[0] + at * size,
                    (until - at) * size);

@@ -23,8 +23,8 @@
  *
  *  Threads: any; several may compute different elements of one node at the same time.
  */
-#ifndef TND_RUNTIME_CORE_TREE_H
-#define TND_RUNTIME_CORE_TREE_H
+#ifndef TND_RUNTIME_CORE_NUMERIC_REDUCTION_TREE_H
+#define TND_RUNTIME_CORE_NUMERIC_REDUCTION_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,69 +40,74 @@ typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
 typedef struct {
     uint32_t first;
     uint32_t count;
-} tnd_tree_node_t;
+} tnd_reduction_tree_node_t;
 
 /*  How many of a node's `count` > 1 leaves are its left child's. */
-uint32_t tnd_tree_left(uint32_t count);
+uint32_t tnd_reduction_tree_left(uint32_t count);
 
 /*  True if the tree over `replicas` leaves has that node.  Any numbers may be asked about. */
-bool tnd_tree_has(uint32_t replicas, tnd_tree_node_t node);
+bool tnd_reduction_tree_has(uint32_t replicas, tnd_reduction_tree_node_t node);
 
 /*  No run of leaves needs more nodes than this. */
-enum { TND_TREE_COVER_MOST = 64 };
+enum { TND_REDUCTION_TREE_COVER_MOST = 64 };
 
 /*  The fewest nodes that cover exactly the leaves first ... first + count - 1, from left to right:
- *  what their owner reduces before it sends.  `nodes` has room for TND_TREE_COVER_MOST; returns
- *  how many there are.  0 < count, first + count <= replicas.
+ *  what their owner reduces before it sends.  `nodes` has room for TND_REDUCTION_TREE_COVER_MOST;
+ * returns how many there are.  0 < count, first + count <= replicas.
  */
-uint32_t tnd_tree_cover(uint32_t replicas, uint32_t first, uint32_t count, tnd_tree_node_t *nodes);
+uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t count,
+                                  tnd_reduction_tree_node_t *nodes);
 
 /*  True for f16, bf16, f32 and f64, and but for MEAN for i32 and i64.  GATHER is none of the
  * tree's.
  */
-bool tnd_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype);
+bool tnd_reduction_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype);
 
 /*  The type of a node's value before the root: f32 for f16 and bf16, else the same. */
-tnd_dtype_t tnd_tree_partial_dtype(tnd_dtype_t dtype);
+tnd_dtype_t tnd_reduction_tree_partial_dtype(tnd_dtype_t dtype);
 
-/*  What is at hand of the tree: a replica's own value, or a node made by tnd_tree_partial. */
+/*  What is at hand of the tree: a replica's own value, or a node made by
+ * tnd_reduction_tree_partial. */
 typedef struct {
-    tnd_tree_node_t node;
+    tnd_reduction_tree_node_t node;
     const void *data; /* not read, and may be NULL, where rows is 0 */
     uint64_t rows;    /* of all its replicas that take part */
-    bool partial;     /* made by tnd_tree_partial; else node.count is 1 */
+    bool partial;     /* made by tnd_reduction_tree_partial; else node.count is 1 */
     double weight;    /* in a weighted job: of all its replicas; 0 where rows is 0, else above it */
-} tnd_tree_input_t;
+} tnd_reduction_tree_input_t;
 
 typedef struct {
     tnd_reduce_t reduce;
     tnd_dtype_t dtype;
-    tnd_tree_node_t node;           /* what is computed; {0, R} is the root */
-    const tnd_tree_input_t *inputs; /* from left to right; they cover the node exactly */
+    tnd_reduction_tree_node_t node;           /* what is computed; {0, R} is the root */
+    const tnd_reduction_tree_input_t *inputs; /* from left to right; they cover the node exactly */
     uint32_t input_count;
     bool weighted; /* a MEAN weighs by `weight`, not by rows */
-} tnd_tree_job_t;
+} tnd_reduction_tree_job_t;
 
 /*  The rows of all inputs. */
-uint64_t tnd_tree_rows(const tnd_tree_job_t *job);
+uint64_t tnd_reduction_tree_rows(const tnd_reduction_tree_job_t *job);
 /*  The weights of all inputs, added along the tree. */
-double tnd_tree_weight(const tnd_tree_job_t *job);
+double tnd_reduction_tree_weight(const tnd_reduction_tree_job_t *job);
 
-/*  Writes elements begin ... end - 1 of the node's value, as one that tnd_tree_root can go on
- *  with, to out[begin] ... in the partial type.  Some input has rows.  `out` may be the data of an
- *  input of the same type, but overlap none otherwise.
+/*  Writes elements begin ... end - 1 of the node's value, as one that tnd_reduction_tree_root can
+ * go on with, to out[begin] ... in the partial type.  Some input has rows.  `out` may be the data
+ * of an input of the same type, but overlap none otherwise.
  */
-void tnd_tree_partial(const tnd_tree_job_t *job, size_t begin, size_t end, void *out);
+void tnd_reduction_tree_partial(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                                void *out);
 
 /*  Writes elements begin ... end - 1 of the result, in the type of the job, to out[begin] ...,
  *  which may be the data of an input of the same type.  Without any rows a SUM is 0, a MEAN is a
  *  NaN, and a MIN or MAX is the number that every other one replaces.
  */
-void tnd_tree_root(const tnd_tree_job_t *job, size_t begin, size_t end, void *out);
+void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                             void *out);
 
 /*  The same to leaves[i][begin] ... for every input i, all of which are leaves; that may be the
  *  input's own data.
  */
-void tnd_tree_root_over(const tnd_tree_job_t *job, size_t begin, size_t end, void *const *leaves);
+void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
+                                  void *const *leaves);
 
 #endif

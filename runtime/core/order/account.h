@@ -3,8 +3,8 @@
  *  Nothing is taken that was not reserved; a reservation shrinks to what is really used, and ends
  *  when that is given back.  A budget that is too small says so before the start.
  */
-#ifndef TND_RUNTIME_CORE_ACCOUNT_H
-#define TND_RUNTIME_CORE_ACCOUNT_H
+#ifndef TND_RUNTIME_CORE_ORDER_ACCOUNT_H
+#define TND_RUNTIME_CORE_ORDER_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

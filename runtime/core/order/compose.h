@@ -7,8 +7,8 @@
  *  A batch is known as soon as the watermarks decide it, and released only when it is also known
  *  whether another row follows in the epoch: `last` is a function of the stream, not of timing.
  */
-#ifndef TND_RUNTIME_CORE_COMPOSE_H
-#define TND_RUNTIME_CORE_COMPOSE_H
+#ifndef TND_RUNTIME_CORE_ORDER_COMPOSE_H
+#define TND_RUNTIME_CORE_ORDER_COMPOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *
  *  Threads: any; plain values.
  */
-#ifndef TND_RUNTIME_CORE_CURSOR_H
-#define TND_RUNTIME_CORE_CURSOR_H
+#ifndef TND_RUNTIME_CORE_ORDER_CURSOR_H
+#define TND_RUNTIME_CORE_ORDER_CURSOR_H
 
 #include <stddef.h>
 

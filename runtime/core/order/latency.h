@@ -5,8 +5,8 @@
  *
  *  A plain value; zero is empty.
  */
-#ifndef TND_RUNTIME_CORE_LATENCY_H
-#define TND_RUNTIME_CORE_LATENCY_H
+#ifndef TND_RUNTIME_CORE_ORDER_LATENCY_H
+#define TND_RUNTIME_CORE_ORDER_LATENCY_H
 
 #include <stdint.h>
 

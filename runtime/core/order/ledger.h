@@ -7,8 +7,8 @@
  *
  *  Threads: any; plain values.
  */
-#ifndef TND_RUNTIME_CORE_LEDGER_H
-#define TND_RUNTIME_CORE_LEDGER_H
+#ifndef TND_RUNTIME_CORE_ORDER_LEDGER_H
+#define TND_RUNTIME_CORE_ORDER_LEDGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

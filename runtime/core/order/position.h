@@ -6,8 +6,8 @@
  *
  *  Threads: any; plain values.
  */
-#ifndef TND_RUNTIME_CORE_POSITION_H
-#define TND_RUNTIME_CORE_POSITION_H
+#ifndef TND_RUNTIME_CORE_ORDER_POSITION_H
+#define TND_RUNTIME_CORE_ORDER_POSITION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,8 +15,8 @@
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_CORE_SPLIT_H
-#define TND_RUNTIME_CORE_SPLIT_H
+#ifndef TND_RUNTIME_CORE_ORDER_SPLIT_H
+#define TND_RUNTIME_CORE_ORDER_SPLIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -40,9 +40,9 @@ bool tnd_absence_is_over(const tnd_absence_t *self, tnd_fate_t fate, bool ends_r
 {
     if (self->until_ns == 0)
         return false;
-    bool presumed = fate == TND_FATE_UNKNOWN && (!ends_run || TND_PLANT(ENDED_IS_DEAD));
+    bool presumed = fate == TND_FATE_UNKNOWN && (!ends_run || TND_BUG(ENDED_IS_DEAD));
     bool died = self->loss == TND_LOSS_ENDED && (fate == TND_FATE_DEAD || presumed);
-    died = died || TND_PLANT(LOST_IS_DEAD);
+    died = died || TND_BUG(LOST_IS_DEAD);
     return now >= (died ? self->grace_until_ns : self->until_ns);
 }
 

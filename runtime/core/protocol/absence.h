@@ -14,8 +14,8 @@
  *
  *  Time in which the caller itself was away does not count (tnd_absence_excuse).
  */
-#ifndef TND_RUNTIME_CORE_ABSENCE_H
-#define TND_RUNTIME_CORE_ABSENCE_H
+#ifndef TND_RUNTIME_CORE_PROTOCOL_ABSENCE_H
+#define TND_RUNTIME_CORE_PROTOCOL_ABSENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  *
  *  Threads: a machine belongs to one thread.
  */
-#ifndef TND_RUNTIME_CORE_EFFECT_H
-#define TND_RUNTIME_CORE_EFFECT_H
+#ifndef TND_RUNTIME_CORE_PROTOCOL_EFFECT_H
+#define TND_RUNTIME_CORE_PROTOCOL_EFFECT_H
 
 #include <stddef.h>
 
@@ -30,7 +30,7 @@ typedef enum {
                            concerns) */
     TND_EFFECT_DROP,    /* give back `payload`: nobody needs it any more */
     TND_EFFECT_READ,    /* reader: read `msg.ticket`, send the block to `msg.to`, report
-                           tnd_dispatch_sent */
+                           tnd_reader_core_sent */
     TND_EFFECT_APPLY,   /* worker: run the operations on `msg.block`, send the result to `msg.to` */
     TND_EFFECT_RESET,   /* worker: close every link and begin a new life */
     TND_EFFECT_PLACE,   /* feeder: copy the rows of `msg.slice` into `slot` */

@@ -69,7 +69,7 @@ static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
     self->retry_ns = begun + (wait < BACK_OFF_MOST_NS ? wait : BACK_OFF_MOST_NS);
     if (self->retry_ns < now + BACK_OFF_FIRST_NS)
         self->retry_ns = now + BACK_OFF_FIRST_NS;
-    if (!TND_PLANT(ROUTING_ID_REUSED))
+    if (!TND_BUG(ROUTING_ID_REUSED))
         self->connection++;
     return TND_END_LOST;
 }
@@ -79,7 +79,7 @@ static tnd_end_change_t give_up(tnd_end_t *self, uint64_t now)
 {
     bool was_open = self->state == TND_END_OPEN;
     (void)lose(self, now);
-    self->goodbye_due = was_open && !TND_PLANT(GOODBYE_UNSAID);
+    self->goodbye_due = was_open && !TND_BUG(GOODBYE_UNSAID);
     return TND_END_LOST;
 }
 
@@ -136,7 +136,7 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
  */
 static bool is_of_earlier_life(const tnd_end_t *self, const tnd_msg_t *hello)
 {
-    return !TND_PLANT(STALE_UNSAID) && self->known && hello->hello.life < self->life;
+    return !TND_BUG(STALE_UNSAID) && self->known && hello->hello.life < self->life;
 }
 
 static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
@@ -150,7 +150,7 @@ static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
 static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
 {
     tnd_error_t error;
-    if ((hello->hello.life != 0 && hello->hello.life <= LIFE_MOST) || TND_PLANT(LIFE_UNCHECKED))
+    if ((hello->hello.life != 0 && hello->hello.life <= LIFE_MOST) || TND_BUG(LIFE_UNCHECKED))
         return terms_fit(self, &hello->hello.terms);
     tnd_fail(&error,
              "the side that connects names an impossible time of its start (%llu): check its clock",
@@ -161,7 +161,7 @@ static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
 
 static tnd_end_change_t refuse(tnd_end_t *self)
 {
-    if (self->state == TND_END_OPEN && !TND_PLANT(LIAR_ENDS_LINK))
+    if (self->state == TND_END_OPEN && !TND_BUG(LIAR_ENDS_LINK))
         return TND_END_REFUTED;
     clear_dues(self);
     self->state = TND_END_REFUSED;
@@ -195,7 +195,7 @@ static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64
     uint64_t passed = self->elsewhere_ns != 0 ? now - self->elsewhere_ns : 0;
     self->elsewhere_ns = now;
     self->searched_ns += passed < BACK_OFF_MOST_NS ? passed : BACK_OFF_MOST_NS;
-    if (!TND_PLANT(STALE_ENDPOINT_FINAL) && self->searched_ns < self->config.search_ns)
+    if (!TND_BUG(STALE_ENDPOINT_FINAL) && self->searched_ns < self->config.search_ns)
         return lose(self, now);
     self->state = TND_END_REFUSED;
     clear_dues(self);
@@ -297,7 +297,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
 
 bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello)
 {
-    return TND_PLANT(LISTENER_UNCHECKED) || ours->listener == 0 ||
+    return TND_BUG(LISTENER_UNCHECKED) || ours->listener == 0 ||
            hello->hello.terms.listener == ours->listener;
 }
 
@@ -309,9 +309,9 @@ bool tnd_end_is_quiet(const tnd_end_t *self, uint64_t now)
 
 void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
 {
-    if (!is_connected(self) || TND_PLANT(SILENCE_BY_MESSAGES))
+    if (!is_connected(self) || TND_BUG(SILENCE_BY_MESSAGES))
         return;
-    self->round_ns = TND_PLANT(ROUND_UNCOUNTED) ? 0 : movement->round_ns;
+    self->round_ns = TND_BUG(ROUND_UNCOUNTED) ? 0 : movement->round_ns;
     self->overdue = movement->overdue;
     if (movement->came_ns > self->heard_ns) {
         self->heard_ns = movement->came_ns;
@@ -329,7 +329,7 @@ static uint64_t excused(const tnd_end_t *self, bool busy, uint64_t now)
     uint64_t passed = now > self->ticked_ns ? now - self->ticked_ns : 0;
     if (busy || passed < quarter(self))
         return busy ? passed : 0;
-    return TND_PLANT(ABSENCE_COUNTS) ? 0 : passed - quarter(self);
+    return TND_BUG(ABSENCE_COUNTS) ? 0 : passed - quarter(self);
 }
 
 tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)

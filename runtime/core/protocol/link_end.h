@@ -61,8 +61,8 @@
  *  refused by its peer: it closes and dials again, with back-off, until the driver learns the new
  *  endpoint and makes a new end.  Only after `search_ns` without an answer of the peer is it final.
  */
-#ifndef TND_RUNTIME_CORE_LINK_END_H
-#define TND_RUNTIME_CORE_LINK_END_H
+#ifndef TND_RUNTIME_CORE_PROTOCOL_LINK_END_H
+#define TND_RUNTIME_CORE_PROTOCOL_LINK_END_H
 
 #include "runtime/core/protocol/effect.h"
 

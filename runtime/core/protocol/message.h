@@ -12,8 +12,8 @@
  *
  *  Threads: any; plain values.  Pointers inside are valid while the payload is.
  */
-#ifndef TND_RUNTIME_CORE_MESSAGE_H
-#define TND_RUNTIME_CORE_MESSAGE_H
+#ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
+#define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 
 #include "runtime/core/order/cursor.h"
 #include "runtime/core/order/ledger.h"

@@ -162,16 +162,16 @@ Test(quarantine, a_column_that_lost_rows_is_an_error)
 Test(rejects, stand_in_order_once_until_they_are_passed)
 {
     static const uint32_t bad[] = {1, 4};
-    tnd_rejects_t rejects = {0};
+    tnd_bad_records_t rejects = {0};
     tnd_block_note_t note = {.first = 10,
                              .bad = bad,
                              .bad_count = 2,
                              .why = "1prep, a\tone\0"
                                     "2prep, b\ttwo",
                              .why_bytes = 29};
-    tnd_rejects_note(&rejects, &note, TND_BAD_STOP);
-    tnd_rejects_note(&rejects, &note, TND_BAD_STOP);
-    tnd_rejects_add(&rejects, (tnd_position_t){.index = 2}, NULL, TND_BAD_SKIP);
+    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
+    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
+    tnd_bad_records_add(&rejects, (tnd_position_t){.index = 2}, NULL, TND_BAD_SKIP);
 
     cr_assert_eq(rejects.count, 3);
     cr_assert(rejects.items[0].place.index == 2 && rejects.items[0].way == TND_BAD_SKIP);
@@ -180,16 +180,16 @@ Test(rejects, stand_in_order_once_until_they_are_passed)
     cr_assert_str_eq(rejects.items[1].what, "one");
     cr_assert_eq(rejects.items[2].way, TND_BAD_QUARANTINE);
     cr_assert_str_eq(rejects.items[2].what, "two");
-    cr_assert_eq(tnd_rejects_before(&rejects, (tnd_position_t){.index = 12}, 9), 2);
-    cr_assert_eq(tnd_rejects_before(&rejects, (tnd_position_t){.index = 12}, 1), 1);
+    cr_assert_eq(tnd_bad_records_before(&rejects, (tnd_position_t){.index = 12}, 9), 2);
+    cr_assert_eq(tnd_bad_records_before(&rejects, (tnd_position_t){.index = 12}, 1), 1);
 
-    tnd_rejects_pass(&rejects, (tnd_position_t){.index = 12});
-    tnd_rejects_note(&rejects, &note, TND_BAD_STOP);
+    tnd_bad_records_pass(&rejects, (tnd_position_t){.index = 12});
+    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
     cr_assert_eq(rejects.count, 1);
-    tnd_rejects_clear(&rejects, (tnd_position_t){0});
-    tnd_rejects_note(&rejects, &note, TND_BAD_STOP);
+    tnd_bad_records_clear(&rejects, (tnd_position_t){0});
+    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
     cr_assert_eq(rejects.count, 2);
-    tnd_rejects_free(&rejects);
+    tnd_bad_records_free(&rejects);
 }
 
 /*  One row of u16, `length` of them. */

@@ -11,7 +11,7 @@
 static void expect(const tnd_column_t *column, uint64_t rows, size_t least, const char *text,
                    size_t bytes)
 {
-    char head[TND_NPY_HEAD_MAX], wanted[TND_NPY_HEAD_MAX];
+    char head[TND_NPY_HEADER_MAX], wanted[TND_NPY_HEADER_MAX];
     memset(wanted, ' ', sizeof wanted);
     memcpy(wanted, "\x93NUMPY\x01\x00", 8);
     wanted[8] = (char)((bytes - 10) & 0xff);
@@ -19,7 +19,7 @@ static void expect(const tnd_column_t *column, uint64_t rows, size_t least, cons
     memcpy(wanted + 10, text, strlen(text));
     wanted[bytes - 1] = '\n';
 
-    cr_assert(eq(sz, tnd_npy_head(head, column, rows, least), bytes), "%s", text);
+    cr_assert(eq(sz, tnd_npy_header(head, column, rows, least), bytes), "%s", text);
     cr_assert(eq(int, memcmp(head, wanted, bytes), 0), "%.*s", (int)bytes - 10, head + 10);
 }
 

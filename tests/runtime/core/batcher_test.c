@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
     lane_t lane[LANES];
-    tnd_join_config_t config;
+    tnd_batcher_core_config_t config;
     tnd_actor_id_t feeder_of[REPLICAS_MAX];
     uint32_t epochs;
     step_t *step;
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     const stream_t *stream;
     void *memory[LANES];
-    tnd_join_t *join[LANES];
+    tnd_batcher_core_t *join[LANES];
     tnd_msg_t mail[MAIL_MAX]; /* under way; arrives in any order */
     uint32_t mail_to[MAIL_MAX], mail_count;
     uint32_t generation, marks;
@@ -66,7 +66,7 @@ static void stream_define(stream_t *stream)
 {
     static lane_row_t rows[LANES][ROWS_MAX];
     static tnd_position_t behind[LANES][ROWS_MAX];
-    const tnd_join_config_t *config = &stream->config;
+    const tnd_batcher_core_config_t *config = &stream->config;
     uint32_t lanes = config->lanes, size = (uint32_t)config->size;
     bool span = config->span_epochs, drops = config->remainder == TND_REMAINDER_DROP;
     tnd_cursor_t cursor;
@@ -306,7 +306,7 @@ static void world_effect(world_t *world, uint32_t lane, const tnd_effect_t *effe
 static void world_drain(world_t *world, uint32_t lane)
 {
     tnd_effect_t effect;
-    while (tnd_join_next(world->join[lane], 0, &effect))
+    while (tnd_batcher_core_next(world->join[lane], 0, &effect))
         world_effect(world, lane, &effect);
 }
 
@@ -316,17 +316,17 @@ static void world_open(world_t *world, const stream_t *stream)
     world->stream = stream;
     world->depth = 2;
     for (uint32_t lane = 0; lane < stream->config.lanes; lane++) {
-        tnd_join_config_t config = stream->config;
+        tnd_batcher_core_config_t config = stream->config;
         config.order.lane = lane;
         config.order.self = lane;
         config.order.readers = &readers[lane];
         if (config.order.count != TND_UNKNOWN)
             config.order.count = stream->lane[lane].count;
-        world->memory[lane] = calloc(1, tnd_join_bytes(&config));
-        world->join[lane] = tnd_join_init(world->memory[lane], &config);
-        cr_assert_eq(tnd_join_blocked_on(world->join[lane]), TND_WAIT_LEADER);
+        world->memory[lane] = calloc(1, tnd_batcher_core_bytes(&config));
+        world->join[lane] = tnd_batcher_core_init(world->memory[lane], &config);
+        cr_assert_eq(tnd_batcher_core_blocked_on(world->join[lane]), TND_WAIT_LEADER);
         for (uint32_t feeder = 0; feeder < FEEDERS; feeder++)
-            tnd_join_feeder_up(world->join[lane], first_feeder + feeder);
+            tnd_batcher_core_feeder_up(world->join[lane], first_feeder + feeder);
     }
 }
 
@@ -336,8 +336,8 @@ static void world_close(world_t *world)
     tnd_cursor_start(&cursor, world->stream->config.lanes);
     for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++) {
         tnd_effect_t effect;
-        tnd_join_rewind(world->join[lane], 1u << 30, &cursor);
-        while (tnd_join_next(world->join[lane], 0, &effect))
+        tnd_batcher_core_rewind(world->join[lane], 1u << 30, &cursor);
+        while (tnd_batcher_core_next(world->join[lane], 0, &effect))
             if (effect.kind == TND_EFFECT_DROP)
                 lane_drop(effect.payload);
         free(world->memory[lane]);
@@ -357,8 +357,8 @@ static void world_rewind(world_t *world, const tnd_cursor_t *cursor)
     memset(world->parts, 0, sizeof world->parts);
     memset(world->delta, 0, sizeof world->delta);
     for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++) {
-        cr_assert(tnd_join_fits(world->join[lane], cursor));
-        tnd_join_rewind(world->join[lane], world->generation, cursor);
+        cr_assert(tnd_batcher_core_fits(world->join[lane], cursor));
+        tnd_batcher_core_rewind(world->join[lane], world->generation, cursor);
     }
     for (uint32_t feeder = 0; feeder < FEEDERS; feeder++) {
         world->held[feeder] = cursor->step;
@@ -378,15 +378,16 @@ static void world_deliver(world_t *world, uint64_t *random)
     world->mail_to[at] = world->mail_to[world->mail_count];
     if (msg.kind == TND_MSG_TICKET && lane_random(random, 4) == 0) {
         msg.kind = TND_MSG_LOST;
-        tnd_join_lost(world->join[lane], &msg);
+        tnd_batcher_core_lost(world->join[lane], &msg);
     } else if (msg.kind == TND_MSG_TICKET) {
         tnd_error_t error;
         tnd_msg_t block = lane_answer(&world->stream->lane[lane], &msg);
-        cr_assert_eq(tnd_join_block(world->join[lane], &block, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(tnd_batcher_core_block(world->join[lane], &block, &error), TND_OK, "%s",
+                     error.text);
     } else if (msg.kind == TND_MSG_MARK) {
-        tnd_join_mark(world->join[lane], &msg);
+        tnd_batcher_core_mark(world->join[lane], &msg);
     } else {
-        tnd_join_window(world->join[lane], &msg);
+        tnd_batcher_core_window(world->join[lane], &msg);
     }
     world_drain(world, lane);
 }
@@ -407,7 +408,7 @@ static void world_run(world_t *world, uint64_t *random)
     for (uint32_t replica = 0; replica < stream->config.replicas; replica++)
         cr_assert_eq(world->held[stream->feeder_of[replica] - first_feeder], stream->step_count);
     for (uint32_t lane = 0; lane < stream->config.lanes; lane++)
-        cr_assert_eq(tnd_join_blocked_on(world->join[lane]), TND_WAIT_ENDED);
+        cr_assert_eq(tnd_batcher_core_blocked_on(world->join[lane]), TND_WAIT_ENDED);
 }
 
 static void random_stream(uint64_t seed, stream_t *stream)
@@ -417,7 +418,7 @@ static void random_stream(uint64_t seed, stream_t *stream)
     step_t *step = stream->step;
     *stream = (stream_t){.step = step, .epochs = 1 + (uint32_t)lane_random(&random, 3)};
     lane_kind_t kind = (lane_kind_t)lane_random(&random, 4);
-    tnd_join_config_t *config = &stream->config;
+    tnd_batcher_core_config_t *config = &stream->config;
     config->lanes = 1 + (uint32_t)lane_random(&random, LANES);
     for (uint32_t lane = 0; lane < config->lanes; lane++)
         stream->lane[lane] = (lane_t){
@@ -507,15 +508,15 @@ static void two_replicas(void)
 {
     stream = (stream_t){.step = steps, .epochs = 1, .feeder_of = {50, 51}};
     stream.lane[0].count = 20;
-    stream.config = (tnd_join_config_t){.order = {.reader_count = 1,
-                                                  .epochs = 1,
-                                                  .block_rows = 10,
-                                                  .row_bytes_max = LANE_BYTES_ROW,
-                                                  .window_blocks = 4},
-                                        .lanes = 1,
-                                        .size = 4,
-                                        .replicas = 2,
-                                        .feeders = stream.feeder_of};
+    stream.config = (tnd_batcher_core_config_t){.order = {.reader_count = 1,
+                                                          .epochs = 1,
+                                                          .block_rows = 10,
+                                                          .row_bytes_max = LANE_BYTES_ROW,
+                                                          .window_blocks = 4},
+                                                .lanes = 1,
+                                                .size = 4,
+                                                .replicas = 2,
+                                                .feeders = stream.feeder_of};
     stream_define(&stream);
 }
 
@@ -526,7 +527,7 @@ static void answer_all(void)
     for (uint32_t i = 0; i < world.mail_count; i++)
         if (world.mail[i].kind == TND_MSG_TICKET) {
             tnd_msg_t block = lane_answer(&stream.lane[0], &world.mail[i]);
-            cr_assert_eq(tnd_join_block(world.join[0], &block, &error), TND_OK);
+            cr_assert_eq(tnd_batcher_core_block(world.join[0], &block, &error), TND_OK);
         }
     world.mail_count = 0;
     world_drain(&world, 0);
@@ -537,7 +538,7 @@ static void give_window(tnd_actor_id_t feeder, uint64_t until)
     tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .from = feeder};
     msg.until.step = until;
     world.until[feeder - first_feeder] = until;
-    tnd_join_window(world.join[0], &msg);
+    tnd_batcher_core_window(world.join[0], &msg);
 }
 
 static void open_two_replicas(void)
@@ -555,7 +556,7 @@ Test(join, a_step_goes_out_when_all_its_feeders_have_a_slot)
 {
     open_two_replicas();
     cr_assert_eq(world.cursor.step, 0);
-    cr_assert(tnd_join_blocked_on(world.join[0]) & TND_WAIT_WINDOW);
+    cr_assert(tnd_batcher_core_blocked_on(world.join[0]) & TND_WAIT_WINDOW);
 
     give_window(50, 3);
     world_drain(&world, 0);
@@ -573,21 +574,23 @@ Test(join, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
 {
     tnd_effect_t effect;
     open_two_replicas();
-    tnd_join_feeder_lost(world.join[0], 50);
-    tnd_join_feeder_up(world.join[0], 50);
-    cr_assert_not(tnd_join_next(world.join[0], 0, &effect), "nothing was sent to it");
+    tnd_batcher_core_feeder_lost(world.join[0], 50);
+    tnd_batcher_core_feeder_up(world.join[0], 50);
+    cr_assert_not(tnd_batcher_core_next(world.join[0], 0, &effect), "nothing was sent to it");
     give_window(50, 1);
     give_window(51, 1);
     world_drain(&world, 0);
     cr_assert_eq(world.cursor.step, 1);
 
-    tnd_join_feeder_up(world.join[0], 51); /* a new connection took the place of the old one */
+    tnd_batcher_core_feeder_up(world.join[0],
+                               51); /* a new connection took the place of the old one */
     give_window(51, 9);
     give_window(50, 9);
-    cr_assert(tnd_join_next(world.join[0], 0, &effect));
+    cr_assert(tnd_batcher_core_next(world.join[0], 0, &effect));
     cr_assert(effect.msg.kind == TND_MSG_BROKEN && effect.msg.to == TND_LEADER);
-    cr_assert_not(tnd_join_next(world.join[0], 0, &effect), "said once, and no slice after it");
-    cr_assert_eq(tnd_join_blocked_on(world.join[0]), TND_WAIT_LEADER);
+    cr_assert_not(tnd_batcher_core_next(world.join[0], 0, &effect),
+                  "said once, and no slice after it");
+    cr_assert_eq(tnd_batcher_core_blocked_on(world.join[0]), TND_WAIT_LEADER);
 
     tnd_cursor_t after = stream.step[0].after;
     world_rewind(&world, &after);
@@ -620,73 +623,74 @@ Test(join, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
 }
 
 /*  The first of two lanes, rewound to the start, for batches of 4 rows to one feeder. */
-static tnd_join_t *first_lane(bool span_epochs)
+static tnd_batcher_core_t *first_lane(bool span_epochs)
 {
     static const tnd_actor_id_t feeder = 9;
-    tnd_join_config_t config = {.order = {.readers = readers,
-                                          .reader_count = 1,
-                                          .epochs = 9,
-                                          .count = 100,
-                                          .block_rows = 100,
-                                          .row_bytes_max = 1,
-                                          .window_blocks = 1},
-                                .lanes = 2,
-                                .size = 4,
-                                .replicas = 1,
-                                .feeders = &feeder,
-                                .span_epochs = span_epochs};
-    tnd_join_t *join = tnd_join_init(calloc(1, tnd_join_bytes(&config)), &config);
+    tnd_batcher_core_config_t config = {.order = {.readers = readers,
+                                                  .reader_count = 1,
+                                                  .epochs = 9,
+                                                  .count = 100,
+                                                  .block_rows = 100,
+                                                  .row_bytes_max = 1,
+                                                  .window_blocks = 1},
+                                        .lanes = 2,
+                                        .size = 4,
+                                        .replicas = 1,
+                                        .feeders = &feeder,
+                                        .span_epochs = span_epochs};
+    tnd_batcher_core_t *join =
+        tnd_batcher_core_init(calloc(1, tnd_batcher_core_bytes(&config)), &config);
     tnd_cursor_t start;
     tnd_cursor_start(&start, 2);
-    tnd_join_rewind(join, 1, &start);
-    tnd_join_feeder_up(join, feeder);
+    tnd_batcher_core_rewind(join, 1, &start);
+    tnd_batcher_core_feeder_up(join, feeder);
     tnd_msg_t window = {.kind = TND_MSG_WINDOW, .generation = 1, .from = feeder, .until.step = 9};
-    tnd_join_window(join, &window);
+    tnd_batcher_core_window(join, &window);
     return join;
 }
 
-static uint32_t slices_of(tnd_join_t *join)
+static uint32_t slices_of(tnd_batcher_core_t *join)
 {
     uint32_t slices = 0;
     tnd_effect_t effect;
-    while (tnd_join_next(join, 0, &effect))
+    while (tnd_batcher_core_next(join, 0, &effect))
         slices += effect.msg.kind == TND_MSG_SLICE;
     return slices;
 }
 
 Test(join, a_mark_of_an_epoch_far_away_does_not_displace_that_of_now)
 {
-    tnd_join_t *join = first_lane(false);
+    tnd_batcher_core_t *join = first_lane(false);
     cr_assert_eq(slices_of(join), 0);
     int payload;
     tnd_msg_t block = {.kind = TND_MSG_BLOCK,
                        .generation = 1,
                        .block = {.count = 100, .asked = 100, .rows = 100, .payload = &payload}};
-    cr_assert_eq(tnd_join_block(join, &block, NULL), TND_OK);
+    cr_assert_eq(tnd_batcher_core_block(join, &block, NULL), TND_OK);
     tnd_msg_t mark = {.kind = TND_MSG_MARK, .generation = 1, .mark = {.lane = 1, .rows = 3}};
-    tnd_join_mark(join, &mark);
+    tnd_batcher_core_mark(join, &mark);
     cr_assert_eq(slices_of(join), 1);
     tnd_msg_t far = {.kind = TND_MSG_MARK, .generation = 1, .mark = {.lane = 1, .epoch = 4}};
-    tnd_join_mark(join, &far);
+    tnd_batcher_core_mark(join, &far);
     mark.mark.rows = 5;
-    tnd_join_mark(join, &mark);
+    tnd_batcher_core_mark(join, &mark);
     cr_assert_eq(slices_of(join), 1);
     free(join);
 }
 
 Test(join, a_cursor_whose_lanes_stand_in_another_epoch_does_not_fit)
 {
-    tnd_join_t *apart = first_lane(false), *spanning = first_lane(true);
+    tnd_batcher_core_t *apart = first_lane(false), *spanning = first_lane(true);
     tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 2);
-    cr_assert(tnd_join_fits(apart, &cursor));
+    cr_assert(tnd_batcher_core_fits(apart, &cursor));
     cursor.part[0].epoch = cursor.part[1].epoch = 3;
-    cr_assert_not(tnd_join_fits(apart, &cursor));
-    cr_assert(tnd_join_fits(spanning, &cursor), "there all epochs are one");
+    cr_assert_not(tnd_batcher_core_fits(apart, &cursor));
+    cr_assert(tnd_batcher_core_fits(spanning, &cursor), "there all epochs are one");
     cursor.epoch = 3;
-    cr_assert(tnd_join_fits(apart, &cursor));
+    cr_assert(tnd_batcher_core_fits(apart, &cursor));
     cursor.lanes = 3;
-    cr_assert_not(tnd_join_fits(spanning, &cursor));
+    cr_assert_not(tnd_batcher_core_fits(spanning, &cursor));
     free(apart);
     free(spanning);
 }

@@ -13,29 +13,29 @@ enum { SELF = 1, JOIN = 20, JOINS = 2, FIRST = 4, REPLICAS = 2, DEPTH = 3, UNBOO
 static const tnd_actor_id_t joins[JOINS] = {JOIN, JOIN + 1};
 static const uint64_t digest[2] = {5, 6};
 
-static tnd_feed_core_t *make_bare(uint64_t steps_max)
+static tnd_feeder_core_t *make_bare(uint64_t steps_max)
 {
-    const tnd_feed_config_t config = {.self = SELF,
-                                      .joins = joins,
-                                      .join_count = JOINS,
-                                      .first_replica = FIRST,
-                                      .replicas = REPLICAS,
-                                      .depth = DEPTH,
-                                      .unbooked_max = UNBOOKED,
-                                      .steps_max = steps_max};
-    return tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config);
+    const tnd_feeder_core_config_t config = {.self = SELF,
+                                             .joins = joins,
+                                             .join_count = JOINS,
+                                             .first_replica = FIRST,
+                                             .replicas = REPLICAS,
+                                             .depth = DEPTH,
+                                             .unbooked_max = UNBOOKED,
+                                             .steps_max = steps_max};
+    return tnd_feeder_core_init(calloc(1, tnd_feeder_core_bytes(&config)), &config);
 }
 
-static tnd_effect_t does(tnd_feed_core_t *self, tnd_effect_kind_t kind)
+static tnd_effect_t does(tnd_feeder_core_t *self, tnd_effect_kind_t kind)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_feed_next_effect(self, 0, &effect));
+    cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
     cr_assert_eq(effect.kind, kind, "effect %d", (int)effect.kind);
     cr_assert_eq(effect.msg.from, SELF);
     return effect;
 }
 
-static tnd_effect_t says(tnd_feed_core_t *self, tnd_msg_kind_t kind, uint64_t step)
+static tnd_effect_t says(tnd_feeder_core_t *self, tnd_msg_kind_t kind, uint64_t step)
 {
     tnd_effect_t effect = does(self, kind == TND_MSG_WINDOW ? TND_EFFECT_LINK : TND_EFFECT_CONTROL);
     cr_assert_eq(effect.msg.kind, kind, "message %d", (int)effect.msg.kind);
@@ -45,19 +45,19 @@ static tnd_effect_t says(tnd_feed_core_t *self, tnd_msg_kind_t kind, uint64_t st
     return effect;
 }
 
-static void is_idle(tnd_feed_core_t *self)
+static void is_idle(tnd_feeder_core_t *self)
 {
     tnd_effect_t effect;
-    cr_assert_not(tnd_feed_next_effect(self, 0, &effect), "effect %d", (int)effect.kind);
+    cr_assert_not(tnd_feeder_core_next_effect(self, 0, &effect), "effect %d", (int)effect.kind);
 }
 
 /*  Begun at step 10, both joins up and told. */
-static tnd_feed_core_t *make(void)
+static tnd_feeder_core_t *make(void)
 {
-    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
+    tnd_feeder_core_t *self = make_bare(TND_UNKNOWN);
     for (int i = 0; i < JOINS; i++)
-        tnd_feed_join_up(self, joins[i]);
-    tnd_feed_rewind_to(self, 1, 10);
+        tnd_feeder_core_join_up(self, joins[i]);
+    tnd_feeder_core_rewind_to(self, 1, 10);
     for (int i = 0; i < JOINS; i++)
         cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, joins[i]);
     says(self, TND_MSG_HELD, 10);
@@ -80,16 +80,16 @@ static tnd_msg_t slice(uint64_t step, uint32_t replica, uint32_t lane)
     return msg;
 }
 
-static tnd_effect_t put_as(tnd_feed_core_t *self, const tnd_msg_t *msg, tnd_effect_kind_t kind)
+static tnd_effect_t put_as(tnd_feeder_core_t *self, const tnd_msg_t *msg, tnd_effect_kind_t kind)
 {
     tnd_error_t error;
-    cr_assert_eq(tnd_feed_slice(self, msg, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_feeder_core_slice(self, msg, &error), TND_OK, "%s", error.text);
     tnd_effect_t effect = does(self, kind);
     cr_assert_eq(effect.payload, msg->slice.payload);
     return effect;
 }
 
-static void put_step(tnd_feed_core_t *self, uint64_t step)
+static void put_step(tnd_feeder_core_t *self, uint64_t step)
 {
     for (uint32_t lane = 0; lane < JOINS; lane++)
         for (uint32_t i = 0; i < REPLICAS; i++) {
@@ -98,23 +98,23 @@ static void put_step(tnd_feed_core_t *self, uint64_t step)
         }
 }
 
-static void is_ready(tnd_feed_core_t *self, uint64_t step)
+static void is_ready(tnd_feeder_core_t *self, uint64_t step)
 {
     cr_assert_eq(does(self, TND_EFFECT_READY).msg.slice.step, step);
 }
 
 Test(feed, nothing_is_sent_before_the_first_rewind)
 {
-    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
-    tnd_feed_join_up(self, JOIN);
+    tnd_feeder_core_t *self = make_bare(TND_UNKNOWN);
+    tnd_feeder_core_join_up(self, JOIN);
     is_idle(self);
-    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     free(self);
 }
 
 Test(feed, a_step_is_ready_once_every_replica_has_all_its_rows)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
     uint32_t slot = UINT32_MAX;
     for (int i = 0; i < 4; i++) {
@@ -131,16 +131,16 @@ Test(feed, a_step_is_ready_once_every_replica_has_all_its_rows)
     cr_assert_eq(effect.slot, slot);
     cr_assert_eq(effect.msg.slice.step, 10);
     cr_assert_eq(effect.msg.slice.step_rows, 16);
-    cr_assert_eq(tnd_feed_started(self), 11);
-    cr_assert_eq(tnd_feed_held(self), 11);
-    cr_assert_eq(tnd_feed_committed(self), 10);
+    cr_assert_eq(tnd_feeder_core_started(self), 11);
+    cr_assert_eq(tnd_feeder_core_held(self), 11);
+    cr_assert_eq(tnd_feeder_core_committed(self), 10);
     is_idle(self);
     free(self);
 }
 
 Test(feed, a_replica_without_rows_takes_part)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_msg_t msg = slice(10, FIRST, 0);
     msg.slice.rows = msg.slice.total = 2;
     put_as(self, &msg, TND_EFFECT_PLACE);
@@ -155,7 +155,7 @@ Test(feed, a_replica_without_rows_takes_part)
 
 Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     put_step(self, 12);
     is_idle(self);
     put_step(self, 11);
@@ -166,7 +166,7 @@ Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
     for (uint64_t step = 10; step < 13; step++) {
         if (step == 12) { /* only two are begun before any has been done */
             is_idle(self);
-            tnd_feed_done(self, 10, digest, 8, NULL);
+            tnd_feeder_core_done(self, 10, digest, 8, NULL);
             does(self, TND_EFFECT_FREE);
             for (int i = 0; i < JOINS; i++)
                 says(self, TND_MSG_WINDOW, 11 + DEPTH);
@@ -183,13 +183,13 @@ Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
 
 Test(feed, a_done_step_is_committed_freed_and_makes_room)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     int report;
     put_step(self, 10);
     says(self, TND_MSG_HELD, 11);
     uint32_t slot = does(self, TND_EFFECT_READY).slot;
-    cr_assert_eq(tnd_feed_blocked_on(self), TND_WAIT_STEP | TND_WAIT_INPUT);
-    tnd_feed_done(self, 10, digest, 8, &report);
+    cr_assert_eq(tnd_feeder_core_blocked_on(self), TND_WAIT_STEP | TND_WAIT_INPUT);
+    tnd_feeder_core_done(self, 10, digest, 8, &report);
 
     tnd_effect_t effect = does(self, TND_EFFECT_FREE);
     cr_assert_eq(effect.slot, slot);
@@ -202,7 +202,7 @@ Test(feed, a_done_step_is_committed_freed_and_makes_room)
     cr_assert_eq(effect.msg.commit.digest[1], 6);
     cr_assert_eq(effect.msg.commit.payload, &report);
     is_idle(self);
-    tnd_feed_booked(self, 11);
+    tnd_feeder_core_booked(self, 11);
     cr_assert_eq(does(self, TND_EFFECT_DROP).payload, &report);
     is_idle(self);
     free(self);
@@ -210,10 +210,10 @@ Test(feed, a_done_step_is_committed_freed_and_makes_room)
 
 Test(feed, a_join_that_comes_up_is_told_the_window)
 {
-    tnd_feed_core_t *self = make();
-    tnd_feed_join_lost(self, JOIN + 1);
-    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_PEER);
-    tnd_feed_join_up(self, JOIN + 1);
+    tnd_feeder_core_t *self = make();
+    tnd_feeder_core_join_lost(self, JOIN + 1);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_PEER);
+    tnd_feeder_core_join_up(self, JOIN + 1);
     cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, JOIN + 1);
     is_idle(self);
     free(self);
@@ -223,7 +223,7 @@ enum { DEEP = 16 };
 
 /*  A feeder with many slots and one replica, whose steps all have one row, of the first join. */
 typedef struct {
-    tnd_feed_core_t *machine;
+    tnd_feeder_core_t *machine;
     uint64_t now, window, started, done; /* as told to the first join; of the devices */
     uint64_t told;                       /* to the second join */
     uint32_t windows;
@@ -232,7 +232,7 @@ typedef struct {
 static void run_deep(deep_t *self)
 {
     tnd_effect_t effect;
-    while (tnd_feed_next_effect(self->machine, self->now, &effect)) {
+    while (tnd_feeder_core_next_effect(self->machine, self->now, &effect)) {
         if (effect.kind == TND_EFFECT_READY)
             cr_assert_eq(effect.msg.slice.step, self->started++);
         if (effect.msg.kind == TND_MSG_WINDOW && effect.msg.to != JOIN) {
@@ -246,17 +246,18 @@ static void run_deep(deep_t *self)
 
 static deep_t make_deep(uint64_t steps_max, uint32_t join_count)
 {
-    const tnd_feed_config_t config = {.self = SELF,
-                                      .joins = joins,
-                                      .join_count = join_count,
-                                      .replicas = 1,
-                                      .depth = DEEP,
-                                      .unbooked_max = 10 * DEEP,
-                                      .steps_max = steps_max};
-    deep_t self = {.machine = tnd_feed_init(calloc(1, tnd_feed_bytes(&config)), &config)};
+    const tnd_feeder_core_config_t config = {.self = SELF,
+                                             .joins = joins,
+                                             .join_count = join_count,
+                                             .replicas = 1,
+                                             .depth = DEEP,
+                                             .unbooked_max = 10 * DEEP,
+                                             .steps_max = steps_max};
+    deep_t self = {.machine =
+                       tnd_feeder_core_init(calloc(1, tnd_feeder_core_bytes(&config)), &config)};
     for (uint32_t i = 0; i < join_count; i++)
-        tnd_feed_join_up(self.machine, joins[i]);
-    tnd_feed_rewind_to(self.machine, 1, 0);
+        tnd_feeder_core_join_up(self.machine, joins[i]);
+    tnd_feeder_core_rewind_to(self.machine, 1, 0);
     run_deep(&self);
     return self;
 }
@@ -269,7 +270,7 @@ static void put_deep(deep_t *self, uint64_t first, uint64_t until)
         tnd_msg_t msg = {.kind = TND_MSG_SLICE, .generation = 1, .from = JOIN, .to = SELF};
         msg.slice.step = msg.slice.step_of_epoch = step;
         msg.slice.rows = msg.slice.total = msg.slice.step_rows = 1;
-        cr_assert_eq(tnd_feed_slice(self->machine, &msg, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(tnd_feeder_core_slice(self->machine, &msg, &error), TND_OK, "%s", error.text);
         run_deep(self);
     }
 }
@@ -277,7 +278,7 @@ static void put_deep(deep_t *self, uint64_t first, uint64_t until)
 static void do_deep(deep_t *self, uint64_t took_ns)
 {
     self->now += took_ns;
-    tnd_feed_done(self->machine, self->done++, digest, 1, NULL);
+    tnd_feeder_core_done(self->machine, self->done++, digest, 1, NULL);
     run_deep(self);
 }
 
@@ -292,7 +293,7 @@ Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
     }
     cr_assert_eq(self.window, 3 * DEEP + 1);
     cr_assert_leq(self.windows, 10, "%u times", self.windows);
-    cr_assert(tnd_feed_over(self.machine));
+    cr_assert(tnd_feeder_core_over(self.machine));
     free(self.machine);
 }
 
@@ -310,7 +311,7 @@ Test(feed, a_join_that_asks_late_is_told_all_that_it_asks_for)
     cr_assert_lt(asked + TND_WINDOW_QUIET, 6 * DEEP, "it is told unasked");
     tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .generation = 1, .from = JOIN + 1, .to = SELF};
     msg.until.step = asked;
-    tnd_feed_asked(self.machine, &msg);
+    tnd_feeder_core_asked(self.machine, &msg);
     run_deep(&self);
     cr_assert_geq(self.told, asked + TND_WINDOW_QUIET);
     free(self.machine);
@@ -340,11 +341,11 @@ Test(feed, short_steps_are_started_far_ahead_and_long_ones_are_not)
 
 Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     put_step(self, 11);
     tnd_msg_t msg = slice(10, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_PLACE);
-    tnd_feed_rewind_to(self, 2, 10);
+    tnd_feeder_core_rewind_to(self, 2, 10);
     for (int i = 0; i < JOINS; i++)
         cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.generation, 2);
     says(self, TND_MSG_HELD, 10);
@@ -368,7 +369,7 @@ Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
 
 Test(feed, a_newer_slice_is_the_rewind)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_msg_t msg = slice(10, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_PLACE);
     msg.generation = 2;
@@ -376,7 +377,7 @@ Test(feed, a_newer_slice_is_the_rewind)
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 10 + DEPTH);
     says(self, TND_MSG_HELD, 10);
-    tnd_feed_rewind_to(self, 2, 10);
+    tnd_feeder_core_rewind_to(self, 2, 10);
     says(self, TND_MSG_HELD, 10); /* the first may have met a broken connection */
     is_idle(self);
     for (uint32_t i = 1; i < 4; i++) {
@@ -391,18 +392,18 @@ Test(feed, a_newer_slice_is_the_rewind)
 
 Test(feed, commits_are_said_again_after_a_rewind_until_they_are_booked)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
     for (uint64_t step = 10; step < 13; step++) {
         put_step(self, step);
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
         }
-        tnd_feed_done(self, step, digest, 8, NULL);
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+        tnd_feeder_core_done(self, step, digest, 8, NULL);
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
         }
     }
-    tnd_feed_booked(self, 11);
-    tnd_feed_rewind_to(self, 2, 11);
+    tnd_feeder_core_booked(self, 11);
+    tnd_feeder_core_rewind_to(self, 2, 11);
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 13 + DEPTH);
     says(self, TND_MSG_COMMIT, 11);
@@ -414,20 +415,20 @@ Test(feed, commits_are_said_again_after_a_rewind_until_they_are_booked)
 
 Test(feed, no_more_than_unbooked_max_steps_are_started)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
     for (uint64_t step = 10; step < 15; step++) {
         put_step(self, step);
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
         }
         if (step < 14)
-            tnd_feed_done(self, step, digest, 8, NULL);
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+            tnd_feeder_core_done(self, step, digest, 8, NULL);
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
         }
     }
-    cr_assert_eq(tnd_feed_started(self), 10 + UNBOOKED);
-    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
-    tnd_feed_booked(self, 11);
+    cr_assert_eq(tnd_feeder_core_started(self), 10 + UNBOOKED);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feeder_core_booked(self, 11);
     is_ready(self, 14);
     free(self);
 }
@@ -452,7 +453,7 @@ Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
         {11, FIRST, 1, 2, 4, 16, "two lanes sent the same rows"},
         {11, FIRST, 0, 2, 4, 16, "two lanes sent the same rows"},
     };
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_msg_t msg = slice(11, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_PLACE);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -462,7 +463,7 @@ Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
         msg.slice.rows = cases[i].rows;
         msg.slice.total = cases[i].total;
         msg.slice.step_rows = cases[i].step_rows;
-        cr_assert_eq(tnd_feed_slice(self, &msg, &error), TND_FAILED, "case %zu", i);
+        cr_assert_eq(tnd_feeder_core_slice(self, &msg, &error), TND_FAILED, "case %zu", i);
         cr_assert_not_null(strstr(error.text, cases[i].text), "%s", error.text);
         cr_assert_eq(does(self, TND_EFFECT_DROP).payload, msg.slice.payload);
     }
@@ -471,55 +472,55 @@ Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
 
 Test(feed, the_end_is_the_end)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
-    tnd_feed_end(self, 11);
+    tnd_feeder_core_end(self, 11);
     put_step(self, 10);
-    while (tnd_feed_next_effect(self, 0, &effect)) {
+    while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
     tnd_msg_t msg = slice(11, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_DROP);
-    cr_assert_not(tnd_feed_over(self));
-    tnd_feed_done(self, 10, digest, 8, NULL);
-    cr_assert(tnd_feed_over(self));
-    cr_assert_eq(tnd_feed_blocked_on(self), TND_WAIT_ENDED);
+    cr_assert_not(tnd_feeder_core_over(self));
+    tnd_feeder_core_done(self, 10, digest, 8, NULL);
+    cr_assert(tnd_feeder_core_over(self));
+    cr_assert_eq(tnd_feeder_core_blocked_on(self), TND_WAIT_ENDED);
     free(self);
 }
 
 Test(feed, steps_max_bounds_the_window_and_ends_the_run)
 {
-    tnd_feed_core_t *self = make_bare(2);
+    tnd_feeder_core_t *self = make_bare(2);
     tnd_effect_t effect;
-    tnd_feed_join_up(self, JOIN);
-    tnd_feed_rewind_to(self, 1, 0);
+    tnd_feeder_core_join_up(self, JOIN);
+    tnd_feeder_core_rewind_to(self, 1, 0);
     says(self, TND_MSG_WINDOW, 2);
     says(self, TND_MSG_HELD, 0);
     for (uint64_t step = 0; step < 2; step++) {
         put_step(self, step);
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
         }
-        tnd_feed_done(self, step, digest, 8, NULL);
-        while (tnd_feed_next_effect(self, 0, &effect))
+        tnd_feeder_core_done(self, step, digest, 8, NULL);
+        while (tnd_feeder_core_next_effect(self, 0, &effect))
             cr_assert_neq(effect.kind, TND_EFFECT_LINK);
     }
-    cr_assert(tnd_feed_over(self));
+    cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
 
 Test(feed, a_drain_answers_the_steps_started_and_goes_on_to_the_end_named)
 {
-    tnd_feed_core_t *self = make();
+    tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
     put_step(self, 10);
     says(self, TND_MSG_HELD, 11);
     is_ready(self, 10);
     put_step(self, 11);
-    tnd_feed_drain(self);
+    tnd_feeder_core_drain(self);
     says(self, TND_MSG_HELD, 12);
     says(self, TND_MSG_DRAIN, 11);
     is_idle(self);
-    cr_assert(tnd_feed_blocked_on(self) & TND_WAIT_LEADER);
-    tnd_feed_end(self, 12);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feeder_core_end(self, 12);
     is_ready(self, 11);
     put_as(self,
            &(tnd_msg_t){
@@ -527,11 +528,11 @@ Test(feed, a_drain_answers_the_steps_started_and_goes_on_to_the_end_named)
                .generation = 1,
                .slice = {.step = 12, .replica = FIRST, .rows = 1, .total = 1, .step_rows = 1}},
            TND_EFFECT_DROP);
-    tnd_feed_done(self, 10, digest, 8, NULL);
-    tnd_feed_done(self, 11, digest, 8, NULL);
-    while (tnd_feed_next_effect(self, 0, &effect)) {
+    tnd_feeder_core_done(self, 10, digest, 8, NULL);
+    tnd_feeder_core_done(self, 11, digest, 8, NULL);
+    while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
-    cr_assert(tnd_feed_over(self));
+    cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
 
@@ -541,7 +542,7 @@ Test(feed, a_drain_answers_the_steps_started_and_goes_on_to_the_end_named)
 static void run(unsigned seed)
 {
     enum { STEPS = 60 };
-    tnd_feed_core_t *self = make_bare(TND_UNKNOWN);
+    tnd_feeder_core_t *self = make_bare(TND_UNKNOWN);
     uint32_t generation = 1;
     uint64_t window[JOINS] = {0}, next[JOINS] = {0}, sub[JOINS] = {0};
     uint64_t running = 0, booked = 0, held = 0;
@@ -550,9 +551,9 @@ static void run(unsigned seed)
     uint32_t rows[DEPTH][REPLICAS] = {{0}};
     memset(owner, 0xff, sizeof owner);
     for (int i = 0; i < JOINS; i++)
-        tnd_feed_join_up(self, joins[i]);
-    tnd_feed_rewind_to(self, generation, 0);
-    tnd_feed_end(self, STEPS);
+        tnd_feeder_core_join_up(self, joins[i]);
+    tnd_feeder_core_rewind_to(self, generation, 0);
+    tnd_feeder_core_end(self, STEPS);
 
     for (int events = 0; booked < STEPS; events++) {
         cr_assert_lt(events, 100000, "seed %u", seed);
@@ -560,7 +561,7 @@ static void run(unsigned seed)
         int dice = rand_r(&seed) % 100;
         if (dice < 2) {
             uint64_t from = held < booked ? held : booked;
-            tnd_feed_rewind_to(self, ++generation, from);
+            tnd_feeder_core_rewind_to(self, ++generation, from);
             for (int slot = 0; slot < DEPTH; slot++)
                 if (rows[slot][0] != 15 || rows[slot][1] != 15)
                     memset(rows[slot], 0, sizeof rows[slot]);
@@ -568,20 +569,20 @@ static void run(unsigned seed)
                 next[k] = from;
                 sub[k] = 0;
             }
-        } else if (dice < 40 && tnd_feed_started(self) > running) {
-            tnd_feed_done(self, running++, digest, 8, NULL);
+        } else if (dice < 40 && tnd_feeder_core_started(self) > running) {
+            tnd_feeder_core_done(self, running++, digest, 8, NULL);
         } else if (next[i] < window[i] && next[i] < STEPS) {
             tnd_msg_t msg = slice(next[i], FIRST + (uint32_t)sub[i], i);
             msg.generation = generation - (dice > 97);
             tnd_error_t error;
-            cr_assert_eq(tnd_feed_slice(self, &msg, &error), TND_OK, "%s", error.text);
+            cr_assert_eq(tnd_feeder_core_slice(self, &msg, &error), TND_OK, "%s", error.text);
             if (msg.generation == generation && ++sub[i] == REPLICAS) {
                 sub[i] = 0;
                 next[i]++;
             }
         }
         tnd_effect_t effect;
-        while (tnd_feed_next_effect(self, 0, &effect)) {
+        while (tnd_feeder_core_next_effect(self, 0, &effect)) {
             uint64_t step = effect.msg.slice.step;
             bool heard = rand_r(&seed) % 10 != 0;
             if (effect.kind == TND_EFFECT_PLACE) {
@@ -606,9 +607,9 @@ static void run(unsigned seed)
             }
         }
         while (booked < STEPS && committed[booked])
-            tnd_feed_booked(self, ++booked);
+            tnd_feeder_core_booked(self, ++booked);
     }
-    cr_assert(tnd_feed_over(self));
+    cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
 

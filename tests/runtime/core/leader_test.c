@@ -19,34 +19,34 @@ static const char *const hosts[] = {"alpha", "beta", "gamma", "delta"};
 
 static const uint64_t ms = 1000 * 1000;
 
-static tnd_session_core_t *make_with(uint64_t steps_max, uint32_t restarts)
+static tnd_leader_core_t *make_with(uint64_t steps_max, uint32_t restarts)
 {
-    tnd_session_config_t config = {.members = members,
-                                   .member_count = MEMBERS,
-                                   .hosts = hosts,
-                                   .host_count = 4,
-                                   .lanes = 2,
-                                   .start_timeout_ns = 120000 * ms,
-                                   .dead_after_ns = 10000 * ms,
-                                   .steps_open_max = 8,
-                                   .steps_max = steps_max,
-                                   .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms}};
+    tnd_leader_core_config_t config = {.members = members,
+                                       .member_count = MEMBERS,
+                                       .hosts = hosts,
+                                       .host_count = 4,
+                                       .lanes = 2,
+                                       .start_timeout_ns = 120000 * ms,
+                                       .dead_after_ns = 10000 * ms,
+                                       .steps_open_max = 8,
+                                       .steps_max = steps_max,
+                                       .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms}};
     tnd_cursor_t start;
     tnd_cursor_start(&start, 2);
-    return tnd_session_init(calloc(1, tnd_session_bytes(&config)), &config, &start, 0);
+    return tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0);
 }
 
-static void is_idle(tnd_session_core_t *self, uint64_t now)
+static void is_idle(tnd_leader_core_t *self, uint64_t now)
 {
     tnd_effect_t effect;
-    if (tnd_session_next(self, now, &effect))
+    if (tnd_leader_core_next(self, now, &effect))
         cr_assert_fail("effect %d, message %d", (int)effect.kind, (int)effect.msg.kind);
 }
 
-static void rewinds(tnd_session_core_t *self, uint64_t now, uint32_t generation, uint64_t step)
+static void rewinds(tnd_leader_core_t *self, uint64_t now, uint32_t generation, uint64_t step)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_session_next(self, now, &effect));
+    cr_assert(tnd_leader_core_next(self, now, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_CONTROL);
     cr_assert_eq(effect.msg.kind, TND_MSG_REWIND);
     cr_assert_eq(effect.msg.to, TND_NOBODY);
@@ -55,36 +55,36 @@ static void rewinds(tnd_session_core_t *self, uint64_t now, uint32_t generation,
 }
 
 /*  Passes over what feeders are told. */
-static bool next_but_words(tnd_session_core_t *self, uint64_t now, tnd_effect_t *effect)
+static bool next_but_words(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    while (tnd_session_next(self, now, effect))
+    while (tnd_leader_core_next(self, now, effect))
         if (effect->kind != TND_EFFECT_CONTROL || effect->msg.kind == TND_MSG_REWIND)
             return true;
     return false;
 }
 
-static tnd_session_core_t *running_with(uint64_t steps_max, uint32_t restarts)
+static tnd_leader_core_t *running_with(uint64_t steps_max, uint32_t restarts)
 {
-    tnd_session_core_t *self = make_with(steps_max, restarts);
+    tnd_leader_core_t *self = make_with(steps_max, restarts);
     for (uint32_t i = 0; i < 4; i++)
-        tnd_session_host_up(self, i, 0);
+        tnd_leader_core_host_up(self, i, 0);
     for (uint32_t i = 0; i < MEMBERS; i++)
-        tnd_session_actor_up(self, i, 0);
-    tnd_session_go(self);
+        tnd_leader_core_actor_up(self, i, 0);
+    tnd_leader_core_go(self);
     rewinds(self, 0, 1, 0);
     return self;
 }
 
-static tnd_session_core_t *running(void)
+static tnd_leader_core_t *running(void)
 {
     return running_with(TND_UNKNOWN, 5);
 }
 
 /*  Each step takes a row of each lane: rank and positions follow. */
-static tnd_msg_t part(const tnd_session_core_t *self, uint64_t step, uint32_t lane)
+static tnd_msg_t part(const tnd_leader_core_t *self, uint64_t step, uint32_t lane)
 {
     tnd_msg_t msg = {.kind = TND_MSG_PART, .from = BATCH_0 + lane, .to = TND_LEADER};
-    msg.generation = tnd_session_generation(self);
+    msg.generation = tnd_leader_core_generation(self);
     msg.part.step = step;
     msg.part.lane = lane;
     msg.part.step_of_epoch = step + 1;
@@ -94,76 +94,76 @@ static tnd_msg_t part(const tnd_session_core_t *self, uint64_t step, uint32_t la
     return msg;
 }
 
-static void take_part(tnd_session_core_t *self, uint64_t step, uint32_t lane)
+static void take_part(tnd_leader_core_t *self, uint64_t step, uint32_t lane)
 {
     tnd_msg_t msg = part(self, step, lane);
-    tnd_session_message(self, &msg, 0);
+    tnd_leader_core_message(self, &msg, 0);
 }
 
-static void commit(tnd_session_core_t *self, uint64_t step, tnd_actor_id_t feeder)
+static void commit(tnd_leader_core_t *self, uint64_t step, tnd_actor_id_t feeder)
 {
     tnd_msg_t msg = {.kind = TND_MSG_COMMIT, .from = feeder, .to = TND_LEADER};
     msg.commit.step = step;
     msg.commit.rows = 1;
     msg.commit.digest[0] = UINT64_MAX - 1 + (feeder == FEED_1);
-    tnd_session_message(self, &msg, 0);
+    tnd_leader_core_message(self, &msg, 0);
 }
 
-static void hold(tnd_session_core_t *self, uint64_t below, tnd_actor_id_t feeder)
+static void hold(tnd_leader_core_t *self, uint64_t below, tnd_actor_id_t feeder)
 {
     tnd_msg_t msg = {.kind = TND_MSG_HELD, .from = feeder, .to = TND_LEADER};
     msg.until.step = below;
-    tnd_session_message(self, &msg, 0);
+    tnd_leader_core_message(self, &msg, 0);
 }
 
-static void fails_with(tnd_session_core_t *self, uint64_t now, const char *word)
+static void fails_with(tnd_leader_core_t *self, uint64_t now, const char *word)
 {
     tnd_effect_t effect;
     cr_assert(next_but_words(self, now, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_FAILED);
-    cr_assert(strstr(tnd_session_why(self), word) != NULL, "%s", tnd_session_why(self));
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
+    cr_assert(strstr(tnd_leader_core_why(self), word) != NULL, "%s", tnd_leader_core_why(self));
     is_idle(self, now);
     free(self);
 }
 
 Test(session, the_stream_begins_when_every_host_and_actor_is_there)
 {
-    tnd_session_core_t *self = make_with(TND_UNKNOWN, 5);
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
     uint32_t missing[4];
 
-    tnd_session_go(self);
+    tnd_leader_core_go(self);
     for (uint32_t i = 0; i < 3; i++)
-        tnd_session_host_up(self, i, 0);
+        tnd_leader_core_host_up(self, i, 0);
     for (uint32_t i = 0; i < MEMBERS - 1; i++)
-        tnd_session_actor_up(self, i, 0);
+        tnd_leader_core_actor_up(self, i, 0);
     is_idle(self, 0);
-    cr_assert_eq(tnd_session_missing(self, missing, 4), 1);
+    cr_assert_eq(tnd_leader_core_missing(self, missing, 4), 1);
     cr_assert_eq(missing[0], 3);
-    tnd_session_host_up(self, 3, 0);
+    tnd_leader_core_host_up(self, 3, 0);
     is_idle(self, 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_JOINING);
-    tnd_session_actor_up(self, FEED_1, 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_JOINING);
+    tnd_leader_core_actor_up(self, FEED_1, 0);
     rewinds(self, 0, 1, 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_RUNNING);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_RUNNING);
     free(self);
 }
 
 Test(session, hosts_that_do_not_come_are_named)
 {
-    tnd_session_core_t *self = make_with(TND_UNKNOWN, 5);
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
 
-    tnd_session_go(self);
-    tnd_session_host_up(self, 0, 0);
-    tnd_session_host_up(self, 2, 0);
+    tnd_leader_core_go(self);
+    tnd_leader_core_host_up(self, 0, 0);
+    tnd_leader_core_host_up(self, 2, 0);
     is_idle(self, 119999 * ms);
-    cr_assert_eq(tnd_session_deadline(self), 120000 * ms);
+    cr_assert_eq(tnd_leader_core_deadline(self), 120000 * ms);
     fails_with(self, 120000 * ms, "beta, delta did not come within 120 s");
 }
 
 Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_part)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
     take_part(self, 0, 1);
@@ -171,7 +171,7 @@ Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_pa
     commit(self, 0, FEED_1);
     is_idle(self, 0);
     take_part(self, 0, 0);
-    cr_assert(tnd_session_next(self, 0, &effect));
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
     cr_assert_eq(effect.cursor->step, 1);
     cr_assert_eq(effect.cursor->rank, 2);
@@ -181,7 +181,7 @@ Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_pa
     cr_assert_eq(effect.cursor->digest[0], UINT64_MAX - 2, "the sum carries");
     cr_assert_eq(effect.cursor->digest[1], 1);
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(tnd_session_next(self, 0, &effect));
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
         cr_assert_eq(effect.msg.kind, TND_MSG_BOOKED);
         cr_assert_eq(effect.msg.to, FEED_0 + i);
         cr_assert_eq(effect.msg.until.step, 1);
@@ -192,7 +192,7 @@ Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_pa
 
 Test(session, a_commit_said_twice_counts_once)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
 
     take_part(self, 0, 0);
     take_part(self, 0, 1);
@@ -204,7 +204,7 @@ Test(session, a_commit_said_twice_counts_once)
 
 Test(session, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_cursor_is_not_whole)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0, .generation = 1};
 
     for (uint64_t step = 0; step < 4; step++)
@@ -213,37 +213,37 @@ Test(session, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_curso
         take_part(self, step, 1);
     hold(self, 4, FEED_0);
     hold(self, 2, FEED_1);
-    tnd_session_message(self, &broken, 20 * ms);
-    tnd_session_message(self, &broken, 20 * ms);
+    tnd_leader_core_message(self, &broken, 20 * ms);
+    tnd_leader_core_message(self, &broken, 20 * ms);
     rewinds(self, 20 * ms, 2, 2);
     is_idle(self, 20 * ms);
     hold(self, 4, FEED_1);
     broken.generation = 2;
-    tnd_session_message(self, &broken, 40 * ms);
+    tnd_leader_core_message(self, &broken, 40 * ms);
     rewinds(self, 40 * ms, 3, 3);
     free(self);
 }
 
 Test(session, what_an_older_generation_lost_was_healed_by_the_newer)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0};
 
-    tnd_session_message(self, &broken, 20 * ms);
+    tnd_leader_core_message(self, &broken, 20 * ms);
     is_idle(self, 20 * ms);
     free(self);
 }
 
 Test(session, rewinds_that_bring_nothing_forward_come_slower_and_slower)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     uint64_t now = 0, wait = 10 * ms;
 
     for (uint32_t generation = 1; generation < 12; generation++) {
         tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0, .generation = generation};
-        tnd_session_message(self, &broken, now);
+        tnd_leader_core_message(self, &broken, now);
         is_idle(self, now + wait - 1);
-        cr_assert_eq(tnd_session_deadline(self), now + wait);
+        cr_assert_eq(tnd_leader_core_deadline(self), now + wait);
         now += wait;
         rewinds(self, now, generation + 1, 0);
         wait = wait < 500 * ms ? 2 * wait : 1000 * ms;
@@ -253,18 +253,18 @@ Test(session, rewinds_that_bring_nothing_forward_come_slower_and_slower)
 
 Test(session, other_rows_after_a_rewind_end_the_run)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0, .generation = 1};
 
     take_part(self, 0, 0);
     take_part(self, 0, 1);
-    tnd_session_message(self, &broken, 20 * ms);
+    tnd_leader_core_message(self, &broken, 20 * ms);
     rewinds(self, 20 * ms, 2, 0);
     take_part(self, 0, 0);
     is_idle(self, 20 * ms);
     tnd_msg_t other = part(self, 0, 1);
     other.part.position.index++;
-    tnd_session_message(self, &other, 20 * ms);
+    tnd_leader_core_message(self, &other, 20 * ms);
     fails_with(self, 20 * ms,
                "lane 1 (batch.1) reported other rows than before the last rewind of step 0");
 }
@@ -272,7 +272,7 @@ Test(session, other_rows_after_a_rewind_end_the_run)
 Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
 {
     for (int what = 0; what < 4; what++) {
-        tnd_session_core_t *self = running();
+        tnd_leader_core_t *self = running();
         take_part(self, 0, 1);
         tnd_msg_t back = part(self, 1, 1);
         if (what == 0)
@@ -283,18 +283,18 @@ Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
             back.part.step_of_epoch = 3;
         else
             back.part.position = (tnd_position_t){0};
-        tnd_session_message(self, &back, 0);
+        tnd_leader_core_message(self, &back, 0);
         fails_with(self, 0, "batch.1 says that after step 1 its lane 1 stands at");
     }
 }
 
 Test(session, an_account_that_does_not_balance_ends_the_run)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_msg_t odd = part(self, 0, 1);
 
     odd.part.ledger.read = 3;
-    tnd_session_message(self, &odd, 0);
+    tnd_leader_core_message(self, &odd, 0);
     take_part(self, 0, 0);
     commit(self, 0, FEED_0);
     commit(self, 0, FEED_1);
@@ -303,7 +303,7 @@ Test(session, an_account_that_does_not_balance_ends_the_run)
 
 Test(session, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
     take_part(self, 0, 0);
@@ -311,7 +311,7 @@ Test(session, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
     commit(self, 0, FEED_0);
     commit(self, 0, FEED_1);
     cr_assert(next_but_words(self, 0, &effect));
-    tnd_session_actor_down(self, FEED_1, "killed by signal 9", 5);
+    tnd_leader_core_actor_down(self, FEED_1, "killed by signal 9", 5);
     fails_with(self, 5,
                "feed.1 on host delta died: killed by signal 9; the last committed cursor is the "
                "one before step 1");
@@ -319,94 +319,94 @@ Test(session, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
 
 Test(session, a_reader_that_dies_is_started_after_its_back_off_and_then_all_rewind)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
-    tnd_session_actor_down(self, READ_1, "it was killed", 50 * ms);
+    tnd_leader_core_actor_down(self, READ_1, "it was killed", 50 * ms);
     is_idle(self, 50 * ms);
-    cr_assert_eq(tnd_session_deadline(self), 60 * ms);
-    cr_assert(tnd_session_next(self, 60 * ms, &effect));
+    cr_assert_eq(tnd_leader_core_deadline(self), 60 * ms);
+    cr_assert(tnd_leader_core_next(self, 60 * ms, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_RESTART);
     cr_assert_eq(effect.msg.to, READ_1);
     is_idle(self, 60 * ms);
-    tnd_session_actor_up(self, READ_1, 70 * ms);
+    tnd_leader_core_actor_up(self, READ_1, 70 * ms);
     rewinds(self, 70 * ms, 2, 0);
     free(self);
 }
 
 Test(session, a_worker_that_dies_is_started_and_nothing_rewinds)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
-    tnd_session_actor_down(self, PREP, "it was killed", 50 * ms);
-    cr_assert(tnd_session_next(self, 60 * ms, &effect));
+    tnd_leader_core_actor_down(self, PREP, "it was killed", 50 * ms);
+    cr_assert(tnd_leader_core_next(self, 60 * ms, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_RESTART);
-    tnd_session_actor_up(self, PREP, 70 * ms);
+    tnd_leader_core_actor_up(self, PREP, 70 * ms);
     is_idle(self, 70 * ms);
     free(self);
 }
 
 Test(session, without_restarts_any_death_ends_the_run)
 {
-    tnd_session_core_t *self = running_with(TND_UNKNOWN, 0);
+    tnd_leader_core_t *self = running_with(TND_UNKNOWN, 0);
 
-    tnd_session_actor_down(self, PREP, "killed by signal 11", 50 * ms);
+    tnd_leader_core_actor_down(self, PREP, "killed by signal 11", 50 * ms);
     fails_with(self, 50 * ms, "prep.0 on host gamma died: killed by signal 11");
 }
 
 Test(session, a_control_connection_that_came_back_rewinds)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
 
-    tnd_session_host_up(self, 2, 20 * ms);
+    tnd_leader_core_host_up(self, 2, 20 * ms);
     is_idle(self, 20 * ms);
-    tnd_session_host_up(self, 1, 20 * ms);
+    tnd_leader_core_host_up(self, 1, 20 * ms);
     rewinds(self, 20 * ms, 2, 0);
     free(self);
 }
 
 Test(session, a_lost_host_that_the_stream_needs_is_waited_for_and_then_named)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
 
-    tnd_session_host_lost(self, 1, "it is silent", 0);
+    tnd_leader_core_host_lost(self, 1, "it is silent", 0);
     is_idle(self, 9999 * ms);
-    cr_assert_eq(tnd_session_deadline(self), 10000 * ms);
+    cr_assert_eq(tnd_leader_core_deadline(self), 10000 * ms);
     fails_with(self, 10000 * ms, "host beta was lost and did not come back");
 }
 
 Test(session, a_leader_that_was_away_gives_a_lost_host_so_much_longer)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
 
-    tnd_session_host_lost(self, 1, "it is silent", 0);
+    tnd_leader_core_host_lost(self, 1, "it is silent", 0);
     is_idle(self, 4000 * ms);
-    tnd_session_excuse(self, 60000 * ms);
+    tnd_leader_core_excuse(self, 60000 * ms);
     is_idle(self, 69999 * ms);
     fails_with(self, 70000 * ms, "host beta was lost and did not come back");
 }
 
 Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
-    tnd_session_ask_drain(self);
+    tnd_leader_core_ask_drain(self);
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(tnd_session_next(self, 0, &effect));
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
         cr_assert_eq(effect.msg.kind, TND_MSG_DRAIN);
         tnd_msg_t answer = {.kind = TND_MSG_DRAIN, .from = FEED_0 + i};
         answer.until.step = 1 - i;
-        tnd_session_message(self, &answer, 0);
+        tnd_leader_core_message(self, &answer, 0);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(tnd_session_next(self, 0, &effect));
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
         cr_assert_eq(effect.msg.kind, TND_MSG_LAST);
         cr_assert_eq(effect.msg.until.step, 1);
     }
     is_idle(self, 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DRAINING);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DRAINING);
     for (uint32_t i = 0; i < 2; i++) {
         take_part(self, 0, i);
         commit(self, 0, FEED_0 + i);
@@ -415,32 +415,32 @@ Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
     cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
     free(self);
 }
 
 Test(session, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
 {
-    tnd_session_core_t *self = running_with(34, 5);
+    tnd_leader_core_t *self = running_with(34, 5);
     tnd_effect_t effect;
 
     cr_assert_not(next_but_words(self, 0, &effect));
-    tnd_session_ask_drain(self);
+    tnd_leader_core_ask_drain(self);
     cr_assert_not(next_but_words(self, 0, &effect));
-    tnd_session_actor_down(self, READ_0, "it was killed", 0);
-    tnd_session_actor_up(self, READ_0, 0);
+    tnd_leader_core_actor_down(self, READ_0, "it was killed", 0);
+    tnd_leader_core_actor_up(self, READ_0, 0);
     rewinds(self, 20 * ms, 2, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(tnd_session_next(self, 20 * ms, &effect));
+        cr_assert(tnd_leader_core_next(self, 20 * ms, &effect));
         cr_assert_eq(effect.msg.kind, TND_MSG_DRAIN);
     }
     is_idle(self, 20 * ms);
     for (uint32_t i = 0; i < 2; i++) {
         tnd_msg_t answer = {.kind = TND_MSG_DRAIN, .from = FEED_0 + i};
-        tnd_session_message(self, &answer, 20 * ms);
+        tnd_leader_core_message(self, &answer, 20 * ms);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(tnd_session_next(self, 20 * ms, &effect));
+        cr_assert(tnd_leader_core_next(self, 20 * ms, &effect));
         cr_assert_eq(effect.msg.kind, TND_MSG_LAST);
         cr_assert_eq(effect.msg.until.step, 0);
     }
@@ -448,9 +448,9 @@ Test(session, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
 }
 
 /*  One step of two feeders, and the stream is over. */
-static tnd_session_core_t *done(void)
+static tnd_leader_core_t *done(void)
 {
-    tnd_session_core_t *self = running_with(1, 5);
+    tnd_leader_core_t *self = running_with(1, 5);
     tnd_effect_t effect;
     for (uint32_t i = 0; i < 2; i++) {
         take_part(self, 0, i);
@@ -460,59 +460,60 @@ static tnd_session_core_t *done(void)
     cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
     return self;
 }
 
 Test(session, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_started_again)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     static const bool ends[] = {false, false, false, true};
     for (uint32_t h = 1; h < 4; h++)
-        cr_assert_eq(tnd_session_ends_with(self, h), ends[h], "host %u", h);
+        cr_assert_eq(tnd_leader_core_ends_with(self, h), ends[h], "host %u", h);
     free(self);
 
     self = running_with(TND_UNKNOWN, 0);
-    cr_assert(tnd_session_ends_with(self, 1), "nothing is started again");
+    cr_assert(tnd_leader_core_ends_with(self, 1), "nothing is started again");
     free(self);
 
     self = done();
-    cr_assert_not(tnd_session_ends_with(self, 1));
-    cr_assert(tnd_session_ends_with(self, 3), "its last word is to come");
+    cr_assert_not(tnd_leader_core_ends_with(self, 1));
+    cr_assert(tnd_leader_core_ends_with(self, 3), "its last word is to come");
     tnd_msg_t model = {.kind = TND_MSG_MODEL, .from = FEED_1};
-    tnd_session_message(self, &model, 0);
-    cr_assert_not(tnd_session_ends_with(self, 3));
+    tnd_leader_core_message(self, &model, 0);
+    cr_assert_not(tnd_leader_core_ends_with(self, 3));
     free(self);
 }
 
 Test(session, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
 {
-    tnd_session_core_t *self = done();
+    tnd_leader_core_t *self = done();
 
-    tnd_session_host_lost(self, 1, "it was killed", 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE, "it carries no feeder");
-    tnd_session_host_again(self, 3, "it was killed", 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_FAILED);
-    cr_assert(tnd_session_absent(self));
-    cr_assert_not_null(strstr(tnd_session_why(self), "host delta was lost before the last word"),
-                       "%s", tnd_session_why(self));
+    tnd_leader_core_host_lost(self, 1, "it was killed", 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE, "it carries no feeder");
+    tnd_leader_core_host_again(self, 3, "it was killed", 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
+    cr_assert(tnd_leader_core_absent(self));
+    cr_assert_not_null(
+        strstr(tnd_leader_core_why(self), "host delta was lost before the last word"), "%s",
+        tnd_leader_core_why(self));
     free(self);
 }
 
 Test(session, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_missed)
 {
-    tnd_session_core_t *self = done();
+    tnd_leader_core_t *self = done();
 
     tnd_msg_t model = {.kind = TND_MSG_MODEL, .from = FEED_1};
-    tnd_session_message(self, &model, 0);
-    tnd_session_host_lost(self, 3, "it was killed", 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    tnd_leader_core_message(self, &model, 0);
+    tnd_leader_core_host_lost(self, 3, "it was killed", 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
     free(self);
 }
 
 Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_behind)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
     for (uint32_t i = 0; i < 2; i++) {
@@ -525,41 +526,41 @@ Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_be
         last.kind = TND_MSG_LAST;
         last.part.ledger = (tnd_ledger_t){.read = 3, .filtered = 3};
         cr_assert_not(next_but_words(self, 0, &effect));
-        tnd_session_message(self, &last, 0);
+        tnd_leader_core_message(self, &last, 0);
     }
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
-    cr_assert_eq(tnd_session_cursor(self)->ledger.read, 8);
-    cr_assert_eq(tnd_session_cursor(self)->ledger.filtered, 6);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
+    cr_assert_eq(tnd_leader_core_cursor(self)->ledger.read, 8);
+    cr_assert_eq(tnd_leader_core_cursor(self)->ledger.filtered, 6);
     free(self);
 }
 
 Test(session, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     tnd_effect_t effect;
 
     for (uint32_t i = 0; i < 2; i++) {
         tnd_msg_t last = part(self, 0, i);
         last.kind = TND_MSG_LAST;
         last.part.ledger = (tnd_ledger_t){0};
-        tnd_session_message(self, &last, 0);
+        tnd_leader_core_message(self, &last, 0);
     }
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_not(next_but_words(self, 0, &effect));
         tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED_0 + i, .to = TND_LEADER};
-        tnd_session_message(self, &held, 0);
+        tnd_leader_core_message(self, &held, 0);
     }
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
     free(self);
 }
 
 Test(session, a_run_of_so_many_steps_is_done_after_them)
 {
-    tnd_session_core_t *self = running_with(1, 5);
+    tnd_leader_core_t *self = running_with(1, 5);
     tnd_effect_t effect;
 
     for (uint32_t i = 0; i < 2; i++) {
@@ -570,48 +571,48 @@ Test(session, a_run_of_so_many_steps_is_done_after_them)
     cr_assert_eq(effect.kind, TND_EFFECT_BOOK);
     cr_assert(next_but_words(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_OUTCOME);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_DONE);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE);
     free(self);
 }
 
 Test(session, a_host_whose_process_is_replaced_too_often_ends_the_run)
 {
-    tnd_session_core_t *self = running_with(TND_UNKNOWN, 2);
+    tnd_leader_core_t *self = running_with(TND_UNKNOWN, 2);
     tnd_effect_t effect;
 
     for (uint64_t i = 1; i <= 2; i++) {
-        tnd_session_host_again(self, 2, "the connection ended", 10 * i * ms);
-        tnd_session_host_up(self, 2, 10 * i * ms);
-        tnd_session_actor_up(self, PREP, 10 * i * ms);
+        tnd_leader_core_host_again(self, 2, "the connection ended", 10 * i * ms);
+        tnd_leader_core_host_up(self, 2, 10 * i * ms);
+        tnd_leader_core_actor_up(self, PREP, 10 * i * ms);
         cr_assert_not(next_but_words(self, 10 * i * ms, &effect));
     }
-    tnd_session_host_again(self, 2, "the connection ended", 30 * ms);
-    cr_assert(tnd_session_absent(self));
+    tnd_leader_core_host_again(self, 2, "the connection ended", 30 * ms);
+    cr_assert(tnd_leader_core_absent(self));
     fails_with(self, 30 * ms,
                "host gamma died 3 times in a short time, last because: the connection ended");
 }
 
 Test(session, a_process_in_the_place_of_another_has_the_time_of_a_start)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
 
-    tnd_session_host_again(self, 1, "the connection ended", 0);
+    tnd_leader_core_host_again(self, 1, "the connection ended", 0);
     is_idle(self, 119999 * ms);
-    cr_assert_eq(tnd_session_deadline(self), 120000 * ms);
+    cr_assert_eq(tnd_leader_core_deadline(self), 120000 * ms);
     fails_with(self, 120000 * ms, "host beta was lost and did not come back in time");
 }
 
 Test(session, a_host_with_workers_that_left_is_not_waited_for)
 {
-    tnd_session_core_t *self = running();
+    tnd_leader_core_t *self = running();
     uint32_t missing[4];
 
-    tnd_session_host_left(self, 2, 0);
+    tnd_leader_core_host_left(self, 2, 0);
     is_idle(self, 1000000 * ms);
-    cr_assert_eq(tnd_session_missing(self, missing, 4), 0);
-    cr_assert_eq(tnd_session_state(self), TND_SESSION_RUNNING);
-    tnd_session_host_up(self, 2, 1000000 * ms);
-    tnd_session_actor_up(self, PREP, 1000000 * ms);
+    cr_assert_eq(tnd_leader_core_missing(self, missing, 4), 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_RUNNING);
+    tnd_leader_core_host_up(self, 2, 1000000 * ms);
+    tnd_leader_core_actor_up(self, PREP, 1000000 * ms);
     is_idle(self, 1000000 * ms);
     free(self);
 }
@@ -619,28 +620,28 @@ Test(session, a_host_with_workers_that_left_is_not_waited_for)
 Test(session, the_place_of_a_spare_does_not_hold_up_the_start)
 {
     uint8_t flags[4] = {0, 0, TND_HOST_SPARE, 0};
-    tnd_session_config_t config = {.members = members,
-                                   .member_count = MEMBERS,
-                                   .hosts = hosts,
-                                   .host_flags = flags,
-                                   .host_count = 4,
-                                   .lanes = 2,
-                                   .start_timeout_ns = 120000 * ms,
-                                   .dead_after_ns = 10000 * ms,
-                                   .steps_open_max = 8,
-                                   .steps_max = TND_UNKNOWN,
-                                   .restarts = {5, 10 * ms, 1000 * ms, 60000 * ms}};
+    tnd_leader_core_config_t config = {.members = members,
+                                       .member_count = MEMBERS,
+                                       .hosts = hosts,
+                                       .host_flags = flags,
+                                       .host_count = 4,
+                                       .lanes = 2,
+                                       .start_timeout_ns = 120000 * ms,
+                                       .dead_after_ns = 10000 * ms,
+                                       .steps_open_max = 8,
+                                       .steps_max = TND_UNKNOWN,
+                                       .restarts = {5, 10 * ms, 1000 * ms, 60000 * ms}};
     tnd_cursor_t start;
     tnd_cursor_start(&start, 2);
-    tnd_session_core_t *self =
-        tnd_session_init(calloc(1, tnd_session_bytes(&config)), &config, &start, 0);
+    tnd_leader_core_t *self =
+        tnd_leader_core_init(calloc(1, tnd_leader_core_bytes(&config)), &config, &start, 0);
     for (uint32_t i = 0; i < 4; i++)
         if (i != 2)
-            tnd_session_host_up(self, i, 0);
+            tnd_leader_core_host_up(self, i, 0);
     for (uint32_t i = 0; i < MEMBERS; i++)
         if (members[i].host != 2)
-            tnd_session_actor_up(self, i, 0);
-    tnd_session_go(self);
+            tnd_leader_core_actor_up(self, i, 0);
+    tnd_leader_core_go(self);
     rewinds(self, 0, 1, 0);
     free(self);
 }

@@ -18,7 +18,7 @@ static const tnd_party_t parties[PARTIES] = {
     [MEAN] = {.role = TND_ROLE_REDUCER, .host = 0},
 };
 
-static const tnd_census_t census = {
+static const tnd_membership_t census = {
     .parties = parties, .party_count = PARTIES, .host_count = 2, .lanes = 2, .host_id = HOST_ID};
 
 static const tnd_bounds_t bounds = {
@@ -26,10 +26,10 @@ static const tnd_bounds_t bounds = {
 
 static int some_payload;
 
-static tnd_accept_t *accept_of(tnd_actor_id_t self)
+static tnd_validator_t *accept_of(tnd_actor_id_t self)
 {
-    tnd_accept_config_t config = {.census = census, .bounds = bounds, .self = self};
-    return tnd_accept_init(calloc(1, tnd_accept_bytes(&config)), &config);
+    tnd_validator_config_t config = {.census = census, .bounds = bounds, .self = self};
+    return tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
 }
 
 static tnd_msg_t block_of(tnd_actor_id_t from, uint32_t lane)
@@ -45,36 +45,36 @@ static tnd_msg_t block_of(tnd_actor_id_t from, uint32_t lane)
     return msg;
 }
 
-static void grant(tnd_accept_t *accept, tnd_actor_id_t reader, uint64_t blocks)
+static void grant(tnd_validator_t *accept, tnd_actor_id_t reader, uint64_t blocks)
 {
     tnd_msg_t credit = {.kind = TND_MSG_CREDIT, .to = reader, .credit.blocks = blocks};
-    tnd_accept_sent(accept, &credit);
+    tnd_validator_sent(accept, &credit);
 }
 
 Test(accept, takes_a_block_of_its_own_lane_within_credit)
 {
-    tnd_accept_t *accept = accept_of(PREP);
+    tnd_validator_t *accept = accept_of(PREP);
     tnd_msg_t msg = block_of(READ1, 1);
-    cr_assert_str_eq(tnd_accept_link(accept, READ1, &msg, 0), "it sends without credit");
+    cr_assert_str_eq(tnd_validator_link(accept, READ1, &msg, 0), "it sends without credit");
     grant(accept, READ1, 2);
-    cr_assert_null(tnd_accept_link(accept, READ1, &msg, 0));
-    cr_assert_null(tnd_accept_link(accept, READ1, &msg, 0));
-    cr_assert_not_null(tnd_accept_link(accept, READ1, &msg, 0));
-    tnd_accept_reset(accept, READ1);
-    cr_assert_not_null(tnd_accept_link(accept, READ1, &msg, 0), "credit of a connection ends");
+    cr_assert_null(tnd_validator_link(accept, READ1, &msg, 0));
+    cr_assert_null(tnd_validator_link(accept, READ1, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, READ1, &msg, 0));
+    tnd_validator_reset(accept, READ1);
+    cr_assert_not_null(tnd_validator_link(accept, READ1, &msg, 0), "credit of a connection ends");
     free(accept);
 }
 
 Test(accept, refuses_a_block_whose_numbers_cannot_be)
 {
-    tnd_accept_t *accept = accept_of(PREP);
+    tnd_validator_t *accept = accept_of(PREP);
     grant(accept, READ1, 100);
     tnd_msg_t good = block_of(READ1, 1), msg;
 #define REFUSES(change)                                                                            \
     do {                                                                                           \
         msg = good;                                                                                \
         change;                                                                                    \
-        cr_expect_not_null(tnd_accept_link(accept, READ1, &msg, 0), #change);                      \
+        cr_expect_not_null(tnd_validator_link(accept, READ1, &msg, 0), #change);                   \
     } while (0)
     REFUSES(msg.from = READ0);
     REFUSES(msg.kind = TND_MSG_SLICE);
@@ -92,72 +92,72 @@ Test(accept, refuses_a_block_whose_numbers_cannot_be)
     REFUSES(msg.block.bytes = 20 * 101);
     REFUSES(msg.block.payload = NULL);
     REFUSES(msg.generation = TND_AHEAD_MAX + 1);
-    cr_assert_null(tnd_accept_link(accept, READ1, &good, 0));
+    cr_assert_null(tnd_validator_link(accept, READ1, &good, 0));
     free(accept);
 }
 
 Test(accept, refuses_who_has_no_business_with_this_actor)
 {
-    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
-    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 0), "a ticket is its credit");
-    cr_assert_not_null(tnd_accept_link(accept, PARTIES, &msg, 0));
-    cr_assert_not_null(tnd_accept_link(accept, TND_LEADER, &msg, 0));
+    cr_assert_null(tnd_validator_link(accept, PREP, &msg, 0), "a ticket is its credit");
+    cr_assert_not_null(tnd_validator_link(accept, PARTIES, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, TND_LEADER, &msg, 0));
     msg.from = FEED0;
-    cr_assert_not_null(tnd_accept_link(accept, FEED0, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, FEED0, &msg, 0));
     tnd_msg_t rewind = {.kind = TND_MSG_REWIND, .from = PREP};
-    cr_assert_not_null(tnd_accept_link(accept, PREP, &rewind, 0), "only the leader, by control");
-    cr_assert_not_null(tnd_accept_control(accept, &rewind, 0));
+    cr_assert_not_null(tnd_validator_link(accept, PREP, &rewind, 0), "only the leader, by control");
+    cr_assert_not_null(tnd_validator_control(accept, &rewind, 0));
     free(accept);
 }
 
 Test(accept, refuses_a_cursor_of_other_lanes)
 {
-    tnd_accept_t *accept = accept_of(BATCH0);
+    tnd_validator_t *accept = accept_of(BATCH0);
     static tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 3);
     tnd_msg_t rewind = {
         .kind = TND_MSG_REWIND, .generation = 1, .from = TND_LEADER, .rewind.cursor = &cursor};
-    cr_assert_not_null(tnd_accept_control(accept, &rewind, 0));
+    cr_assert_not_null(tnd_validator_control(accept, &rewind, 0));
     tnd_cursor_start(&cursor, 2);
     cursor.part[1].index = 1001;
-    cr_assert_not_null(tnd_accept_control(accept, &rewind, 0));
+    cr_assert_not_null(tnd_validator_control(accept, &rewind, 0));
     cursor.part[1].index = 1000;
-    cr_assert_null(tnd_accept_control(accept, &rewind, 0));
+    cr_assert_null(tnd_validator_control(accept, &rewind, 0));
     free(accept);
 }
 
 Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
 {
-    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
     msg.generation = 3;
-    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
+    cr_assert_null(tnd_validator_link(accept, PREP, &msg, 100));
     for (uint64_t now = 100; now < 1099; now += 111)
-        cr_assert_eq(tnd_accept_unconfirmed(accept, now, 1000), TND_NOBODY);
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 1099, 1000), TND_NOBODY);
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 1100, 1000), PREP);
+        cr_assert_eq(tnd_validator_unconfirmed(accept, now, 1000), TND_NOBODY);
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 1099, 1000), TND_NOBODY);
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 1100, 1000), PREP);
     static tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 2);
     tnd_msg_t rewind = {
         .kind = TND_MSG_REWIND, .generation = 2, .from = TND_LEADER, .rewind.cursor = &cursor};
-    cr_assert_null(tnd_accept_control(accept, &rewind, 1200));
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 1200, 1000), PREP, "the leader said less");
+    cr_assert_null(tnd_validator_control(accept, &rewind, 1200));
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 1200, 1000), PREP, "the leader said less");
     rewind.generation = 3;
-    cr_assert_null(tnd_accept_control(accept, &rewind, 1200));
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 9999, 1000), TND_NOBODY);
+    cr_assert_null(tnd_validator_control(accept, &rewind, 1200));
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 9999, 1000), TND_NOBODY);
     free(accept);
 }
 
 Test(accept, who_was_away_has_not_heard_the_leader_either)
 {
-    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
     msg.generation = 3;
-    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 99999, 1000), TND_NOBODY);
+    cr_assert_null(tnd_validator_link(accept, PREP, &msg, 100));
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 99999, 1000), TND_NOBODY);
     uint64_t now = 99999;
-    while (tnd_accept_unconfirmed(accept, now, 1000) == TND_NOBODY)
+    while (tnd_validator_unconfirmed(accept, now, 1000) == TND_NOBODY)
         now += 100;
     cr_assert(now > 100800 && now <= 100999, "%llu", (unsigned long long)now);
     free(accept);
@@ -165,34 +165,34 @@ Test(accept, who_was_away_has_not_heard_the_leader_either)
 
 Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
 {
-    tnd_accept_t *accept = accept_of(BATCH1);
+    tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
     msg.generation = 3;
-    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 100));
-    tnd_accept_reached(accept, 2);
+    cr_assert_null(tnd_validator_link(accept, PREP, &msg, 100));
+    tnd_validator_reached(accept, 2);
     for (uint64_t now = 100; now < 1100; now += 100)
-        cr_assert_eq(tnd_accept_unconfirmed(accept, now, 1000), TND_NOBODY);
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 1100, 1000), PREP, "the leader said less");
-    tnd_accept_reached(accept, 3);
-    cr_assert_eq(tnd_accept_unconfirmed(accept, 9999, 1000), TND_NOBODY);
-    tnd_accept_reached(accept, 1);
+        cr_assert_eq(tnd_validator_unconfirmed(accept, now, 1000), TND_NOBODY);
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 1100, 1000), PREP, "the leader said less");
+    tnd_validator_reached(accept, 3);
+    cr_assert_eq(tnd_validator_unconfirmed(accept, 9999, 1000), TND_NOBODY);
+    tnd_validator_reached(accept, 1);
     msg.generation = 3 + TND_AHEAD_MAX;
-    cr_assert_null(tnd_accept_link(accept, PREP, &msg, 10000), "it never goes back");
+    cr_assert_null(tnd_validator_link(accept, PREP, &msg, 10000), "it never goes back");
     free(accept);
 }
 
 Test(accept, takes_slices_for_its_own_replicas_alone)
 {
-    tnd_accept_t *accept = accept_of(FEED1);
+    tnd_validator_t *accept = accept_of(FEED1);
     tnd_msg_t good = {.kind = TND_MSG_SLICE, .from = BATCH0}, msg;
     good.slice = (tnd_slice_note_t){
         .step = 5, .replica = 3, .rows = 4, .total = 8, .step_rows = 32, .payload = &some_payload};
-    cr_assert_null(tnd_accept_link(accept, BATCH0, &good, 0));
+    cr_assert_null(tnd_validator_link(accept, BATCH0, &good, 0));
 #define REFUSES_SLICE(change)                                                                      \
     do {                                                                                           \
         msg = good;                                                                                \
         change;                                                                                    \
-        cr_expect_not_null(tnd_accept_link(accept, BATCH0, &msg, 0), #change);                     \
+        cr_expect_not_null(tnd_validator_link(accept, BATCH0, &msg, 0), #change);                  \
     } while (0)
     REFUSES_SLICE(msg.slice.replica = 1);
     REFUSES_SLICE(msg.slice.replica = 4);
@@ -208,38 +208,38 @@ Test(accept, takes_slices_for_its_own_replicas_alone)
 
 Test(accept, takes_values_of_the_posters_own_replicas_alone)
 {
-    tnd_accept_t *accept = accept_of(MEAN);
+    tnd_validator_t *accept = accept_of(MEAN);
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = FEED1};
     msg.post = (tnd_post_note_t){.first = 2, .count = 2, .payload = &some_payload};
-    cr_assert_null(tnd_accept_link(accept, FEED1, &msg, 0));
+    cr_assert_null(tnd_validator_link(accept, FEED1, &msg, 0));
     msg.post.first = 1;
-    cr_assert_not_null(tnd_accept_link(accept, FEED1, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, FEED1, &msg, 0));
     msg.post.first = UINT32_MAX;
-    cr_assert_not_null(tnd_accept_link(accept, FEED1, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, FEED1, &msg, 0));
     msg.post.first = 2;
     msg.post.payload = NULL;
-    cr_assert_not_null(tnd_accept_link(accept, FEED1, &msg, 0));
+    cr_assert_not_null(tnd_validator_link(accept, FEED1, &msg, 0));
     free(accept);
 }
 
 Test(accept, takes_tickets_and_marks_of_their_own_lane)
 {
-    tnd_accept_t *reader = accept_of(READ0), *join = accept_of(BATCH1);
+    tnd_validator_t *reader = accept_of(READ0), *join = accept_of(BATCH1);
     tnd_msg_t ticket = {.kind = TND_MSG_TICKET, .from = BATCH0};
     ticket.ticket.count = 1000;
-    cr_assert_null(tnd_accept_control(reader, &ticket, 0));
+    cr_assert_null(tnd_validator_control(reader, &ticket, 0));
     ticket.ticket.first = 1;
-    cr_assert_not_null(tnd_accept_control(reader, &ticket, 0), "it ends behind the lane");
+    cr_assert_not_null(tnd_validator_control(reader, &ticket, 0), "it ends behind the lane");
     ticket.ticket.first = 0;
     ticket.from = BATCH1;
-    cr_assert_not_null(tnd_accept_control(reader, &ticket, 0), "of another lane's join");
+    cr_assert_not_null(tnd_validator_control(reader, &ticket, 0), "of another lane's join");
     tnd_msg_t mark = {.kind = TND_MSG_MARK, .from = BATCH0, .mark = {.rows = 6000, .epoch = 2}};
-    cr_assert_null(tnd_accept_control(join, &mark, 0));
+    cr_assert_null(tnd_validator_control(join, &mark, 0));
     mark.mark.rows = 6002;
-    cr_assert_not_null(tnd_accept_control(join, &mark, 0), "more rows than the lane can have");
+    cr_assert_not_null(tnd_validator_control(join, &mark, 0), "more rows than the lane can have");
     mark.mark.rows = 1;
     mark.mark.lane = 1;
-    cr_assert_not_null(tnd_accept_control(join, &mark, 0));
+    cr_assert_not_null(tnd_validator_control(join, &mark, 0));
     free(reader);
     free(join);
 }
@@ -247,24 +247,25 @@ Test(accept, takes_tickets_and_marks_of_their_own_lane)
 Test(accept, lets_a_host_speak_for_its_own_actors_alone)
 {
     tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED1, .to = TND_LEADER};
-    cr_assert_null(tnd_accept_relay(&census, 0, 1, &held));
+    cr_assert_null(tnd_validator_relay(&census, 0, 1, &held));
     held.from = FEED0;
-    cr_assert_not_null(tnd_accept_relay(&census, 0, 1, &held));
+    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &held));
     held.from = TND_LEADER;
-    cr_assert_not_null(tnd_accept_relay(&census, 0, 1, &held));
+    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &held));
     tnd_msg_t rewind = {.kind = TND_MSG_REWIND, .from = TND_LEADER, .to = READ1};
-    cr_assert_null(tnd_accept_relay(&census, 1, 0, &rewind));
-    cr_assert_not_null(tnd_accept_relay(&census, 0, 1, &rewind), "only the leader's host has it");
+    cr_assert_null(tnd_validator_relay(&census, 1, 0, &rewind));
+    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &rewind),
+                       "only the leader's host has it");
     rewind.to = READ0;
-    cr_assert_not_null(tnd_accept_relay(&census, 1, 0, &rewind), "not here");
+    cr_assert_not_null(tnd_validator_relay(&census, 1, 0, &rewind), "not here");
     rewind.to = TND_NOBODY;
-    cr_assert_not_null(tnd_accept_relay(&census, 1, 0, &rewind));
+    cr_assert_not_null(tnd_validator_relay(&census, 1, 0, &rewind));
     tnd_msg_t mark = {.kind = TND_MSG_MARK, .from = BATCH1, .to = BATCH0, .mark.lane = 1};
-    cr_assert_null(tnd_accept_relay(&census, 0, 1, &mark));
+    cr_assert_null(tnd_validator_relay(&census, 0, 1, &mark));
     mark.mark.lane = 0;
-    cr_assert_not_null(tnd_accept_relay(&census, 0, 1, &mark));
+    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &mark));
     tnd_msg_t facts = {.kind = TND_MSG_FACTS, .from = HOST_ID + 1, .to = TND_LEADER};
-    cr_assert_null(tnd_accept_relay(&census, 0, 1, &facts));
+    cr_assert_null(tnd_validator_relay(&census, 0, 1, &facts));
     facts.from = HOST_ID + 2;
-    cr_assert_not_null(tnd_accept_relay(&census, 0, 1, &facts));
+    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &facts));
 }

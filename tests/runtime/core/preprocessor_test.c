@@ -15,28 +15,29 @@ static const uint32_t reader_lane[READERS] = {5, 4, 4};
 static const tnd_actor_id_t joins[LANES] = {JOIN + 4, JOIN + 5};
 static const uint32_t lane_number[LANES] = {4, 5};
 
-static tnd_queue_t *make(void)
+static tnd_preprocessor_core_t *make(void)
 {
-    const tnd_queue_config_t config = {.self = SELF,
-                                       .lanes = LANES,
-                                       .readers = readers,
-                                       .reader_lane = reader_lane,
-                                       .reader_count = READERS,
-                                       .joins = joins,
-                                       .lane_number = lane_number,
-                                       .window_blocks = WINDOW,
-                                       .window_bytes = BYTES};
-    tnd_queue_t *self = tnd_queue_init(calloc(1, tnd_queue_bytes(&config)), &config);
-    tnd_queue_rewind(self, 1);
+    const tnd_preprocessor_core_config_t config = {.self = SELF,
+                                                   .lanes = LANES,
+                                                   .readers = readers,
+                                                   .reader_lane = reader_lane,
+                                                   .reader_count = READERS,
+                                                   .joins = joins,
+                                                   .lane_number = lane_number,
+                                                   .window_blocks = WINDOW,
+                                                   .window_bytes = BYTES};
+    tnd_preprocessor_core_t *self =
+        tnd_preprocessor_core_init(calloc(1, tnd_preprocessor_core_bytes(&config)), &config);
+    tnd_preprocessor_core_rewind(self, 1);
     return self;
 }
 
-static void all_up(tnd_queue_t *self)
+static void all_up(tnd_preprocessor_core_t *self)
 {
     for (int i = 0; i < READERS; i++)
-        tnd_queue_peer_up(self, readers[i]);
+        tnd_preprocessor_core_peer_up(self, readers[i]);
     for (int i = 0; i < LANES; i++)
-        tnd_queue_peer_up(self, joins[i]);
+        tnd_preprocessor_core_peer_up(self, joins[i]);
 }
 
 static tnd_msg_t block(tnd_actor_id_t reader, uint32_t epoch, uint64_t first)
@@ -51,28 +52,29 @@ static tnd_msg_t block(tnd_actor_id_t reader, uint32_t epoch, uint64_t first)
     return msg;
 }
 
-static void put(tnd_queue_t *self, tnd_actor_id_t reader, uint32_t epoch, uint64_t first)
+static void put(tnd_preprocessor_core_t *self, tnd_actor_id_t reader, uint32_t epoch,
+                uint64_t first)
 {
     tnd_msg_t msg = block(reader, epoch, first);
-    tnd_queue_block(self, &msg);
+    tnd_preprocessor_core_block(self, &msg);
 }
 
-static tnd_effect_t does(tnd_queue_t *self, tnd_effect_kind_t kind)
+static tnd_effect_t does(tnd_preprocessor_core_t *self, tnd_effect_kind_t kind)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_queue_next(self, 0, &effect));
+    cr_assert(tnd_preprocessor_core_next(self, 0, &effect));
     cr_assert_eq(effect.kind, kind, "effect %d", (int)effect.kind);
     return effect;
 }
 
-static void is_idle(tnd_queue_t *self)
+static void is_idle(tnd_preprocessor_core_t *self)
 {
     tnd_effect_t effect;
-    cr_assert_not(tnd_queue_next(self, 0, &effect));
+    cr_assert_not(tnd_preprocessor_core_next(self, 0, &effect));
 }
 
 /*  Takes the first credits, one a reader. */
-static void take_credits(tnd_queue_t *self)
+static void take_credits(tnd_preprocessor_core_t *self)
 {
     for (int i = 0; i < READERS; i++) {
         tnd_effect_t effect = does(self, TND_EFFECT_LINK);
@@ -84,7 +86,7 @@ static void take_credits(tnd_queue_t *self)
     is_idle(self);
 }
 
-static void applies(tnd_queue_t *self, uint64_t first)
+static void applies(tnd_preprocessor_core_t *self, uint64_t first)
 {
     tnd_effect_t effect = does(self, TND_EFFECT_APPLY);
     cr_assert_eq(effect.msg.block.first, first);
@@ -96,28 +98,28 @@ static void applies(tnd_queue_t *self, uint64_t first)
 
 Test(queue, blocks_are_applied_by_position_over_all_lanes)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     put(self, READER, 1, 0);
     put(self, READER + 1, 0, 20);
     put(self, READER + 2, 0, 0);
     put(self, READER + 1, 0, 10);
-    cr_assert_eq(tnd_queue_waiting(self), 4);
-    cr_assert(tnd_queue_sound(self));
+    cr_assert_eq(tnd_preprocessor_core_waiting(self), 4);
+    cr_assert(tnd_preprocessor_core_sound(self));
 
     for (uint64_t first = 0; first <= 20; first += 10)
         applies(self, first);
     does(self, TND_EFFECT_LINK);
     applies(self, 0);
     is_idle(self);
-    cr_assert_eq(tnd_queue_blocked_on(self), TND_WAIT_INPUT);
+    cr_assert_eq(tnd_preprocessor_core_blocked_on(self), TND_WAIT_INPUT);
     free(self);
 }
 
 Test(queue, equal_positions_go_by_lane)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     put(self, READER + 2, 0, 0);
@@ -130,15 +132,15 @@ Test(queue, equal_positions_go_by_lane)
 
 Test(queue, a_reader_gets_credit_once_its_join_is_up_too)
 {
-    tnd_queue_t *self = make();
-    tnd_queue_peer_up(self, READER);
-    tnd_queue_peer_up(self, JOIN + 5);
+    tnd_preprocessor_core_t *self = make();
+    tnd_preprocessor_core_peer_up(self, READER);
+    tnd_preprocessor_core_peer_up(self, JOIN + 5);
     is_idle(self);
-    cr_assert(tnd_queue_blocked_on(self) & TND_WAIT_PEER);
-    tnd_queue_peer_up(self, JOIN + 4);
+    cr_assert(tnd_preprocessor_core_blocked_on(self) & TND_WAIT_PEER);
+    tnd_preprocessor_core_peer_up(self, JOIN + 4);
     cr_assert_eq(does(self, TND_EFFECT_LINK).msg.to, READER);
     is_idle(self);
-    tnd_queue_peer_up(self, READER + 2);
+    tnd_preprocessor_core_peer_up(self, READER + 2);
     cr_assert_eq(does(self, TND_EFFECT_LINK).msg.to, READER + 2);
     is_idle(self);
     free(self);
@@ -146,7 +148,7 @@ Test(queue, a_reader_gets_credit_once_its_join_is_up_too)
 
 Test(queue, credit_is_said_again_when_a_quarter_of_the_window_is_free)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     for (uint64_t first = 0; first < 80; first += 10)
@@ -167,36 +169,37 @@ Test(queue, credit_is_said_again_when_a_quarter_of_the_window_is_free)
 /*  What the reader may have here, once `blocks` that took `cost` each are done. */
 static uint64_t credit_after(uint64_t window_ns, uint64_t cost, int blocks, uint64_t idle)
 {
-    const tnd_queue_config_t config = {.self = SELF,
-                                       .lanes = 1,
-                                       .readers = readers + 1,
-                                       .reader_lane = reader_lane + 1,
-                                       .reader_count = 1,
-                                       .joins = joins,
-                                       .lane_number = lane_number,
-                                       .window_blocks = WINDOW,
-                                       .window_bytes = BYTES,
-                                       .window_ns = window_ns};
-    tnd_queue_t *self = tnd_queue_init(calloc(1, tnd_queue_bytes(&config)), &config);
+    const tnd_preprocessor_core_config_t config = {.self = SELF,
+                                                   .lanes = 1,
+                                                   .readers = readers + 1,
+                                                   .reader_lane = reader_lane + 1,
+                                                   .reader_count = 1,
+                                                   .joins = joins,
+                                                   .lane_number = lane_number,
+                                                   .window_blocks = WINDOW,
+                                                   .window_bytes = BYTES,
+                                                   .window_ns = window_ns};
+    tnd_preprocessor_core_t *self =
+        tnd_preprocessor_core_init(calloc(1, tnd_preprocessor_core_bytes(&config)), &config);
     tnd_effect_t effect;
     uint64_t granted = 0, now = 1;
-    tnd_queue_rewind(self, 1);
-    tnd_queue_peer_up(self, READER);
-    tnd_queue_peer_up(self, JOIN + 4);
+    tnd_preprocessor_core_rewind(self, 1);
+    tnd_preprocessor_core_peer_up(self, READER);
+    tnd_preprocessor_core_peer_up(self, JOIN + 4);
     for (int done = 0; done <= blocks; done++) {
         bool applies = false;
-        while (!applies && tnd_queue_next(self, now, &effect)) {
+        while (!applies && tnd_preprocessor_core_next(self, now, &effect)) {
             if (effect.kind == TND_EFFECT_LINK)
                 granted = effect.msg.credit.blocks;
             applies = effect.kind == TND_EFFECT_APPLY;
         }
         if (done < blocks) {
             put(self, READER, 0, (uint64_t)done * 10);
-            cr_assert(tnd_queue_next(self, now, &effect));
+            cr_assert(tnd_preprocessor_core_next(self, now, &effect));
             now += cost;
         }
     }
-    while (tnd_queue_next(self, now + idle, &effect))
+    while (tnd_preprocessor_core_next(self, now + idle, &effect))
         if (effect.kind == TND_EFFECT_LINK)
             granted = effect.msg.credit.blocks;
     free(self);
@@ -220,13 +223,13 @@ Test(queue, a_slow_worker_that_gets_nothing_asks_for_more_again)
 
 Test(queue, bytes_alone_bring_credit_too)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     tnd_msg_t msg = block(READER, 0, 0);
     msg.block.bytes = 5000;
-    tnd_queue_block(self, &msg);
-    cr_assert(tnd_queue_sound(self), "one block may go over the bytes");
+    tnd_preprocessor_core_block(self, &msg);
+    cr_assert(tnd_preprocessor_core_sound(self), "one block may go over the bytes");
 
     applies(self, 0);
     tnd_effect_t effect = does(self, TND_EFFECT_LINK);
@@ -237,26 +240,26 @@ Test(queue, bytes_alone_bring_credit_too)
 
 Test(queue, a_reader_beyond_its_credit_is_unsound)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     for (uint64_t first = 0; first < WINDOW * 10; first += 10)
         put(self, READER, 0, first);
-    cr_assert(tnd_queue_sound(self));
+    cr_assert(tnd_preprocessor_core_sound(self));
     put(self, READER, 0, 1000);
 
-    cr_assert_not(tnd_queue_sound(self));
+    cr_assert_not(tnd_preprocessor_core_sound(self));
     free(self);
 }
 
 Test(queue, a_rewind_drops_what_waits_and_gives_its_credit_back)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     put(self, READER, 0, 0);
     put(self, READER, 0, 10);
-    tnd_queue_rewind(self, 2);
+    tnd_preprocessor_core_rewind(self, 2);
     put(self, READER, 0, 20);
 
     uintptr_t sum = 0;
@@ -271,14 +274,14 @@ Test(queue, a_rewind_drops_what_waits_and_gives_its_credit_back)
 
 Test(queue, a_newer_block_is_the_rewind)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     put(self, READER, 0, 0);
     tnd_msg_t msg = block(READER, 0, 50);
     msg.generation = 2;
-    tnd_queue_block(self, &msg);
-    tnd_queue_rewind(self, 2);
+    tnd_preprocessor_core_block(self, &msg);
+    tnd_preprocessor_core_rewind(self, 2);
 
     cr_assert_eq(does(self, TND_EFFECT_DROP).payload, (void *)1);
     tnd_effect_t effect = does(self, TND_EFFECT_APPLY);
@@ -290,22 +293,22 @@ Test(queue, a_newer_block_is_the_rewind)
 Test(queue, a_lost_peer_ends_the_life)
 {
     for (int which = 0; which < 2; which++) {
-        tnd_queue_t *self = make();
+        tnd_preprocessor_core_t *self = make();
         all_up(self);
         take_credits(self);
         put(self, READER, 0, 0);
         put(self, READER + 2, 0, 10);
-        tnd_queue_peer_lost(self, which == 0 ? READER : JOIN + 5);
-        tnd_queue_peer_lost(self, READER + 1);
-        tnd_queue_peer_up(self, READER + 1);
+        tnd_preprocessor_core_peer_lost(self, which == 0 ? READER : JOIN + 5);
+        tnd_preprocessor_core_peer_lost(self, READER + 1);
+        tnd_preprocessor_core_peer_up(self, READER + 1);
         put(self, READER, 0, 20);
 
         for (int i = 0; i < 3; i++)
             does(self, TND_EFFECT_DROP);
         does(self, TND_EFFECT_RESET);
         is_idle(self);
-        cr_assert_eq(tnd_queue_blocked_on(self), TND_WAIT_PEER);
-        tnd_queue_peer_lost(self, READER + 2);
+        cr_assert_eq(tnd_preprocessor_core_blocked_on(self), TND_WAIT_PEER);
+        tnd_preprocessor_core_peer_lost(self, READER + 2);
         is_idle(self);
         all_up(self);
         take_credits(self);
@@ -315,22 +318,22 @@ Test(queue, a_lost_peer_ends_the_life)
 
 Test(queue, a_peer_that_never_came_up_cannot_be_lost)
 {
-    tnd_queue_t *self = make();
-    tnd_queue_peer_up(self, READER);
-    tnd_queue_peer_lost(self, READER + 1);
+    tnd_preprocessor_core_t *self = make();
+    tnd_preprocessor_core_peer_up(self, READER);
+    tnd_preprocessor_core_peer_lost(self, READER + 1);
     is_idle(self);
     free(self);
 }
 
 Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_others_once_it_has_it)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     tnd_msg_t msg = block(READER, 0, 10);
     msg.block.attempt = 1;
     msg.block.payload = (void *)(uintptr_t)11;
-    tnd_queue_block(self, &msg);
+    tnd_preprocessor_core_block(self, &msg);
     put(self, READER, 0, 20);
 
     tnd_msg_t begin = does(self, TND_EFFECT_LINK).msg;
@@ -338,41 +341,41 @@ Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_ot
     cr_assert_eq(begin.to, JOIN + msg.block.lane);
     cr_assert(begin.ticket.first == 10 && begin.ticket.attempt == 1);
     is_idle(self);
-    cr_assert_eq(tnd_queue_waiting(self), 2);
-    cr_assert(tnd_queue_blocked_on(self) & TND_WAIT_ORDER);
+    cr_assert_eq(tnd_preprocessor_core_waiting(self), 2);
+    cr_assert(tnd_preprocessor_core_blocked_on(self) & TND_WAIT_ORDER);
 
     tnd_msg_t other = begin;
     other.ticket.attempt = 2;
-    tnd_queue_go(self, &other);
+    tnd_preprocessor_core_go(self, &other);
     is_idle(self);
-    tnd_queue_go(self, &begin);
+    tnd_preprocessor_core_go(self, &begin);
     applies(self, 10);
     is_idle(self);
-    cr_assert(tnd_queue_blocked_on(self) & TND_WAIT_ORDER);
-    tnd_queue_go(self, &other);
+    cr_assert(tnd_preprocessor_core_blocked_on(self) & TND_WAIT_ORDER);
+    tnd_preprocessor_core_go(self, &other);
     is_idle(self);
-    tnd_queue_go(self, &begin);
+    tnd_preprocessor_core_go(self, &begin);
     applies(self, 20);
     free(self);
 }
 
 Test(queue, a_rewind_drops_a_block_that_waits_to_begin)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     all_up(self);
     take_credits(self);
     tnd_msg_t msg = block(READER, 0, 10);
     msg.block.attempt = 1;
     msg.block.payload = (void *)(uintptr_t)11;
-    tnd_queue_block(self, &msg);
+    tnd_preprocessor_core_block(self, &msg);
     tnd_msg_t begin = does(self, TND_EFFECT_LINK).msg;
 
-    tnd_queue_rewind(self, 2);
-    tnd_queue_go(self, &begin);
+    tnd_preprocessor_core_rewind(self, 2);
+    tnd_preprocessor_core_go(self, &begin);
 
     cr_assert_eq(does(self, TND_EFFECT_DROP).payload, (void *)(uintptr_t)11);
-    cr_assert(tnd_queue_sound(self));
-    cr_assert_eq(tnd_queue_waiting(self), 0);
+    cr_assert(tnd_preprocessor_core_sound(self));
+    cr_assert_eq(tnd_preprocessor_core_waiting(self), 0);
     free(self);
 }
 
@@ -381,7 +384,7 @@ Test(queue, a_rewind_drops_a_block_that_waits_to_begin)
  */
 static void run(unsigned seed)
 {
-    tnd_queue_t *self = make();
+    tnd_preprocessor_core_t *self = make();
     struct {
         uint64_t blocks, bytes, sent_blocks, sent_bytes;
     } credit[READERS] = {0};
@@ -400,9 +403,9 @@ static void run(unsigned seed)
             all_up(self);
             resetting = false;
         } else if (dice < 1) {
-            tnd_queue_rewind(self, ++generation);
+            tnd_preprocessor_core_rewind(self, ++generation);
         } else if (dice < 2) {
-            tnd_queue_peer_lost(self, dice % 2 ? readers[i] : joins[i % LANES]);
+            tnd_preprocessor_core_peer_lost(self, dice % 2 ? readers[i] : joins[i % LANES]);
         } else if (credit[i].sent_blocks < credit[i].blocks &&
                    credit[i].sent_bytes < credit[i].bytes) {
             tnd_msg_t msg =
@@ -415,18 +418,18 @@ static void run(unsigned seed)
             given++;
             credit[i].sent_blocks++;
             credit[i].sent_bytes += msg.block.bytes;
-            tnd_queue_block(self, &msg);
+            tnd_preprocessor_core_block(self, &msg);
         }
         if (begun && rand_r(&seed) % 4 == 0) {
             begin.kind = TND_MSG_GO;
-            tnd_queue_go(self, &begin);
+            tnd_preprocessor_core_go(self, &begin);
             begun = false;
         }
-        cr_assert(tnd_queue_sound(self));
+        cr_assert(tnd_preprocessor_core_sound(self));
         tnd_effect_t effect;
         int work = rand_r(&seed) % 3;
-        while (tnd_queue_next(self, 0, &effect)) {
-            cr_assert(tnd_queue_sound(self));
+        while (tnd_preprocessor_core_next(self, 0, &effect)) {
+            cr_assert(tnd_preprocessor_core_sound(self));
             void *payload = effect.payload;
             if (effect.kind == TND_EFFECT_APPLY) {
                 payload = effect.msg.block.payload;
@@ -459,12 +462,12 @@ static void run(unsigned seed)
             if (effect.kind == TND_EFFECT_APPLY && work-- == 0)
                 break;
         }
-        if (tnd_queue_waiting(self) == 0 && !resetting && event > 0)
+        if (tnd_preprocessor_core_waiting(self) == 0 && !resetting && event > 0)
             for (uint32_t k = 0; k < READERS; k++)
                 cr_assert(credit[k].sent_blocks < credit[k].blocks &&
                           credit[k].sent_bytes < credit[k].bytes);
     }
-    cr_assert_eq(given, back + tnd_queue_waiting(self));
+    cr_assert_eq(given, back + tnd_preprocessor_core_waiting(self));
     cr_assert(applied > 500);
     free(self);
 }

@@ -10,16 +10,17 @@
 
 enum { READER = 1, JOIN = 2, WORKERS = 10, REST = 1000000 };
 
-static tnd_dispatch_t *make(uint32_t tickets_max, uint32_t workers_max)
+static tnd_reader_core_t *make(uint32_t tickets_max, uint32_t workers_max)
 {
-    tnd_dispatch_config_t config = {.self = READER,
-                                    .join = JOIN,
-                                    .lane = 3,
-                                    .tickets_max = tickets_max,
-                                    .workers_max = workers_max,
-                                    .rest_ns = REST};
-    tnd_dispatch_t *self = tnd_dispatch_init(calloc(1, tnd_dispatch_bytes(&config)), &config);
-    tnd_dispatch_rewind(self, 1);
+    tnd_reader_core_config_t config = {.self = READER,
+                                       .join = JOIN,
+                                       .lane = 3,
+                                       .tickets_max = tickets_max,
+                                       .workers_max = workers_max,
+                                       .rest_ns = REST};
+    tnd_reader_core_t *self =
+        tnd_reader_core_init(calloc(1, tnd_reader_core_bytes(&config)), &config);
+    tnd_reader_core_rewind(self, 1);
     return self;
 }
 
@@ -34,49 +35,49 @@ static tnd_msg_t ticket(uint32_t epoch, uint64_t first, uint32_t count, uint32_t
     return msg;
 }
 
-static void give(tnd_dispatch_t *self, uint32_t epoch, uint64_t first, uint32_t attempt)
+static void give(tnd_reader_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt)
 {
     tnd_msg_t msg = ticket(epoch, first, 10, attempt);
-    tnd_dispatch_ticket(self, &msg);
+    tnd_reader_core_ticket(self, &msg);
 }
 
-static void worker_up(tnd_dispatch_t *self, tnd_actor_id_t worker, uint64_t blocks)
+static void worker_up(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t blocks)
 {
-    tnd_dispatch_worker_up(self, worker);
-    tnd_dispatch_credit(self, worker, blocks, 1000000);
+    tnd_reader_core_worker_up(self, worker);
+    tnd_reader_core_credit(self, worker, blocks, 1000000);
 }
 
 /*  The next effect must be a READ; the block is sent at once and takes one byte. */
-static tnd_effect_t reads(tnd_dispatch_t *self)
+static tnd_effect_t reads(tnd_reader_core_t *self)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_READ);
     cr_assert_eq(effect.msg.from, READER);
     cr_assert_eq(effect.msg.ticket.lane, 3);
-    tnd_dispatch_sent(self, effect.msg.to, 1);
+    tnd_reader_core_sent(self, effect.msg.to, 1);
     return effect;
 }
 
-static void reads_first(tnd_dispatch_t *self, uint64_t first)
+static void reads_first(tnd_reader_core_t *self, uint64_t first)
 {
     cr_assert_eq(reads(self).msg.ticket.first, first);
 }
 
-static void is_idle(tnd_dispatch_t *self)
+static void is_idle(tnd_reader_core_t *self)
 {
     tnd_effect_t effect;
-    cr_assert_not(tnd_dispatch_next(self, 0, &effect));
+    cr_assert_not(tnd_reader_core_next(self, 0, &effect));
 }
 
 Test(dispatch, tickets_go_out_sorted_by_position)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     give(self, 1, 0, 0);
     give(self, 0, 30, 0);
     give(self, 0, 10, 0);
     give(self, 0, 20, 0);
-    cr_assert_eq(tnd_dispatch_waiting(self), 4);
+    cr_assert_eq(tnd_reader_core_waiting(self), 4);
     worker_up(self, WORKERS, 9);
 
     reads_first(self, 10);
@@ -86,57 +87,57 @@ Test(dispatch, tickets_go_out_sorted_by_position)
     reads_first(self, 30);
     cr_assert_eq(reads(self).msg.ticket.epoch, 1);
     is_idle(self);
-    cr_assert_eq(tnd_dispatch_waiting(self), 0);
+    cr_assert_eq(tnd_reader_core_waiting(self), 0);
     free(self);
 }
 
 Test(dispatch, nothing_is_read_without_credit)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     give(self, 0, 0, 0);
     give(self, 0, 10, 0);
     is_idle(self);
-    cr_assert(tnd_dispatch_blocked_on(self) & TND_WAIT_PEER);
-    tnd_dispatch_worker_up(self, WORKERS);
+    cr_assert(tnd_reader_core_blocked_on(self) & TND_WAIT_PEER);
+    tnd_reader_core_worker_up(self, WORKERS);
     is_idle(self);
-    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_CREDIT);
+    cr_assert_eq(tnd_reader_core_blocked_on(self), TND_WAIT_CREDIT);
 
-    tnd_dispatch_credit(self, WORKERS, 1, 100);
+    tnd_reader_core_credit(self, WORKERS, 1, 100);
     reads_first(self, 0);
     is_idle(self);
-    tnd_dispatch_credit(self, WORKERS, 1, 100);
+    tnd_reader_core_credit(self, WORKERS, 1, 100);
     is_idle(self);
-    tnd_dispatch_credit(self, WORKERS, 2, 100);
+    tnd_reader_core_credit(self, WORKERS, 2, 100);
     reads_first(self, 10);
-    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_INPUT);
+    cr_assert_eq(tnd_reader_core_blocked_on(self), TND_WAIT_INPUT);
     free(self);
 }
 
 Test(dispatch, bytes_are_overshot_by_one_block_at_most)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 40; first += 10)
         give(self, 0, first, 0);
-    tnd_dispatch_worker_up(self, WORKERS);
-    tnd_dispatch_credit(self, WORKERS, 9, 100);
+    tnd_reader_core_worker_up(self, WORKERS);
+    tnd_reader_core_credit(self, WORKERS, 9, 100);
     tnd_effect_t effect;
 
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     is_idle(self);
-    tnd_dispatch_sent(self, WORKERS, 99);
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
-    tnd_dispatch_sent(self, WORKERS, 500);
+    tnd_reader_core_sent(self, WORKERS, 99);
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
+    tnd_reader_core_sent(self, WORKERS, 500);
     is_idle(self);
-    tnd_dispatch_credit(self, WORKERS, 9, 599);
+    tnd_reader_core_credit(self, WORKERS, 9, 599);
     is_idle(self);
-    tnd_dispatch_credit(self, WORKERS, 9, 600);
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    tnd_reader_core_credit(self, WORKERS, 9, 600);
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     free(self);
 }
 
 Test(dispatch, the_worker_with_the_most_free_credit_is_served)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 60; first += 10)
         give(self, 0, first, 0);
     worker_up(self, WORKERS, 1);
@@ -154,7 +155,7 @@ Test(dispatch, the_worker_with_the_most_free_credit_is_served)
 
 Test(dispatch, equal_workers_take_turns)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 120; first += 10)
         give(self, 0, first, 0);
     uint64_t credit[3];
@@ -165,7 +166,7 @@ Test(dispatch, equal_workers_take_turns)
     for (int i = 0; i < 12; i++) {
         order[i] = reads(self).msg.to;
         uint32_t worker = order[i] - WORKERS;
-        tnd_dispatch_credit(self, order[i], ++credit[worker], 1000000);
+        tnd_reader_core_credit(self, order[i], ++credit[worker], 1000000);
         if (i >= 3)
             cr_assert_eq(order[i], order[i - 3]);
     }
@@ -175,19 +176,19 @@ Test(dispatch, equal_workers_take_turns)
 
 Test(dispatch, the_tickets_of_a_lost_worker_go_back_to_the_join)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
     give(self, 0, 0, 0);
     give(self, 0, 10, 2);
     reads(self);
     reads(self);
     give(self, 0, 20, 0);
-    tnd_dispatch_worker_lost(self, WORKERS);
-    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS);
     tnd_effect_t effect;
 
     for (uint64_t first = 0; first <= 10; first += 10) {
-        cr_assert(tnd_dispatch_next(self, 0, &effect));
+        cr_assert(tnd_reader_core_next(self, 0, &effect));
         cr_assert_eq(effect.kind, TND_EFFECT_CONTROL);
         cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
         cr_assert_eq(effect.msg.to, JOIN);
@@ -197,13 +198,13 @@ Test(dispatch, the_tickets_of_a_lost_worker_go_back_to_the_join)
         cr_assert_eq(effect.msg.ticket.count, 10);
     }
     is_idle(self);
-    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    cr_assert_eq(tnd_reader_core_waiting(self), 1);
     free(self);
 }
 
 Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
     give(self, 0, 20, 0);
     reads(self);
@@ -218,18 +219,18 @@ Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
     free(self);
 }
 
-static tnd_actor_id_t next_worker(tnd_dispatch_t *self, uint64_t now)
+static tnd_actor_id_t next_worker(tnd_reader_core_t *self, uint64_t now)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_dispatch_next(self, now, &effect));
+    cr_assert(tnd_reader_core_next(self, now, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_READ);
-    tnd_dispatch_sent(self, effect.msg.to, 1);
+    tnd_reader_core_sent(self, effect.msg.to, 1);
     return effect.msg.to;
 }
 
 Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
 {
-    tnd_dispatch_t *self = make(64, 4);
+    tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
     give(self, 0, 0, 0);
     cr_assert_eq(next_worker(self, 0), WORKERS);
@@ -239,13 +240,13 @@ Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
     give(self, 0, 20, 0);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(next_worker(self, 1000), WORKERS + 1);
-    cr_assert_eq(tnd_dispatch_deadline(self), 1000 + REST);
+    cr_assert_eq(tnd_reader_core_deadline(self), 1000 + REST);
     free(self);
 }
 
 Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
 {
-    tnd_dispatch_t *self = make(64, 4);
+    tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
     give(self, 0, 0, 0);
     cr_assert_eq(next_worker(self, 0), WORKERS);
@@ -260,7 +261,7 @@ Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor
 
     tnd_msg_t behind = ticket(0, 70, 10, 0);
     behind.ticket.floor = (tnd_position_t){.index = 20};
-    tnd_dispatch_ticket(self, &behind);
+    tnd_reader_core_ticket(self, &behind);
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
     free(self);
@@ -268,7 +269,7 @@ Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor
 
 Test(dispatch, who_is_late_again_rests_twice_as_long)
 {
-    tnd_dispatch_t *self = make(64, 4);
+    tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
     give(self, 0, 0, 0);
     cr_assert_eq(next_worker(self, 0), WORKERS);
@@ -279,13 +280,13 @@ Test(dispatch, who_is_late_again_rests_twice_as_long)
     cr_assert_eq(next_worker(self, REST), WORKERS);
     give(self, 0, 10, 1);
     cr_assert_eq(next_worker(self, REST), WORKERS + 1);
-    cr_assert_eq(tnd_dispatch_deadline(self), 3 * REST);
+    cr_assert_eq(tnd_reader_core_deadline(self), 3 * REST);
     free(self);
 }
 
 Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
 {
-    tnd_dispatch_t *self = make(64, 4);
+    tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
     give(self, 0, 0, 0);
     cr_assert_eq(next_worker(self, 0), WORKERS);
@@ -295,9 +296,9 @@ Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
     worker_up(self, WORKERS + 1, 50);
     give(self, 0, 0, 2);
     cr_assert_eq(next_worker(self, 0), WORKERS + 1);
-    tnd_dispatch_worker_lost(self, WORKERS + 1);
+    tnd_reader_core_worker_lost(self, WORKERS + 1);
     tnd_effect_t effect;
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
     give(self, 0, 10, 0);
     cr_assert_eq(next_worker(self, 0), WORKERS);
@@ -306,13 +307,13 @@ Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
 
 Test(dispatch, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     tnd_msg_t halved = ticket(0, 0, 5, 1);
     give(self, 0, 0, 0);
-    tnd_dispatch_ticket(self, &halved);
+    tnd_reader_core_ticket(self, &halved);
     give(self, 0, 0, 0);
     give(self, 0, 0, 1);
-    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    cr_assert_eq(tnd_reader_core_waiting(self), 1);
     worker_up(self, WORKERS, 9);
 
     tnd_effect_t effect = reads(self);
@@ -324,7 +325,7 @@ Test(dispatch, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
 
 Test(dispatch, what_the_floor_has_passed_is_forgotten)
 {
-    tnd_dispatch_t *self = make(4, 4);
+    tnd_reader_core_t *self = make(4, 4);
     worker_up(self, WORKERS, 99);
     give(self, 0, 0, 0);
     give(self, 0, 10, 0);
@@ -332,53 +333,53 @@ Test(dispatch, what_the_floor_has_passed_is_forgotten)
     reads(self);
     tnd_msg_t msg = ticket(0, 20, 10, 0);
     msg.ticket.floor = (tnd_position_t){.epoch = 0, .index = 19};
-    tnd_dispatch_ticket(self, &msg);
+    tnd_reader_core_ticket(self, &msg);
     reads(self);
-    tnd_dispatch_worker_lost(self, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS);
     tnd_effect_t effect;
 
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     cr_assert_eq(effect.msg.ticket.first, 10, "above the floor by one position");
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     cr_assert_eq(effect.msg.ticket.first, 20);
     is_idle(self);
     give(self, 0, 0, 5);
-    cr_assert_eq(tnd_dispatch_waiting(self), 0, "below the floor");
+    cr_assert_eq(tnd_reader_core_waiting(self), 0, "below the floor");
     msg = ticket(1, 0, 10, 0);
     msg.ticket.floor = (tnd_position_t){.epoch = 1};
-    tnd_dispatch_ticket(self, &msg);
-    cr_assert_eq(tnd_dispatch_waiting(self), 1);
+    tnd_reader_core_ticket(self, &msg);
+    cr_assert_eq(tnd_reader_core_waiting(self), 1);
     for (uint64_t first = 10; first < 40; first += 10)
         give(self, 1, first, 0);
-    cr_assert_eq(tnd_dispatch_waiting(self), 4, "epoch 0 has given its room back");
+    cr_assert_eq(tnd_reader_core_waiting(self), 4, "epoch 0 has given its room back");
     free(self);
 }
 
 Test(dispatch, a_rewind_forgets_tickets_and_keeps_credit)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 2);
     give(self, 0, 0, 0);
     reads(self);
     give(self, 0, 10, 0);
-    tnd_dispatch_rewind(self, 2);
-    cr_assert_eq(tnd_dispatch_waiting(self), 0);
+    tnd_reader_core_rewind(self, 2);
+    cr_assert_eq(tnd_reader_core_waiting(self), 0);
     give(self, 0, 20, 0);
-    cr_assert_eq(tnd_dispatch_waiting(self), 0, "of the generation before");
+    cr_assert_eq(tnd_reader_core_waiting(self), 0, "of the generation before");
 
     tnd_msg_t msg = ticket(0, 0, 10, 0);
     msg.generation = 3;
-    tnd_dispatch_ticket(self, &msg);
-    tnd_dispatch_rewind(self, 3);
-    cr_assert_eq(tnd_dispatch_waiting(self), 1, "a newer ticket is the rewind");
+    tnd_reader_core_ticket(self, &msg);
+    tnd_reader_core_rewind(self, 3);
+    cr_assert_eq(tnd_reader_core_waiting(self), 1, "a newer ticket is the rewind");
     cr_assert_eq(reads(self).msg.generation, 3);
     msg.ticket.first = 10;
-    tnd_dispatch_ticket(self, &msg);
+    tnd_reader_core_ticket(self, &msg);
     is_idle(self);
-    cr_assert_eq(tnd_dispatch_blocked_on(self), TND_WAIT_CREDIT);
-    tnd_dispatch_worker_lost(self, WORKERS);
+    cr_assert_eq(tnd_reader_core_blocked_on(self), TND_WAIT_CREDIT);
+    tnd_reader_core_worker_lost(self, WORKERS);
     tnd_effect_t effect;
-    cr_assert(tnd_dispatch_next(self, 0, &effect));
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
     cr_assert_eq(effect.msg.ticket.first, 0);
     is_idle(self);
     free(self);
@@ -386,11 +387,11 @@ Test(dispatch, a_rewind_forgets_tickets_and_keeps_credit)
 
 Test(dispatch, credit_starts_from_zero_on_a_new_connection)
 {
-    tnd_dispatch_t *self = make(16, 4);
+    tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
-    tnd_dispatch_worker_lost(self, WORKERS);
-    tnd_dispatch_credit(self, WORKERS, 10, 1000);
-    tnd_dispatch_worker_up(self, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS);
+    tnd_reader_core_credit(self, WORKERS, 10, 1000);
+    tnd_reader_core_worker_up(self, WORKERS);
     give(self, 0, 0, 0);
 
     is_idle(self);
@@ -404,7 +405,7 @@ Test(dispatch, credit_starts_from_zero_on_a_new_connection)
 static void run(unsigned seed)
 {
     enum { TICKETS = 300, WINDOW = 24, PEERS = 7 };
-    tnd_dispatch_t *self = make(WINDOW, PEERS);
+    tnd_reader_core_t *self = make(WINDOW, PEERS);
     struct {
         uint32_t attempt;
         enum { UNISSUED, WAITING, SENT, DONE } state;
@@ -426,7 +427,7 @@ static void run(unsigned seed)
                 tnd_msg_t msg = ticket(issued / 100, issued % 100 * 10, 10, 0);
                 msg.ticket.floor =
                     (tnd_position_t){.epoch = floor / 100, .index = floor % 100 * 10};
-                tnd_dispatch_ticket(self, &msg);
+                tnd_reader_core_ticket(self, &msg);
                 model[issued++].state = WAITING;
             }
             break;
@@ -434,16 +435,16 @@ static void run(unsigned seed)
         case 4:
             if (peer[w].up) {
                 peer[w].granted += (unsigned)rand_r(&seed) % 3;
-                tnd_dispatch_credit(self, WORKERS + w, peer[w].granted, UINT64_MAX);
+                tnd_reader_core_credit(self, WORKERS + w, peer[w].granted, UINT64_MAX);
             } else {
-                tnd_dispatch_worker_up(self, WORKERS + w);
+                tnd_reader_core_worker_up(self, WORKERS + w);
                 memset(&peer[w], 0, sizeof peer[w]);
                 peer[w].up = true;
             }
             break;
         case 5:
             if (rand_r(&seed) % 4 == 0) {
-                tnd_dispatch_worker_lost(self, WORKERS + w);
+                tnd_reader_core_worker_lost(self, WORKERS + w);
                 peer[w].up = false;
             }
             break;
@@ -455,7 +456,7 @@ static void run(unsigned seed)
                 floor++;
         }
         tnd_effect_t effect;
-        while (tnd_dispatch_next(self, 0, &effect)) {
+        while (tnd_reader_core_next(self, 0, &effect)) {
             uint32_t i = effect.msg.ticket.epoch * 100 + (uint32_t)effect.msg.ticket.first / 10;
             cr_assert_eq(effect.msg.ticket.attempt, model[i].attempt);
             if (effect.kind == TND_EFFECT_READ) {
@@ -466,18 +467,18 @@ static void run(unsigned seed)
                 cr_assert(peer[w].up && peer[w].sent++ < peer[w].granted);
                 model[i].state = SENT;
                 model[i].worker = w;
-                tnd_dispatch_sent(self, effect.msg.to, 1);
+                tnd_reader_core_sent(self, effect.msg.to, 1);
             } else if (model[i].state == SENT) {
                 cr_assert_not(peer[model[i].worker].up);
                 model[i].state = WAITING;
                 tnd_msg_t msg = ticket(i / 100, i % 100 * 10, 10, ++model[i].attempt);
-                tnd_dispatch_ticket(self, &msg);
+                tnd_reader_core_ticket(self, &msg);
             }
         }
         uint32_t waiting = 0;
         for (uint32_t i = floor; i < issued; i++)
             waiting += model[i].state == WAITING;
-        cr_assert_eq(tnd_dispatch_waiting(self), waiting);
+        cr_assert_eq(tnd_reader_core_waiting(self), waiting);
     }
     free(self);
 }

@@ -12,24 +12,24 @@ enum { SELF = 1, A = 10, B = 11, C = 12, REPLICAS = 4, ROUNDS = 4 };
 
 static const tnd_actor_id_t feeders[REPLICAS] = {A, A, B, B};
 
-static tnd_rounds_t *make_for(const tnd_actor_id_t *owners, uint32_t replicas)
+static tnd_reducer_core_t *make_for(const tnd_actor_id_t *owners, uint32_t replicas)
 {
     static const char *names[8];
     for (uint32_t i = 0; i < replicas; i++)
         names[i] = owners[i] == A ? "feed@a" : owners[i] == B ? "feed@b" : "feed@c";
-    const tnd_round_config_t config = {.self = SELF,
-                                       .replicas = replicas,
-                                       .feeders = owners,
-                                       .names = names,
-                                       .rounds_max = ROUNDS};
-    return tnd_rounds_init(calloc(1, tnd_rounds_bytes(&config)), &config);
+    const tnd_reducer_core_config_t config = {.self = SELF,
+                                              .replicas = replicas,
+                                              .feeders = owners,
+                                              .names = names,
+                                              .rounds_max = ROUNDS};
+    return tnd_reducer_core_init(calloc(1, tnd_reducer_core_bytes(&config)), &config);
 }
 
-static tnd_rounds_t *make(void)
+static tnd_reducer_core_t *make(void)
 {
-    tnd_rounds_t *self = make_for(feeders, REPLICAS);
-    tnd_rounds_feeder_up(self, A);
-    tnd_rounds_feeder_up(self, B);
+    tnd_reducer_core_t *self = make_for(feeders, REPLICAS);
+    tnd_reducer_core_feeder_up(self, A);
+    tnd_reducer_core_feeder_up(self, B);
     return self;
 }
 
@@ -50,25 +50,26 @@ static tnd_msg_t node(tnd_actor_id_t from, uint64_t round, uint32_t first, uint3
     return msg;
 }
 
-static void post(tnd_rounds_t *self, tnd_actor_id_t from, uint64_t round, uint32_t first,
+static void post(tnd_reducer_core_t *self, tnd_actor_id_t from, uint64_t round, uint32_t first,
                  uint32_t count)
 {
     tnd_msg_t msg = node(from, round, first, count);
     tnd_error_t error;
-    cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_OK, "%s", error.text);
 }
 
-static tnd_effect_t does(tnd_rounds_t *self, tnd_effect_kind_t kind, uint64_t round)
+static tnd_effect_t does(tnd_reducer_core_t *self, tnd_effect_kind_t kind, uint64_t round)
 {
     tnd_effect_t effect;
-    cr_assert(tnd_rounds_next(self, 0, &effect));
+    cr_assert(tnd_reducer_core_next(self, 0, &effect));
     cr_assert_eq(effect.kind, kind, "effect %d", (int)effect.kind);
     if (kind != TND_EFFECT_DROP)
         cr_assert_eq(effect.msg.post.round, round);
     return effect;
 }
 
-static tnd_effect_t says(tnd_rounds_t *self, tnd_msg_kind_t kind, tnd_actor_id_t to, uint64_t round)
+static tnd_effect_t says(tnd_reducer_core_t *self, tnd_msg_kind_t kind, tnd_actor_id_t to,
+                         uint64_t round)
 {
     tnd_effect_t effect = does(self, TND_EFFECT_LINK, round);
     cr_assert_eq(effect.msg.kind, kind);
@@ -77,30 +78,30 @@ static tnd_effect_t says(tnd_rounds_t *self, tnd_msg_kind_t kind, tnd_actor_id_t
     return effect;
 }
 
-static void is_idle(tnd_rounds_t *self)
+static void is_idle(tnd_reducer_core_t *self)
 {
     tnd_effect_t effect;
-    cr_assert_not(tnd_rounds_next(self, 0, &effect), "effect %d", (int)effect.kind);
+    cr_assert_not(tnd_reducer_core_next(self, 0, &effect), "effect %d", (int)effect.kind);
 }
 
-static void got(tnd_rounds_t *self, tnd_actor_id_t from, uint64_t round)
+static void got(tnd_reducer_core_t *self, tnd_actor_id_t from, uint64_t round)
 {
     tnd_msg_t msg = message(TND_MSG_GOT, from, round);
-    tnd_rounds_got(self, &msg);
+    tnd_reducer_core_got(self, &msg);
 }
 
 /*  All posts of `round`, its REDUCE and its root. */
-static void *reduce(tnd_rounds_t *self, uint64_t round)
+static void *reduce(tnd_reducer_core_t *self, uint64_t round)
 {
     post(self, A, round, 0, 2);
     post(self, B, round, 2, 2);
     tnd_effect_t effect = does(self, TND_EFFECT_REDUCE, round);
     void *root = (void *)(uintptr_t)(1000 * round + 999);
-    tnd_rounds_reduced(self, &effect.msg, root);
+    tnd_reducer_core_reduced(self, &effect.msg, root);
     return root;
 }
 
-static void is_closed(tnd_rounds_t *self, uint64_t round)
+static void is_closed(tnd_reducer_core_t *self, uint64_t round)
 {
     says(self, TND_MSG_CLOSED, A, round);
     says(self, TND_MSG_CLOSED, B, round);
@@ -115,24 +116,24 @@ static void is_closed(tnd_rounds_t *self, uint64_t round)
 
 Test(round, a_round_is_reduced_once_all_leaves_are_covered)
 {
-    tnd_rounds_t *self = make();
-    cr_assert_eq(tnd_rounds_blocked_on(self), TND_WAIT_INPUT);
+    tnd_reducer_core_t *self = make();
+    cr_assert_eq(tnd_reducer_core_blocked_on(self), TND_WAIT_INPUT);
     post(self, B, 7, 3, 1);
     post(self, A, 7, 0, 2);
     is_idle(self);
-    cr_assert_eq(tnd_rounds_blocked_on(self), TND_WAIT_REDUCE);
+    cr_assert_eq(tnd_reducer_core_blocked_on(self), TND_WAIT_REDUCE);
     uint32_t ids[4];
-    cr_assert_eq(tnd_rounds_missing(self, ids, 4), 1);
+    cr_assert_eq(tnd_reducer_core_missing(self, ids, 4), 1);
     cr_assert_eq(ids[0], 2);
     post(self, B, 7, 2, 1);
-    cr_assert_eq(tnd_rounds_missing(self, ids, 4), 0);
+    cr_assert_eq(tnd_reducer_core_missing(self, ids, 4), 0);
 
     tnd_effect_t effect = does(self, TND_EFFECT_REDUCE, 7);
     cr_assert_eq(effect.msg.post.weight, 40);
     cr_assert_eq(effect.msg.post.count, 4);
     is_idle(self);
     tnd_post_note_t posts[4];
-    cr_assert_eq(tnd_rounds_nodes(self, 7, 0, posts, 4), 3);
+    cr_assert_eq(tnd_reducer_core_nodes(self, 7, 0, posts, 4), 3);
     const uint32_t firsts[] = {0, 2, 3}, counts[] = {2, 1, 1};
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(posts[i].first, firsts[i]);
@@ -140,13 +141,13 @@ Test(round, a_round_is_reduced_once_all_leaves_are_covered)
         cr_assert_eq(posts[i].weight, 10 * counts[i]);
         cr_assert_eq(posts[i].payload, (void *)(uintptr_t)(7000 + 10 * firsts[i] + counts[i]));
     }
-    cr_assert_eq(tnd_rounds_nodes(self, 8, 0, posts, 4), 0);
+    cr_assert_eq(tnd_reducer_core_nodes(self, 8, 0, posts, 4), 0);
     free(self);
 }
 
 Test(round, the_result_goes_to_every_feeder_and_all_must_have_it)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     void *root = reduce(self, 1);
     cr_assert_eq(says(self, TND_MSG_RESULT, A, 1).msg.post.payload, root);
     cr_assert_eq(says(self, TND_MSG_RESULT, B, 1).msg.post.weight, 40);
@@ -157,23 +158,23 @@ Test(round, the_result_goes_to_every_feeder_and_all_must_have_it)
     got(self, B, 1);
     is_closed(self, 1);
     is_idle(self);
-    cr_assert_eq(tnd_rounds_blocked_on(self), TND_WAIT_INPUT);
+    cr_assert_eq(tnd_reducer_core_blocked_on(self), TND_WAIT_INPUT);
     free(self);
 }
 
 Test(round, several_reductions_of_a_step_are_rounds_of_their_own)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     tnd_error_t error;
     for (uint32_t slot = 0; slot < 2; slot++) {
         tnd_msg_t msg = node(A, 1, 0, 2);
         msg.post.reducer_slot = slot;
-        cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_OK);
+        cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_OK);
     }
     for (uint32_t slot = 0; slot < 2; slot++) {
         tnd_msg_t msg = node(B, 1, 2, 2);
         msg.post.reducer_slot = slot;
-        cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_OK);
+        cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_OK);
         cr_assert_eq(does(self, TND_EFFECT_REDUCE, 1).msg.post.reducer_slot, slot);
         is_idle(self);
     }
@@ -182,7 +183,7 @@ Test(round, several_reductions_of_a_step_are_rounds_of_their_own)
 
 Test(round, posting_twice_is_harmless)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     post(self, A, 1, 0, 2);
     post(self, A, 1, 0, 2);
     cr_assert_eq(does(self, TND_EFFECT_DROP, 1).payload, (void *)1002);
@@ -197,13 +198,13 @@ Test(round, posting_twice_is_harmless)
 
 Test(round, a_post_to_a_closed_round_is_answered_closed)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     tnd_effect_t effect;
     for (uint64_t round = 1; round <= 3; round++) {
         reduce(self, round);
         got(self, A, round);
         got(self, B, round);
-        while (tnd_rounds_next(self, 0, &effect)) {
+        while (tnd_reducer_core_next(self, 0, &effect)) {
         }
     }
     post(self, A, 1, 0, 2);
@@ -218,21 +219,21 @@ Test(round, a_post_to_a_closed_round_is_answered_closed)
 
 Test(round, a_feeder_that_is_back_gets_the_results_it_lacks)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     reduce(self, 1);
     says(self, TND_MSG_RESULT, A, 1);
     says(self, TND_MSG_RESULT, B, 1);
     got(self, A, 1);
-    tnd_rounds_feeder_lost(self, A);
-    tnd_rounds_feeder_lost(self, B);
-    cr_assert(tnd_rounds_blocked_on(self) & TND_WAIT_PEER);
+    tnd_reducer_core_feeder_lost(self, A);
+    tnd_reducer_core_feeder_lost(self, B);
+    cr_assert(tnd_reducer_core_blocked_on(self) & TND_WAIT_PEER);
     reduce(self, 2);
     is_idle(self);
-    tnd_rounds_feeder_up(self, B);
+    tnd_reducer_core_feeder_up(self, B);
     says(self, TND_MSG_RESULT, B, 1);
     says(self, TND_MSG_RESULT, B, 2);
     is_idle(self);
-    tnd_rounds_feeder_up(self, A);
+    tnd_reducer_core_feeder_up(self, A);
     says(self, TND_MSG_RESULT, A, 2);
     is_idle(self);
     free(self);
@@ -250,12 +251,12 @@ Test(round, what_does_not_belong_fails_with_a_text)
         {B, 0, 2, "feed@a carries"}, {A, 0, 4, "feed@b carries"},
         {A, 0, 2, "another node"},
     };
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     post(self, A, 1, 1, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tnd_msg_t msg = node(cases[i].from, 1, cases[i].first, cases[i].count);
         tnd_error_t error;
-        cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_FAILED, "case %zu", i);
+        cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_FAILED, "case %zu", i);
         cr_assert_not_null(strstr(error.text, cases[i].text), "%s", error.text);
         cr_assert_eq(does(self, TND_EFFECT_DROP, 1).payload, msg.post.payload);
         is_idle(self);
@@ -264,14 +265,14 @@ Test(round, what_does_not_belong_fails_with_a_text)
         post(self, A, round, 1, 1);
     tnd_msg_t msg = node(A, ROUNDS + 1, 1, 1);
     tnd_error_t error;
-    cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_FAILED);
+    cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_FAILED);
     cr_assert_not_null(strstr(error.text, "while 4 rounds are open"), "%s", error.text);
     free(self);
 }
 
 Test(round, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     post(self, A, 5, 0, 2);
     is_idle(self);
     post(self, B, 6, 2, 2);
@@ -296,14 +297,14 @@ Test(round, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
 }
 
 /*  A feeder says of steps [first, last] that it posts nothing under slots [begin, end). */
-static tnd_status_t pass(tnd_rounds_t *self, tnd_actor_id_t from, tnd_passed_note_t passed,
+static tnd_status_t pass(tnd_reducer_core_t *self, tnd_actor_id_t from, tnd_passed_note_t passed,
                          tnd_error_t *error)
 {
     tnd_msg_t msg = {.kind = TND_MSG_PASSED, .from = from, .to = SELF, .passed = passed};
-    return tnd_rounds_passed(self, &msg, error);
+    return tnd_reducer_core_passed(self, &msg, error);
 }
 
-static void has_done(tnd_rounds_t *self, tnd_actor_id_t from, uint64_t step, uint32_t slots)
+static void has_done(tnd_reducer_core_t *self, tnd_actor_id_t from, uint64_t step, uint32_t slots)
 {
     tnd_error_t error;
     cr_assert_eq(
@@ -326,15 +327,15 @@ Test(round, a_reduction_left_out_is_told_with_step_replicas_and_counts)
 {
     tnd_error_t error;
     for (int order = 0; order < 2; order++) {
-        tnd_rounds_t *self = make();
+        tnd_reducer_core_t *self = make();
         tnd_msg_t extra = leaf(A, 7, 1);
         if (order == 0) {
-            cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
+            cr_assert_eq(tnd_reducer_core_post(self, &extra, &error), TND_OK);
             cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 1, TND_PASSED_DONE, 1}, &error),
                          TND_FAILED);
         } else {
             has_done(self, B, 7, 1);
-            cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_FAILED);
+            cr_assert_eq(tnd_reducer_core_post(self, &extra, &error), TND_FAILED);
             cr_assert_eq(does(self, TND_EFFECT_DROP, 7).payload, extra.post.payload);
         }
         cr_assert_str_eq(error.text, left_out);
@@ -345,17 +346,17 @@ Test(round, a_reduction_left_out_is_told_with_step_replicas_and_counts)
 Test(round, who_goes_on_has_done_the_steps_between_like_the_last_one_told)
 {
     tnd_error_t error;
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     has_done(self, B, 3, 1);
     tnd_msg_t extra = leaf(A, 7, 1), later = leaf(B, 8, 0);
-    cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
-    cr_assert_eq(tnd_rounds_post(self, &later, &error), TND_FAILED);
+    cr_assert_eq(tnd_reducer_core_post(self, &extra, &error), TND_OK);
+    cr_assert_eq(tnd_reducer_core_post(self, &later, &error), TND_FAILED);
     cr_assert_str_eq(error.text, left_out);
     free(self);
 
     self = make();
     has_done(self, B, 3, 1);
-    cr_assert_eq(tnd_rounds_post(self, &extra, &error), TND_OK);
+    cr_assert_eq(tnd_reducer_core_post(self, &extra, &error), TND_OK);
     cr_assert_eq(pass(self, B, (tnd_passed_note_t){8, 8, 2, TND_PASSED_DONE, 2}, &error),
                  TND_FAILED);
     cr_assert_str_eq(error.text, left_out);
@@ -365,9 +366,9 @@ Test(round, who_goes_on_has_done_the_steps_between_like_the_last_one_told)
 Test(round, a_value_that_went_to_another_reducer_is_missed_at_once)
 {
     tnd_error_t error;
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     tnd_msg_t first = leaf(A, 7, 0);
-    cr_assert_eq(tnd_rounds_post(self, &first, &error), TND_OK);
+    cr_assert_eq(tnd_reducer_core_post(self, &first, &error), TND_OK);
     cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 1, 2, 2}, &error), TND_OK,
                  "of another slot");
     cr_assert_eq(pass(self, B, (tnd_passed_note_t){7, 7, 0, 1, 1}, &error), TND_FAILED);
@@ -377,7 +378,7 @@ Test(round, a_value_that_went_to_another_reducer_is_missed_at_once)
 
 Test(round, what_a_feeder_has_done_and_does_not_post_again_was_closed)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     post(self, A, 5, 0, 2);
     has_done(self, B, 5, 1);
     says(self, TND_MSG_CLOSED, A, 5);
@@ -397,10 +398,10 @@ Test(round, what_a_feeder_has_done_and_does_not_post_again_was_closed)
 
 Test(round, a_root_that_nobody_waits_for_comes_back)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     tnd_msg_t msg = message(TND_MSG_POST, SELF, 9);
     int root;
-    tnd_rounds_reduced(self, &msg, &root);
+    tnd_reducer_core_reduced(self, &msg, &root);
     cr_assert_eq(does(self, TND_EFFECT_DROP, 9).payload, &root);
     is_idle(self);
     free(self);
@@ -409,8 +410,8 @@ Test(round, a_root_that_nobody_waits_for_comes_back)
 Test(round, one_feeder_may_own_the_root)
 {
     const tnd_actor_id_t alone[] = {A, A, A};
-    tnd_rounds_t *self = make_for(alone, 3);
-    tnd_rounds_feeder_up(self, A);
+    tnd_reducer_core_t *self = make_for(alone, 3);
+    tnd_reducer_core_feeder_up(self, A);
     post(self, A, 1, 0, 3);
     does(self, TND_EFFECT_REDUCE, 1);
     free(self);
@@ -438,14 +439,15 @@ static void send_up(side_t *side, tnd_msg_t msg)
     side->up[side->up_tail++ % PIPE] = msg;
 }
 
-static void drain(tnd_rounds_t *self, side_t *sides)
+static void drain(tnd_reducer_core_t *self, side_t *sides)
 {
     tnd_effect_t effect;
-    while (tnd_rounds_next(self, 0, &effect)) {
+    while (tnd_reducer_core_next(self, 0, &effect)) {
         if (effect.kind == TND_EFFECT_REDUCE) {
             tnd_post_note_t posts[LEAVES];
-            cr_assert_eq(tnd_rounds_nodes(self, effect.msg.post.round, 0, posts, LEAVES), LEAVES);
-            tnd_rounds_reduced(self, &effect.msg, (void *)1);
+            cr_assert_eq(tnd_reducer_core_nodes(self, effect.msg.post.round, 0, posts, LEAVES),
+                         LEAVES);
+            tnd_reducer_core_reduced(self, &effect.msg, (void *)1);
         } else if (effect.kind == TND_EFFECT_LINK) {
             side_t *side = &sides[effect.msg.to - A];
             cr_assert(side->connected);
@@ -455,18 +457,18 @@ static void drain(tnd_rounds_t *self, side_t *sides)
     }
 }
 
-static void disconnect(tnd_rounds_t *self, side_t *side, uint32_t i)
+static void disconnect(tnd_reducer_core_t *self, side_t *side, uint32_t i)
 {
     if (side->connected)
-        tnd_rounds_feeder_lost(self, A + i);
+        tnd_reducer_core_feeder_lost(self, A + i);
     side->connected = false;
     side->up_head = side->up_tail = side->down_head = side->down_tail = 0;
 }
 
-static void connect_again(tnd_rounds_t *self, side_t *side, uint32_t i)
+static void connect_again(tnd_reducer_core_t *self, side_t *side, uint32_t i)
 {
     side->connected = true;
-    tnd_rounds_feeder_up(self, A + i);
+    tnd_reducer_core_feeder_up(self, A + i);
     for (uint64_t round = side->closed; round < LAST; round++)
         for (uint32_t leaf = 0; leaf < 2; leaf++)
             if (!side->shut[round] && round < side->next[leaf])
@@ -492,7 +494,7 @@ static void hear(side_t *side, uint32_t i)
 static void run(unsigned seed)
 {
     const tnd_actor_id_t owners[LEAVES] = {A, A, B, B, C, C};
-    tnd_rounds_t *self = make_for(owners, LEAVES);
+    tnd_reducer_core_t *self = make_for(owners, LEAVES);
     static side_t sides[FEEDERS];
     memset(sides, 0, sizeof sides);
 
@@ -522,9 +524,9 @@ static void run(unsigned seed)
             tnd_msg_t msg = side->up[side->up_head++ % PIPE];
             tnd_error_t error;
             if (msg.kind == TND_MSG_POST)
-                cr_assert_eq(tnd_rounds_post(self, &msg, &error), TND_OK, "%s", error.text);
+                cr_assert_eq(tnd_reducer_core_post(self, &msg, &error), TND_OK, "%s", error.text);
             else
-                tnd_rounds_got(self, &msg);
+                tnd_reducer_core_got(self, &msg);
         } else if (dice >= 140 && side->down_head < side->down_tail) {
             hear(side, i);
         }
@@ -549,22 +551,22 @@ Test(round, random_schedules_give_every_feeder_every_root)
 
 Test(round, what_ends_gives_back_every_payload_and_says_nothing)
 {
-    tnd_rounds_t *self = make();
+    tnd_reducer_core_t *self = make();
     tnd_effect_t effect;
 
     reduce(self, 0);
     says(self, TND_MSG_RESULT, A, 0);
     post(self, A, 1, 0, 2);
     post(self, A, 1, 0, 2);
-    tnd_rounds_end(self);
+    tnd_reducer_core_end(self);
     uintptr_t sum = 0;
     uint32_t count = 0;
-    for (; tnd_rounds_next(self, 0, &effect); count++) {
+    for (; tnd_reducer_core_next(self, 0, &effect); count++) {
         cr_assert(effect.kind == TND_EFFECT_FORGET || effect.kind == TND_EFFECT_DROP);
         sum += (uintptr_t)effect.payload;
     }
     cr_assert_eq(count, 5);
     cr_assert_eq(sum, 2 + 22 + 999 + 1002 + 1002);
-    cr_assert_eq(tnd_rounds_open(self), 0);
+    cr_assert_eq(tnd_reducer_core_open(self), 0);
     free(self);
 }

@@ -14,7 +14,7 @@ enum { JOIN = 1, READER = 2, WORKER = 10, WORKERS_MAX = 8, ROWS = 10 };
 static const uint64_t ms = 1000000, block_ns = 20000000;
 
 typedef struct {
-    tnd_queue_t *queue;
+    tnd_preprocessor_core_t *queue;
     tnd_msg_t work;
     bool busy;
     uint64_t ends_ns, cost_ns;
@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     lane_t lane;
     tnd_order_t *order;
-    tnd_dispatch_t *dispatch;
+    tnd_reader_core_t *dispatch;
     worker_t workers[WORKERS_MAX];
     uint32_t worker_count;
     uint64_t now, rows, most_ns; /* most_ns: the longest time without a row */
@@ -52,33 +52,34 @@ static void world_open(world_t *world, uint32_t workers, uint64_t blocks, bool s
                                 .window_blocks = 32,
                                 .rows_wanted = ROWS,
                                 .overdue_ns = speculate ? 250 * ms : 0};
-    tnd_dispatch_config_t dispatch = {.self = READER,
-                                      .join = JOIN,
-                                      .tickets_max = 256,
-                                      .workers_max = WORKERS_MAX,
-                                      .rest_ns = 4000 * ms};
-    tnd_queue_config_t queue = {.lanes = 1,
-                                .readers = &reader,
-                                .reader_lane = &lane_0,
-                                .reader_count = 1,
-                                .joins = &join,
-                                .lane_number = &lane_0,
-                                .window_blocks = 8,
-                                .window_bytes = 1 << 20,
-                                .window_ns = 160 * ms};
+    tnd_reader_core_config_t dispatch = {.self = READER,
+                                         .join = JOIN,
+                                         .tickets_max = 256,
+                                         .workers_max = WORKERS_MAX,
+                                         .rest_ns = 4000 * ms};
+    tnd_preprocessor_core_config_t queue = {.lanes = 1,
+                                            .readers = &reader,
+                                            .reader_lane = &lane_0,
+                                            .reader_count = 1,
+                                            .joins = &join,
+                                            .lane_number = &lane_0,
+                                            .window_blocks = 8,
+                                            .window_bytes = 1 << 20,
+                                            .window_ns = 160 * ms};
     world->order = tnd_order_init(calloc(1, tnd_order_bytes(&order)), &order);
-    world->dispatch = tnd_dispatch_init(calloc(1, tnd_dispatch_bytes(&dispatch)), &dispatch);
+    world->dispatch = tnd_reader_core_init(calloc(1, tnd_reader_core_bytes(&dispatch)), &dispatch);
     for (uint32_t i = 0; i < workers; i++) {
         queue.self = WORKER + i;
-        world->workers[i].queue = tnd_queue_init(calloc(1, tnd_queue_bytes(&queue)), &queue);
+        world->workers[i].queue =
+            tnd_preprocessor_core_init(calloc(1, tnd_preprocessor_core_bytes(&queue)), &queue);
         world->workers[i].cost_ns = block_ns;
-        tnd_dispatch_worker_up(world->dispatch, WORKER + i);
+        tnd_reader_core_worker_up(world->dispatch, WORKER + i);
         tnd_order_worker_up(world->order, WORKER + i, 1);
-        tnd_queue_peer_up(world->workers[i].queue, READER);
-        tnd_queue_peer_up(world->workers[i].queue, JOIN);
-        tnd_queue_rewind(world->workers[i].queue, 1);
+        tnd_preprocessor_core_peer_up(world->workers[i].queue, READER);
+        tnd_preprocessor_core_peer_up(world->workers[i].queue, JOIN);
+        tnd_preprocessor_core_rewind(world->workers[i].queue, 1);
     }
-    tnd_dispatch_rewind(world->dispatch, 1);
+    tnd_reader_core_rewind(world->dispatch, 1);
     tnd_order_rewind(world->order, 1, (tnd_position_t){0});
 }
 
@@ -108,14 +109,14 @@ static void run_order(world_t *world)
         if (effect.kind == TND_EFFECT_DROP)
             lane_drop(effect.payload);
         else
-            tnd_dispatch_ticket(world->dispatch, &effect.msg);
+            tnd_reader_core_ticket(world->dispatch, &effect.msg);
     }
 }
 
 static void run_dispatch(world_t *world)
 {
     tnd_effect_t effect;
-    while (tnd_dispatch_next(world->dispatch, world->now, &effect)) {
+    while (tnd_reader_core_next(world->dispatch, world->now, &effect)) {
         cr_assert_eq(effect.kind, TND_EFFECT_READ);
         worker_t *worker = &world->workers[effect.msg.to - WORKER];
         tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = 1, .from = READER};
@@ -125,23 +126,23 @@ static void run_dispatch(world_t *world)
         msg.block.attempt = effect.msg.ticket.attempt;
         msg.block.bytes = 1;
         worker->given++;
-        tnd_dispatch_sent(world->dispatch, effect.msg.to, 1);
-        tnd_queue_block(worker->queue, &msg);
+        tnd_reader_core_sent(world->dispatch, effect.msg.to, 1);
+        tnd_preprocessor_core_block(worker->queue, &msg);
     }
 }
 
 static void run_worker(world_t *world, worker_t *worker)
 {
     tnd_effect_t effect;
-    while (!worker->busy && tnd_queue_next(worker->queue, world->now, &effect)) {
+    while (!worker->busy && tnd_preprocessor_core_next(worker->queue, world->now, &effect)) {
         if (effect.kind == TND_EFFECT_LINK && effect.msg.kind == TND_MSG_BEGIN) {
             tnd_msg_t go;
             tnd_order_begin(world->order, &effect.msg);
             cr_assert(tnd_order_go(world->order, &effect.msg, &go));
-            tnd_queue_go(worker->queue, &go);
+            tnd_preprocessor_core_go(worker->queue, &go);
         } else if (effect.kind == TND_EFFECT_LINK) {
-            tnd_dispatch_credit(world->dispatch, effect.msg.from, effect.msg.credit.blocks,
-                                effect.msg.credit.bytes);
+            tnd_reader_core_credit(world->dispatch, effect.msg.from, effect.msg.credit.blocks,
+                                   effect.msg.credit.bytes);
         }
         if (effect.kind != TND_EFFECT_APPLY)
             continue;
@@ -166,7 +167,7 @@ static void answer(world_t *world, worker_t *worker)
     cr_assert_eq(tnd_order_block(world->order, &block, &error), TND_OK, "%s", error.text);
     tnd_msg_t go;
     if (tnd_order_go(world->order, &block, &go))
-        tnd_queue_go(worker->queue, &go);
+        tnd_preprocessor_core_go(worker->queue, &go);
 }
 
 static void settle(world_t *world)
@@ -190,7 +191,7 @@ static void world_run(world_t *world)
     settle(world);
     while (world->rows < world->lane.count) {
         uint64_t next = tnd_order_deadline(world->order);
-        uint64_t wake = tnd_dispatch_deadline(world->dispatch);
+        uint64_t wake = tnd_reader_core_deadline(world->dispatch);
         next = wake < next ? wake : next;
         for (uint32_t i = 0; i < world->worker_count; i++)
             if (world->workers[i].busy && world->workers[i].ends_ns < next)

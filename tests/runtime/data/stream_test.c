@@ -27,15 +27,15 @@ Test(stream, facts_survive_the_way_over_control)
     sent.by_file = true;
     sent.found = 99;
     sent.lane[3] = (tnd_stream_lane_t){.count = 17, .data = 18, .known = true};
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     tnd_stream_write(&sent, writer.stream);
-    tnd_buffer_t *note = tnd_note_end(&writer);
+    tnd_buffer_t *note = tnd_text_payload_end(&writer);
 
     tnd_error_t error;
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
-    for (const char *line; (line = tnd_note_line(&reader)) != NULL;)
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
         cr_assert_eq(tnd_stream_read(&got, line, &error), TND_OK);
 
     cr_assert_eq(got.chain, 1);

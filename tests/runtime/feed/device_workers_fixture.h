@@ -1,8 +1,8 @@
 /*  A crew with a small step, for tests: one column of f32, models of 5,000 floats, which are two
  *  chunks of a reduction, that move by the mean of what their rows say.
  */
-#ifndef TND_TESTS_CREWED_H
-#define TND_TESTS_CREWED_H
+#ifndef TND_TESTS_RUNTIME_FEED_DEVICE_WORKERS_FIXTURE_H
+#define TND_TESTS_RUNTIME_FEED_DEVICE_WORKERS_FIXTURE_H
 
 #include <assert.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ enum { CREWED_REPLICAS = 4, CREWED_PARAMS = 5000, CREWED_ROWS = 8, CREWED_WIDTH 
 
 typedef struct {
     tnd_schema_t schema;
-    tnd_crew_t *crew;
+    tnd_device_workers_t *crew;
     uint32_t first, count;
     float weights[CREWED_REPLICAS][CREWED_PARAMS], grad[CREWED_REPLICAS][CREWED_PARAMS];
     _Atomic uint32_t wakes;
@@ -95,7 +95,7 @@ static inline crewed_t *crewed_new(uint32_t first, uint32_t count, uint32_t devi
         carriers[i] = names[i * devices / count];
     tnd_status_t status = tnd_schema_add(&self->schema, "x", TND_F32, 1, shape, &error);
     assert(status == TND_OK);
-    tnd_crew_config_t config = {
+    tnd_device_workers_config_t config = {
         .name = "feed",
         .schema = &self->schema,
         .replicas = CREWED_REPLICAS,
@@ -109,14 +109,14 @@ static inline crewed_t *crewed_new(uint32_t first, uint32_t count, uint32_t devi
         .wake = crewed_wake,
         .context = self,
     };
-    status = tnd_crew_new(&self->crew, &config, &error);
+    status = tnd_device_workers_new(&self->crew, &config, &error);
     assert(status == TND_OK);
     return self;
 }
 
 static inline void crewed_destroy(crewed_t *self)
 {
-    tnd_crew_destroy(&self->crew);
+    tnd_device_workers_destroy(&self->crew);
     free(self);
 }
 
@@ -132,14 +132,14 @@ static inline void crewed_feed(crewed_t *self, uint64_t step, uint32_t depth)
     uint32_t slot = (uint32_t)(step % depth);
     for (uint32_t i = 0; i < self->count; i++) {
         uint32_t replica = self->first + i, rows = crewed_rows(step, replica);
-        tnd_crew_share(self->crew, slot, i, rows, CREWED_ROWS - rows > 0 ? 1 : 0);
-        float *x = tnd_crew_row(self->crew, slot, i, 0, 0);
+        tnd_device_workers_share(self->crew, slot, i, rows, CREWED_ROWS - rows > 0 ? 1 : 0);
+        float *x = tnd_device_workers_row(self->crew, slot, i, 0, 0);
         for (uint32_t k = 0; k < rows * CREWED_WIDTH; k++)
             x[k] = (float)((step * 31 + replica * 7 + k * 13) % 101) / 7.0f - 5.0f;
     }
     tnd_slice_note_t note = {.step = step, .epoch = 0};
-    tnd_crew_ready(self->crew, slot, &note, NULL);
-    tnd_crew_flush(self->crew);
+    tnd_device_workers_ready(self->crew, slot, &note, NULL);
+    tnd_device_workers_flush(self->crew);
 }
 
 /*  Feeds `steps` steps to a crew that runs by itself, and takes them back. */
@@ -147,11 +147,11 @@ static inline void crewed_run(crewed_t *self, uint64_t steps, uint32_t depth)
 {
     tnd_done_t done;
     uint64_t fed = 0, taken = 0;
-    tnd_crew_run_all(self->crew, &self->task);
-    while (taken < steps && tnd_crew_error(self->crew) == NULL) {
+    tnd_device_workers_run_all(self->crew, &self->task);
+    while (taken < steps && tnd_device_workers_error(self->crew) == NULL) {
         while (fed < steps && fed - taken < depth)
             crewed_feed(self, fed++, depth);
-        if (tnd_crew_done(self->crew, &done))
+        if (tnd_device_workers_done(self->crew, &done))
             assert(done.step == taken++);
         else
             sched_yield();

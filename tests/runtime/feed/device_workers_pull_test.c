@@ -23,8 +23,8 @@ static uint32_t run_here(uint32_t devices)
     crewed_t *self = crewed_new(0, CREWED_REPLICAS, devices, 2);
     uint32_t here = 0;
     crewed_feed(self, 0, 2);
-    cr_assert(tnd_crew_next(self->crew) == TND_OK);
-    cr_assert(tnd_crew_run(self->crew, &task) == TND_OK);
+    cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
+    cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
     for (uint32_t r = 0; r < CREWED_REPLICAS; r++)
         here += pthread_equal(threads[r], pthread_self()) != 0;
     crewed_destroy(self);
@@ -65,8 +65,8 @@ Test(crew_pull, steps_and_the_program_each_have_their_own_float_mode)
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_FLUSH);
     for (uint64_t step = 0; step < 3; step++) {
         crewed_feed(self, step, 3);
-        cr_assert(tnd_crew_next(self->crew) == TND_OK);
-        cr_assert(tnd_crew_run(self->crew, &task) == TND_OK);
+        cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
+        cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
         cr_assert(flushes(), "the program's");
     }
     cr_assert(not(found[0]), "as on a device's thread");
@@ -78,7 +78,7 @@ Test(crew_pull, steps_and_the_program_each_have_their_own_float_mode)
 
 /*  A step during which another thread stops the crew. */
 typedef struct {
-    tnd_crew_t *crew;
+    tnd_device_workers_t *crew;
     _Atomic bool inside, stopping, done;
     bool done_before_stop;
 } stop_t;
@@ -102,7 +102,7 @@ static void *stop(void *context)
     while (!atomic_load(&self->inside))
         sched_yield();
     atomic_store(&self->stopping, true);
-    tnd_crew_stop(self->crew);
+    tnd_device_workers_stop(self->crew);
     self->done_before_stop = atomic_load(&self->done);
     return NULL;
 }
@@ -116,11 +116,11 @@ Test(crew_pull, a_crew_is_stopped_once_the_program_has_left_its_step)
     crewed_feed(self, 0, 2);
     pthread_t thread;
     cr_assert(eq(int, pthread_create(&thread, NULL, stop, &stopper), 0));
-    cr_assert(tnd_crew_next(self->crew) == TND_OK);
-    cr_assert(tnd_crew_run(self->crew, &task) == TND_FAILED, "it is not committed");
+    cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
+    cr_assert(tnd_device_workers_run(self->crew, &task) == TND_FAILED, "it is not committed");
     pthread_join(thread, NULL);
     cr_assert(stopper.done_before_stop);
-    cr_assert(tnd_crew_next(self->crew) == TND_FAILED, "it is stopped");
+    cr_assert(tnd_device_workers_next(self->crew) == TND_FAILED, "it is stopped");
     crewed_destroy(self);
 }
 
@@ -133,11 +133,11 @@ static uint32_t wakes_of(uint32_t steps)
     for (uint32_t step = 0; step < steps; step++)
         crewed_feed(self, step, steps);
     for (uint32_t step = 0; step < steps; step++) {
-        cr_assert(tnd_crew_next(self->crew) == TND_OK);
-        cr_assert(tnd_crew_run(self->crew, &task) == TND_OK);
+        cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
+        cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
     }
-    tnd_crew_over(self->crew, TND_END);
-    cr_assert(tnd_crew_next(self->crew) == TND_END);
+    tnd_device_workers_over(self->crew, TND_END);
+    cr_assert(tnd_device_workers_next(self->crew) == TND_END);
     uint32_t wakes = atomic_load(&self->wakes);
     crewed_destroy(self);
     return wakes;

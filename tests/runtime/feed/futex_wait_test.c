@@ -20,7 +20,7 @@ Test(gate, looking_ends_with_the_look_that_finds_it)
 {
     looked_t looked = {.until = 10};
 
-    cr_assert(tnd_gate_spin(enough, &looked, UINT64_C(3600000000000)));
+    cr_assert(tnd_futex_spin(enough, &looked, UINT64_C(3600000000000)));
 
     cr_assert(eq(u32, looked.looks, 10));
 }
@@ -29,13 +29,13 @@ Test(gate, looking_in_vain_ends_with_its_time)
 {
     looked_t looked = {.until = UINT32_MAX};
 
-    cr_assert(not(tnd_gate_spin(enough, &looked, 1000)));
+    cr_assert(not(tnd_futex_spin(enough, &looked, 1000)));
 
     cr_assert(gt(u32, looked.looks, 0));
 }
 
 typedef struct {
-    tnd_gate_t gate;
+    tnd_futex_t gate;
     _Atomic bool open;
 } door_t;
 
@@ -47,7 +47,7 @@ static bool is_open(const void *context)
 static void *wait_at(void *context)
 {
     door_t *door = context;
-    tnd_gate_wait(&door->gate, is_open, door, 0);
+    tnd_futex_wait(&door->gate, is_open, door, 0);
     return NULL;
 }
 
@@ -60,7 +60,7 @@ Test(gate, opening_lets_everybody_go)
         for (int i = 0; i < WAITERS; i++)
             cr_assert(pthread_create(&waiters[i], NULL, wait_at, &door) == 0);
         atomic_store(&door.open, true);
-        tnd_gate_open(&door.gate);
+        tnd_futex_open(&door.gate);
         for (int i = 0; i < WAITERS; i++)
             pthread_join(waiters[i], NULL);
     }

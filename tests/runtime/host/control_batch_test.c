@@ -4,10 +4,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-static bool keep(tnd_words_t *self, tnd_msg_kind_t kind, uint64_t step, uint64_t now)
+static bool keep(tnd_control_batch_t *self, tnd_msg_kind_t kind, uint64_t step, uint64_t now)
 {
     tnd_msg_t msg = {.kind = kind, .until.step = step};
-    return tnd_words_keep(self, &msg, TND_CARRY_NOTHING, now);
+    return tnd_control_batch_keep(self, &msg, TND_CARRY_NOTHING, now);
 }
 
 Test(words, only_what_is_to_be_booked_can_wait)
@@ -15,26 +15,26 @@ Test(words, only_what_is_to_be_booked_can_wait)
     for (uint32_t kind = 0; kind < TND_MSG_KINDS; kind++) {
         tnd_msg_t msg = {.kind = (tnd_msg_kind_t)kind};
         bool wanted = kind == TND_MSG_PART || kind == TND_MSG_HELD || kind == TND_MSG_COMMIT;
-        cr_assert(eq(int, tnd_words_bear(&msg), wanted), "kind %u", kind);
+        cr_assert(eq(int, tnd_control_batch_bear(&msg), wanted), "kind %u", kind);
     }
 }
 
 Test(words, none_waits_longer_than_twenty_milliseconds_after_the_first)
 {
-    tnd_words_t words = {.count = 0};
-    cr_assert(eq(u64, tnd_words_due(&words), TND_NEVER));
+    tnd_control_batch_t words = {.count = 0};
+    cr_assert(eq(u64, tnd_control_batch_due(&words), TND_NEVER));
 
     cr_assert(keep(&words, TND_MSG_COMMIT, 1, 1000));
     cr_assert(keep(&words, TND_MSG_COMMIT, 2, 4000000));
 
-    cr_assert(eq(u64, tnd_words_due(&words), 20001000));
+    cr_assert(eq(u64, tnd_control_batch_due(&words), 20001000));
     words.count = 0;
-    cr_assert(eq(u64, tnd_words_due(&words), TND_NEVER));
+    cr_assert(eq(u64, tnd_control_batch_due(&words), TND_NEVER));
 }
 
 Test(words, a_later_held_takes_the_place_of_an_earlier_one)
 {
-    tnd_words_t words = {.count = 0};
+    tnd_control_batch_t words = {.count = 0};
     cr_assert(keep(&words, TND_MSG_HELD, 4, 0));
     cr_assert(keep(&words, TND_MSG_COMMIT, 3, 0));
     cr_assert(keep(&words, TND_MSG_HELD, 5, 0));
@@ -46,12 +46,12 @@ Test(words, a_later_held_takes_the_place_of_an_earlier_one)
 
 Test(words, what_has_no_room_is_not_kept)
 {
-    tnd_words_t words = {.count = 0};
+    tnd_control_batch_t words = {.count = 0};
     cr_assert(keep(&words, TND_MSG_HELD, 0, 0));
-    for (uint32_t i = 1; i < TND_WORDS_MAX; i++)
+    for (uint32_t i = 1; i < TND_CONTROL_BATCH_MAX; i++)
         cr_assert(keep(&words, TND_MSG_COMMIT, i, 0));
 
-    cr_assert(not(keep(&words, TND_MSG_COMMIT, TND_WORDS_MAX, 0)));
-    cr_assert(eq(u32, words.count, TND_WORDS_MAX));
+    cr_assert(not(keep(&words, TND_MSG_COMMIT, TND_CONTROL_BATCH_MAX, 0)));
+    cr_assert(eq(u32, words.count, TND_CONTROL_BATCH_MAX));
     cr_assert(keep(&words, TND_MSG_HELD, 9, 0), "it has a place already");
 }

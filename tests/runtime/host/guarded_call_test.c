@@ -21,22 +21,22 @@ typedef struct {
     _Atomic char what; /* 'a': calls an operation, 'r': reads, 'l': has left it; 0: ends */
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
-    tnd_trial_t *trial;
+    tnd_guarded_call_t *trial;
 } world_t;
 
 static const tnd_instance_t instance = {.actor = "prep"};
 
-static void work(void *context, tnd_trial_t *trial, tnd_diagnostics_t *found)
+static void work(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
 {
     world_t *world = context;
-    tnd_trial_enter(trial, &instance, TND_T062_OPERATION);
+    tnd_guarded_call_enter(trial, &instance, TND_T062_OPERATION);
     for (int number = 1;; number++) {
         sem_wait(&world->next);
         char bytes[64], what = atomic_load(&world->what);
         if (what == 'a')
-            tnd_trial_at(trial, NULL, "operation %d, `drag`,", number);
+            tnd_guarded_call_at(trial, NULL, "operation %d, `drag`,", number);
         if (what == 'l')
-            tnd_trial_leave(trial);
+            tnd_guarded_call_leave(trial);
         if (what == 'r') {
             int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
             cr_assert_eq(read(file, bytes, sizeof bytes), sizeof bytes);
@@ -65,21 +65,21 @@ static void begin(world_t *world)
     world->diagnostics = tnd_diagnostics_new(world->arena);
     sem_init(&world->next, 0, 0);
     sem_init(&world->done, 0, 0);
-    world->trial = tnd_trial_begin(work, NULL, world);
+    world->trial = tnd_guarded_call_begin(work, NULL, world);
 }
 
 static void end(world_t *world)
 {
     tell(world, 0);
-    cr_assert(tnd_trial_end(&world->trial, hour_ns, NULL));
+    cr_assert(tnd_guarded_call_end(&world->trial, hour_ns, NULL));
     tnd_arena_destroy(&world->arena);
 }
 
 /*  As if so much time had passed. */
 static bool hangs(world_t *world, double hours)
 {
-    return tnd_trial_hangs(world->trial, hour_ns, tnd_clock_now() + (uint64_t)(hours * 3.6e12),
-                           world->diagnostics);
+    return tnd_guarded_call_hangs(world->trial, hour_ns,
+                                  tnd_clock_now() + (uint64_t)(hours * 3.6e12), world->diagnostics);
 }
 
 Test(trial, names_what_hangs_and_leaves_it_behind)
@@ -93,7 +93,7 @@ Test(trial, names_what_hangs_and_leaves_it_behind)
     cr_assert(strstr(said, "error[T062]: prep: operation 1, `drag`, hangs: tried before the start, "
                            "it takes longer than 3600000 ms (hung_after): thread "),
               "%s", said);
-    cr_assert_not(tnd_trial_end(&world.trial, 0, NULL));
+    cr_assert_not(tnd_guarded_call_end(&world.trial, 0, NULL));
     cr_assert_not_null(world.trial);
     end(&world);
 }
@@ -120,7 +120,7 @@ Test(trial, hands_over_what_it_found)
     world_t world;
     begin(&world);
     tell(&world, 0);
-    cr_assert(tnd_trial_wait(&world.trial, hour_ns, world.diagnostics));
+    cr_assert(tnd_guarded_call_wait(&world.trial, hour_ns, world.diagnostics));
     cr_assert_null(world.trial);
     cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
     char *said = NULL;
@@ -139,7 +139,7 @@ Test(trial, tells_who_waits_that_it_hangs)
     world_t world;
     begin(&world);
     tell(&world, 'a');
-    cr_assert_not(tnd_trial_wait(&world.trial, 1000000, world.diagnostics));
+    cr_assert_not(tnd_guarded_call_wait(&world.trial, 1000000, world.diagnostics));
     cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
     end(&world);
 }

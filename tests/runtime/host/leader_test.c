@@ -83,7 +83,7 @@ TestSuite(leader, .fini = leave);
 static void listens(uint32_t host, uint32_t instance, const char *where)
 {
     tnd_msg_t msg = {.kind = TND_MSG_ENDPOINTS, .from = tnd_host_id(host), .to = TND_LEADER};
-    msg.note.payload = tnd_note_of("%u 0 %s\n", instance, where);
+    msg.note.payload = tnd_text_payload_of("%u 0 %s\n", instance, where);
     tnd_leader_message(leader, &msg, 0);
 }
 
@@ -209,7 +209,7 @@ static void says_bad(chain_t *chain, uint64_t step)
 {
     tnd_msg_t msg = {.kind = TND_MSG_WHY};
     msg.bad.position = step;
-    tnd_buffer_t *note = tnd_note_of("2 prep\nrecord %llu\n", (unsigned long long)step);
+    tnd_buffer_t *note = tnd_text_payload_of("2 prep\nrecord %llu\n", (unsigned long long)step);
     msg.bad.payload = note;
     tnd_leader_take_reasons(chain, &msg);
     tnd_buffer_drop(&note);

@@ -8,52 +8,52 @@
 
 Test(note, lines_come_out_as_they_went_in)
 {
-    tnd_note_writer_t writer;
-    tnd_note_begin(&writer);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "stream 0 %d\ncolumn u8 0 label\n", 60000);
-    tnd_buffer_t *note = tnd_note_end(&writer);
+    tnd_buffer_t *note = tnd_text_payload_end(&writer);
 
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
 
-    cr_assert_str_eq(tnd_note_line(&reader), "stream 0 60000");
-    cr_assert_str_eq(tnd_note_line(&reader), "column u8 0 label");
-    cr_assert_null(tnd_note_line(&reader));
+    cr_assert_str_eq(tnd_text_payload_line(&reader), "stream 0 60000");
+    cr_assert_str_eq(tnd_text_payload_line(&reader), "column u8 0 label");
+    cr_assert_null(tnd_text_payload_line(&reader));
     tnd_buffer_drop(&note);
 }
 
 Test(note, a_last_line_without_an_end_is_a_line)
 {
-    tnd_buffer_t *note = tnd_note_of("why it ended");
+    tnd_buffer_t *note = tnd_text_payload_of("why it ended");
 
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
 
-    cr_assert_str_eq(tnd_note_line(&reader), "why it ended");
-    cr_assert_null(tnd_note_line(&reader));
+    cr_assert_str_eq(tnd_text_payload_line(&reader), "why it ended");
+    cr_assert_null(tnd_text_payload_line(&reader));
     tnd_buffer_drop(&note);
 }
 
 Test(note, no_note_has_no_lines)
 {
-    tnd_note_reader_t reader;
+    tnd_text_payload_reader_t reader;
 
-    tnd_note_read(&reader, NULL);
+    tnd_text_payload_read(&reader, NULL);
 
-    cr_assert_null(tnd_note_line(&reader));
+    cr_assert_null(tnd_text_payload_line(&reader));
 }
 
 Test(note, an_overlong_line_is_cut_and_the_next_one_found)
 {
-    char text[2 * TND_NOTE_LINE];
+    char text[2 * TND_TEXT_PAYLOAD_LINE];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    tnd_buffer_t *note = tnd_note_of("%s\nnext", text);
+    tnd_buffer_t *note = tnd_text_payload_of("%s\nnext", text);
 
-    tnd_note_reader_t reader;
-    tnd_note_read(&reader, note);
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
 
-    cr_assert_eq(strlen(tnd_note_line(&reader)), TND_NOTE_LINE - 1);
-    cr_assert_str_eq(tnd_note_line(&reader), "next");
+    cr_assert_eq(strlen(tnd_text_payload_line(&reader)), TND_TEXT_PAYLOAD_LINE - 1);
+    cr_assert_str_eq(tnd_text_payload_line(&reader), "next");
     tnd_buffer_drop(&note);
 }

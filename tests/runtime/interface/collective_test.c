@@ -25,12 +25,12 @@ Test(collective, leaves_the_sum_in_every_replica)
 {
     enum { COUNT = 5000 };
     static int32_t values[3][COUNT];
-    tnd_tree_input_t inputs[3];
+    tnd_reduction_tree_input_t inputs[3];
     void *outs[3];
     for (uint32_t r = 0; r < 3; r++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[r][i] = i * (int32_t)(r + 1);
-        inputs[r] = (tnd_tree_input_t){{r, 1}, values[r], 1, false, 0};
+        inputs[r] = (tnd_reduction_tree_input_t){{r, 1}, values[r], 1, false, 0};
         outs[r] = values[r];
     }
     tnd_posting_t posting = {

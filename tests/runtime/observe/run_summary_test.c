@@ -4,14 +4,14 @@
 #include <criterion/criterion.h>
 
 static const tnd_chain_plan_t chain_plan;
-static tnd_tally_t tally;
+static tnd_run_summary_t tally;
 
-static const tnd_tally_chain_t *begin(void)
+static const tnd_run_summary_chain_t *begin(void)
 {
     static tnd_plan_t plan;
     plan.chains = (tnd_chain_plan_t *)&chain_plan;
     plan.chain_count = 1;
-    tnd_tally_init(&tally, &plan);
+    tnd_run_summary_init(&tally, &plan);
     return &tally.chains[0];
 }
 
@@ -32,17 +32,17 @@ static void book(uint64_t step, uint64_t of_epoch)
                                 .metric_count = 1,
                                 .metrics = &loss,
                                 .cursor = &cursor};
-    tnd_tally_step(&tally, &record);
+    tnd_run_summary_step(&tally, &record);
 }
 
 static void end(void)
 {
-    tnd_tally_fini(&tally);
+    tnd_run_summary_fini(&tally);
 }
 
 Test(tally, means_are_over_the_rows_of_one_epoch, .fini = end)
 {
-    const tnd_tally_chain_t *chain = begin();
+    const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 0; s < 6; s++)
         book(s, s % 4);
     cr_assert_eq(chain->ended_rows, 512);
@@ -53,7 +53,7 @@ Test(tally, means_are_over_the_rows_of_one_epoch, .fini = end)
 
 Test(tally, an_epoch_that_another_run_has_begun_is_known_in_part, .fini = end)
 {
-    const tnd_tally_chain_t *chain = begin();
+    const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 5; s < 12; s++) {
         book(s, s % 4);
         if (s == 7) {
@@ -67,7 +67,7 @@ Test(tally, an_epoch_that_another_run_has_begun_is_known_in_part, .fini = end)
 
 Test(tally, an_epoch_that_begins_with_this_run_is_whole, .fini = end)
 {
-    const tnd_tally_chain_t *chain = begin();
+    const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 4; s < 8; s++)
         book(s, s % 4);
     cr_assert_eq(chain->before_steps, 4);

@@ -11,28 +11,28 @@ static const uint64_t dead_ns = 10000000000, patience_ns = 1500000000;
 
 /*  A leader with the replicas, a reader, two workers, a batcher. */
 static const uint8_t hosts[HOSTS] = {
-    TND_HAVOC_DOOR | TND_HAVOC_LEADS, TND_HAVOC_SOFT | TND_HAVOC_DOOR | TND_HAVOC_LOCAL,
-    TND_HAVOC_SOFT | TND_HAVOC_LOCAL, TND_HAVOC_SOFT | TND_HAVOC_LOCAL,
-    TND_HAVOC_SOFT | TND_HAVOC_DOOR,
+    TND_FAULT_DOOR | TND_FAULT_LEADS, TND_FAULT_SOFT | TND_FAULT_DOOR | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_LOCAL, TND_FAULT_SOFT | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_DOOR,
 };
 
-static tnd_havoc_t havoc;
+static tnd_fault_schedule_t havoc;
 
 static void begin(uint64_t seed, bool all, bool disk)
 {
-    tnd_havoc_config_t config = {.seed = seed,
-                                 .hosts = hosts,
-                                 .host_count = HOSTS,
-                                 .dead_after_ns = dead_ns,
-                                 .patience_ns = patience_ns,
-                                 .all = all,
-                                 .disk = disk};
-    tnd_havoc_init(&havoc, &config);
+    tnd_fault_schedule_config_t config = {.seed = seed,
+                                          .hosts = hosts,
+                                          .host_count = HOSTS,
+                                          .dead_after_ns = dead_ns,
+                                          .patience_ns = patience_ns,
+                                          .all = all,
+                                          .disk = disk};
+    tnd_fault_schedule_init(&havoc, &config);
 }
 
 static void end(void)
 {
-    tnd_havoc_fini(&havoc);
+    tnd_fault_schedule_fini(&havoc);
 }
 
 Test(havoc, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = end)
@@ -40,21 +40,21 @@ Test(havoc, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = 
     tnd_fault_t first[100];
     begin(7, true, true);
     for (int i = 0; i < 100; i++)
-        first[i] = tnd_havoc_next(&havoc);
-    tnd_havoc_fini(&havoc);
+        first[i] = tnd_fault_schedule_next(&havoc);
+    tnd_fault_schedule_fini(&havoc);
     begin(7, true, true);
     for (int i = 0; i < 100; i++) {
-        tnd_fault_t again = tnd_havoc_next(&havoc);
+        tnd_fault_t again = tnd_fault_schedule_next(&havoc);
         cr_assert(again.kind == first[i].kind && again.host == first[i].host &&
                   again.wait_ns == first[i].wait_ns && again.lasts_ns == first[i].lasts_ns &&
                   again.control == first[i].control && again.far == first[i].far &&
                   again.at_once == first[i].at_once);
     }
-    tnd_havoc_fini(&havoc);
+    tnd_fault_schedule_fini(&havoc);
     begin(8, true, true);
     int equal = 0;
     for (int i = 0; i < 100; i++)
-        equal += tnd_havoc_next(&havoc).wait_ns == first[i].wait_ns;
+        equal += tnd_fault_schedule_next(&havoc).wait_ns == first[i].wait_ns;
     cr_assert_lt(equal, 5);
 }
 
@@ -62,12 +62,12 @@ Test(havoc, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
 {
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_havoc_next(&havoc);
-        bool soft = (hosts[fault.host] & TND_HAVOC_SOFT) != 0;
-        cr_assert(fault.kind != TND_HAVOC_KILL_FINAL && fault.kind != TND_HAVOC_KILL_ALL);
-        if (fault.kind == TND_HAVOC_KILL || fault.lasts_ns >= dead_ns)
+        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        bool soft = (hosts[fault.host] & TND_FAULT_SOFT) != 0;
+        cr_assert(fault.kind != TND_FAULT_KILL_FINAL && fault.kind != TND_FAULT_KILL_ALL);
+        if (fault.kind == TND_FAULT_KILL || fault.lasts_ns >= dead_ns)
             cr_assert(soft);
-        if (fault.kind == TND_HAVOC_STOP)
+        if (fault.kind == TND_FAULT_STOP)
             cr_assert_geq(fault.lasts_ns, dead_ns);
         else
             cr_assert_lt(fault.lasts_ns, dead_ns / 2);
@@ -79,8 +79,8 @@ Test(havoc, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
     int shut = 0;
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_havoc_next(&havoc);
-        if (fault.kind != TND_HAVOC_SHUT_OFF)
+        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        if (fault.kind != TND_FAULT_SHUT_OFF)
             continue;
         shut++;
         cr_assert_leq(fault.lasts_ns, patience_ns / 2);
@@ -93,10 +93,10 @@ Test(havoc, all_kills_the_others_too, .fini = end)
     int finals = 0, everything = 0;
     begin(1, true, false);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_havoc_next(&havoc);
-        finals += fault.kind == TND_HAVOC_KILL_FINAL;
-        everything += fault.kind == TND_HAVOC_KILL_ALL;
-        if (fault.kind == TND_HAVOC_KILL_FINAL)
+        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        finals += fault.kind == TND_FAULT_KILL_FINAL;
+        everything += fault.kind == TND_FAULT_KILL_ALL;
+        if (fault.kind == TND_FAULT_KILL_FINAL)
             cr_assert_eq(fault.host, 0);
     }
     cr_assert_gt(finals, 20);
@@ -105,39 +105,39 @@ Test(havoc, all_kills_the_others_too, .fini = end)
 
 Test(havoc, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
 {
-    static int seen[TND_HAVOC_COUNT][HOSTS];
+    static int seen[TND_FAULT_COUNT][HOSTS];
     begin(3, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_havoc_next(&havoc);
+        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
         seen[fault.kind][fault.host]++;
     }
     for (int h = 0; h < HOSTS; h++) {
-        bool soft = (hosts[h] & TND_HAVOC_SOFT) != 0, door = (hosts[h] & TND_HAVOC_DOOR) != 0;
-        bool local = (hosts[h] & TND_HAVOC_LOCAL) != 0;
-        cr_assert_eq(seen[TND_HAVOC_KILL][h] > 0, soft);
-        cr_assert_eq(seen[TND_HAVOC_STOP][h] > 0, soft);
-        cr_assert_eq(seen[TND_HAVOC_SLOW][h] > 0, local);
-        cr_assert_eq(seen[TND_HAVOC_CUT][h] > 0, door);
-        cr_assert_eq(seen[TND_HAVOC_HALF_OPEN][h] > 0, door);
-        cr_assert_eq(seen[TND_HAVOC_SILENT][h] > 0, door);
-        cr_assert_eq(seen[TND_HAVOC_SHUT_OFF][h] > 0, door);
-        cr_assert_gt(seen[TND_HAVOC_PAUSE][h], 0);
+        bool soft = (hosts[h] & TND_FAULT_SOFT) != 0, door = (hosts[h] & TND_FAULT_DOOR) != 0;
+        bool local = (hosts[h] & TND_FAULT_LOCAL) != 0;
+        cr_assert_eq(seen[TND_FAULT_KILL][h] > 0, soft);
+        cr_assert_eq(seen[TND_FAULT_STOP][h] > 0, soft);
+        cr_assert_eq(seen[TND_FAULT_SLOW][h] > 0, local);
+        cr_assert_eq(seen[TND_FAULT_CUT][h] > 0, door);
+        cr_assert_eq(seen[TND_FAULT_HALF_OPEN][h] > 0, door);
+        cr_assert_eq(seen[TND_FAULT_SILENT][h] > 0, door);
+        cr_assert_eq(seen[TND_FAULT_SHUT_OFF][h] > 0, door);
+        cr_assert_gt(seen[TND_FAULT_PAUSE][h], 0);
         /* In turn, whatever the order. */
         if (soft)
-            cr_assert_leq(abs(seen[TND_HAVOC_KILL][h] - seen[TND_HAVOC_KILL][1]), 1);
+            cr_assert_leq(abs(seen[TND_FAULT_KILL][h] - seen[TND_FAULT_KILL][1]), 1);
     }
-    cr_assert_gt(seen[TND_HAVOC_DISK_FULL][0], 0);
+    cr_assert_gt(seen[TND_FAULT_DISK_FULL][0], 0);
 }
 
 Test(havoc, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = end)
 {
     static const uint8_t alone[] = {0};
-    tnd_havoc_config_t config = {.seed = 1,
-                                 .hosts = alone,
-                                 .host_count = 1,
-                                 .dead_after_ns = dead_ns,
-                                 .patience_ns = patience_ns};
-    tnd_havoc_init(&havoc, &config);
+    tnd_fault_schedule_config_t config = {.seed = 1,
+                                          .hosts = alone,
+                                          .host_count = 1,
+                                          .dead_after_ns = dead_ns,
+                                          .patience_ns = patience_ns};
+    tnd_fault_schedule_init(&havoc, &config);
     for (int i = 0; i < 100; i++)
-        cr_assert_eq(tnd_havoc_next(&havoc).kind, TND_HAVOC_PAUSE);
+        cr_assert_eq(tnd_fault_schedule_next(&havoc).kind, TND_FAULT_PAUSE);
 }

@@ -42,7 +42,7 @@ static tnd_facts_t fine(void)
 static const tnd_check_t *judged(const tnd_facts_t *facts, const char *name)
 {
     static tnd_check_t checks[TND_CHECKS];
-    tnd_checkup(facts, checks);
+    tnd_machine_check(facts, checks);
     for (size_t i = 0; i < TND_CHECKS; i++) {
         cr_assert_eq(checks[i].level == TND_CHECK_OK, checks[i].advice[0] == '\0',
                      "%s: what is not ok says what to do", checks[i].name);
@@ -66,7 +66,7 @@ Test(checkup, a_good_machine_has_nothing_to_say)
 {
     tnd_facts_t facts = fine();
     tnd_check_t checks[TND_CHECKS];
-    tnd_checkup(&facts, checks);
+    tnd_machine_check(&facts, checks);
     for (size_t i = 0; i < TND_CHECKS; i++)
         cr_assert_eq(checks[i].level, TND_CHECK_OK, "%s: %s", checks[i].name, checks[i].advice);
     cr_assert_not_null(strstr(judged(&facts, "cuda")->found, "the cpu is used"));

@@ -76,7 +76,7 @@ TestSuite(waits, .init = begin);
 
 static void expect(const char *sentence, const char *actor)
 {
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(verdict.sentence, sentence);
     cr_assert_str_eq(verdict.actor, actor);
     cr_assert_not(verdict.flows);
@@ -149,7 +149,7 @@ Test(waits, a_reader_without_credit_waits_for_the_worker_that_gives_none)
 {
     processes[1].count = 0;
     waits(READ, TND_WAIT_CREDIT);
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     const char *way =
         "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on "
         "host a, which waits for read.0 on host a, which waits for prep.0 on host a: ";
@@ -202,7 +202,7 @@ Test(waits, a_connection_that_is_missing_is_followed_as_input_is)
     expect("feed@a on host a, whose process 11 is stopped; kill -CONT 11 lets it go on", "feed@a");
     processes[0].stopped = false;
     processes[0].count = 1; /* the reader alone is here, and no feeder */
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(verdict.sentence, "fashion begins, or ends: its actors here wait for word "
                                        "from the leader");
 }
@@ -223,11 +223,11 @@ Test(waits, who_waits_in_a_ring_is_a_fault_only_when_it_lasts)
         "feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host "
         "a, which waits for read.0 on host a, which waits for batch.0 on host a";
     /* The tickets of a reader come from the batcher. */
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "fault of tundish itself"), "%s", verdict.sentence);
     cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
     pages[PREP].waiting_ns = now_ns - second_ns;
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(strstr(verdict.sentence, "ask again"), "%s", verdict.sentence);
 }
 
@@ -245,7 +245,7 @@ Test(waits, a_run_that_flows_names_who_is_busiest)
     before.processes = olds;
     pages[FEED_A].rows_out = 500;
     pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 3 / 4;
-    tnd_waits_judge(&before, &after, &processes[0], &verdict);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert(verdict.flows);
     cr_assert_str_eq(verdict.sentence,
                      "fashion flows, 500 rows/s; busiest is the step of feed@a on "

@@ -7,19 +7,19 @@
 
 static uint64_t net_now(void *context)
 {
-    return tnd_net_now(context);
+    return tnd_sim_network_now(context);
 }
 
 static void net_destroy(void *context)
 {
-    tnd_net_t *net = context;
-    tnd_net_destroy(&net);
+    tnd_sim_network_t *net = context;
+    tnd_sim_network_destroy(&net);
 }
 
 static hub_fixture_t hub_fixture(void)
 {
     return (hub_fixture_t){.ops = &tnd_hub_sim,
-                           .context = tnd_net_new(50000),
+                           .context = tnd_sim_network_new(50000),
                            .now = net_now,
                            .destroy = net_destroy,
                            .endpoint = "sim://join"};
@@ -31,7 +31,7 @@ Test(net, a_connection_cut_on_one_side_is_replaced)
     static site_t join, worker;
     meet(&stage, &join, &worker);
 
-    tnd_net_cut(stage.net.context, WORKER, JOIN);
+    tnd_sim_network_cut(stage.net.context, WORKER, JOIN);
     send_block(&worker, make_block(&stage, 0, 3)); /* succeeds, arrives nowhere */
     run_until(&join, &worker, &join.ups, 2);
 
@@ -47,7 +47,7 @@ Test(net, a_connection_that_breaks_takes_along_what_was_in_flight)
     meet(&stage, &join, &worker);
 
     send_block(&worker, make_block(&stage, 0, 3));
-    tnd_net_break(stage.net.context, JOIN, WORKER);
+    tnd_sim_network_break(stage.net.context, JOIN, WORKER);
     run_until(&worker, &join, &worker.ups, 2);
 
     cr_assert_str_eq(worker.trace, "lost 1\nup 1\n");
@@ -62,7 +62,7 @@ Test(net, the_same_script_takes_the_same_time)
         static stage_t stage;
         static site_t join, worker;
         meet(&stage, &join, &worker);
-        tnd_net_cut(stage.net.context, JOIN, WORKER);
+        tnd_sim_network_cut(stage.net.context, JOIN, WORKER);
         run_until(&worker, &join, &worker.ups, 2);
         ended[i] = stage_now(&stage);
         part(&stage, &join, &worker);

@@ -24,7 +24,7 @@ static const uint64_t patience_ns = 300000000;
 typedef struct {
     stage_t stage;
     site_t join, worker;
-    tnd_accept_t *accept;
+    tnd_validator_t *accept;
     tnd_random_t random;
     void *socket; /* the liar's */
     tnd_life_t life;
@@ -149,7 +149,7 @@ static void leave(scene_t *self)
 
 static void take_message(scene_t *self, tnd_arrival_t *arrival)
 {
-    const char *why = tnd_accept_link(self->accept, arrival->peer, &arrival->msg, 0);
+    const char *why = tnd_validator_link(self->accept, arrival->peer, &arrival->msg, 0);
     if (arrival->peer == WORKER) {
         cr_assert_null(why, "an honest message was refused: %s", why);
         self->honest_in++;
@@ -219,13 +219,13 @@ static void meet_patiently(scene_t *self)
 Test(hostile, a_peer_that_lies_is_sent_away_by_name_and_the_others_go_on)
 {
     static scene_t scene;
-    tnd_accept_config_t config = {
+    tnd_validator_config_t config = {
         .census = {.parties = parties, .party_count = PARTIES, .host_count = 1, .lanes = 1},
         .bounds =
             {.lane_rows = 1 << 20, .row_bytes = 13, .rows_max = 2, .epochs = 3, .replicas = 1},
         .self = JOIN};
     config.census.host_id = 1000;
-    scene.accept = tnd_accept_init(calloc(1, tnd_accept_bytes(&config)), &config);
+    scene.accept = tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
     tnd_random_init(&scene.random, 20, 0, 0, 0);
     stage_open(&scene.stage);
     meet_patiently(&scene);

@@ -16,8 +16,8 @@ enum { LINES = 3 };
 /*  Lines with a socket at the other end of each. */
 typedef struct {
     void *context, *far[LINES];
-    tnd_lines_t lines;
-    tnd_line_t line[LINES];
+    tnd_sockets_t lines;
+    tnd_socket_t line[LINES];
     int wake_fd;
 } bench_t;
 
@@ -27,26 +27,27 @@ static void open_bench(bench_t *self)
 {
     self->context = zmq_ctx_new();
     self->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    tnd_lines_init(&self->lines, self->wake_fd);
+    tnd_sockets_init(&self->lines, self->wake_fd);
     for (int i = 0; i < LINES; i++) {
         char name[32];
         snprintf(name, sizeof name, "inproc://%d", i);
-        self->line[i] = (tnd_line_t){.dial = somebody, .data = zmq_socket(self->context, ZMQ_PAIR)};
+        self->line[i] =
+            (tnd_socket_t){.dial = somebody, .data = zmq_socket(self->context, ZMQ_PAIR)};
         self->far[i] = zmq_socket(self->context, ZMQ_PAIR);
         cr_assert(eq(int, zmq_bind(self->line[i].data, name), 0));
         cr_assert(eq(int, zmq_connect(self->far[i], name), 0));
-        tnd_lines_add(&self->lines, &self->line[i]);
+        tnd_sockets_add(&self->lines, &self->line[i]);
     }
-    cr_assert(not(tnd_lines_look(&self->lines)));
+    cr_assert(not(tnd_sockets_look(&self->lines)));
 }
 
 static void close_bench(bench_t *self)
 {
     for (int i = 0; i < LINES; i++) {
-        tnd_lines_close(&self->lines, &self->line[i], 0);
+        tnd_sockets_close(&self->lines, &self->line[i], 0);
         zmq_close(self->far[i]);
     }
-    tnd_lines_fini(&self->lines);
+    tnd_sockets_fini(&self->lines);
     close(self->wake_fd);
     zmq_ctx_term(self->context);
 }
@@ -63,11 +64,11 @@ Test(lines, that_has_something_is_found_and_no_other)
 
     say(&bench, 1);
 
-    cr_assert(tnd_lines_next(&bench.lines) == NULL, "nobody has looked yet");
-    cr_assert(tnd_lines_wait(&bench.lines, -1));
-    cr_assert(tnd_lines_next(&bench.lines) == &bench.line[1]);
+    cr_assert(tnd_sockets_next(&bench.lines) == NULL, "nobody has looked yet");
+    cr_assert(tnd_sockets_wait(&bench.lines, -1));
+    cr_assert(tnd_sockets_next(&bench.lines) == &bench.line[1]);
     bench.line[1].ready = false;
-    cr_assert(tnd_lines_next(&bench.lines) == NULL);
+    cr_assert(tnd_sockets_next(&bench.lines) == NULL);
     close_bench(&bench);
 }
 
@@ -80,7 +81,7 @@ Test(lines, that_are_all_busy_have_equal_shares)
         bench.line[i].ready = true;
 
     for (int i = 0; i < LINES * 64; i++)
-        turns[tnd_lines_next(&bench.lines) - bench.line]++;
+        turns[tnd_sockets_next(&bench.lines) - bench.line]++;
 
     for (int i = 0; i < LINES; i++)
         cr_assert(eq(int, turns[i], 64), "line %d", i);
@@ -95,7 +96,7 @@ Test(lines, that_were_quiet_are_heard_while_another_is_always_busy)
     say(&bench, 2);
 
     int asked = 0;
-    while (tnd_lines_next(&bench.lines) != &bench.line[2] && asked < 1000)
+    while (tnd_sockets_next(&bench.lines) != &bench.line[2] && asked < 1000)
         asked++;
 
     cr_assert(asked < 1000);
@@ -108,11 +109,11 @@ Test(lines, that_were_touched_are_asked_before_anybody_sleeps)
     open_bench(&bench);
     say(&bench, 0);
 
-    cr_assert(tnd_line_has_input(&bench.line[0]), "which swallows what the descriptor tells");
+    cr_assert(tnd_socket_has_input(&bench.line[0]), "which swallows what the descriptor tells");
     bench.line[0].touched = true;
 
-    cr_assert(tnd_lines_wait(&bench.lines, 0));
-    cr_assert(tnd_lines_next(&bench.lines) == &bench.line[0]);
+    cr_assert(tnd_sockets_wait(&bench.lines, 0));
+    cr_assert(tnd_sockets_next(&bench.lines) == &bench.line[0]);
     close_bench(&bench);
 }
 
@@ -122,8 +123,8 @@ Test(lines, one_wake_ends_one_wait_and_a_look_does_not_take_it, .timeout = 10)
     open_bench(&bench);
 
     cr_assert(eq(int, (int)write(bench.wake_fd, &(uint64_t){1}, sizeof(uint64_t)), 8));
-    cr_assert(not(tnd_lines_look(&bench.lines)));
-    cr_assert(not(tnd_lines_wait(&bench.lines, -1)));
+    cr_assert(not(tnd_sockets_look(&bench.lines)));
+    cr_assert(not(tnd_sockets_wait(&bench.lines, -1)));
 
     struct pollfd again = {.fd = bench.lines.wake_fd, .events = POLLIN};
     cr_assert(eq(int, poll(&again, 1, 0), 0), "the next wait is not ended");
@@ -135,13 +136,13 @@ Test(lines, that_are_closed_have_no_turn_and_can_be_opened_again)
     bench_t bench;
     open_bench(&bench);
     say(&bench, 0);
-    cr_assert(tnd_lines_wait(&bench.lines, -1));
+    cr_assert(tnd_sockets_wait(&bench.lines, -1));
 
-    tnd_lines_close(&bench.lines, &bench.line[0], 0);
-    cr_assert(tnd_lines_next(&bench.lines) == NULL);
+    tnd_sockets_close(&bench.lines, &bench.line[0], 0);
+    cr_assert(tnd_sockets_next(&bench.lines) == NULL);
 
     bench.line[0].data = zmq_socket(bench.context, ZMQ_PAIR);
-    tnd_lines_add(&bench.lines, &bench.line[0]);
-    cr_assert(not(tnd_lines_look(&bench.lines)), "what came before went with its socket");
+    tnd_sockets_add(&bench.lines, &bench.line[0]);
+    cr_assert(not(tnd_sockets_look(&bench.lines)), "what came before went with its socket");
     close_bench(&bench);
 }

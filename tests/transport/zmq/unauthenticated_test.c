@@ -8,14 +8,14 @@ enum { FIRST = 1 << 28 };
 
 static uint64_t next;
 
-static void come(tnd_strangers_t *self, uint32_t count)
+static void come(tnd_unauthenticated_t *self, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        tnd_strangers_came(self, FIRST + (int)self->count, 0);
+        tnd_unauthenticated_came(self, FIRST + (int)self->count, 0);
     next = UINT64_MAX;
 }
 
-static uint32_t left_unknown(const tnd_strangers_t *self)
+static uint32_t left_unknown(const tnd_unauthenticated_t *self)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->count; i++)
@@ -25,34 +25,34 @@ static uint32_t left_unknown(const tnd_strangers_t *self)
 
 Test(strangers, the_oldest_of_too_many_are_cut)
 {
-    tnd_strangers_t self = {0};
-    come(&self, TND_STRANGERS_MAX + 2);
-    cr_assert_eq(tnd_strangers_dismiss(&self, 1, &next), 2);
+    tnd_unauthenticated_t self = {0};
+    come(&self, TND_UNAUTHENTICATED_MAX + 2);
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, 1, &next), 2);
     cr_assert(self.visitors[0].known && self.visitors[1].known && !self.visitors[2].known);
-    cr_assert_eq(left_unknown(&self), TND_STRANGERS_MAX);
-    tnd_strangers_free(&self);
+    cr_assert_eq(left_unknown(&self), TND_UNAUTHENTICATED_MAX);
+    tnd_unauthenticated_free(&self);
 }
 
 Test(strangers, as_many_as_are_expected_may_come_at_once_beside_them)
 {
-    tnd_strangers_t self = {.expected = 127};
-    come(&self, TND_STRANGERS_MAX + 127);
-    cr_assert_eq(tnd_strangers_dismiss(&self, 1, &next), 0);
+    tnd_unauthenticated_t self = {.expected = 127};
+    come(&self, TND_UNAUTHENTICATED_MAX + 127);
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, 1, &next), 0);
     come(&self, 1);
-    cr_assert_eq(tnd_strangers_dismiss(&self, 1, &next), 1);
-    tnd_strangers_free(&self);
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, 1, &next), 1);
+    tnd_unauthenticated_free(&self);
 }
 
 Test(strangers, one_that_says_nothing_is_cut_in_time_however_few_there_are)
 {
-    tnd_strangers_t self = {.expected = 127};
-    uint64_t late = TND_STRANGER_MS * UINT64_C(1000000);
+    tnd_unauthenticated_t self = {.expected = 127};
+    uint64_t late = TND_UNAUTHENTICATED_MS * UINT64_C(1000000);
     come(&self, 2);
-    tnd_strangers_set_known(&self, FIRST, true, 0);
-    cr_assert_eq(tnd_strangers_dismiss(&self, late - 1, &next), 0);
+    tnd_unauthenticated_set_known(&self, FIRST, true, 0);
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, late - 1, &next), 0);
     cr_assert_eq(left_unknown(&self), 1);
     cr_assert_eq(next, late);
-    cr_assert_eq(tnd_strangers_dismiss(&self, late, &next), 0, "it was not one too many");
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, late, &next), 0, "it was not one too many");
     cr_assert_eq(left_unknown(&self), 0);
-    tnd_strangers_free(&self);
+    tnd_unauthenticated_free(&self);
 }

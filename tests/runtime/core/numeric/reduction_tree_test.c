@@ -18,70 +18,71 @@ enum { MOST_REPLICAS = 19, MOST_WIDTH = 1000 };
 
 /*  The inputs of one reduction: every replica's own value. */
 typedef struct {
-    tnd_tree_input_t inputs[MOST_REPLICAS];
-    tnd_tree_job_t job;
+    tnd_reduction_tree_input_t inputs[MOST_REPLICAS];
+    tnd_reduction_tree_job_t job;
 } leaves_t;
 
 static void start(leaves_t *self, tnd_reduce_t reduce, tnd_dtype_t dtype, uint32_t replicas)
 {
     for (uint32_t i = 0; i < replicas; i++)
-        self->inputs[i] = (tnd_tree_input_t){.node = {i, 1}, .rows = 1};
-    self->job = (tnd_tree_job_t){reduce, dtype, {0, replicas}, self->inputs, replicas, false};
+        self->inputs[i] = (tnd_reduction_tree_input_t){.node = {i, 1}, .rows = 1};
+    self->job =
+        (tnd_reduction_tree_job_t){reduce, dtype, {0, replicas}, self->inputs, replicas, false};
 }
 
 Test(tree, the_mean_weighs_every_replica_by_its_rows)
 {
     const float full[] = {1, 10}, half[] = {4, 40};
-    const tnd_tree_input_t inputs[] = {
+    const tnd_reduction_tree_input_t inputs[] = {
         {{0, 1}, full, 2, false, 0}, {{1, 1}, half, 1, false, 0}, {{2, 1}, NULL, 0, false, 0}};
-    const tnd_tree_job_t job = {TND_MEAN, TND_F32, {0, 3}, inputs, 3, false};
+    const tnd_reduction_tree_job_t job = {TND_MEAN, TND_F32, {0, 3}, inputs, 3, false};
     float mean[2];
 
-    tnd_tree_root(&job, 0, 2, mean);
+    tnd_reduction_tree_root(&job, 0, 2, mean);
 
     cr_assert(mean[0] == 2 && mean[1] == 20);
-    cr_assert_eq(tnd_tree_rows(&job), 3);
+    cr_assert_eq(tnd_reduction_tree_rows(&job), 3);
 }
 
 Test(tree, a_weighted_mean_weighs_by_weights_which_are_added_along_the_tree)
 {
     const double values[] = {1, 10, -3};
     /* 1e16 swallows 1, so another order of adding gives another sum. */
-    const tnd_tree_input_t inputs[] = {{{0, 1}, &values[0], 9, false, 1},
-                                       {{1, 1}, &values[1], 1, false, 0.5},
-                                       {{2, 1}, NULL, 0, false, 0},
-                                       {{3, 1}, &values[2], 5, false, 0.25}};
-    const tnd_tree_input_t far[] = {{{0, 1}, NULL, 1, false, 1},
-                                    {{1, 1}, NULL, 1, false, 1},
-                                    {{2, 1}, NULL, 1, false, 1e16},
-                                    {{3, 1}, NULL, 1, false, 1}};
-    const tnd_tree_job_t job = {TND_MEAN, TND_F64, {0, 4}, inputs, 4, true};
-    const tnd_tree_job_t other = {TND_MEAN, TND_F64, {0, 4}, far, 4, true};
+    const tnd_reduction_tree_input_t inputs[] = {{{0, 1}, &values[0], 9, false, 1},
+                                                 {{1, 1}, &values[1], 1, false, 0.5},
+                                                 {{2, 1}, NULL, 0, false, 0},
+                                                 {{3, 1}, &values[2], 5, false, 0.25}};
+    const tnd_reduction_tree_input_t far[] = {{{0, 1}, NULL, 1, false, 1},
+                                              {{1, 1}, NULL, 1, false, 1},
+                                              {{2, 1}, NULL, 1, false, 1e16},
+                                              {{3, 1}, NULL, 1, false, 1}};
+    const tnd_reduction_tree_job_t job = {TND_MEAN, TND_F64, {0, 4}, inputs, 4, true};
+    const tnd_reduction_tree_job_t other = {TND_MEAN, TND_F64, {0, 4}, far, 4, true};
     double mean;
 
-    tnd_tree_root(&job, 0, 1, &mean);
+    tnd_reduction_tree_root(&job, 0, 1, &mean);
 
     cr_assert_eq(mean, (1 + 5 - 0.75) / 1.75);
-    cr_assert_eq(tnd_tree_weight(&job), 1.75);
-    cr_assert_eq(tnd_tree_weight(&other), 1e16 + 2);
+    cr_assert_eq(tnd_reduction_tree_weight(&job), 1.75);
+    cr_assert_eq(tnd_reduction_tree_weight(&other), 1e16 + 2);
 }
 
 Test(tree, a_node_is_halved_and_the_left_half_is_the_larger)
 {
-    const tnd_tree_node_t of_five[] = {{0, 5}, {0, 3}, {3, 2}, {0, 2}, {2, 1},
-                                       {0, 1}, {1, 1}, {3, 1}, {4, 1}};
+    const tnd_reduction_tree_node_t of_five[] = {{0, 5}, {0, 3}, {3, 2}, {0, 2}, {2, 1},
+                                                 {0, 1}, {1, 1}, {3, 1}, {4, 1}};
     unsigned found = 0;
     for (uint32_t first = 0; first < 7; first++)
         for (uint32_t count = 0; count < 7; count++) {
             bool listed = false;
             for (size_t i = 0; i < sizeof of_five / sizeof of_five[0]; i++)
                 listed |= of_five[i].first == first && of_five[i].count == count;
-            cr_assert_eq(tnd_tree_has(5, (tnd_tree_node_t){first, count}), listed, "%u+%u", first,
-                         count);
+            cr_assert_eq(tnd_reduction_tree_has(5, (tnd_reduction_tree_node_t){first, count}),
+                         listed, "%u+%u", first, count);
             found += listed;
         }
     cr_assert_eq(found, 9);
-    cr_assert_not(tnd_tree_has(5, (tnd_tree_node_t){UINT32_MAX, UINT32_MAX}));
+    cr_assert_not(tnd_reduction_tree_has(5, (tnd_reduction_tree_node_t){UINT32_MAX, UINT32_MAX}));
 }
 
 Test(tree, a_run_of_leaves_is_covered_by_the_fewest_nodes)
@@ -89,21 +90,23 @@ Test(tree, a_run_of_leaves_is_covered_by_the_fewest_nodes)
     for (uint32_t replicas = 1; replicas <= 40; replicas++)
         for (uint32_t first = 0; first < replicas; first++)
             for (uint32_t count = 1; count <= replicas - first; count++) {
-                tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
-                uint32_t found = tnd_tree_cover(replicas, first, count, nodes), next = first;
+                tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+                uint32_t found = tnd_reduction_tree_cover(replicas, first, count, nodes),
+                         next = first;
                 for (uint32_t i = 0; i < found; i++) {
-                    cr_assert(tnd_tree_has(replicas, nodes[i]) && nodes[i].first == next);
+                    cr_assert(tnd_reduction_tree_has(replicas, nodes[i]) && nodes[i].first == next);
                     next += nodes[i].count;
                     /* Two neighbours that are the children of one node would be too many. */
-                    tnd_tree_node_t both = {nodes[i].first, nodes[i].count};
+                    tnd_reduction_tree_node_t both = {nodes[i].first, nodes[i].count};
                     if (i + 1 < found)
                         both.count += nodes[i + 1].count;
-                    cr_assert(i + 1 == found || !tnd_tree_has(replicas, both));
+                    cr_assert(i + 1 == found || !tnd_reduction_tree_has(replicas, both));
                 }
                 cr_assert_eq(next, first + count);
             }
-    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
-    cr_assert_leq(tnd_tree_cover(UINT32_MAX, 1, UINT32_MAX - 2, nodes), TND_TREE_COVER_MOST);
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+    cr_assert_leq(tnd_reduction_tree_cover(UINT32_MAX, 1, UINT32_MAX - 2, nodes),
+                  TND_REDUCTION_TREE_COVER_MOST);
 }
 
 /*  Reads "ROWS value ..." up to a bar or an equals sign and reduces it over its rows into `leaf`.
@@ -170,7 +173,7 @@ Test(tree, tensorflow_reduces_to_the_same_values)
             at = read_leaf(at + 1, mean, dtype, width, memory[r], &leaves.inputs[r].rows);
             leaves.inputs[r].data = memory[r];
         }
-        tnd_tree_root(&leaves.job, 0, width, result);
+        tnd_reduction_tree_root(&leaves.job, 0, width, result);
 
         cr_assert_eq(*at++, '=', "%s", line);
         for (size_t i = 0; i < width; i++) {
@@ -213,7 +216,7 @@ static void reduce_through_owners(uint32_t replicas, bool weighted)
     static double whole[MOST_WIDTH], composed[MOST_WIDTH];
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
         for (int reduce = TND_SUM; reduce <= TND_MAX; reduce++) {
-            if (!tnd_tree_reduces((tnd_reduce_t)reduce, dtypes[d]))
+            if (!tnd_reduction_tree_reduces((tnd_reduce_t)reduce, dtypes[d]))
                 continue;
             leaves_t leaves;
             start(&leaves, (tnd_reduce_t)reduce, dtypes[d], replicas);
@@ -224,38 +227,39 @@ static void reduce_through_owners(uint32_t replicas, bool weighted)
                 leaves.inputs[r].weight = r % 3 == 2 ? 0 : 0.1 / (r + 1);
             }
             leaves.job.weighted = weighted;
-            tnd_tree_root(&leaves.job, 0, MOST_WIDTH, whole);
+            tnd_reduction_tree_root(&leaves.job, 0, MOST_WIDTH, whole);
             size_t bytes = MOST_WIDTH * tnd_dtype_size(dtypes[d]);
 
             /* The same over 1, 2, ... owners, each of which sends the nodes of its leaves. */
             for (uint32_t owners = 1; owners <= replicas; owners++) {
-                tnd_tree_input_t inputs[MOST_REPLICAS];
+                tnd_reduction_tree_input_t inputs[MOST_REPLICAS];
                 uint32_t count = 0, first = 0;
                 for (uint32_t owner = 0; owner < owners; owner++) {
                     uint32_t owned = (replicas - first) / (owners - owner);
-                    tnd_tree_node_t nodes[TND_TREE_COVER_MOST];
-                    uint32_t found = tnd_tree_cover(replicas, first, owned, nodes);
+                    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+                    uint32_t found = tnd_reduction_tree_cover(replicas, first, owned, nodes);
                     for (uint32_t i = 0; i < found; i++, count++) {
-                        tnd_tree_job_t part = leaves.job;
+                        tnd_reduction_tree_job_t part = leaves.job;
                         part.node = nodes[i];
                         part.inputs = leaves.inputs + nodes[i].first;
                         part.input_count = nodes[i].count;
-                        uint64_t rows = tnd_tree_rows(&part);
+                        uint64_t rows = tnd_reduction_tree_rows(&part);
                         if (rows > 0) {
-                            tnd_tree_partial(&part, 0, 300, parts[count]);
-                            tnd_tree_partial(&part, 300, MOST_WIDTH, parts[count]);
+                            tnd_reduction_tree_partial(&part, 0, 300, parts[count]);
+                            tnd_reduction_tree_partial(&part, 300, MOST_WIDTH, parts[count]);
                         }
-                        inputs[count] = (tnd_tree_input_t){nodes[i], parts[count], rows, true,
-                                                           tnd_tree_weight(&part)};
+                        inputs[count] = (tnd_reduction_tree_input_t){
+                            nodes[i], parts[count], rows, true, tnd_reduction_tree_weight(&part)};
                     }
                     first += owned;
                 }
-                tnd_tree_job_t job = leaves.job;
+                tnd_reduction_tree_job_t job = leaves.job;
                 job.inputs = inputs;
                 job.input_count = count;
                 memset(composed, 0xee, sizeof composed);
                 for (size_t at = 0; at < MOST_WIDTH; at += 77)
-                    tnd_tree_root(&job, at, at + 77 < MOST_WIDTH ? at + 77 : MOST_WIDTH, composed);
+                    tnd_reduction_tree_root(&job, at, at + 77 < MOST_WIDTH ? at + 77 : MOST_WIDTH,
+                                            composed);
                 cr_assert_arr_eq(composed, whole, bytes, "%s, reduction %d, %u replicas, %u owners",
                                  tnd_dtype_name(dtypes[d]), reduce, replicas, owners);
             }
@@ -281,7 +285,7 @@ Test(tree, the_sum_follows_the_tree)
         tree.inputs[i].data = &leaves[i];
     float sum;
 
-    tnd_tree_root(&tree.job, 0, 1, &sum);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &sum);
 
     volatile float left = leaves[0] + leaves[1], right = leaves[3] + leaves[4];
     left += leaves[2];
@@ -299,10 +303,10 @@ Test(tree, a_result_may_replace_an_input)
         tree.inputs[i].data = values[i];
         tree.inputs[i].rows = 32;
     }
-    tnd_tree_root(&tree.job, 0, MOST_WIDTH, expected);
+    tnd_reduction_tree_root(&tree.job, 0, MOST_WIDTH, expected);
 
-    tnd_tree_root(&tree.job, 0, 500, values[2]);
-    tnd_tree_root(&tree.job, 500, MOST_WIDTH, values[2]);
+    tnd_reduction_tree_root(&tree.job, 0, 500, values[2]);
+    tnd_reduction_tree_root(&tree.job, 500, MOST_WIDTH, values[2]);
 
     cr_assert_arr_eq(values[2], expected, sizeof expected);
 }
@@ -332,10 +336,10 @@ Test(tree, a_result_may_replace_all_inputs)
             tree.inputs[i].data = leaves[i] = values[i];
             tree.inputs[i].rows = cases[c].rows[i];
         }
-        tnd_tree_root(&tree.job, 0, MOST_WIDTH, expected);
+        tnd_reduction_tree_root(&tree.job, 0, MOST_WIDTH, expected);
 
-        tnd_tree_root_over(&tree.job, 0, 501, leaves);
-        tnd_tree_root_over(&tree.job, 501, MOST_WIDTH, leaves);
+        tnd_reduction_tree_root_over(&tree.job, 0, 501, leaves);
+        tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH, leaves);
 
         for (uint32_t i = 0; i < cases[c].count; i++)
             cr_assert_arr_eq(values[i], expected, MOST_WIDTH * size, "case %zu, leaf %u", c, i);
@@ -349,14 +353,14 @@ Test(tree, the_nan_of_an_empty_batch_does_not_spread_but_one_with_rows_does)
         leaves_t tree;
         start(&tree, (tnd_reduce_t)reduce, TND_F32, 3);
         tree.inputs[0].data = &good;
-        tree.inputs[1] = (tnd_tree_input_t){{1, 1}, &bad, 0, false, 0};
+        tree.inputs[1] = (tnd_reduction_tree_input_t){{1, 1}, &bad, 0, false, 0};
         tree.inputs[2].data = &good;
         float result;
-        tnd_tree_root(&tree.job, 0, 1, &result);
+        tnd_reduction_tree_root(&tree.job, 0, 1, &result);
         cr_assert_eq(result, reduce == TND_SUM ? 4 : 2);
 
         tree.inputs[1].rows = 1;
-        tnd_tree_root(&tree.job, 0, 1, &result);
+        tnd_reduction_tree_root(&tree.job, 0, 1, &result);
         uint32_t bits;
         memcpy(&bits, &result, sizeof bits);
         cr_assert_eq(bits, 0x7fc00000, "reduction %d gave %08x", reduce, bits);
@@ -371,25 +375,25 @@ Test(tree, nothing_reduces_to_what_every_number_replaces)
 
     start(&tree, TND_SUM, TND_F32, 1);
     tree.inputs[0].rows = 0;
-    tnd_tree_root(&tree.job, 0, 1, &result);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &result);
     cr_assert_eq(result, zero);
 
     tree.job.reduce = TND_MIN;
-    tnd_tree_root(&tree.job, 0, 1, &result);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &result);
     cr_assert_eq(result, high);
 
     tree.job.reduce = TND_MAX;
-    tnd_tree_root(&tree.job, 0, 1, &result);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &result);
     cr_assert_eq(result, low);
 
     tree.job.reduce = TND_MEAN;
-    tnd_tree_root(&tree.job, 0, 1, &result);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &result);
     cr_assert(isnan(result));
 
     int64_t most;
     tree.job.reduce = TND_MAX;
     tree.job.dtype = TND_I64;
-    tnd_tree_root(&tree.job, 0, 1, &most);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &most);
     cr_assert_eq(most, INT64_MIN);
 }
 
@@ -405,7 +409,7 @@ Test(tree, denormals_count_whatever_the_mode_of_the_caller)
     volatile float vanishing = 0x1p-126f;
 
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_FLUSH);
-    tnd_tree_root(&tree.job, 0, 1, &sum);
+    tnd_reduction_tree_root(&tree.job, 0, 1, &sum);
     float flushed = vanishing * 0.5f;
     tnd_float_mode_restore(before);
 
@@ -416,6 +420,8 @@ Test(tree, denormals_count_whatever_the_mode_of_the_caller)
 
 Test(tree, integers_have_no_mean)
 {
-    cr_assert(tnd_tree_reduces(TND_SUM, TND_I64) && !tnd_tree_reduces(TND_MEAN, TND_I64));
-    cr_assert(tnd_tree_reduces(TND_MEAN, TND_BF16) && !tnd_tree_reduces(TND_SUM, TND_U8));
+    cr_assert(tnd_reduction_tree_reduces(TND_SUM, TND_I64) &&
+              !tnd_reduction_tree_reduces(TND_MEAN, TND_I64));
+    cr_assert(tnd_reduction_tree_reduces(TND_MEAN, TND_BF16) &&
+              !tnd_reduction_tree_reduces(TND_SUM, TND_U8));
 }
