@@ -1,8 +1,17 @@
 #!/bin/sh
-# Includes point one way: tools, examples -> actors, transport -> runtime.  The pure core further
-# names no clock, thread, socket, file or allocator.  Usage: layers.sh ROOT
+# Checks the layers of the tree.  An include may only name a file of the same folder or of a folder
+# that stands earlier in `order`, so there are no circles of folders.  The pure core uses no clock,
+# thread, socket, file or allocator.  A folder holds at most 30 C files.  Usage: layers.sh ROOT
 set -u
 cd "${1:-.}" || exit 2
+order='runtime/tundish runtime/base
+    runtime/core/order runtime/core/numeric runtime/core/protocol runtime/core
+    runtime/text runtime/option runtime/topology
+    runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/host
+    transport transport/inproc transport/zmq transport/device transport/sim
+    actors/source actors/quarantine actors/op actors
+    tools/cli tools/machine tools/new tools/rows tools/report tools/process tools/reference tools/faults tools/command
+    examples examples/fashion tools/bench'
 bad=0
 refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN
     text=$1 pattern=$2
@@ -13,11 +22,33 @@ refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN
     echo "$found"
     bad=1
 }
-refuse "runtime includes what lies above it" '#include "(transport|actors|tools|examples|tests)/' runtime
-refuse "transport includes what lies above or beside it" '#include "(actors|tools|examples|tests)/' transport
-refuse "actors include what lies above or beside them" '#include "(transport|tools|examples|tests)/' actors
-refuse "an actor names a socket, a lock or a driver" '#include <(zmq|czmq|pthread|cuda|nccl)' actors
+complain() { # complain TEXT FOUND
+    [ -z "$2" ] && return
+    echo "$1:"
+    echo "$2"
+    bad=1
+}
+
+found=$(grep -rE '^ *# *include "' $order --include='*.[ch]' --include='*.def' | sort -u | awk -v order="$order" '
+    function folder(path) { sub("/[^/]*$", "", path); return path }
+    BEGIN { count = split(order, names, /[ \n]+/); for (i = 1; i <= count; i++) place[names[i]] = i }
+    {
+        split($0, part, "\"")
+        file = substr($0, 1, index($0, ":") - 1)
+        from = folder(file)
+        to = folder(part[2])
+        if (!(from in place)) print file ": its folder is not in the order of tests/layers.sh"
+        else if (part[2] ~ "/" && place[to] > place[from]) print file ": includes " part[2]
+    }')
+complain "includes of a later folder" "$found"
+found=$(find runtime transport actors tools examples -name '*.[ch]' | sed 's|/[^/]*$||' | sort | uniq -c |
+    awk '$1 > 30 { print $2 ": " $1 " files" }')
+complain "folders with more than 30 C files" "$found"
+
+refuse "transport includes an actor" '#include "actors/' transport
+refuse "an actor includes a transport" '#include "transport/' actors
+refuse "an actor uses a socket, a lock or a driver" '#include <(zmq|czmq|pthread|cuda|nccl)' actors
 refuse "the library includes its own public header" '#include <tundish/' runtime/core runtime/data transport
-refuse "the runtime names a transport" '#include <(zmq|czmq|msgpack)' runtime
+refuse "the runtime uses a transport library" '#include <(zmq|czmq|msgpack)' runtime
 refuse "the pure core is not pure" '#include <(pthread|time|unistd|stdio|stdlib|stdatomic|sys/|errno|fcntl)|[^_a-z](malloc|calloc|free|clock_gettime|rand)\(' runtime/core
 exit $bad
