@@ -141,6 +141,7 @@ typedef struct {
     uint32_t lag_side;
     uint64_t dialled_at;  /* the connector's socket, in true time */
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
+    uint32_t alone_net;   /* that connection */
 } sim_link_t;
 
 typedef struct {

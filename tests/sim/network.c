@@ -414,10 +414,11 @@ void sim_links_check(sim_t *self)
         if (!is_alive(self, link, 0) || link->end[0].state != TND_END_OPEN ||
             link->bound == link->net || is_moving(self, link, 0) || self->now < link->lag_until)
             link->alone_since = 0;
-        else if (link->alone_since == 0 || host->paused || busy ||
-                 host->resumed_at > link->alone_since)
+        else if (link->alone_since == 0 || link->alone_net != link->net || host->paused || busy ||
+                 host->resumed_at > link->alone_since) {
             link->alone_since = self->now;
-        else if (self->now > link->alone_since + 6 * self->plan.link_timeout_ns)
+            link->alone_net = link->net;
+        } else if (self->now > link->alone_since + 6 * self->plan.link_timeout_ns)
             sim_violate(self, "%s does not learn that %s has given it up",
                         sim_name(self, id_of(link, 0)), sim_name(self, id_of(link, 1)));
     }
