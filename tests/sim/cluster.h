@@ -207,6 +207,7 @@ typedef struct {
     uint64_t clock;      /* stands ahead by so much */
     tnd_life_t said;     /* as `life`, by the time of day */
     int64_t day;         /* what that is ahead by */
+    bool stepped;        /* its clock has been set back */
     uint32_t control;    /* link to the leader */
     uint32_t generation; /* the last that it heard of */
     const sim_table_t *table;

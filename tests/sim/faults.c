@@ -279,6 +279,16 @@ static bool is_long_away(const sim_t *self, uint32_t index)
            sim_clock(self, link->host[0]) > end->away_ns + self->plan.dead_after_ns / 4;
 }
 
+/*  Whether a HELLO of that host's may still be under way on a path that is long. */
+static bool has_long_path(const sim_t *self, uint32_t h)
+{
+    for (uint32_t i = 0; i < self->link_count; i++)
+        if (self->links[i].host[0] == h && self->links[i].lag_since > 0 &&
+            self->now < self->links[i].lag_until + self->links[i].lag_ns)
+            return true;
+    return false;
+}
+
 /*  A host whose process may die: no feeder stands there, and it is not the leader's. */
 static uint32_t any_soft_host(sim_t *self)
 {
@@ -438,6 +448,9 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         return true;
     case SIM_CLOCK_STEP:
         h = sim_below(luck, self->plan.hosts);
+        if (has_long_path(self, h))
+            return false;
+        self->hosts[h].stepped = true;
         self->hosts[h].clock += sim_between(luck, 1, 400) * ms;
         self->hosts[h].day -= (int64_t)(sim_hash(self->hosts[h].clock, h) % 3600000 * ms);
         return true;
@@ -541,7 +554,8 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE)
             return false;
         sim_link_t *at = &self->links[link];
-        if (self->now < at->lag_until || (at->actor[0] == SIM_NONE && !is_whole(at)))
+        if (self->now < at->lag_until || (at->actor[0] == SIM_NONE && !is_whole(at)) ||
+            self->hosts[at->host[0]].stepped)
             return false;
         *lasts = sim_between(luck, 500, 4000) * ms;
         at->lag_side = sim_below(luck, 2);
