@@ -72,10 +72,20 @@ class Started:
         return self.process.returncode
 
 
+def has_ended(pid):
+    """Whether it can be waited for: the first thread of a process ends before the others do."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            state = file.read().rsplit(")", 1)[1].split()[0]
+        return state in "ZX" and len(os.listdir(f"/proc/{pid}/task")) == 1
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def children(pid):
     """The processes that it has started and that have not ended."""
-    return subprocess.run(["pgrep", "-P", str(pid), "-r", "R,S,D,T"], capture_output=True,
-                          text=True).stdout.split()
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+    return [one for one in found if not has_ended(one)]
 
 
 def test_the_report_says_what_was_done(folder):
