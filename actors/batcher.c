@@ -51,7 +51,7 @@ typedef struct {
 
 typedef struct {
     const tnd_stream_t *stream;
-    tnd_connections_t readers, workers, carriers;
+    tnd_peers_t readers, workers, carriers;
     tnd_rack_t *rack;
     void *machine_memory;
     tnd_batcher_core_t *machine;
@@ -239,13 +239,13 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     uint64_t lane_rows[TND_LANES_MAX];
     (void)error;
     batcher->stream = tnd_actor_stream(self);
-    batcher->readers = tnd_connections_of(self, "reader", lane);
-    batcher->workers = tnd_connections_of(self, "preprocessor", UINT32_MAX);
+    batcher->readers = tnd_peers_of(self, "reader", lane);
+    batcher->workers = tnd_peers_of(self, "preprocessor", UINT32_MAX);
     batcher->rack = tnd_rack_new();
     batcher->parts = calloc(PARTS_MAX, sizeof *batcher->parts);
     if (batcher->parts == NULL)
         abort();
-    batcher->carriers = tnd_connections_carriers(self);
+    batcher->carriers = tnd_peers_carriers(self);
     tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
     tnd_batcher_core_config_t config = {
         .order =
@@ -283,7 +283,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
-static bool is_among(const tnd_connections_t *peers, tnd_actor_id_t peer)
+static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
 {
     for (uint32_t i = 0; i < peers->count; i++)
         if (peers->ids[i] == peer)
@@ -596,10 +596,10 @@ static void batcher_fini(void *state)
     free(batcher->machine_memory);
     tnd_bad_records_free(&batcher->rejects);
     free(batcher->parts);
-    tnd_connections_free(&batcher->readers);
-    tnd_connections_free(&batcher->workers);
+    tnd_peers_free(&batcher->readers);
+    tnd_peers_free(&batcher->workers);
     tnd_rack_destroy(&batcher->rack);
-    tnd_connections_free(&batcher->carriers);
+    tnd_peers_free(&batcher->carriers);
 }
 
 const tnd_kind_t tnd_kind_batcher = {

@@ -49,8 +49,8 @@ typedef struct {
     const tnd_instance_t *own;
     const char *name;
     tnd_statistics_t *statistics;
-    tnd_connections_t joins;
-    tnd_connections_t reducers;
+    tnd_peers_t joins;
+    tnd_peers_t reducers;
     const char **reducer_names, **devices;
     int *weights; /* by reducer: the column that its means weigh by, or -1 */
     void *machine_memory;
@@ -77,9 +77,9 @@ typedef struct {
 static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_connections_t batchers = tnd_connections_of(self, "batcher", plan->lanes);
+    tnd_peers_t batchers = tnd_peers_of(self, "batcher", plan->lanes);
     const tnd_batcher_options_t *options = plan->instances[batchers.ids[0]].options;
-    tnd_connections_free(&batchers);
+    tnd_peers_free(&batchers);
     return options;
 }
 
@@ -87,7 +87,7 @@ static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
 static bool keeps_rows(const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_connections_t workers = tnd_connections_of(self, "preprocessor", plan->lanes);
+    tnd_peers_t workers = tnd_peers_of(self, "preprocessor", plan->lanes);
     bool keeps = true;
     for (uint32_t w = 0; w < workers.count; w++) {
         const tnd_preprocessor_options_t *options = plan->instances[workers.ids[w]].options;
@@ -95,7 +95,7 @@ static bool keeps_rows(const tnd_actor_t *self)
             keeps = keeps && (tnd_op_spec_of(options->ops.items[i].table)->caps &
                               (TND_OP_DROPS | TND_OP_EXPANDS)) == 0;
     }
-    tnd_connections_free(&workers);
+    tnd_peers_free(&workers);
     return keeps;
 }
 
@@ -370,7 +370,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
-    feeder->joins = tnd_connections_of(self, "batcher", tnd_actor_plan(self)->lanes);
+    feeder->joins = tnd_peers_of(self, "batcher", tnd_actor_plan(self)->lanes);
     list_reducers(feeder, self);
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
@@ -878,8 +878,8 @@ static void feeder_release(void *state)
     tnd_feed_destroy(&feeder->feed);
     tnd_device_workers_destroy(&feeder->crew);
     tnd_models_drop(&feeder->models);
-    tnd_connections_free(&feeder->joins);
-    tnd_connections_free(&feeder->reducers);
+    tnd_peers_free(&feeder->joins);
+    tnd_peers_free(&feeder->reducers);
     free(feeder->reducer_names);
     free(feeder->weights);
     free(feeder->devices);

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tnd_connections_t make(uint32_t room)
+static tnd_peers_t make(uint32_t room)
 {
-    tnd_connections_t peers = {.ids = calloc(room + 1, sizeof(tnd_actor_id_t))};
+    tnd_peers_t peers = {.ids = calloc(room + 1, sizeof(tnd_actor_id_t))};
     if (peers.ids == NULL)
         abort();
     return peers;
 }
 
-tnd_connections_t tnd_connections_of(const tnd_actor_t *self, const char *kind, uint32_t lane)
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_connections_t peers = make(plan->instance_count);
+    tnd_peers_t peers = make(plan->instance_count);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         if (instance->chain == tnd_actor_instance(self)->chain &&
@@ -26,18 +26,18 @@ tnd_connections_t tnd_connections_of(const tnd_actor_t *self, const char *kind, 
     return peers;
 }
 
-tnd_connections_t tnd_connections_carriers(const tnd_actor_t *self)
+tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self)
 {
     const tnd_chain_plan_t *chain = &tnd_actor_plan(self)->chains[tnd_actor_instance(self)->chain];
-    tnd_connections_t peers = make(chain->replicas);
+    tnd_peers_t peers = make(chain->replicas);
     peers.count = chain->replicas;
     for (uint32_t r = 0; r < chain->replicas; r++)
         peers.ids[r] = chain->carriers[r].instance;
     return peers;
 }
 
-void tnd_connections_free(tnd_connections_t *self)
+void tnd_peers_free(tnd_peers_t *self)
 {
     free(self->ids);
-    *self = (tnd_connections_t){0};
+    *self = (tnd_peers_t){0};
 }

@@ -10,14 +10,14 @@
 typedef struct {
     uint32_t count;
     tnd_actor_id_t *ids;
-} tnd_connections_t;
+} tnd_peers_t;
 
 /*  The instances of the actor's chain and of `kind` ("reader"); with `lane` below the plan's lanes
  *  only those of that lane, else all, in order of the plan.
  */
-tnd_connections_t tnd_connections_of(const tnd_actor_t *self, const char *kind, uint32_t lane);
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane);
 /*  The feeder of each replica of the actor's chain. */
-tnd_connections_t tnd_connections_carriers(const tnd_actor_t *self);
-void tnd_connections_free(tnd_connections_t *self);
+tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self);
+void tnd_peers_free(tnd_peers_t *self);
 
 #endif

@@ -32,7 +32,7 @@ static void note_posted(tnd_exchange_t *exchange, uint32_t to, const tnd_post_no
 }
 
 void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                const tnd_connections_t *reducers, uint32_t to,
+                                const tnd_peers_t *reducers, uint32_t to,
                                 const tnd_post_note_t *post)
 {
     note_posted(&self->exchange, to, post);
@@ -55,8 +55,7 @@ static void say_passed(tnd_actor_t *actor, tnd_actor_id_t reducer, const tnd_pas
     (void)tnd_actor_send(actor, &msg, TND_CARRY_NOTHING);
 }
 
-static void tell(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                 const tnd_connections_t *reducers)
+static void tell(tnd_pending_reductions_t *self, tnd_actor_t *actor, const tnd_peers_t *reducers)
 {
     self->passed.told = self->passed.note.last;
     for (uint32_t i = 0; i < reducers->count; i++)
@@ -69,7 +68,7 @@ static bool went_aside(const tnd_exchange_t *exchange, uint32_t reducer)
 }
 
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers)
+                                 const tnd_peers_t *reducers)
 {
     for (uint32_t i = 0; i < reducers->count; i++)
         if (went_aside(&self->exchange, i))
@@ -78,7 +77,7 @@ void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *ac
 }
 
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers, uint64_t step, uint32_t slots,
+                                 const tnd_peers_t *reducers, uint64_t step, uint32_t slots,
                                  uint32_t reductions)
 {
     tnd_passed_note_t *note = &self->passed.note;
@@ -93,14 +92,14 @@ void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *ac
 }
 
 void tnd_pending_reductions_idle(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers)
+                                 const tnd_peers_t *reducers)
 {
     if (self->passed.any && self->passed.told < self->passed.note.last)
         tell(self, actor, reducers);
 }
 
 void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                  const tnd_connections_t *reducers, tnd_actor_id_t reducer)
+                                  const tnd_peers_t *reducers, tnd_actor_id_t reducer)
 {
     bool unsaid = self->passed.any;
     for (uint32_t i = 0; i < self->count; i++) {

@@ -43,25 +43,25 @@ typedef struct {
 
 /*  Posts a value to reducer number `to` and keeps it; takes the payload. */
 void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                const tnd_connections_t *reducers, uint32_t to,
+                                const tnd_peers_t *reducers, uint32_t to,
                                 const tnd_post_note_t *post);
 /*  All that was added since the last call is what a step waits for now: tells the reducers to which
  *  nothing of it went that it went to others.
  */
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers);
+                                 const tnd_peers_t *reducers);
 /*  A step is done, with so many slots and reductions: says PASSED where that is another number than
  *  before.
  */
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers, uint64_t step, uint32_t slots,
+                                 const tnd_peers_t *reducers, uint64_t step, uint32_t slots,
                                  uint32_t reductions);
 /*  There is no other step to run: says PASSED of what was not said yet. */
 void tnd_pending_reductions_idle(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                 const tnd_connections_t *reducers);
+                                 const tnd_peers_t *reducers);
 /*  A reducer is there again: posts to it what it has not closed, and says PASSED. */
 void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *actor,
-                                  const tnd_connections_t *reducers, tnd_actor_id_t reducer);
+                                  const tnd_peers_t *reducers, tnd_actor_id_t reducer);
 /*  A reducer said CLOSED. */
 void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
                                   const tnd_post_note_t *post);

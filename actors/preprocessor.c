@@ -33,7 +33,7 @@ typedef struct {
     tnd_pool_t *pool;
     size_t pool_room;
     tnd_rack_t *rack;
-    tnd_connections_t readers, joins;
+    tnd_peers_t readers, joins;
     uint32_t *reader_lanes, *join_lanes;
     void *machine_memory;
     tnd_preprocessor_core_t *machine;
@@ -93,12 +93,11 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
 }
 
 /*  The peers of `kind` that serve, or are served in, this worker's lanes. */
-static tnd_connections_t peers_in_lanes(const tnd_actor_t *self, const char *kind,
-                                        uint32_t **lanes_p)
+static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uint32_t **lanes_p)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    tnd_connections_t all = tnd_connections_of(self, kind, UINT32_MAX);
+    tnd_peers_t all = tnd_peers_of(self, kind, UINT32_MAX);
     uint32_t *lanes = calloc(all.count + 1, sizeof *lanes), kept = 0;
     if (lanes == NULL)
         abort();
@@ -321,8 +320,8 @@ static void preprocessor_fini(void *state)
     free(worker->machine_memory);
     free(worker->reader_lanes);
     free(worker->join_lanes);
-    tnd_connections_free(&worker->readers);
-    tnd_connections_free(&worker->joins);
+    tnd_peers_free(&worker->readers);
+    tnd_peers_free(&worker->joins);
     tnd_chain_close(&worker->chain);
     tnd_pool_destroy(&worker->pool);
     tnd_rack_destroy(&worker->rack);

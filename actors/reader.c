@@ -461,9 +461,9 @@ static const part_t *part_of(const opened_t *opened, uint32_t lane)
 
 static tnd_status_t open_quarantine(reader_t *reader, tnd_actor_t *self, tnd_error_t *error)
 {
-    tnd_connections_t readers = tnd_connections_of(self, "reader", reader->lane);
+    tnd_peers_t readers = tnd_peers_of(self, "reader", reader->lane);
     bool is_first = readers.ids[0] == tnd_actor_id(self);
-    tnd_connections_free(&readers);
+    tnd_peers_free(&readers);
     if (!is_first || !sets_aside(reader->stream))
         return TND_OK;
     TND_TRY(tnd_quarantine_check(reader->options->quarantine, error));
@@ -485,7 +485,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         reader->window = tnd_stream_window(reader->stream, reader->lane);
     reader->alone = tnd_plan_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1;
     reader->rack = tnd_rack_new();
-    tnd_connections_t joins = tnd_connections_of(self, "batcher", reader->lane);
+    tnd_peers_t joins = tnd_peers_of(self, "batcher", reader->lane);
     if (reader->source->fill != NULL) {
         tnd_stream_reader_config_t intake = {
             .source = reader->source,
@@ -502,7 +502,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     config.self = tnd_actor_id(self);
     config.join = joins.ids[0];
     config.lane = reader->lane;
-    tnd_connections_free(&joins);
+    tnd_peers_free(&joins);
     reader->machine_memory = calloc(1, tnd_reader_core_bytes(&config));
     if (reader->machine_memory == NULL)
         abort();

@@ -25,7 +25,7 @@ enum { ROOT_POOLS = 16 };
 
 typedef struct {
     const char *name;
-    tnd_connections_t carriers;
+    tnd_peers_t carriers;
     void *machine_memory;
     tnd_reducer_core_t *machine;
     tnd_post_note_t *posts;             /* scratch: by replica */
@@ -109,7 +109,7 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     reducer_t *reducer = state;
     (void)error;
     reducer->name = tnd_actor_name(self);
-    reducer->carriers = tnd_connections_carriers(self);
+    reducer->carriers = tnd_peers_carriers(self);
     uint32_t replicas = reducer->carriers.count;
     const tnd_plan_t *plan = tnd_actor_plan(self);
     reducer->names = zeroed(replicas, sizeof *reducer->names);
@@ -385,7 +385,7 @@ static void reducer_fini(void *state)
     free(reducer->machine_memory);
     for (uint32_t i = 0; i < ROOT_POOLS; i++)
         tnd_pool_destroy(&reducer->roots[i]);
-    tnd_connections_free(&reducer->carriers);
+    tnd_peers_free(&reducer->carriers);
 }
 
 const tnd_kind_t tnd_kind_reducer = {

@@ -26,7 +26,8 @@ typedef struct {
 void tnd_bad_records_clear(tnd_bad_records_t *self, tnd_position_t from);
 void tnd_bad_records_free(tnd_bad_records_t *self);
 
-/*  `why` as in tnd_block_note_t; NULL, or a text that is none: nobody said why, and `way` holds. */
+/*  `why` as in tnd_block_note_t.  If it is NULL or invalid, the record has `way` as its only
+ * reason. */
 void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const char *why,
                          tnd_bad_way_t way);
 /*  All of a block. */

@@ -1,11 +1,10 @@
 /*  runtime/base/thread.h - how the threads that carry rows, and those that compute, are scheduled.
  *
- *  Actors and hosts wake up thousands of times a second for a little work each.  Where several
- *  devices reduce they are batch threads, which wait for their turn instead of interrupting whoever
- *  computes: a device thread that is interrupted keeps all the others waiting at the next
- *  reduction.  Elsewhere nobody waits for an interrupted one, and on a busy machine a batch thread
- *  gets its turn milliseconds late.  Device threads, which an actor starts, are what the program
- *  itself is.
+ *  Actors and hosts wake up thousands of times a second for a little work each.  If several devices
+ *  reduce, they use SCHED_BATCH and do not preempt device threads: a preempted device thread delays
+ *  all others at the next reduction.  Otherwise they use the normal policy, because a batch thread
+ *  is scheduled milliseconds late on a busy machine.  Device threads, which an actor starts, are
+ * what the program itself is.
  *
  *  Threads: the calling one.
  */

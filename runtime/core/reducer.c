@@ -1,4 +1,4 @@
-/*  runtime/core/reducer.c - a reducer's decisions: when a reduction is complete, for whom.  */
+/*  runtime/core/reducer.c - decides when a reduction is complete, and which feeders get it.  */
 #include "runtime/core/reducer.h"
 
 #include <assert.h>

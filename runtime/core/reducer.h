@@ -1,4 +1,4 @@
-/*  runtime/core/reducer.h - a reducer's decisions: when a reduction is complete, for whom.
+/*  runtime/core/reducer.h - decides when a reduction is complete, and which feeders get it.
  *
  *  A round has one value a logical replica.  Feeders post nodes of the fixed tree (tree.h): one
  *  leaf, or an aligned subtree that they own whole.  When all leaves are covered the root is
@@ -70,8 +70,8 @@ uint32_t tnd_reducer_core_nodes(const tnd_reducer_core_t *self, uint64_t round,
  *  msg.kind RESULT; also in `payload`), DROP.  To be drained before the next event.
  */
 bool tnd_reducer_core_next(tnd_reducer_core_t *self, uint64_t now, tnd_effect_t *effect);
-/*  It is over, however far it has come: from now on nobody is told anything, and
- * tnd_reducer_core_next gives back by FORGET and DROP every payload that is still here.
+/*  Ends all rounds, complete or not.  The machine sends no further messages;
+ *  tnd_reducer_core_next returns each payload it still holds by FORGET and DROP.
  */
 void tnd_reducer_core_end(tnd_reducer_core_t *self);
 uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self);

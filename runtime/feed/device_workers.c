@@ -117,7 +117,7 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job)
     return true;
 }
 
-static tnd_sandbox_t *stage_at(const tnd_device_workers_t *self, uint32_t slot, uint32_t local)
+static tnd_stage_t *stage_at(const tnd_device_workers_t *self, uint32_t slot, uint32_t local)
 {
     return &self->memories[slot]->stages[local];
 }
@@ -134,7 +134,7 @@ static uint64_t *lengths_at(const tnd_device_workers_t *self, uint32_t slot, uin
  *  from.
  */
 static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
-                          const tnd_sandbox_t *stage)
+                          const tnd_stage_t *stage)
 {
     for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
         int column = self->config.weights[i];
@@ -187,7 +187,7 @@ static bool begin(worker_t *worker, job_t *job)
         for (uint32_t c = 0; crew->ragged > 0 && c < crew->config.schema->count; c++)
             replica->lengths[c] =
                 crew->config.schema->columns[c].ragged ? lengths_at(crew, job->slot, i, c) : NULL;
-        const tnd_sandbox_t *stage = stage_at(crew, job->slot, i);
+        const tnd_stage_t *stage = stage_at(crew, job->slot, i);
         find_weighing(crew, replica, stage);
         replica->rows = crew->shares[at].rows;
         replica->padded = crew->shares[at].padded;
@@ -638,7 +638,7 @@ void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *ta
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row)
 {
-    const tnd_sandbox_t *stage = stage_at(self, slot, local);
+    const tnd_stage_t *stage = stage_at(self, slot, local);
     assert(row <= self->config.rows_max);
     return (uint8_t *)stage->host + self->offsets[column] +
            row * tnd_column_bytes(&self->config.schema->columns[column]);
@@ -681,7 +681,7 @@ bool tnd_device_workers_lend(tnd_device_workers_t *self, uint32_t slot, uint32_t
                              uint32_t column, const void *rows)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    const tnd_sandbox_t *stage = stage_at(self, slot, local);
+    const tnd_stage_t *stage = stage_at(self, slot, local);
     assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
     if (stage->host != stage->device)
         return false;
@@ -700,7 +700,7 @@ bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t
                              uint64_t rank)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    const tnd_sandbox_t *stage = stage_at(self, slot, local);
+    const tnd_stage_t *stage = stage_at(self, slot, local);
     if (stage->host != stage->device)
         return false;
     self->shares[at].unhashed = true;

@@ -112,8 +112,8 @@ void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t
  */
 bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint64_t rank);
-/*  The slot is whole; nobody waits for it before tnd_device_workers_flush.  `keep`: what each
- * replica does after the step, its `step` alone; NULL: nothing.
+/*  The slot is complete; no thread is woken for it before tnd_device_workers_flush.  `keep`: what
+ * each replica does after the step, its `step` alone; NULL: nothing.
  */
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
                               const tnd_slice_note_t *note, const tnd_task_t *keep);

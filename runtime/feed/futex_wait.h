@@ -1,8 +1,8 @@
 /*  runtime/feed/futex_wait.h - where threads wait for a word that another thread writes.
  *
- *  A waiter looks at the word itself for a while, then sleeps.  Whoever changes such a word opens
- *  the gate afterwards, which costs one atomic addition as long as nobody sleeps.  Zeroed is ready
- * for use.
+ *  A waiter looks at the word itself for a while, then sleeps.  A thread that changes such a word
+ *  opens the gate afterwards, which costs one atomic addition while no thread sleeps.  Zeroed is
+ * ready for use.
  *
  *  Threads: any.
  */

@@ -31,10 +31,10 @@ typedef struct tnd_slot_memory {
     tnd_slot_pool_t *pool;
     struct tnd_slot_memory *next; /* among the spares */
     _Atomic uint32_t references;
-    tnd_sandbox_t *stages; /* by replica */
-    tnd_slice_t **slices;  /* by replica: whose rows are read in place, dropped with the last
-                              reference; NULL: none */
-    uint64_t *lengths;     /* by replica x config.lengths */
+    tnd_stage_t *stages;  /* by replica */
+    tnd_slice_t **slices; /* by replica: whose rows are read in place, dropped with the last
+                             reference; NULL: none */
+    uint64_t *lengths;    /* by replica x config.lengths */
 } tnd_slot_memory_t;
 
 /*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a

@@ -24,7 +24,7 @@ typedef struct {
     void *device; /* steps read here; equal to `host` where the device reads that */
     size_t bytes;
     bool mapped; /* the device's own */
-} tnd_sandbox_t;
+} tnd_stage_t;
 
 #define TND_DEVICES_ANY UINT32_MAX
 
@@ -41,13 +41,13 @@ typedef struct {
     /*  Memory of zeros.  The pages of its first `warm` bytes are there when the stream starts;
      * those of the others take no memory before they are written, if the device can do that.
      */
-    tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, size_t warm, tnd_sandbox_t *stage,
+    tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                           tnd_error_t *error);
-    void (*unstage)(tnd_device_t *self, tnd_sandbox_t *stage);
+    void (*unstage)(tnd_device_t *self, tnd_stage_t *stage);
     /*  Begins to copy `bytes` from the host's side to the device's; the host's must not change
      *  until the device has settled.
      */
-    tnd_status_t (*upload)(tnd_device_t *self, const tnd_sandbox_t *stage, size_t bytes,
+    tnd_status_t (*upload)(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
                            tnd_error_t *error);
     /*  Waits until all that the device was asked to do is done. */
     tnd_status_t (*settle)(tnd_device_t *self, tnd_error_t *error);

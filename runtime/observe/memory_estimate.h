@@ -21,7 +21,7 @@ typedef struct {
     tnd_memory_term_t *items;
     uint32_t count, room;
     uint64_t bytes;   /* of all items */
-    uint64_t threads; /* beside one for each actor and device; their memory is no item */
+    uint64_t threads; /* beside one for each actor and device; their memory is not an item */
 } tnd_memory_estimate_t;
 
 /*  Of 0 bytes nothing is said. */

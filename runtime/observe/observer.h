@@ -1,4 +1,4 @@
-/*  runtime/observe/observer.h - what the leader tells whoever watches a run.
+/*  runtime/observe/observer.h - events of a run, as the leader reports them.
  *
  *  A progress line, a metrics file, a report are written by observers; the runtime prints nothing.
  *

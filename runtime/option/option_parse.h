@@ -1,4 +1,4 @@
-/*  runtime/option/option_parse.h - a map that somebody wrote becomes a struct, by a table.
+/*  runtime/option/option_parse.h - fills a struct from a map, by an option table.
  *
  *  Every error of the map is reported, each with its place and with what was most likely meant.
  *

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-void tnd_sockets_open(tnd_sockets_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
-                      const tnd_origin_t *origin, size_t skip)
+void tnd_lines_open(tnd_lines_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
+                    const tnd_origin_t *origin, size_t skip)
 {
-    *self = (tnd_sockets_t){.arena = arena, .diagnostics = diagnostics, .origin = origin};
+    *self = (tnd_lines_t){.arena = arena, .diagnostics = diagnostics, .origin = origin};
     /* Some editors begin a file with this; no person sees it. */
     if (skip == 0 && origin->size >= 3 && memcmp(origin->text, "\xEF\xBB\xBF", 3) == 0)
         skip = 3;
@@ -26,7 +26,7 @@ void tnd_sockets_open(tnd_sockets_t *self, tnd_arena_t *arena, tnd_diagnostics_t
             self->lines[line++] = origin->text + i + 1;
 }
 
-tnd_span_t tnd_sockets_span(const tnd_sockets_t *self, size_t line)
+tnd_span_t tnd_lines_span(const tnd_lines_t *self, size_t line)
 {
     const char *end = self->origin->text + self->origin->size;
     if (line >= self->count)
@@ -40,14 +40,14 @@ tnd_span_t tnd_sockets_span(const tnd_sockets_t *self, size_t line)
     return (tnd_span_t){start, end};
 }
 
-static size_t column_of(const tnd_sockets_t *self, yaml_mark_t at)
+static size_t column_of(const tnd_lines_t *self, yaml_mark_t at)
 {
     return at.column + (at.line == 0 ? self->skipped : 0);
 }
 
-const char *tnd_sockets_byte(const tnd_sockets_t *self, yaml_mark_t at)
+const char *tnd_lines_byte(const tnd_lines_t *self, yaml_mark_t at)
 {
-    tnd_span_t line = tnd_sockets_span(self, at.line);
+    tnd_span_t line = tnd_lines_span(self, at.line);
     size_t column = column_of(self, at);
     for (; line.start < line.end; line.start++) {
         if (((unsigned char)*line.start & 0xC0) == 0x80)
@@ -58,7 +58,7 @@ const char *tnd_sockets_byte(const tnd_sockets_t *self, yaml_mark_t at)
     return line.start;
 }
 
-tnd_mark_t tnd_sockets_mark(const tnd_sockets_t *self, yaml_mark_t start, yaml_mark_t end)
+tnd_mark_t tnd_lines_mark(const tnd_lines_t *self, yaml_mark_t start, yaml_mark_t end)
 {
     size_t width = 1;
     if (end.line == start.line && end.column > start.column)
@@ -71,19 +71,18 @@ tnd_mark_t tnd_sockets_mark(const tnd_sockets_t *self, yaml_mark_t start, yaml_m
                         .width = (uint32_t)width};
 }
 
-tnd_mark_t tnd_sockets_mark_span(const tnd_sockets_t *self, size_t line, tnd_span_t span)
+tnd_mark_t tnd_lines_mark_span(const tnd_lines_t *self, size_t line, tnd_span_t span)
 {
     tnd_mark_t mark = {.origin = self->origin, .line = (uint32_t)line + 1, .column = 1};
-    for (const char *at = tnd_sockets_span(self, line).start; at < span.end; at++)
+    for (const char *at = tnd_lines_span(self, line).start; at < span.end; at++)
         if (((unsigned char)*at & 0xC0) != 0x80)
             *(at < span.start ? &mark.column : &mark.width) += 1;
     return mark;
 }
 
-void tnd_sockets_help(const tnd_sockets_t *self, size_t line, tnd_span_t span,
-                      const char *replacement)
+void tnd_lines_help(const tnd_lines_t *self, size_t line, tnd_span_t span, const char *replacement)
 {
-    tnd_span_t whole = tnd_sockets_span(self, line);
+    tnd_span_t whole = tnd_lines_span(self, line);
     while (whole.start < span.start && (*whole.start == ' ' || *whole.start == '\t'))
         whole.start++;
     tnd_diagnostics_help(self->diagnostics, "write `%.*s%s%.*s`", (int)(span.start - whole.start),

@@ -21,7 +21,7 @@ typedef struct {
     uint32_t skipped; /* characters of the first line among them */
     const char **lines;
     size_t count;
-} tnd_sockets_t;
+} tnd_lines_t;
 
 /*  A stretch of one line, as bytes. */
 typedef struct {
@@ -32,23 +32,22 @@ typedef struct {
 /*  Finds the lines of `origin`.  What is parsed of it begins after `skip` bytes, which lie in its
  *  first line and count for its columns, or after a byte order mark.
  */
-void tnd_sockets_open(tnd_sockets_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
-                      const tnd_origin_t *origin, size_t skip);
+void tnd_lines_open(tnd_lines_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
+                    const tnd_origin_t *origin, size_t skip);
 
 /*  A line without its end; past the last an empty one. */
-tnd_span_t tnd_sockets_span(const tnd_sockets_t *self, size_t line);
+tnd_span_t tnd_lines_span(const tnd_lines_t *self, size_t line);
 
 /*  The byte at a mark of libyaml. */
-const char *tnd_sockets_byte(const tnd_sockets_t *self, yaml_mark_t at);
+const char *tnd_lines_byte(const tnd_lines_t *self, yaml_mark_t at);
 
-tnd_mark_t tnd_sockets_mark(const tnd_sockets_t *self, yaml_mark_t start, yaml_mark_t end);
-tnd_mark_t tnd_sockets_mark_span(const tnd_sockets_t *self, size_t line, tnd_span_t span);
+tnd_mark_t tnd_lines_mark(const tnd_lines_t *self, yaml_mark_t start, yaml_mark_t end);
+tnd_mark_t tnd_lines_mark_span(const tnd_lines_t *self, size_t line, tnd_span_t span);
 
 /*  Shows the line with `span` replaced, which is how it should have been written, as help to the
  *  diagnostic added last.
  */
-void tnd_sockets_help(const tnd_sockets_t *self, size_t line, tnd_span_t span,
-                      const char *replacement);
+void tnd_lines_help(const tnd_lines_t *self, size_t line, tnd_span_t span, const char *replacement);
 
 bool tnd_span_is_blank(char byte);
 

@@ -11,7 +11,7 @@
 #include "runtime/text/yaml_syntax.h"
 
 typedef struct {
-    tnd_sockets_t lines;
+    tnd_lines_t lines;
     size_t line_told; /* about characters that are not what they seem */
     yaml_parser_t parser;
     yaml_event_t event;
@@ -22,7 +22,7 @@ typedef struct {
 
 static tnd_mark_t event_mark(const reader_t *self)
 {
-    return tnd_sockets_mark(&self->lines, self->event.start_mark, self->event.end_mark);
+    return tnd_lines_mark(&self->lines, self->event.start_mark, self->event.end_mark);
 }
 
 static bool next(reader_t *self)
@@ -40,10 +40,10 @@ static void check_decoration(reader_t *self, const yaml_char_t *anchor, const ya
         (void)tnd_yaml_mistake_report_alias(&self->lines, self->event.start_mark);
     if (tag == NULL)
         return;
-    tnd_span_t word = tnd_span_word(tnd_sockets_span(&self->lines, self->event.start_mark.line),
-                                    tnd_sockets_byte(&self->lines, self->event.start_mark));
+    tnd_span_t word = tnd_span_word(tnd_lines_span(&self->lines, self->event.start_mark.line),
+                                    tnd_lines_byte(&self->lines, self->event.start_mark));
     tnd_diagnostics_add(self->lines.diagnostics, TND_T006_TAG,
-                        tnd_sockets_mark_span(&self->lines, self->event.start_mark.line, word),
+                        tnd_lines_mark_span(&self->lines, self->event.start_mark.line, word),
                         "`%.*s` is a YAML tag, which this language does not have",
                         (int)(word.end - word.start), word.start);
     tnd_diagnostics_help(self->lines.diagnostics, "leave it out: types follow from the option");
@@ -54,8 +54,8 @@ static void check_decoration(reader_t *self, const yaml_char_t *anchor, const ya
  */
 static void check_comment(reader_t *self, const char *value_start)
 {
-    tnd_span_t line = tnd_sockets_span(&self->lines, self->event.end_mark.line);
-    const char *value_end = tnd_sockets_byte(&self->lines, self->event.end_mark);
+    tnd_span_t line = tnd_lines_span(&self->lines, self->event.end_mark.line);
+    const char *value_end = tnd_lines_byte(&self->lines, self->event.end_mark);
     const char *at = value_end;
     while (at < line.end && tnd_span_is_blank(*at))
         at++;
@@ -67,7 +67,7 @@ static void check_comment(reader_t *self, const char *value_start)
         return;
     tnd_span_t comment = {at, line.end};
     tnd_diagnostics_add(self->lines.diagnostics, TND_T004_COMMENT,
-                        tnd_sockets_mark_span(&self->lines, self->event.end_mark.line, comment),
+                        tnd_lines_mark_span(&self->lines, self->event.end_mark.line, comment),
                         "` #` starts a comment: `%.*s` would be lost", (int)(line.end - at), at);
     bool one_line = self->event.start_mark.line == self->event.end_mark.line;
     if (value_end == value_start || !one_line)
@@ -78,8 +78,8 @@ static void check_comment(reader_t *self, const char *value_start)
     while (end < line.end && !tnd_span_is_blank(*end) && *end != ',' && *end != '}' && *end != ']')
         end++;
     tnd_span_t value = {value_start, end};
-    tnd_sockets_help(&self->lines, self->event.end_mark.line, value,
-                     tnd_span_quoted(self->lines.arena, value));
+    tnd_lines_help(&self->lines, self->event.end_mark.line, value,
+                   tnd_span_quoted(self->lines.arena, value));
     if (!tnd_span_is_blank(at[1]))
         tnd_diagnostics_help(self->lines.diagnostics, "or begin the comment with `# `");
     /* Without the bracket that the comment swallowed nothing that follows makes sense. */
@@ -115,7 +115,7 @@ static tnd_value_t *read_scalar(reader_t *self)
     if (memchr(text, '\0', size) != NULL)
         tnd_diagnostics_add(self->lines.diagnostics, TND_T001_SYNTAX, mark, "a text holds a NUL");
     if (plain) {
-        check_comment(self, tnd_sockets_byte(&self->lines, event->start_mark));
+        check_comment(self, tnd_lines_byte(&self->lines, event->start_mark));
         check_lookalike(self, text, size);
     }
     tnd_value_t *value = tnd_value_scalar(self->lines.arena, mark, text);
@@ -166,11 +166,11 @@ static bool mend_missing_space(reader_t *self, const tnd_value_t *key, const tnd
         value->text[0] != '\0')
         return false;
     size_t line = key->mark.line - 1;
-    tnd_span_t whole = tnd_sockets_span(&self->lines, line);
+    tnd_span_t whole = tnd_lines_span(&self->lines, line);
     yaml_mark_t at = {.line = line, .column = key->mark.column - 1};
     if (line == 0)
         at.column -= self->lines.skipped;
-    const char *start = tnd_sockets_byte(&self->lines, at);
+    const char *start = tnd_lines_byte(&self->lines, at);
     tnd_span_t word = {start, start + strlen(key->text)};
     if (word.end > whole.end || memcmp(start, key->text, strlen(key->text)) != 0)
         return false;
@@ -287,7 +287,7 @@ tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
 {
     assert(skip <= origin->size);
     reader_t self = {0};
-    tnd_sockets_open(&self.lines, arena, diagnostics, origin, skip);
+    tnd_lines_open(&self.lines, arena, diagnostics, origin, skip);
     skip = self.lines.skip;
     if (!yaml_parser_initialize(&self.parser)) {
         tnd_diagnostics_add(diagnostics, TND_T002_UNREADABLE, (tnd_mark_t){.origin = origin},

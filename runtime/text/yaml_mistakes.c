@@ -66,23 +66,23 @@ bool tnd_yaml_mistake_missing_space(tnd_span_t line, tnd_span_t *word_p, const c
     return true;
 }
 
-void tnd_yaml_mistake_report_space(const tnd_sockets_t *lines, size_t line, tnd_span_t word,
+void tnd_yaml_mistake_report_space(const tnd_lines_t *lines, size_t line, tnd_span_t word,
                                    const char *colon)
 {
     int size = (int)(word.end - word.start);
     tnd_diagnostics_add(lines->diagnostics, TND_T003_MISSING_SPACE,
-                        tnd_sockets_mark_span(lines, line, word),
+                        tnd_lines_mark_span(lines, line, word),
                         "`%.*s` is one long key without a value", size, word.start);
-    tnd_sockets_help(lines, line, word,
-                     tnd_arena_format(lines->arena, "%.*s: %.*s", (int)(colon - word.start),
-                                      word.start, (int)(word.end - colon - 1), colon + 1));
+    tnd_lines_help(lines, line, word,
+                   tnd_arena_format(lines->arena, "%.*s: %.*s", (int)(colon - word.start),
+                                    word.start, (int)(word.end - colon - 1), colon + 1));
 }
 
-bool tnd_yaml_mistake_report_alias(const tnd_sockets_t *lines, yaml_mark_t at)
+bool tnd_yaml_mistake_report_alias(const tnd_lines_t *lines, yaml_mark_t at)
 {
-    tnd_span_t word = tnd_span_word(tnd_sockets_span(lines, at.line), tnd_sockets_byte(lines, at));
+    tnd_span_t word = tnd_span_word(tnd_lines_span(lines, at.line), tnd_lines_byte(lines, at));
     tnd_diagnostics_add(
-        lines->diagnostics, TND_T005_ALIAS, tnd_sockets_mark_span(lines, at.line, word),
+        lines->diagnostics, TND_T005_ALIAS, tnd_lines_mark_span(lines, at.line, word),
         "`%.*s` without quotes is a YAML %s, which this language does not have",
         (int)(word.end - word.start), word.start, *word.start == '&' ? "anchor" : "alias");
     if (*word.start == '&') {
@@ -94,7 +94,7 @@ bool tnd_yaml_mistake_report_alias(const tnd_sockets_t *lines, yaml_mark_t at)
     for (const char *byte = word.start + 1; byte < word.end; byte++)
         is_name = is_name && (isalnum((unsigned char)*byte) || *byte == '_' || *byte == '-');
     if (!is_name)
-        tnd_sockets_help(lines, at.line, word, tnd_span_quoted(lines->arena, word));
+        tnd_lines_help(lines, at.line, word, tnd_span_quoted(lines->arena, word));
     tnd_diagnostics_help(lines->diagnostics,
                          is_name ? "write the value itself, wherever it is needed"
                                  : "or write the value itself, if another one is meant");
@@ -132,7 +132,7 @@ const tnd_lookalike_t *tnd_yaml_mistake_lookalike(tnd_span_t in, tnd_span_t *fou
 }
 
 /*  The line with all of them replaced. */
-static const char *plain_line(const tnd_sockets_t *lines, tnd_span_t line)
+static const char *plain_line(const tnd_lines_t *lines, tnd_span_t line)
 {
     const char *text = "";
     tnd_span_t found;
@@ -145,9 +145,9 @@ static const char *plain_line(const tnd_sockets_t *lines, tnd_span_t line)
     return tnd_arena_format(lines->arena, "%s%.*s", text, (int)(line.end - line.start), line.start);
 }
 
-bool tnd_yaml_mistake_report_lookalike(const tnd_sockets_t *lines, size_t line_number)
+bool tnd_yaml_mistake_report_lookalike(const tnd_lines_t *lines, size_t line_number)
 {
-    tnd_span_t line = tnd_sockets_span(lines, line_number), found;
+    tnd_span_t line = tnd_lines_span(lines, line_number), found;
     const char *comment =
         line.start < line.end ? memmem(line.start, (size_t)(line.end - line.start), " #", 2) : NULL;
     const tnd_lookalike_t *like = tnd_yaml_mistake_lookalike(
@@ -155,7 +155,7 @@ bool tnd_yaml_mistake_report_lookalike(const tnd_sockets_t *lines, size_t line_n
     if (like == NULL)
         return false;
     tnd_diagnostics_add(lines->diagnostics, TND_T001_SYNTAX,
-                        tnd_sockets_mark_span(lines, line_number, found),
+                        tnd_lines_mark_span(lines, line_number, found),
                         "%s stands here, which YAML takes for a letter", like->name);
     const char *text = plain_line(lines, line);
     tnd_diagnostics_help(lines->diagnostics, "write `%s`", text + strspn(text, " "));

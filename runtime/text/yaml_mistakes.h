@@ -16,11 +16,12 @@ bool tnd_yaml_mistake_unquoted(tnd_span_t line, tnd_span_t *word_p);
 
 /*  `kind:reader` in a line: a colon between two letters where a blank is missing. */
 bool tnd_yaml_mistake_missing_space(tnd_span_t line, tnd_span_t *word_p, const char **colon_p);
-void tnd_yaml_mistake_report_space(const tnd_sockets_t *lines, size_t line, tnd_span_t word,
+void tnd_yaml_mistake_report_space(const tnd_lines_t *lines, size_t line, tnd_span_t word,
                                    const char *colon);
 
-/*  `&anchor`, `*alias`, or a word that only looks so.  False: nobody knows which value is meant. */
-bool tnd_yaml_mistake_report_alias(const tnd_sockets_t *lines, yaml_mark_t at);
+/*  `&anchor`, `*alias`, or a word that looks like one.  Returns false if the intended value is
+ * unknown. */
+bool tnd_yaml_mistake_report_alias(const tnd_lines_t *lines, yaml_mark_t at);
 
 /*  A character that looks like a blank or a quote and is none. */
 typedef struct {
@@ -32,6 +33,6 @@ typedef struct {
 const tnd_lookalike_t *tnd_yaml_mistake_lookalike(tnd_span_t in, tnd_span_t *found_p);
 
 /*  Reports the first of a line, comments apart.  False: there is none. */
-bool tnd_yaml_mistake_report_lookalike(const tnd_sockets_t *lines, size_t line);
+bool tnd_yaml_mistake_report_lookalike(const tnd_lines_t *lines, size_t line);
 
 #endif

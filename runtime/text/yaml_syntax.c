@@ -6,7 +6,7 @@
 #include "runtime/text/yaml_mistakes.h"
 
 typedef struct {
-    const tnd_sockets_t *lines;
+    const tnd_lines_t *lines;
     const yaml_parser_t *parser;
     bool flow;
 } error_t;
@@ -48,8 +48,8 @@ static bool report_unclosed(const error_t *self, yaml_mark_t at)
     yaml_mark_t open = parser->context_mark;
     if (context == NULL || open.line >= self->lines->count)
         return false;
-    tnd_span_t line = tnd_sockets_span(self->lines, open.line);
-    const char *byte = tnd_sockets_byte(self->lines, open);
+    tnd_span_t line = tnd_lines_span(self->lines, open.line);
+    const char *byte = tnd_lines_byte(self->lines, open);
     bool quote = strstr(context, "quoted scalar") != NULL;
     bool flow = strstr(context, "flow mapping") != NULL || strstr(context, "flow sequence") != NULL;
     bool at_end = parser->problem_mark.index + self->lines->skip >= self->lines->origin->size;
@@ -57,13 +57,13 @@ static bool report_unclosed(const error_t *self, yaml_mark_t at)
         return false;
     tnd_span_t one = {byte, byte + 1};
     tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX,
-                        tnd_sockets_mark_span(self->lines, open.line, one),
+                        tnd_lines_mark_span(self->lines, open.line, one),
                         "this `%c` is never closed", *byte);
     char closing[2] = {*byte == '{' ? '}' : *byte == '[' ? ']' : *byte, '\0'};
     if (flow && (line.end[-1] == ',' || line.end[-1] == '{' || line.end[-1] == '['))
         tnd_diagnostics_help(self->lines->diagnostics, "add the `%s` where it ends", closing);
     else
-        tnd_sockets_help(self->lines, open.line, (tnd_span_t){line.end, line.end}, closing);
+        tnd_lines_help(self->lines, open.line, (tnd_span_t){line.end, line.end}, closing);
     return true;
 }
 
@@ -79,8 +79,8 @@ static bool balances(tnd_span_t line, char closing)
 /*  What goes wrong inside { } and [ ] on one line. */
 static bool report_flow(const error_t *self, yaml_mark_t at)
 {
-    tnd_span_t line = tnd_sockets_span(self->lines, at.line);
-    const char *byte = tnd_sockets_byte(self->lines, at);
+    tnd_span_t line = tnd_lines_span(self->lines, at.line);
+    const char *byte = tnd_lines_byte(self->lines, at);
     tnd_diagnostics_t *diagnostics = self->lines->diagnostics;
     const char *problem = self->parser->problem != NULL ? self->parser->problem : "";
     if (byte >= line.end)
@@ -88,16 +88,16 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
     tnd_span_t one = {byte, byte + 1};
     if (strstr(problem, "expected node content") != NULL && *byte == ',') {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
-                            tnd_sockets_mark_span(self->lines, at.line, one),
+                            tnd_lines_mark_span(self->lines, at.line, one),
                             "nothing stands before this comma");
-        tnd_sockets_help(self->lines, at.line, one, "");
+        tnd_lines_help(self->lines, at.line, one, "");
         return true;
     }
     if (strstr(problem, "expected key") != NULL && (*byte == '}' || *byte == ']')) {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
-                            tnd_sockets_mark_span(self->lines, at.line, one),
+                            tnd_lines_mark_span(self->lines, at.line, one),
                             "this `%c` closes nothing", *byte);
-        tnd_sockets_help(self->lines, at.line, one, "");
+        tnd_lines_help(self->lines, at.line, one, "");
         return true;
     }
     if (strstr(problem, "expected ',' or") == NULL)
@@ -105,11 +105,11 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
     const char *wanted = strstr(problem, "']'") != NULL ? "]" : "}";
     if (*byte == '}' || *byte == ']') {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
-                            tnd_sockets_mark_span(self->lines, at.line, one),
+                            tnd_lines_mark_span(self->lines, at.line, one),
                             "`%s` is expected here, not `%c`", wanted, *byte);
         /* Where the others balance, this one is right and the wanted one missing before it. */
-        tnd_sockets_help(self->lines, at.line,
-                         balances(line, *byte) ? (tnd_span_t){byte, byte} : one, wanted);
+        tnd_lines_help(self->lines, at.line, balances(line, *byte) ? (tnd_span_t){byte, byte} : one,
+                       wanted);
         return true;
     }
     if (*byte != ':')
@@ -124,9 +124,9 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
         return false;
     tnd_span_t key = {word, byte}, between = {gap[-1] == ';' ? gap - 1 : gap, word};
     tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
-                        tnd_sockets_mark_span(self->lines, at.line, key),
+                        tnd_lines_mark_span(self->lines, at.line, key),
                         "a comma is missing before `%.*s`", (int)(byte - word), word);
-    tnd_sockets_help(self->lines, at.line, between, ", ");
+    tnd_lines_help(self->lines, at.line, between, ", ");
     return true;
 }
 
@@ -138,19 +138,19 @@ static bool report_indentation(const error_t *self, yaml_mark_t at)
     if (parser->context == NULL || strstr(parser->context, "block") == NULL ||
         strstr(problem, "did not find expected") == NULL || self->flow)
         return false;
-    tnd_span_t line = tnd_sockets_span(self->lines, at.line);
+    tnd_span_t line = tnd_lines_span(self->lines, at.line);
     size_t indent = 0;
     while (line.start + indent < line.end && line.start[indent] == ' ')
         indent++;
     if (at.column != indent)
         return false;
     tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX,
-                        tnd_sockets_mark(self->lines, at, at),
+                        tnd_lines_mark(self->lines, at, at),
                         "this line is indented by %zu, which fits no line above it", indent);
     if (parser->context_mark.line != at.line && parser->context_mark.column > 0)
         tnd_diagnostics_also(
             self->lines->diagnostics,
-            tnd_sockets_mark(self->lines, parser->context_mark, parser->context_mark),
+            tnd_lines_mark(self->lines, parser->context_mark, parser->context_mark),
             "the lines that it stands among begin here, indented by %zu",
             parser->context_mark.column);
     tnd_diagnostics_help(self->lines->diagnostics,
@@ -169,7 +169,7 @@ static bool report_no_colon(const error_t *self)
     if (strstr(problem, "could not find expected ':'") == NULL || parser->context == NULL ||
         number >= self->lines->count)
         return false;
-    tnd_span_t line = tnd_sockets_span(self->lines, number);
+    tnd_span_t line = tnd_lines_span(self->lines, number);
     if (tnd_yaml_mistake_missing_space(line, &word, &colon)) {
         tnd_yaml_mistake_report_space(self->lines, number, word, colon);
         return true;
@@ -183,10 +183,10 @@ static bool report_no_colon(const error_t *self)
     while (after < line.end && (tnd_span_is_blank(*after) || *after == '='))
         after++;
     tnd_diagnostics_add(
-        self->lines->diagnostics, TND_T001_SYNTAX, tnd_sockets_mark_span(self->lines, number, line),
+        self->lines->diagnostics, TND_T001_SYNTAX, tnd_lines_mark_span(self->lines, number, line),
         "a key and a `:` are expected here, not `%.*s`", (int)(line.end - line.start), line.start);
     if (after < line.end)
-        tnd_sockets_help(self->lines, number, (tnd_span_t){blank, after}, ": ");
+        tnd_lines_help(self->lines, number, (tnd_span_t){blank, after}, ": ");
     return true;
 }
 
@@ -196,10 +196,10 @@ static bool report_escape(const error_t *self, yaml_mark_t at)
     const char *problem = self->parser->problem != NULL ? self->parser->problem : "";
     if (strstr(problem, "escape") == NULL)
         return false;
-    tnd_span_t line = tnd_sockets_span(self->lines, at.line);
-    const char *open = tnd_sockets_byte(self->lines, at), *close = open;
+    tnd_span_t line = tnd_lines_span(self->lines, at.line);
+    const char *open = tnd_lines_byte(self->lines, at), *close = open;
     tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX,
-                        tnd_sockets_mark(self->lines, at, at),
+                        tnd_lines_mark(self->lines, at, at),
                         "a `\\` in double quotes begins an escape, and this is none");
     while (open > line.start && *open != '"')
         open--;
@@ -208,13 +208,13 @@ static bool report_escape(const error_t *self, yaml_mark_t at)
     tnd_span_t text = {open + 1, close};
     if (open < close && close < line.end &&
         memchr(text.start, '\'', (size_t)(text.end - text.start)) == NULL)
-        tnd_sockets_help(self->lines, at.line, (tnd_span_t){open, close + 1},
-                         tnd_arena_format(self->lines->arena, "'%.*s'",
-                                          (int)(text.end - text.start), text.start));
+        tnd_lines_help(self->lines, at.line, (tnd_span_t){open, close + 1},
+                       tnd_arena_format(self->lines->arena, "'%.*s'", (int)(text.end - text.start),
+                                        text.start));
     return true;
 }
 
-void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *parser, bool flow)
+void tnd_yaml_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parser, bool flow)
 {
     const error_t *self = &(error_t){lines, parser, flow};
     tnd_diagnostics_t *diagnostics = self->lines->diagnostics;
@@ -225,9 +225,9 @@ void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *par
     yaml_mark_t at = parser->problem_mark;
     if (at.line >= self->lines->count)
         at.line = self->lines->count - 1;
-    tnd_span_t line = tnd_sockets_span(self->lines, at.line);
-    const char *byte = tnd_sockets_byte(self->lines, at);
-    tnd_mark_t mark = tnd_sockets_mark(self->lines, at, at);
+    tnd_span_t line = tnd_lines_span(self->lines, at.line);
+    const char *byte = tnd_lines_byte(self->lines, at);
+    tnd_mark_t mark = tnd_lines_mark(self->lines, at, at);
     const char *context = parser->context != NULL ? parser->context : "";
     const char *problem = parser->problem != NULL ? parser->problem : "not understood";
     bool has_context = parser->context != NULL && parser->context_mark.line < self->lines->count;
@@ -245,12 +245,12 @@ void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *par
         return;
     if (tnd_yaml_mistake_unquoted(line, &word)) {
         tnd_diagnostics_add(diagnostics, TND_T009_UNQUOTED,
-                            tnd_sockets_mark_span(self->lines, at.line, word),
+                            tnd_lines_mark_span(self->lines, at.line, word),
                             tnd_yaml_mistake_is_address(word) && *word.start != '['
                                 ? "the colons of `%.*s` are not read as part of it"
                                 : "brackets inside `%.*s` are read as a list or a map",
                             (int)(word.end - word.start), word.start);
-        tnd_sockets_help(self->lines, at.line, word, tnd_span_quoted(self->lines->arena, word));
+        tnd_lines_help(self->lines, at.line, word, tnd_span_quoted(self->lines->arena, word));
         return;
     }
     if (strstr(problem, "cannot start any token") != NULL) {
@@ -261,9 +261,9 @@ void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *par
         }
         word = tnd_span_word(line, byte);
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
-                            tnd_sockets_mark_span(self->lines, at.line, word),
+                            tnd_lines_mark_span(self->lines, at.line, word),
                             "a value without quotes cannot begin with `%.1s`", byte);
-        tnd_sockets_help(self->lines, at.line, word, tnd_span_quoted(self->lines->arena, word));
+        tnd_lines_help(self->lines, at.line, word, tnd_span_quoted(self->lines->arena, word));
         return;
     }
     if (report_no_colon(self) || report_escape(self, at) || report_unclosed(self, at) ||
@@ -289,6 +289,6 @@ void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *par
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "%s", problem);
     if (has_context && parser->context_mark.line != at.line)
         tnd_diagnostics_also(
-            diagnostics, tnd_sockets_mark(self->lines, parser->context_mark, parser->context_mark),
+            diagnostics, tnd_lines_mark(self->lines, parser->context_mark, parser->context_mark),
             "%s here", context);
 }

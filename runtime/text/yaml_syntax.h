@@ -9,6 +9,6 @@
 #include "runtime/text/lines.h"
 
 /*  Reports why `parser` failed; `flow`: inside `{` or `[`. */
-void tnd_yaml_syntax_report(const tnd_sockets_t *lines, const yaml_parser_t *parser, bool flow);
+void tnd_yaml_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parser, bool flow);
 
 #endif

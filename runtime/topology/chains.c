@@ -1,4 +1,4 @@
-/*  runtime/topology/chains.c - feeders, what stands before them, and who comes after whom. */
+/*  runtime/topology/chains.c - feeders, the actors before them, and the order of chains. */
 #include "runtime/topology/chains.h"
 
 #include <string.h>

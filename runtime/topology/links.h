@@ -1,5 +1,5 @@
-/*  runtime/topology/links.h - who feeds whom: from texts such as `read -> prep` to links between
- * ports.
+/*  runtime/topology/links.h - links between actors: from texts such as `read -> prep` to links
+ * between ports.
  *
  *  Threads: the one that resolves.
  */

@@ -145,7 +145,7 @@ typedef struct {
     uint32_t steps;
 } means_t;
 
-/*  The mean of the replica's rows by their weights, which is no number where they weigh nothing.
+/*  The mean of the replica's rows by their weights; NaN if all weights are 0.
  *  Each row is reported by itself.
  */
 static tnd_status_t post_means(tnd_replica_t *replica, void *context)

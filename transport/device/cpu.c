@@ -40,7 +40,7 @@ static void *map_zeros(size_t bytes)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_sandbox_t *stage,
+static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                               tnd_error_t *error)
 {
     size_t whole = (bytes + TND_STAGE_ALIGN) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
@@ -50,21 +50,21 @@ static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd
         return tnd_fail(error, "device cpu:%" PRIu32 ": cannot allocate %zu bytes for a batch",
                         self->ordinal, whole);
     memset(memory, 0, mapped ? warm : whole);
-    *stage = (tnd_sandbox_t){.host = memory, .device = memory, .bytes = bytes, .mapped = mapped};
+    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes, .mapped = mapped};
     return TND_OK;
 }
 
-static void cpu_unstage(tnd_device_t *self, tnd_sandbox_t *stage)
+static void cpu_unstage(tnd_device_t *self, tnd_stage_t *stage)
 {
     (void)self;
     if (stage->mapped)
         munmap(stage->host, stage->bytes);
     else
         free(stage->host);
-    *stage = (tnd_sandbox_t){0};
+    *stage = (tnd_stage_t){0};
 }
 
-static tnd_status_t cpu_upload(tnd_device_t *self, const tnd_sandbox_t *stage, size_t bytes,
+static tnd_status_t cpu_upload(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
                                tnd_error_t *error)
 {
     (void)self;

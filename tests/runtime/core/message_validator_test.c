@@ -229,7 +229,8 @@ Test(accept, takes_tickets_and_marks_of_their_own_lane)
     ticket.ticket.count = 1000;
     cr_assert_null(tnd_validator_control(reader, &ticket, 0));
     ticket.ticket.first = 1;
-    cr_assert_not_null(tnd_validator_control(reader, &ticket, 0), "it ends behind the lane");
+    cr_assert_not_null(tnd_validator_control(reader, &ticket, 0),
+                       "it ends after the end of the lane");
     ticket.ticket.first = 0;
     ticket.from = BATCH1;
     cr_assert_not_null(tnd_validator_control(reader, &ticket, 0), "of another lane's join");

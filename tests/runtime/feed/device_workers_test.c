@@ -331,7 +331,7 @@ Test(crew, discards_steps_that_nobody_will_pull)
     crewed_t *self = crewed_new(0, 4, 2, 2);
     tnd_done_t done;
     crewed_feed(self, 0, 2);
-    cr_assert(not(tnd_device_workers_done(self->crew, &done)), "somebody may still pull it");
+    cr_assert(not(tnd_device_workers_done(self->crew, &done)), "the program may still pull it");
     tnd_device_workers_discard(self->crew);
     cr_assert(gt(u32, self->wakes, 0));
     cr_assert(tnd_device_workers_done(self->crew, &done));

@@ -40,24 +40,24 @@ static void test_close(tnd_device_t **self_p)
     open_devices--;
 }
 
-static tnd_status_t test_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_sandbox_t *stage,
+static tnd_status_t test_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                                tnd_error_t *error)
 {
     (void)self;
     (void)warm;
     if (++allocated == fails_at)
         return tnd_fail(error, "the device is full");
-    *stage = (tnd_sandbox_t){.host = calloc(1, bytes), .bytes = bytes};
+    *stage = (tnd_stage_t){.host = calloc(1, bytes), .bytes = bytes};
     stage->device = stage->host;
     stages++;
     return TND_OK;
 }
 
-static void test_unstage(tnd_device_t *self, tnd_sandbox_t *stage)
+static void test_unstage(tnd_device_t *self, tnd_stage_t *stage)
 {
     cr_assert(self->ordinal < 4, "the device is still open");
     free(stage->host);
-    *stage = (tnd_sandbox_t){0};
+    *stage = (tnd_stage_t){0};
     stages--;
 }
 

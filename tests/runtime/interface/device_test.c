@@ -11,7 +11,7 @@ Test(device, opens_any_number_of_cpus)
     for (size_t i = 0; i < 4; i++) {
         tnd_device_t *device;
         tnd_error_t error;
-        tnd_sandbox_t stage;
+        tnd_stage_t stage;
         cr_assert(tnd_device_open(&device, names[i], &error) == TND_OK, "%s", error.text);
         cr_assert(eq(u32, device->ordinal, ordinals[i]));
         cr_assert(device->ops->stage(device, 1000, 1000, &stage, &error) == TND_OK);

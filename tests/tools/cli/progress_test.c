@@ -1,4 +1,4 @@
-/*  Covers tools/cli/progress.h: the numbers of a run that goes on from another. */
+/*  Covers tools/cli/progress.h: the numbers of a resumed run. */
 #include "tools/cli/progress.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/*  Covers tools/faults/fault_schedule.h: what is drawn, for whom, and that it is drawn again. */
+/*  Covers tools/faults/fault_schedule.h: which fault is chosen, its target, and that a seed repeats
+ * it. */
 #include "tools/faults/fault_schedule.h"
 
 #include <stdlib.h>

@@ -337,7 +337,7 @@ static tnd_msg_kind_t answer(scene_t *self, char *why, size_t room)
 }
 
 /*  All of them by the connection that the liar has; each is refused aloud, told that it is stale,
- *  or ignored, and none ends the connection of whom it names.
+ *  or ignored, and none ends the connection of the peer that it names.
  */
 static void lie_by_hellos(scene_t *self)
 {

@@ -344,7 +344,7 @@ Test(faults, who_is_turned_away_is_disconnected_at_once)
             continue;
         tnd_hub_wait(join.hub, stage_now(&stage) + 1000000);
     }
-    /* libzmq greets whoever comes: 64 bytes. */
+    /* libzmq sends its greeting to every connection: 64 bytes. */
     char greeting[64];
     ssize_t got = 1;
     while (got > 0)

@@ -21,7 +21,7 @@ typedef struct {
     int wake_fd;
 } bench_t;
 
-static struct tnd_dial *const somebody = (struct tnd_dial *)(void *)&(char){0};
+static struct tnd_dial *const a_dial = (struct tnd_dial *)(void *)&(char){0};
 
 static void open_bench(bench_t *self)
 {
@@ -31,8 +31,7 @@ static void open_bench(bench_t *self)
     for (int i = 0; i < LINES; i++) {
         char name[32];
         snprintf(name, sizeof name, "inproc://%d", i);
-        self->line[i] =
-            (tnd_socket_t){.dial = somebody, .data = zmq_socket(self->context, ZMQ_PAIR)};
+        self->line[i] = (tnd_socket_t){.dial = a_dial, .data = zmq_socket(self->context, ZMQ_PAIR)};
         self->far[i] = zmq_socket(self->context, ZMQ_PAIR);
         cr_assert(eq(int, zmq_bind(self->line[i].data, name), 0));
         cr_assert(eq(int, zmq_connect(self->far[i], name), 0));
