@@ -102,7 +102,7 @@ static void tell_keep(sim_t *self)
         tnd_msg_t msg = {.kind = TND_MSG_KEEP, .from = TND_LEADER};
         msg.to = self->plan.first_feeder + f;
         msg.keep = tnd_checkpoint_word(self->checkpoint);
-        sim_route(self, &msg);
+        sim_route(self, 0, &msg);
     }
 }
 

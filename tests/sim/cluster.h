@@ -28,7 +28,8 @@ enum {
     SIM_MSG_ENDPOINTS /* host -> leader: where its actors listen */
 };
 
-enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
+enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two looks at everything */
+enum { SIM_HOST_ID = 1000 };              /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
 enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
 
@@ -330,6 +331,7 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
 /*  What the parts offer each other. */
 void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sim_say_msg(sim_t *self, const tnd_msg_t *msg);
 const char *sim_name(sim_t *self, uint32_t actor);
 uint64_t sim_clock(const sim_t *self, uint32_t host);
 /*  A life that begins now, as its host names it: by the time of day, which may have gone back. */
@@ -344,6 +346,8 @@ void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
 void sim_parcel_done(sim_t *self, uint32_t index);
+/*  Whether it is for actors of the chain before. */
+bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel);
 /*  Of the network. */
 void sim_links_plan(sim_t *self);
 void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
@@ -406,28 +410,59 @@ uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
 void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t parcel);
 /*  Of an actor for its role: how long work of `ns` takes it this time; control and links. */
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns);
+uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns);
 void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg);
 void sim_actor_send(sim_t *self, uint32_t actor, tnd_actor_id_t to, const tnd_msg_t *msg);
 /*  What a machine of a join or a feeder refuses ends a real run: here nothing may be refused. */
 void sim_actor_accept(sim_t *self, uint32_t actor, tnd_status_t status, const tnd_error_t *error);
+/*  What an actor of one role does; each has a file of its own. */
+typedef struct {
+    void *(*create)(sim_t *self, uint32_t actor); /* its machine */
+    void (*run)(sim_t *self, uint32_t actor);     /* performs the effects of its machine */
+    void (*message)(sim_t *self, uint32_t actor, tnd_msg_t *msg);
+    void (*worked)(sim_t *self, uint32_t actor); /* its work hook returned; NULL: it has none */
+    void (*up)(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
+    void (*lost)(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
+    void (*end)(sim_t *self, uint32_t actor);  /* its process continues; NULL: nothing to do */
+    uint64_t (*deadline)(const void *machine); /* NULL: it has none */
+    uint32_t (*blocked_on)(const void *machine);
+} sim_role_t;
+extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer;
+
+/*  Fills in the rows made from the positions of a block; `actor` holds them. */
+void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
 /*  Of a feeder. */
-void sim_feeder_born(sim_t *self, uint32_t feeder);
-void sim_feeder_run(sim_t *self, uint32_t feeder);
-void sim_feeder_message(sim_t *self, uint32_t feeder, tnd_msg_t *msg);
 /*  Its device is through with a part of the step under way. */
 void sim_feeder_device(sim_t *self, uint32_t feeder);
-/*  A new connection to the reducer: all that is not closed, in order, and what was passed before
- *  what is not.
- */
-void sim_feeder_post_again(sim_t *self, uint32_t feeder);
 /*  The last word of the first one. */
 void sim_feeder_model(sim_t *self, uint32_t feeder);
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss);
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg);
 void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
-/*  A message of the leader, from its own process. */
-void sim_route(sim_t *self, const tnd_msg_t *msg);
+void sim_process_look(sim_t *self, uint32_t host);
+void sim_process_tick(sim_t *self, uint32_t host);
+void sim_process_boot(sim_t *self, uint32_t host);
+void sim_process_resume(sim_t *self, uint32_t host, uint32_t boots);
+/*  Keeps an event of a process that is paused. */
+void sim_process_freeze(sim_host_t *host, const sim_event_t *event);
+void sim_happen(sim_t *self, const sim_event_t *event);
+/*  An event that has no receiver any more. */
+void sim_discard(sim_t *self, const sim_event_t *event);
+/*  The leader's process has a control message from host `origin`. */
+void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg);
+/*  Control of the leader to a host; and to the actors of this host. */
+void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+/*  Of the leader: a chain starts with its machine; the machine's effects are performed; a host
+ *  reports that an actor runs or not; hosts that were away for too long are lost; the stream is
+ *  over, and last messages or files may be due.
+ */
+void sim_leader_start(sim_t *self);
+void sim_leader_run(sim_t *self);
+void sim_leader_actor(sim_t *self, const tnd_msg_t *msg);
+void sim_leader_lose(sim_t *self);
+void sim_leader_finish(sim_t *self);
 /*  Of checkpoints: a session begins, rewinds, hears of a commit, books, has written a manifest. */
 void sim_archive_begin(sim_t *self);
 void sim_archive_generation(sim_t *self);

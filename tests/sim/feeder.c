@@ -6,15 +6,6 @@
 
 #include "tests/sim/cluster.h"
 
-void sim_feeder_born(sim_t *self, uint32_t id)
-{
-    const sim_plan_t *plan = &self->plan;
-    for (uint32_t s = 0; s < plan->depth; s++)
-        for (uint32_t r = 0; r < plan->feeder_replicas[id - plan->first_feeder]; r++)
-            self->actors[id].slots[s].ids[r] =
-                sim_store_take(&self->store, plan->size * sizeof(uint64_t));
-}
-
 static void post(sim_t *self, uint32_t id, const sim_round_t *round)
 {
     const sim_plan_t *plan = &self->plan;
@@ -54,7 +45,7 @@ static void say_passed(sim_t *self, uint32_t id, const sim_actor_t *actor)
     sim_actor_send(self, id, msg.to, &msg);
 }
 
-void sim_feeder_post_again(sim_t *self, uint32_t id)
+static void post_again(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];
     uint64_t least = UINT64_MAX;
@@ -287,7 +278,7 @@ void sim_feeder_model(sim_t *self, uint32_t id)
     sim_actor_control(self, actor, &msg);
 }
 
-void sim_feeder_run(sim_t *self, uint32_t id)
+static void run(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     perform(self, id, actor);
@@ -295,7 +286,7 @@ void sim_feeder_run(sim_t *self, uint32_t id)
         sim_feeder_model(self, id);
 }
 
-void sim_feeder_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
 {
     sim_actor_t *actor = &self->actors[id];
     tnd_error_t error;
@@ -344,3 +335,49 @@ void sim_feeder_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         break;
     }
 }
+
+static void *create(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t feeder = id - plan->first_feeder;
+    for (uint32_t s = 0; s < plan->depth; s++)
+        for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
+            self->actors[id].slots[s].ids[r] =
+                sim_store_take(&self->store, plan->size * sizeof(uint64_t));
+    tnd_feeder_core_config_t config = {.self = id,
+                                       .joins = self->joins,
+                                       .join_count = plan->lanes,
+                                       .first_replica = plan->feeder_first[feeder],
+                                       .replicas = plan->feeder_replicas[feeder],
+                                       .depth = plan->depth,
+                                       .unbooked_max = plan->unbooked_most,
+                                       .steps_max = plan->steps_max};
+    return tnd_feeder_core_init(sim_store_take(&self->store, tnd_feeder_core_bytes(&config)),
+                                &config);
+}
+
+static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    if (self->actors[peer].role == TND_ROLE_JOIN)
+        tnd_feeder_core_join_up(self->actors[id].machine, peer);
+    else
+        post_again(self, id);
+}
+
+static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    if (self->actors[peer].role == TND_ROLE_JOIN)
+        tnd_feeder_core_join_lost(self->actors[id].machine, peer);
+}
+
+static uint32_t blocked_on(const void *machine)
+{
+    return tnd_feeder_core_blocked_on(machine);
+}
+
+const sim_role_t sim_feeder = {.create = create,
+                               .run = run,
+                               .message = message,
+                               .up = up,
+                               .lost = lost,
+                               .blocked_on = blocked_on};

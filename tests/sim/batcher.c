@@ -1,0 +1,169 @@
+/*  tests/sim/batcher.c - a batcher: it cuts slices from the blocks that its join holds. */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
+{
+    sim_payload_t *slice = sim_payload(self, effect->msg.slice.rows, 0, id);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < effect->piece_count; i++) {
+        const tnd_piece_t *piece = &effect->pieces[i];
+        const sim_payload_t *block = piece->payload;
+        if (block->holder != id || piece->first + piece->rows > block->rows ||
+            at + piece->rows > slice->rows) {
+            sim_violate(self, "%s cuts a slice from a block that it does not hold",
+                        sim_name(self, id));
+            return;
+        }
+        memcpy(slice->ids + at, block->ids + piece->first, piece->rows * sizeof *slice->ids);
+        at += piece->rows;
+    }
+    if (at != slice->rows)
+        sim_violate(self, "%s says %u rows and gives %u", sim_name(self, id), slice->rows, at);
+    effect->msg.slice.payload = slice;
+    sim_own(self, slice, id, SIM_FLYING);
+    sim_actor_send(self, id, effect->msg.to, &effect->msg);
+}
+
+static void run(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_effect_t effect;
+    uint64_t doubled = tnd_order_doubled(tnd_batcher_core_order(actor->machine));
+    while (tnd_batcher_core_next(actor->machine, sim_clock(self, actor->host), &effect))
+        switch (effect.kind) {
+        case TND_EFFECT_LINK:
+            if (effect.msg.kind == TND_MSG_WINDOW)
+                sim_actor_send(self, id, effect.msg.to, &effect.msg);
+            else
+                slice_out(self, id, &effect);
+            break;
+        case TND_EFFECT_CONTROL:
+            if (effect.msg.kind == TND_MSG_TICKET)
+                actor->tickets[actor->ticket_count++ % SIM_TICKETS] = effect.msg;
+            sim_actor_control(self, actor, &effect.msg);
+            break;
+        case TND_EFFECT_DROP:
+            sim_free(self, effect.payload, id);
+            break;
+        default:
+            sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
+        }
+    self->counts.doubled += tnd_order_doubled(tnd_batcher_core_order(actor->machine)) - doubled;
+}
+
+static void say_go(sim_t *self, uint32_t id, const sim_actor_t *join, const tnd_msg_t *heard)
+{
+    tnd_msg_t go;
+    if (tnd_order_go(tnd_batcher_core_order(join->machine), heard, &go))
+        sim_actor_send(self, id, go.to, &go);
+}
+
+static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_error_t error;
+    switch (msg->kind) {
+    case TND_MSG_REWIND:
+        tnd_batcher_core_rewind(actor->machine, msg->generation, msg->rewind.cursor);
+        break;
+    case TND_MSG_BLOCK:
+        self->blocks++;
+        self->progress_at = self->now;
+        sim_own(self, msg->block.payload, SIM_FLYING, id);
+        sim_actor_accept(self, id, tnd_batcher_core_block(actor->machine, msg, &error), &error);
+        say_go(self, id, actor, msg);
+        sim_faults_block(self);
+        break;
+    case TND_MSG_BEGIN:
+        tnd_batcher_core_begin(actor->machine, msg);
+        say_go(self, id, actor, msg);
+        break;
+    case TND_MSG_LOST:
+        tnd_batcher_core_lost(actor->machine, msg);
+        break;
+    case TND_MSG_MARK:
+        tnd_batcher_core_mark(actor->machine, msg);
+        break;
+    case TND_MSG_WINDOW:
+        tnd_batcher_core_window(actor->machine, msg);
+        break;
+    default:
+        break;
+    }
+}
+
+static void *create(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t lane = plan->members[id].lane;
+    uint64_t lane_rows[SIM_LANES];
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        lane_rows[l] = plan->count[l];
+    tnd_batcher_core_config_t config = {
+        .order = {.self = id,
+                  .lane = lane,
+                  .readers = self->readers[lane],
+                  .reader_count = plan->readers,
+                  .workers_max = plan->workers,
+                  .epochs = plan->epochs,
+                  .count = plan->known ? plan->count[lane] : TND_UNKNOWN,
+                  .block_rows = plan->block_rows,
+                  .block_ns = plan->block_ns,
+                  .row_bytes_max = plan->row_bytes * plan->more_most,
+                  .window_bytes = plan->window_bytes,
+                  .window_blocks = plan->window_blocks,
+                  .overdue_ns = plan->overdue_ns},
+        .lanes = plan->lanes,
+        .size = plan->size,
+        .replicas = plan->replicas,
+        .feeders = self->feeder_of,
+        .split = plan->split,
+        .remainder = plan->remainder,
+        .span_epochs = plan->span_epochs,
+        .skip = plan->skip,
+        .take = plan->take,
+        .lane_rows = sim_plan_is_exact(plan) ? lane_rows : NULL};
+    return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
+                                 &config);
+}
+
+static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    sim_actor_t *actor = &self->actors[id];
+    uint32_t role = self->actors[peer].role;
+    if (role == TND_ROLE_FEEDER)
+        tnd_batcher_core_feeder_up(actor->machine, peer);
+    else if (role == TND_ROLE_WORKER)
+        tnd_batcher_core_worker_up(actor->machine, peer,
+                                   self->links[self->link_of[id][peer] - 1].end[1].birth);
+    else if (role == TND_ROLE_READER)
+        tnd_validator_sent(
+            actor->door,
+            &(tnd_msg_t){.kind = TND_MSG_CREDIT, .to = peer, .credit = {UINT64_MAX, UINT64_MAX}});
+}
+
+static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    if (self->actors[peer].role == TND_ROLE_FEEDER)
+        tnd_batcher_core_feeder_lost(self->actors[id].machine, peer);
+}
+
+static uint64_t deadline(const void *machine)
+{
+    return tnd_batcher_core_deadline(machine);
+}
+
+static uint32_t blocked_on(const void *machine)
+{
+    return tnd_batcher_core_blocked_on(machine);
+}
+
+const sim_role_t sim_batcher = {.create = create,
+                                .run = run,
+                                .message = message,
+                                .up = up,
+                                .lost = lost,
+                                .deadline = deadline,
+                                .blocked_on = blocked_on};

@@ -1,0 +1,143 @@
+/*  tests/sim/control.c - control messages: within a host, to the leader and from it. */
+#include "tests/sim/cluster.h"
+
+/*  What is still on its way when another chain begins is for actors that are no more. */
+bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel)
+{
+    return parcel->chain != self->chain && parcel->msg.kind > TND_MSG_PONG;
+}
+
+static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
+{
+    uint32_t index;
+    sim_parcel_t *parcel = sim_parcel(self, &index);
+    parcel->msg = *msg;
+    parcel->link = SIM_NONE;
+    sim_actor_receive(self, actor, index);
+}
+
+void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_REWIND)
+        self->hosts[host].generation = msg->generation;
+    if (msg->to != TND_NOBODY) {
+        if (msg->to < SIM_ACTORS && self->actors[msg->to].host == host)
+            deliver_to(self, msg->to, msg);
+        return;
+    }
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host && id != msg->from &&
+            (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN))
+            deliver_to(self, id, msg);
+}
+
+static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    uint32_t index;
+    sim_parcel_t *parcel = sim_parcel(self, &index);
+    parcel->msg = *msg;
+    parcel->link = SIM_NONE;
+    uint64_t at = self->now + 1000 + sim_below(&self->chance, 20000);
+    if (at <= self->hosts[host].last_local)
+        at = self->hosts[host].last_local + 1;
+    self->hosts[host].last_local = at;
+    sim_agenda_put(&self->agenda, at, SIM_AT_LOCAL, index, host, self->hosts[host].boot);
+}
+
+void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg)
+{
+    bool here = msg->to < SIM_ACTORS && self->actors[msg->to].host == host;
+    if (host == 0 || here) {
+        local(self, host, msg);
+        return;
+    }
+    if (msg->to == TND_NOBODY)
+        local(self, host, msg);
+    sim_link_send(self, self->hosts[host].control, 0, msg);
+}
+
+void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if (host == 0)
+        sim_deliver(self, 0, msg);
+    else
+        sim_link_send(self, self->hosts[host].control, 1, msg);
+}
+
+/*  The leader's process has a message from a host. */
+void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
+{
+    if (msg->to == TND_LEADER) {
+        if (msg->kind == TND_MSG_LAST)
+            sim_fault_moment(self);
+        if ((int)msg->kind == SIM_MSG_ACTOR) {
+            sim_leader_actor(self, msg);
+        } else if ((int)msg->kind == SIM_MSG_ENDPOINTS) {
+            sim_endpoints_heard(self, origin, msg->note.payload);
+        } else if (msg->kind == TND_MSG_MODEL) {
+            self->model_said[msg->from] = true;
+            if (self->checkpoint != NULL && msg->note.payload != NULL)
+                sim_archive_words(self, msg->note.payload);
+            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
+            sim_leader_finish(self);
+        } else {
+            sim_door_report(self, msg);
+            if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
+                sim_archive_commit(self, msg);
+            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
+        }
+        sim_leader_run(self);
+        return;
+    }
+    if (msg->to != TND_NOBODY) {
+        sim_forward(self, self->actors[msg->to].host, msg);
+        return;
+    }
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        if (h != origin || h == 0)
+            sim_forward(self, h, msg);
+}
+
+void sim_tell_actor(sim_t *self, uint32_t id)
+{
+    const sim_actor_t *actor = &self->actors[id];
+    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
+    msg.hello.life = actor->alive ? actor->life : 0;
+    sim_control(self, actor->host, &msg);
+}
+
+/*  What it was told while it was away is lost, and it may be that nobody rewinds for it. */
+void sim_tell_table(sim_t *self, uint32_t host)
+{
+    tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + host};
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
+    msg.generation = tnd_leader_core_generation(self->session);
+    msg.note.payload = self->plan.ports ? sim_endpoints_told(self) : NULL;
+    sim_random_t chance = self->chance; /* the runs of kept seeds stay what they are */
+    sim_link_send(self, self->hosts[host].control, 1, &msg);
+    self->chance = chance;
+}
+
+static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    if (msg->generation > self->hosts[h].generation)
+        self->hosts[h].generation = msg->generation;
+    if (msg->note.payload != NULL)
+        sim_endpoints_take(self, h, msg->note.payload);
+}
+
+void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
+{
+    uint32_t h = self->links[link].host[0];
+    sim_door_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
+    if (side == 1)
+        sim_route(self, h, msg);
+    else if ((int)msg->kind == SIM_MSG_TABLE)
+        take_table(self, h, msg);
+    else if ((int)msg->kind == SIM_MSG_RESTART)
+        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
+                       self->hosts[h].boot, 0);
+    else
+        sim_deliver(self, h, msg);
+}

@@ -1,0 +1,171 @@
+/*  tests/sim/events.c - what each event of the agenda does. */
+#include "tests/sim/cluster.h"
+
+static const uint64_t still_ns = 12ull * 1000 * 1000 * 1000; /* nothing moves for so long */
+static const uint64_t events_most = 2 * 1000 * 1000;
+
+void sim_discard(sim_t *self, const sim_event_t *event)
+{
+    if (event->kind != SIM_AT_LINK && event->kind != SIM_AT_LOCAL)
+        return;
+    sim_free_msg(self, &self->parcels[event->a].msg);
+    sim_parcel_done(self, event->a);
+}
+
+static uint32_t host_of(const sim_t *self, const sim_event_t *event)
+{
+    switch ((sim_at_t)event->kind) {
+    case SIM_AT_LINK: {
+        const sim_parcel_t *parcel = &self->parcels[event->a];
+        return self->links[parcel->link].host[parcel->side];
+    }
+    case SIM_AT_LOCAL:
+        return event->b;
+    case SIM_AT_NOTICE:
+        return self->links[event->a].host[event->b];
+    case SIM_AT_TICK:
+        return event->a;
+    case SIM_AT_WORKED:
+    case SIM_AT_DEVICE:
+    case SIM_AT_BORN:
+    case SIM_AT_DUE:
+        return self->actors[event->a].host;
+    case SIM_AT_SESSION:
+    case SIM_AT_WRITTEN:
+        return 0;
+    default:
+        return SIM_NONE;
+    }
+}
+
+static void arrive(sim_t *self, const sim_event_t *event)
+{
+    sim_parcel_t *parcel = &self->parcels[event->a];
+    const sim_link_t *link = &self->links[parcel->link];
+    if (parcel->net <= link->broken ||
+        (link->actor[0] == SIM_NONE && sim_parcel_is_late(self, parcel))) {
+        sim_discard(self, event);
+        return;
+    }
+    sim_say_msg(self, &parcel->msg);
+    if (link->actor[0] == SIM_NONE)
+        sim_link_arrive(self, event->a);
+    else if (parcel->side == 1 && parcel->net == link->net && link->stray)
+        sim_link_stray(self, event->a);
+    else
+        sim_actor_receive(self, link->actor[parcel->side], event->a);
+}
+
+static void arrive_locally(sim_t *self, const sim_event_t *event)
+{
+    if (event->c != self->hosts[event->b].boot ||
+        sim_parcel_is_late(self, &self->parcels[event->a])) {
+        sim_discard(self, event);
+        return;
+    }
+    tnd_msg_t msg = self->parcels[event->a].msg;
+    sim_parcel_done(self, event->a);
+    sim_say_msg(self, &msg);
+    if (event->b == 0)
+        sim_route(self, 0, &msg);
+    else
+        sim_deliver(self, event->b, &msg);
+}
+
+static void scan(sim_t *self)
+{
+    sim_check_all(self);
+    sim_links_check(self);
+    uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
+    if (self->now > since + still_ns)
+        sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
+                    (unsigned long long)(still_ns / 1000000000u));
+    if (self->events > events_most)
+        sim_violate(self, "the run does not end: a livelock");
+    sim_agenda_put(&self->agenda, self->now + SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
+}
+
+void sim_happen(sim_t *self, const sim_event_t *event)
+{
+    uint32_t h = host_of(self, event);
+    if (h != SIM_NONE && (!self->hosts[h].alive || self->hosts[h].paused)) {
+        if (self->hosts[h].paused)
+            sim_process_freeze(&self->hosts[h], event);
+        else
+            sim_discard(self, event);
+        return;
+    }
+    if (h != SIM_NONE)
+        sim_process_look(self, h);
+    sim_actor_t *actor = &self->actors[event->a < SIM_ACTORS ? event->a : 0];
+    bool same_life = actor->alive && (uint32_t)actor->life == event->b;
+    switch ((sim_at_t)event->kind) {
+    case SIM_AT_LINK:
+        arrive(self, event);
+        break;
+    case SIM_AT_LOCAL:
+        arrive_locally(self, event);
+        break;
+    case SIM_AT_NOTICE:
+        if (self->links[event->a].actor[event->b] == SIM_NONE ||
+            !sim_actor_away(&self->actors[self->links[event->a].actor[event->b]]))
+            sim_link_notice(self, event->a, event->b, event->c);
+        else /* it looks at it when its hook has returned */
+            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
+                           event->c);
+        break;
+    case SIM_AT_TICK:
+        if (self->hosts[event->a].boot == event->b)
+            sim_process_tick(self, event->a);
+        break;
+    case SIM_AT_WORKED:
+        if (same_life)
+            sim_actor_worked(self, event->a);
+        break;
+    case SIM_AT_DEVICE:
+        if (same_life)
+            sim_feeder_device(self, event->a);
+        break;
+    case SIM_AT_DUE:
+        if (same_life)
+            sim_actor_due(self, event->a);
+        break;
+    case SIM_AT_BORN:
+        if (!actor->alive && self->hosts[actor->host].boot == event->b) {
+            sim_actor_born(self, event->a);
+            if (self->plan.ports) {
+                sim_endpoints_bind(self, actor->host);
+                sim_endpoints_say(self, actor->host);
+            } else {
+                sim_tell_actor(self, event->a);
+            }
+        }
+        break;
+    case SIM_AT_BOOT:
+        sim_process_boot(self, event->a);
+        break;
+    case SIM_AT_RESUME:
+        sim_process_resume(self, event->a, event->b);
+        break;
+    case SIM_AT_SESSION:
+        self->session_at = TND_NEVER;
+        sim_leader_run(self);
+        break;
+    case SIM_AT_WRITTEN:
+        sim_archive_written(self, event->a);
+        sim_leader_finish(self);
+        break;
+    case SIM_AT_FAULT:
+        sim_fault_strike(self, event->a);
+        break;
+    case SIM_AT_EARLY:
+        sim_fault_early(self, (sim_fault_kind_t)event->a);
+        break;
+    case SIM_AT_DRAIN:
+        sim_drain(self);
+        break;
+    case SIM_AT_SCAN:
+        scan(self);
+        break;
+    }
+}

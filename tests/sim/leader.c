@@ -1,0 +1,228 @@
+/*  tests/sim/leader.c - what the leader's host does for the leader's machine, and for the hosts
+ * that it knows. */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+/*  The stream is over: all wait for last words, and for what they say to be written.  A run that
+ *  drains has no second chain.
+ */
+void sim_leader_finish(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    if (!self->closing || self->over)
+        return;
+    if (tnd_leader_core_state(self->session) == TND_LEADER_CORE_FAILED) {
+        self->over = true;
+        return;
+    }
+    for (uint32_t f = 0; f < (self->checkpoint != NULL ? plan->feeders : 1); f++)
+        if (!self->model_said[plan->first_feeder + f])
+            return;
+    if (self->checkpoint != NULL && !self->closed)
+        sim_archive_end(self);
+    self->closed = true;
+    if (self->checkpoint != NULL && sim_archive_busy(self))
+        return;
+    self->follows = self->plan.after && self->chain == 0 && !self->drained && !self->over;
+    self->over = !self->follows;
+}
+
+void sim_leader_actor(sim_t *self, const tnd_msg_t *msg)
+{
+    uint32_t id = msg->from;
+    uint64_t now = sim_clock(self, 0);
+    tnd_life_t life = msg->hello.life;
+    if (life == self->known_actor[id] && life != 0)
+        return;
+    if (self->known_actor[id] != 0 || life == 0)
+        tnd_leader_core_actor_down(self->session, id, "it was killed", now);
+    if (life != 0) {
+        tnd_leader_core_actor_up(self->session, id, now);
+        if (!self->plan.ports)
+            sim_link_hurry(self, id);
+    }
+    self->known_actor[id] = life;
+}
+
+/*  They are gone with their host, or as good as gone, until they are heard of again. */
+static void forget_actors(sim_t *self, uint32_t h)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h)
+            self->known_actor[id] = 0;
+}
+
+void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
+{
+    uint32_t h = self->links[link].host[0];
+    sim_host_t *host = &self->hosts[h];
+    uint64_t now = sim_clock(self, 0);
+    if (side == 0) {
+        tnd_absence_end(&host->leader_absence, sim_clock(self, h));
+        for (uint32_t id = 0; id < self->plan.member_count; id++)
+            if (self->actors[id].host == h) {
+                if (self->actors[id].started)
+                    sim_tell_actor(self, id);
+                if (self->actors[id].over)
+                    sim_feeder_model(self, id);
+            }
+        if (self->plan.ports)
+            sim_endpoints_say(self, h);
+        return;
+    }
+    tnd_life_t life = self->links[link].end[1].life;
+    if (host->known_life != 0 && host->known_life != life) {
+        tnd_leader_core_host_again(self->session, h, "its process died", now);
+        forget_actors(self, h);
+        sim_endpoints_forget(self, h);
+    }
+    host->known_life = life;
+    tnd_absence_end(&host->absence, now);
+    sim_tell_table(self, h);
+    tnd_leader_core_host_up(self->session, h, now);
+    sim_leader_run(self);
+}
+
+void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
+{
+    uint32_t h = self->links[link].host[0];
+    sim_host_t *host = &self->hosts[h];
+    tnd_absence_limits_t limits = {.grace_ns = self->plan.link_timeout_ns * 3 / 2,
+                                   .dead_after_ns = self->plan.dead_after_ns};
+    if (side == 0) {
+        host->leader_lost_at = self->now;
+        tnd_absence_begin(&host->leader_absence, &limits, loss, sim_clock(self, h));
+    } else {
+        tnd_absence_begin(&host->absence, &limits, loss, sim_clock(self, 0));
+    }
+}
+
+static void session_effect(sim_t *self, tnd_effect_t *effect)
+{
+    switch (effect->kind) {
+    case TND_EFFECT_CONTROL:
+        if (effect->msg.kind == TND_MSG_REWIND) {
+            tnd_cursor_t *copy = sim_store_take(&self->store, sizeof *copy);
+            *copy = *effect->msg.rewind.cursor;
+            effect->msg.rewind.cursor = copy;
+            sim_archive_generation(self);
+            sim_say(self, "leader rewinds to step %llu, generation %u",
+                    (unsigned long long)copy->step, effect->msg.generation);
+        }
+        effect->msg.from = TND_LEADER;
+        sim_route(self, 0, &effect->msg);
+        break;
+    case TND_EFFECT_BOOK: {
+        self->progress_at = self->now;
+        sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
+        sim_check_booked(self, effect->cursor);
+        sim_archive_booked(self, effect->cursor->step);
+        if (self->checkpoint != NULL || self->chain > 0)
+            break;
+        if (!self->write_fails)
+            self->stored_bytes =
+                tnd_cursor_encode(effect->cursor, self->stored, sizeof self->stored);
+        self->write_fails = false;
+        break;
+    }
+    case TND_EFFECT_RESTART:
+        if (self->actors[effect->msg.to].host == 0) {
+            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, effect->msg.to,
+                           self->hosts[0].boot, 0);
+        } else {
+            effect->msg.kind = (tnd_msg_kind_t)SIM_MSG_RESTART;
+            sim_forward(self, self->actors[effect->msg.to].host, &effect->msg);
+        }
+        break;
+    case TND_EFFECT_OUTCOME:
+        self->closing = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
+                        tnd_leader_core_generation(self->session) > 0;
+        if (!self->closing || self->feeder_dead)
+            self->over = true;
+        sim_fault_last(self);
+        sim_fault_moment(self);
+        break;
+    default:
+        sim_violate(self, "the leader asks for effect %d", (int)effect->kind);
+    }
+}
+
+void sim_leader_run(sim_t *self)
+{
+    tnd_effect_t effect;
+    while (!self->over && tnd_leader_core_next(self->session, sim_clock(self, 0), &effect))
+        session_effect(self, &effect);
+    sim_leader_finish(self);
+    uint64_t deadline = tnd_leader_core_deadline(self->session);
+    if (self->over || deadline == TND_NEVER)
+        return;
+    uint64_t at = deadline > self->hosts[0].clock ? deadline - self->hosts[0].clock : 0;
+    if (at <= self->now)
+        at = self->now + 1;
+    if (at < self->session_at) {
+        self->session_at = at;
+        sim_agenda_put(&self->agenda, at, SIM_AT_SESSION, 0, 0, 0);
+    }
+}
+
+/*  What the leader knows of the process of a host: every other one runs on its machine. */
+static tnd_fate_t fate_of(const sim_t *self, uint32_t h)
+{
+    const sim_host_t *host = &self->hosts[h];
+    if (sim_hash(self->plan.seed, h) % 2 == 0)
+        return TND_FATE_UNKNOWN;
+    return host->alive && host->said == host->known_life ? TND_FATE_ALIVE : TND_FATE_DEAD;
+}
+
+/*  Hosts that were lost once they had been away for too long. */
+void sim_leader_lose(sim_t *self)
+{
+    uint64_t now = sim_clock(self, 0);
+    for (uint32_t h = 1; h < self->plan.hosts; h++) {
+        sim_host_t *host = &self->hosts[h];
+        bool ends_run = tnd_leader_core_ends_with(self->session, h);
+        if (!tnd_absence_is_over(&host->absence, fate_of(self, h), ends_run, now))
+            continue;
+        /* Its GOODBYE comes before the end of the connection, unless both are cut. */
+        if (host->alive && host->absence.loss == TND_LOSS_ENDED &&
+            host->lost_net == host->given_up_net && host->said == host->known_life &&
+            host->lost_net > self->links[host->control].broken)
+            sim_violate(self, "host %s has given up a silent connection, and is taken for dead",
+                        self->host_names[h]);
+        host->absence = (tnd_absence_t){0};
+        tnd_leader_core_host_lost(self->session, h, "it is silent", now);
+        forget_actors(self, h);
+        sim_leader_run(self);
+    }
+}
+
+/*  The session of one chain, and what it begins with. */
+void sim_leader_start(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    tnd_leader_core_config_t config = {.members = plan->members,
+                                       .member_count = plan->member_count,
+                                       .hosts = self->host_names,
+                                       .host_count = plan->hosts,
+                                       .lanes = plan->lanes,
+                                       .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
+                                       .dead_after_ns = 3 * plan->dead_after_ns,
+                                       .steps_open_max = plan->unbooked_most + plan->depth + 2,
+                                       .steps_max = plan->steps_max,
+                                       .restarts = {.max = 1000,
+                                                    .first_ns = 1000 * 1000,
+                                                    .most_ns = 100 * 1000 * 1000,
+                                                    .calm_ns = 50 * 1000 * 1000}};
+    self->session =
+        tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
+                             &self->from, sim_clock(self, 0));
+    tnd_leader_core_host_up(self->session, 0, sim_clock(self, 0));
+    tnd_leader_core_go(self->session);
+    for (uint32_t id = 0; id < plan->member_count; id++)
+        self->actors[id].committed = self->from.step;
+    for (uint32_t f = 0; f < plan->feeders; f++)
+        memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
+               plan->feeder_replicas[f] * sizeof *self->models);
+    sim_archive_begin(self);
+}

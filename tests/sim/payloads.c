@@ -1,0 +1,78 @@
+/*  tests/sim/payloads.c - payloads and their holders, and the parcels that carry messages. */
+#include <stdlib.h>
+
+#include "tests/sim/cluster.h"
+
+sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
+{
+    if (self->parcel_unused != SIM_NONE) {
+        *index_p = self->parcel_unused;
+        self->parcel_unused = self->parcels[*index_p].next;
+    } else {
+        if (self->parcel_count == self->parcel_room) {
+            self->parcel_room = self->parcel_room ? 2 * self->parcel_room : 1024;
+            self->parcels = realloc(self->parcels, self->parcel_room * sizeof *self->parcels);
+            if (!self->parcels)
+                abort();
+        }
+        *index_p = self->parcel_count++;
+    }
+    self->parcels[*index_p].chain = self->chain;
+    return &self->parcels[*index_p];
+}
+
+void sim_parcel_done(sim_t *self, uint32_t index)
+{
+    self->parcels[index].next = self->parcel_unused;
+    self->parcel_unused = index;
+}
+
+sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder)
+{
+    if (holder < SIM_ACTORS)
+        self->actors[holder].payloads++;
+    return sim_payload_new(&self->store, rows, bad, holder);
+}
+
+void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder)
+{
+    if (payload->holder < SIM_ACTORS)
+        self->actors[payload->holder].payloads--;
+    if (holder < SIM_ACTORS)
+        self->actors[holder].payloads++;
+    payload->holder = holder;
+}
+
+void sim_free(sim_t *self, void *payload, uint32_t holder)
+{
+    sim_payload_t *it = payload;
+    if (!it)
+        return;
+    if (it->holder != holder)
+        sim_violate(self, "%s gives back a payload that it does not hold",
+                    holder == SIM_FLYING ? "the network" : sim_name(self, holder));
+    else {
+        sim_hold(self, it, SIM_FREED);
+        sim_payload_free(&self->store, it);
+    }
+}
+
+void sim_free_msg(sim_t *self, tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_BLOCK)
+        sim_free(self, msg->block.payload, SIM_FLYING);
+    else if (msg->kind == TND_MSG_SLICE)
+        sim_free(self, msg->slice.payload, SIM_FLYING);
+    else if (msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT)
+        sim_free(self, msg->post.payload, SIM_FLYING);
+}
+
+void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to)
+{
+    sim_payload_t *it = payload;
+    if (!it)
+        return;
+    if (it->holder != from)
+        sim_violate(self, "%s passes on a payload that it does not hold", sim_name(self, from));
+    sim_hold(self, it, to);
+}

@@ -1,0 +1,118 @@
+/*  tests/sim/preprocessor.c - a preprocessor: the rows that it makes, and those that kill it. */
+#include "tests/sim/cluster.h"
+
+/*  Whether a block has a row that ends the worker who works on it. */
+static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note)
+{
+    for (uint32_t i = 0; i < note->count; i++)
+        if (sim_plan_kills(plan, note->lane, note->epoch, note->first + i))
+            return true;
+    return false;
+}
+
+static void worked(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    if (kills(&self->plan, &actor->work.msg.block)) {
+        sim_say(self, "%s is killed by a row", sim_name(self, id));
+        sim_actor_crash(self, id);
+        return;
+    }
+    tnd_msg_t msg = actor->work.msg;
+    sim_free(self, msg.block.payload, id);
+    sim_make_rows(self, id, &msg.block);
+    msg.block.work_ns = self->plan.apply_ns;
+    sim_own(self, msg.block.payload, id, SIM_FLYING);
+    sim_actor_send(self, id, msg.to, &msg);
+}
+
+static void reset(sim_t *self, sim_actor_t *actor)
+{
+    for (uint32_t i = 0; i < actor->link_count; i++)
+        sim_link_drop(self, actor->links[i], 0);
+    actor->life = ++self->lives;
+    actor->said++;
+    for (uint32_t i = 0; i < actor->link_count; i++)
+        sim_link_birth(self, actor->links[i], 0, true);
+}
+
+static void run(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_effect_t effect;
+    while (!actor->busy &&
+           tnd_preprocessor_core_next(actor->machine, sim_clock(self, actor->host), &effect))
+        switch (effect.kind) {
+        case TND_EFFECT_LINK:
+            sim_actor_send(self, id, effect.msg.to, &effect.msg);
+            break;
+        case TND_EFFECT_DROP:
+            sim_free(self, effect.payload, id);
+            break;
+        case TND_EFFECT_RESET:
+            reset(self, actor);
+            break;
+        case TND_EFFECT_APPLY:
+            actor->work = effect;
+            actor->busy = true;
+            sim_agenda_put(&self->agenda,
+                           self->now + sim_actor_work_span(self, actor, self->plan.apply_ns),
+                           SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
+            break;
+        default:
+            sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
+        }
+}
+
+static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    if (msg->kind == TND_MSG_REWIND) {
+        tnd_preprocessor_core_rewind(actor->machine, msg->generation);
+    } else if (msg->kind == TND_MSG_BLOCK) {
+        sim_own(self, msg->block.payload, SIM_FLYING, id);
+        tnd_preprocessor_core_block(actor->machine, msg);
+    } else if (msg->kind == TND_MSG_GO) {
+        tnd_preprocessor_core_go(actor->machine, msg);
+    }
+}
+
+static void *create(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    tnd_preprocessor_core_config_t config = {.self = id,
+                                             .lanes = self->worker_lane_count[id],
+                                             .readers = self->worker_readers[id],
+                                             .reader_lane = self->worker_reader_lanes[id],
+                                             .reader_count = self->worker_reader_count[id],
+                                             .joins = self->worker_joins[id],
+                                             .lane_number = self->worker_lanes[id],
+                                             .window_blocks = plan->queue_blocks,
+                                             .window_bytes = plan->queue_bytes,
+                                             .window_ns = plan->queue_ns};
+    return tnd_preprocessor_core_init(
+        sim_store_take(&self->store, tnd_preprocessor_core_bytes(&config)), &config);
+}
+
+static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    tnd_preprocessor_core_peer_up(self->actors[id].machine, peer);
+}
+
+static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    tnd_preprocessor_core_peer_lost(self->actors[id].machine, peer);
+}
+
+static uint32_t blocked_on(const void *machine)
+{
+    return tnd_preprocessor_core_blocked_on(machine);
+}
+
+const sim_role_t sim_preprocessor = {.create = create,
+                                     .run = run,
+                                     .message = message,
+                                     .worked = worked,
+                                     .up = up,
+                                     .lost = lost,
+                                     .blocked_on = blocked_on};

@@ -1,0 +1,139 @@
+/*  tests/sim/processes.c - processes of hosts: start, tick, pause, resume, death. */
+#include <stdlib.h>
+
+#include "tests/sim/cluster.h"
+
+/*  As life/host.c: control that looks much too late was away, or its clock has jumped, and what
+ *  others said meanwhile is still to be read.
+ */
+void sim_process_look(sim_t *self, uint32_t h)
+{
+    sim_host_t *host = &self->hosts[h];
+    uint64_t now = sim_clock(self, h);
+    if (now >= host->expected_ns + self->plan.link_timeout_ns / 4) {
+        uint64_t away = now - host->expected_ns;
+        tnd_absence_excuse(&host->leader_absence, away, now);
+        for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
+            tnd_absence_excuse(&self->hosts[other].absence, away, now);
+        if (h == 0)
+            tnd_leader_core_excuse(self->session, away);
+    }
+    host->expected_ns = now + self->plan.link_timeout_ns / 8;
+}
+
+void sim_process_tick(sim_t *self, uint32_t h)
+{
+    const sim_plan_t *plan = &self->plan;
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        sim_actor_t *actor = &self->actors[id];
+        if (actor->host != h || !actor->alive)
+            continue;
+        if (!sim_actor_away(actor))
+            sim_door_confirm(self, id);
+        sim_links_tick(self, id);
+    }
+    if (h > 0)
+        sim_link_tick(self, self->hosts[h].control, 0);
+    /* A host ends without its leader, which here lives as long as the session. */
+    if (tnd_absence_is_over(&self->hosts[h].leader_absence, TND_FATE_UNKNOWN, true,
+                            sim_clock(self, h)))
+        sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
+                    self->host_names[h],
+                    (unsigned long long)((self->now - self->hosts[h].leader_lost_at) / 1000000));
+    for (uint32_t other = 1; h == 0 && other < plan->hosts; other++)
+        sim_link_tick(self, self->hosts[other].control, 1);
+    if (h == 0)
+        sim_leader_lose(self);
+    sim_agenda_put(&self->agenda, self->now + plan->link_timeout_ns / 8, SIM_AT_TICK, h,
+                   self->hosts[h].boot, 0);
+}
+
+void sim_process_boot(sim_t *self, uint32_t h)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (self->now < self->starved_until) {
+        sim_agenda_put(&self->agenda, self->starved_until, SIM_AT_BOOT, h, 0, 0);
+        return;
+    }
+    host->alive = true;
+    host->life = ++self->lives;
+    if (host->boot > 0 && sim_hash(self->plan.seed + host->life, h) % 3 == 0) {
+        host->day -= (int64_t)(1 + sim_hash(host->life, h) % 3600) * 1000 * 1000 * 1000;
+        self->counts.faults[SIM_CLOCK_BACK]++;
+    }
+    host->said = sim_life(self, h);
+    host->leader_absence = (tnd_absence_t){0};
+    host->expected_ns = sim_clock(self, h) + self->plan.link_timeout_ns / 8;
+    host->generation = 0;
+    if (h > 0)
+        sim_link_birth(self, host->control, 0, false);
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h) {
+            sim_actor_born(self, id);
+            if (h == 0 && !self->plan.ports)
+                sim_tell_actor(self, id);
+        }
+    host->table = NULL;
+    if (self->plan.ports)
+        sim_endpoints_bind(self, h);
+    if (self->plan.ports && h == 0)
+        sim_endpoints_say(self, h);
+    sim_agenda_put(&self->agenda, self->now + sim_below(&self->chance, 1000000), SIM_AT_TICK, h,
+                   host->boot, 0);
+}
+
+void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (!host->alive)
+        return;
+    sim_say(self, "the process of host %s dies", self->host_names[h]);
+    host->alive = host->paused = false;
+    host->boot++;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h)
+            sim_actor_dies(self, id);
+    if (h > 0)
+        sim_link_drop(self, host->control, 0);
+    for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
+        sim_discard(self, &host->frozen[i]);
+    host->frozen_next = host->frozen_count = 0;
+    sim_agenda_put(&self->agenda, self->now + back_ns, SIM_AT_BOOT, h, 0, 0);
+}
+
+void sim_process_freeze(sim_host_t *host, const sim_event_t *event)
+{
+    if (host->frozen_count == host->frozen_room) {
+        host->frozen_room = host->frozen_room ? 2 * host->frozen_room : 64;
+        host->frozen = realloc(host->frozen, host->frozen_room * sizeof *host->frozen);
+        if (!host->frozen)
+            abort();
+    }
+    host->frozen[host->frozen_count++] = *event;
+}
+
+void sim_process_resume(sim_t *self, uint32_t h, uint32_t boots)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (!host->paused || host->boot != boots || self->now < host->resume_at)
+        return;
+    host->paused = false;
+    host->resumed_at = self->now;
+    sim_say(self, "the process of host %s goes on", self->host_names[h]);
+    uint64_t away = self->now - host->paused_at;
+    sim_process_look(self, h);
+    if (h > 0 &&
+        away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
+        host->control_at_stop != 0 && self->links[host->control].bound == host->control_at_stop)
+        sim_violate(self, "host %s was stopped for %llu ms, and the leader did not give it up",
+                    self->host_names[h], (unsigned long long)(away / 1000000));
+    for (uint32_t link = 0; host->keeps_links && link < self->link_count; link++)
+        if (self->links[link].host[0] == h && self->links[link].host[1] == h)
+            sim_link_excuse(self, link);
+    for (host->frozen_next = 0;
+         host->frozen_next < host->frozen_count && !self->over && !self->violation[0];) {
+        sim_event_t event = host->frozen[host->frozen_next++];
+        sim_happen(self, &event);
+    }
+    host->frozen_next = host->frozen_count = 0;
+}

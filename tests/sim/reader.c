@@ -1,0 +1,138 @@
+/*  tests/sim/reader.c - a reader: what its driver does for the machine of the core. */
+#include "tests/sim/cluster.h"
+
+/*  Fills a note with positions [first, first + count) and the rows made from them. */
+void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t rows = 0, bad = 0;
+    for (uint32_t i = 0; i < note->count; i++) {
+        int32_t made = sim_plan_made(plan, note->lane, note->epoch, note->first + i);
+        rows += made > 0 ? (uint32_t)made : 0;
+        bad += made < 0;
+    }
+    sim_payload_t *payload = sim_payload(self, rows, bad, id);
+    note->payload = payload;
+    note->rows = rows;
+    note->bad_count = bad;
+    note->bad = bad ? payload->bad : NULL;
+    note->origin = bad || plan->operations ? payload->origin : NULL;
+    note->bytes = 0;
+    rows = bad = 0;
+    for (uint32_t i = 0; i < note->count; i++) {
+        int32_t made = sim_plan_made(plan, note->lane, note->epoch, note->first + i);
+        if (made < 0)
+            payload->bad[bad++] = i;
+        for (int32_t j = 0; j < made; j++) {
+            uint64_t row = sim_row_id(note->lane, note->epoch, note->first + i, (uint32_t)j);
+            payload->origin[rows] = i;
+            payload->ids[rows++] = row;
+            note->bytes += sim_row_bytes(plan, row);
+        }
+    }
+}
+
+static void worked(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    const sim_plan_t *plan = &self->plan;
+    tnd_msg_t asked = actor->work.msg;
+    uint64_t all = plan->count[asked.ticket.lane], first = asked.ticket.first;
+    uint64_t left = first < all ? all - first : 0;
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = asked.generation, .from = id};
+    msg.to = asked.to;
+    msg.block.first = first;
+    msg.block.lane = asked.ticket.lane;
+    msg.block.epoch = asked.ticket.epoch;
+    msg.block.asked = asked.ticket.count;
+    msg.block.attempt = asked.ticket.attempt;
+    msg.block.count = asked.ticket.count < left ? asked.ticket.count : (uint32_t)left;
+    msg.block.end = msg.block.count < msg.block.asked ||
+                    ((plan->known || plan->eager_end) && first + msg.block.count >= all);
+    msg.block.work_ns = plan->read_ns;
+    if (plan->operations) {
+        msg.block.payload = sim_payload(self, 0, 0, id);
+        msg.block.rows = msg.block.count;
+        msg.block.bytes = msg.block.count * plan->row_bytes;
+    } else {
+        sim_make_rows(self, id, &msg.block);
+    }
+    sim_own(self, msg.block.payload, id, SIM_FLYING);
+    uint64_t bytes = msg.block.bytes;
+    sim_actor_send(self, id, msg.to, &msg);
+    tnd_reader_core_sent(actor->machine, asked.to, bytes);
+}
+
+static void run(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_effect_t effect;
+    while (!actor->busy &&
+           tnd_reader_core_next(actor->machine, sim_clock(self, actor->host), &effect)) {
+        if (effect.kind == TND_EFFECT_CONTROL)
+            sim_actor_control(self, actor, &effect.msg);
+        if (effect.kind != TND_EFFECT_READ)
+            continue;
+        actor->work = effect;
+        actor->busy = true;
+        sim_agenda_put(&self->agenda,
+                       self->now + sim_actor_work_span(self, actor, self->plan.read_ns),
+                       SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
+    }
+}
+
+static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    sim_actor_t *actor = &self->actors[id];
+    if (msg->kind == TND_MSG_REWIND)
+        tnd_reader_core_rewind(actor->machine, msg->generation);
+    else if (msg->kind == TND_MSG_TICKET)
+        tnd_reader_core_ticket(actor->machine, msg);
+    else if (msg->kind == TND_MSG_CREDIT)
+        tnd_reader_core_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
+}
+
+static void *create(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t lane = plan->members[id].lane;
+    tnd_reader_core_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
+    config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
+    config.workers_max = plan->workers > 0 ? plan->workers : 1;
+    config.rest_ns = plan->rest_ns;
+    return tnd_reader_core_init(sim_store_take(&self->store, tnd_reader_core_bytes(&config)),
+                                &config);
+}
+
+static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    void *machine = self->actors[id].machine;
+    tnd_reader_core_worker_up(machine, peer);
+    /* A batcher grants credit by its tickets. */
+    if (self->actors[peer].role == TND_ROLE_JOIN)
+        tnd_reader_core_credit(machine, peer, UINT64_MAX, UINT64_MAX);
+}
+
+static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    tnd_reader_core_worker_lost(self->actors[id].machine, peer);
+}
+
+static uint64_t deadline(const void *machine)
+{
+    return tnd_reader_core_deadline(machine);
+}
+
+static uint32_t blocked_on(const void *machine)
+{
+    return tnd_reader_core_blocked_on(machine);
+}
+
+const sim_role_t sim_reader = {.create = create,
+                               .run = run,
+                               .message = message,
+                               .worked = worked,
+                               .up = up,
+                               .lost = lost,
+                               .deadline = deadline,
+                               .blocked_on = blocked_on};
