@@ -102,7 +102,7 @@ static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t
     for (uint32_t done = 0, some; done < rows; done += some) {
         some = rows - done < hot ? rows - done : hot;
         for (uint32_t c = 0; c < schema->count; c++) {
-            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, at + done);
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, at + done);
             size_t bytes = tnd_column_bytes(&schema->columns[c]);
             tnd_block_copy(block, c, first + done, some, to);
             stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
@@ -126,9 +126,9 @@ static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, u
             const void *from = tnd_block_row(block, c, first + i);
             size_t bytes = tnd_block_row_bytes(block, c, first + i);
             bool ragged = schema->columns[c].ragged;
-            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, at + i);
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, at + i);
             if (ragged)
-                tnd_device_workers_put(self->config.crew, slot, local, c, at + i, from,
+                tnd_device_workers_put(self->config.workers, slot, local, c, at + i, from,
                                        block->columns[c].lengths[first + i]);
             else
                 memcpy(to, from, bytes);
@@ -233,14 +233,14 @@ static size_t lend(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t s
         size_t bytes = tnd_column_bytes(&schema->columns[c]);
         const void *at = tnd_block_row(block, c, first);
         if (!lies_well(block, c, first) ||
-            !tnd_device_workers_lend(self->config.crew, slot, local, c, at)) {
-            void *to = tnd_device_workers_row(self->config.crew, slot, local, c, 0);
+            !tnd_device_workers_borrow(self->config.workers, slot, local, c, at)) {
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, 0);
             copied += tnd_block_copy(block, c, first, rows, to);
             at = to;
         }
         stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
     }
-    if (self->config.digest && !tnd_device_workers_hash(self->config.crew, slot, local, rank))
+    if (self->config.digest && !tnd_device_workers_hash(self->config.workers, slot, local, rank))
         tnd_digest_rows(digest, rank, rows, stripes, schema->count);
     return copied;
 }
@@ -306,14 +306,14 @@ tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *
         *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
     uint32_t local = note->replica - self->config.first, done = 0;
     size_t copied = 0;
-    tnd_device_workers_share(self->config.crew, place->slot, local, note->total, note->padded);
+    tnd_device_workers_share(self->config.workers, place->slot, local, note->total, note->padded);
     tnd_count(&self->config.statistics->rows_in, note->rows);
     tnd_count(&self->config.statistics->blocks_in, 1);
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
         copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
         status = check_read(self, slice, error);
-        tnd_device_workers_keep(self->config.crew, place->slot, local, slice);
+        tnd_device_workers_keep(self->config.workers, place->slot, local, slice);
     } else if (is_large(self, slice)) {
         share_out(self, slice, place->slot, local, note->offset, note->rank);
     } else {
@@ -340,7 +340,7 @@ static void hand_over(tnd_batch_slots_t *self)
         /* A part that was lost said so before it was counted as gathered. */
         if (atomic_load(&self->any_lost))
             return;
-        tnd_device_workers_ready(self->config.crew, first->slot, &first->note, first->keep);
+        tnd_device_workers_ready(self->config.workers, first->slot, &first->note, first->keep);
         self->ready_first = (self->ready_first + 1) % self->config.depth;
         self->ready_count--;
         self->gathered += first->note.step_rows * tnd_schema_row_bytes(self->config.schema);
@@ -361,7 +361,7 @@ void tnd_batch_slots_ready(tnd_batch_slots_t *self, uint32_t slot, const tnd_sli
 void tnd_batch_slots_flush(tnd_batch_slots_t *self)
 {
     self->gathered = 0;
-    tnd_device_workers_flush(self->config.crew);
+    tnd_device_workers_flush(self->config.workers);
 }
 
 tnd_status_t tnd_batch_slots_settle(tnd_batch_slots_t *self, tnd_error_t *error)
@@ -397,7 +397,7 @@ uint64_t tnd_batch_slots_cpu_ns(const tnd_batch_slots_t *self)
 tnd_status_t tnd_batch_slots_free(tnd_batch_slots_t *self, uint32_t slot, tnd_error_t *error)
 {
     self->filled[slot].any = false;
-    return tnd_device_workers_let_go(self->config.crew, slot, error);
+    return tnd_device_workers_release(self->config.workers, slot, error);
 }
 
 tnd_digest_t tnd_batch_slots_digest(const tnd_batch_slots_t *self, const tnd_done_t *done)

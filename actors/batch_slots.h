@@ -8,7 +8,8 @@
  *
  *  Rows of large slices are gathered by several threads, a part each, while the actor goes on.
  *
- *  Which step has which slot the machine decides (runtime/core/feeder.h); the memory is the crew's.
+ *  Which step has which slot the machine decides (runtime/core/feeder.h); the memory is the
+ * workers's.
  *
  *  Threads: the feeder's actor.
  */
@@ -20,7 +21,7 @@
 
 typedef struct {
     const char *name; /* of the feeder, for texts */
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     const tnd_schema_t *schema;
     tnd_statistics_t *statistics;
     uint32_t depth;

@@ -1,7 +1,7 @@
 /*  actors/feeder.c - takes slices, has their rows put into slots, lets the device threads run.
  *
  *  When a step is whole, handed out and committed the machine decides; where its rows lie is the
- *  slots' matter (slots.h), what runs on it, and on which thread, the crew's.
+ *  slots' matter (slots.h), what runs on it, and on which thread, that of the device workers.
  */
 #include "actors/feeder.h"
 
@@ -56,7 +56,7 @@ typedef struct {
     void *machine_memory;
     tnd_feeder_core_t *machine;
     tnd_models_t *models;
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     tnd_feed_t *feed;
     tnd_batch_slots_t *slots;
     tnd_pending_reductions_t postings;
@@ -298,7 +298,7 @@ static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
                             "reports of steps, until the leader has booked them");
 }
 
-static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
+static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
@@ -329,12 +329,12 @@ static tnd_status_t make_crew(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         .context = self,
         .pages = feeder->statistics->devices,
     };
-    TND_TRY(tnd_device_workers_new(&feeder->crew, &config, error));
+    TND_TRY(tnd_device_workers_new(&feeder->workers, &config, error));
     atomic_store_explicit(&feeder->statistics->device_count,
-                          tnd_device_workers_devices(feeder->crew), memory_order_release);
+                          tnd_device_workers_devices(feeder->workers), memory_order_release);
     tnd_batch_slots_config_t slots = {
         .name = feeder->name,
-        .crew = feeder->crew,
+        .workers = feeder->workers,
         .schema = &feeder->stream->fed,
         .statistics = feeder->statistics,
         .depth = config.depth,
@@ -383,13 +383,14 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         !tnd_models_can_save(feeder->models))
         return tnd_fail(error, "%s: step plugin %s has no `save`: checkpoints cannot be kept",
                         feeder->name, feeder->options->step->plugin);
-    TND_TRY(make_crew(feeder, self, error));
+    TND_TRY(make_workers(feeder, self, error));
     if (feeder->models != NULL) {
-        TND_TRY(tnd_device_workers_call(feeder->crew, tnd_models_open_task(feeder->models), error));
+        TND_TRY(
+            tnd_device_workers_call(feeder->workers, tnd_models_open_task(feeder->models), error));
         if (tnd_models_load_task(feeder->models) != NULL)
-            TND_TRY(
-                tnd_device_workers_call(feeder->crew, tnd_models_load_task(feeder->models), error));
-        tnd_device_workers_run_all(feeder->crew, tnd_models_step_task(feeder->models));
+            TND_TRY(tnd_device_workers_call(feeder->workers, tnd_models_load_task(feeder->models),
+                                            error));
+        tnd_device_workers_run_all(feeder->workers, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
         .schema = &feeder->stream->fed,
@@ -401,7 +402,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .resume = feeder->models == NULL ? tnd_actor_resume(self) : NULL,
         .models = feeder->models,
     };
-    feeder->feed = tnd_feed_new(feeder->crew, &facts);
+    feeder->feed = tnd_feed_new(feeder->workers, &facts);
     return TND_OK;
 }
 
@@ -423,7 +424,7 @@ static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t
         return tnd_fail(error, "%s: step plugin %s of %s has no `evaluate`", feeder->name,
                         tnd_models_plugin(models), after);
     feeder->models = tnd_models_hold(models);
-    tnd_device_workers_run_all(feeder->crew, tnd_models_evaluate_task(models));
+    tnd_device_workers_run_all(feeder->workers, tnd_models_evaluate_task(models));
     return TND_OK;
 }
 
@@ -517,7 +518,7 @@ static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
 {
     static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
     size_t lines = 0, used = 0;
-    bool bare = feeder->models == NULL && tnd_device_workers_discards(feeder->crew) &&
+    bool bare = feeder->models == NULL && tnd_device_workers_discards(feeder->workers) &&
                 tnd_checkpoint_asks(&feeder->keep, done->step + 1);
     if (bare)
         feeder->kept = done->step + 1;
@@ -558,7 +559,7 @@ static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
-    while (tnd_device_workers_done(feeder->crew, &done)) {
+    while (tnd_device_workers_done(feeder->workers, &done)) {
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
@@ -572,7 +573,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
                                         done.tensors, done.reductions);
         TND_TRY(perform(feeder, self, error));
     }
-    if (tnd_device_workers_idle(feeder->crew))
+    if (tnd_device_workers_idle(feeder->workers))
         tnd_pending_reductions_idle(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
 }
@@ -580,12 +581,12 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
 /*  The values of one exchange.  A reducer first hears of the steps before it. */
 static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
-    if (!tnd_device_workers_waits(feeder->crew))
+    if (!tnd_device_workers_waits(feeder->workers))
         return TND_OK;
     TND_TRY(take_done(feeder, self, error));
     tnd_outgoing_t outgoing;
     bool any = false;
-    while (tnd_device_workers_outgoing(feeder->crew, &outgoing)) {
+    while (tnd_device_workers_outgoing(feeder->workers, &outgoing)) {
         tnd_pending_reductions_add(&feeder->postings, self, &feeder->reducers, outgoing.reducer,
                                    &outgoing.post);
         any = true;
@@ -600,7 +601,7 @@ static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
 {
     uint64_t done = tnd_feeder_core_committed(feeder->machine);
     if (tnd_actor_keep(self) == NULL || feeder->options->after != NULL || done == feeder->kept ||
-        done == 0 || (feeder->models == NULL && !tnd_device_workers_discards(feeder->crew)))
+        done == 0 || (feeder->models == NULL && !tnd_device_workers_discards(feeder->workers)))
         return;
     fprintf(note, "behind %" PRIu64 "\n", done);
     for (uint32_t r = 0; r < feeder->own->replica_count; r++) {
@@ -650,14 +651,14 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     feeder->over = true;
     tnd_actor_over(self);
-    tnd_device_workers_over(feeder->crew, feeder->drained ? TND_STOPPED : TND_END);
+    tnd_device_workers_over(feeder->workers, feeder->drained ? TND_STOPPED : TND_END);
     return TND_OK;
 }
 
 static void count_devices(feeder_t *feeder)
 {
     atomic_store_explicit(&feeder->statistics->device_cpu_ns,
-                          tnd_device_workers_cpu_ns(feeder->crew), memory_order_relaxed);
+                          tnd_device_workers_cpu_ns(feeder->workers), memory_order_relaxed);
 }
 
 /*  Where this thread had to wait for a processor, none is free. */
@@ -667,8 +668,9 @@ static void look_for_processors(feeder_t *feeder, uint64_t now)
     uint64_t passed = now - feeder->looked_ns;
     if (passed < LOOK_EVERY_NS)
         return;
-    tnd_device_workers_may_look(
-        feeder->crew, feeder->looked_ns != 0 && (ready - feeder->ready_ns) * CROWDED_PART < passed);
+    tnd_device_workers_may_look(feeder->workers,
+                                feeder->looked_ns != 0 &&
+                                    (ready - feeder->ready_ns) * CROWDED_PART < passed);
     feeder->looked_ns = now;
     feeder->ready_ns = ready;
 }
@@ -681,8 +683,8 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
         feeder->begun = true;
         TND_TRY(find_models(feeder, self, error));
     }
-    if (tnd_device_workers_error(feeder->crew) != NULL)
-        return tnd_fail(error, "%s", tnd_device_workers_error(feeder->crew));
+    if (tnd_device_workers_error(feeder->workers) != NULL)
+        return tnd_fail(error, "%s", tnd_device_workers_error(feeder->workers));
     look_for_processors(feeder, tnd_actor_round(self));
     TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     TND_TRY(post(feeder, self, error));
@@ -712,7 +714,7 @@ static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_m
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = tnd_actor_id(self), .to = msg->from};
     got.post = msg->post;
     got.post.payload = NULL;
-    TND_TRY(tnd_device_workers_incoming(feeder->crew, msg->post.round, msg->post.reducer_slot,
+    TND_TRY(tnd_device_workers_incoming(feeder->workers, msg->post.round, msg->post.reducer_slot,
                                         msg->post.payload, error));
     (void)tnd_actor_send(self, &got, TND_CARRY_NOTHING);
     return TND_OK;
@@ -765,7 +767,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         arrival->carry = TND_CARRY_NOTHING;
         return take_result(feeder, self, msg, error);
     case TND_MSG_CLOSED:
-        if (tnd_device_workers_awaits(feeder->crew, msg->post.round, msg->post.reducer_slot))
+        if (tnd_device_workers_awaits(feeder->workers, msg->post.round, msg->post.reducer_slot))
             return tnd_fail(error,
                             "%s: in step %" PRIu64
                             " another replica went on without reduction %" PRIu32
@@ -824,7 +826,7 @@ static uint32_t feeder_blocked_on(const void *state)
     if (feeder->over)
         return TND_WAIT_ENDED;
     uint32_t waits = tnd_feeder_core_blocked_on(feeder->machine) & ~(uint32_t)TND_WAIT_ENDED;
-    return tnd_device_workers_waits(feeder->crew) ? waits | TND_WAIT_REDUCE : waits;
+    return tnd_device_workers_waits(feeder->workers) ? waits | TND_WAIT_REDUCE : waits;
 }
 
 static void feeder_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
@@ -857,11 +859,11 @@ static void drop_reports(feeder_t *feeder)
 static void feeder_fini(void *state)
 {
     feeder_t *feeder = state;
-    if (feeder->crew != NULL) {
+    if (feeder->workers != NULL) {
         count_devices(feeder);
         if (!feeder->over && tnd_actor_was_asked_to_end(feeder->actor))
-            tnd_device_workers_over(feeder->crew, TND_STOPPED);
-        tnd_device_workers_stop(feeder->crew);
+            tnd_device_workers_over(feeder->workers, TND_STOPPED);
+        tnd_device_workers_stop(feeder->workers);
     }
     if (feeder->slots != NULL)
         tnd_count(&feeder->statistics->cpu_ns, tnd_batch_slots_cpu_ns(feeder->slots));
@@ -876,7 +878,7 @@ static void feeder_release(void *state)
 {
     feeder_t *feeder = state;
     tnd_feed_destroy(&feeder->feed);
-    tnd_device_workers_destroy(&feeder->crew);
+    tnd_device_workers_destroy(&feeder->workers);
     tnd_models_drop(&feeder->models);
     tnd_peers_free(&feeder->joins);
     tnd_peers_free(&feeder->reducers);

@@ -10,8 +10,8 @@ enum { STEPS = 600, DEPTH = 3 };
  *  per replica; the next one replaces it.
  */
 typedef struct {
-    crewed_t *crewed;
-    _Atomic(dl_managed_tensor_t *) tensors[CREWED_REPLICAS];
+    fixture_t *fixture;
+    _Atomic(dl_managed_tensor_t *) tensors[FIXTURE_REPLICAS];
     _Atomic bool over;
 } exports_t;
 
@@ -35,52 +35,53 @@ static void *release_all(void *context)
     bool over;
     do {
         over = atomic_load(&self->over);
-        for (uint32_t r = 0; r < CREWED_REPLICAS; r++)
+        for (uint32_t r = 0; r < FIXTURE_REPLICAS; r++)
             release(atomic_exchange(&self->tensors[r], NULL));
         sched_yield();
     } while (!over);
     return NULL;
 }
 
-/*  The crew is destroyed while tensors of its last steps are still held. */
+/*  The workers is destroyed while tensors of its last steps are still held. */
 static void run_exports(uint32_t devices)
 {
-    exports_t exports = {.crewed = crewed_new(0, 4, devices, DEPTH)};
+    exports_t exports = {.fixture = fixture_new(0, 4, devices, DEPTH)};
     const tnd_task_t task = {export_rows, NULL, &exports};
     pthread_t thread;
     tnd_error_t error;
     if (pthread_create(&thread, NULL, release_all, &exports) != 0)
         abort();
-    tnd_device_workers_run_all(exports.crewed->crew, &task);
+    tnd_device_workers_run_all(exports.fixture->workers, &task);
     uint64_t fed = 0, taken = 0;
     while (taken < STEPS) {
         tnd_done_t done;
         while (fed < STEPS && fed - taken < DEPTH)
-            crewed_feed(exports.crewed, fed++, DEPTH);
-        if (!tnd_device_workers_done(exports.crewed->crew, &done)) {
+            fixture_feed(exports.fixture, fed++, DEPTH);
+        if (!tnd_device_workers_done(exports.fixture->workers, &done)) {
             sched_yield();
             continue;
         }
         taken++;
-        tnd_status_t status = tnd_device_workers_let_go(exports.crewed->crew, done.slot, &error);
+        tnd_status_t status =
+            tnd_device_workers_release(exports.fixture->workers, done.slot, &error);
         assert(status == TND_OK);
     }
-    crewed_destroy(exports.crewed);
+    fixture_destroy(exports.fixture);
     atomic_store(&exports.over, true);
     pthread_join(thread, NULL);
 }
 
 typedef struct {
-    crewed_t *crewed;
+    fixture_t *fixture;
     uint64_t pulled;
 } program_t;
 
 static void *pull(void *context)
 {
     program_t *self = context;
-    while (tnd_device_workers_next(self->crewed->crew) == TND_OK) {
+    while (tnd_device_workers_next(self->fixture->workers) == TND_OK) {
         if (self->pulled % 5 != 4 && /* a step may be left out */
-            tnd_device_workers_run(self->crewed->crew, &self->crewed->task) != TND_OK)
+            tnd_device_workers_run(self->fixture->workers, &self->fixture->task) != TND_OK)
             break;
         self->pulled++;
     }
@@ -90,8 +91,8 @@ static void *pull(void *context)
 /*  The actor's part while a program pulls, up to `steps`; then the end, or a stop in the middle. */
 static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
 {
-    program_t program = {.crewed = crewed_new(0, 4, devices, DEPTH)};
-    crewed_t *crewed = program.crewed;
+    program_t program = {.fixture = fixture_new(0, 4, devices, DEPTH)};
+    fixture_t *fixture = program.fixture;
     pthread_t thread;
     if (pthread_create(&thread, NULL, pull, &program) != 0)
         abort();
@@ -99,37 +100,37 @@ static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
     while (taken < steps) {
         tnd_done_t done;
         while (fed < steps && fed - taken < DEPTH)
-            crewed_feed(crewed, fed++, DEPTH);
-        if (tnd_device_workers_done(crewed->crew, &done))
+            fixture_feed(fixture, fed++, DEPTH);
+        if (tnd_device_workers_done(fixture->workers, &done))
             taken++;
         else if (stop && taken > steps / 2)
             break;
         sched_yield();
     }
     if (stop)
-        tnd_device_workers_stop(crewed->crew);
+        tnd_device_workers_stop(fixture->workers);
     else
-        tnd_device_workers_over(crewed->crew, TND_END);
+        tnd_device_workers_over(fixture->workers, TND_END);
     pthread_join(thread, NULL);
     assert(stop || program.pulled == steps);
-    crewed_destroy(crewed);
+    fixture_destroy(fixture);
 }
 
 int main(void)
 {
     for (uint32_t devices = 1; devices <= 4; devices++) {
-        crewed_t *crewed = crewed_new(0, 4, devices, DEPTH);
-        crewed->gathers = true;
-        crewed_run(crewed, STEPS, DEPTH);
-        assert(tnd_device_workers_error(crewed->crew) == NULL);
-        assert(memcmp(crewed->weights[0], crewed->weights[3], sizeof crewed->weights[0]) == 0);
-        crewed_destroy(crewed);
+        fixture_t *fixture = fixture_new(0, 4, devices, DEPTH);
+        fixture->gathers = true;
+        fixture_run(fixture, STEPS, DEPTH);
+        assert(tnd_device_workers_error(fixture->workers) == NULL);
+        assert(memcmp(fixture->weights[0], fixture->weights[3], sizeof fixture->weights[0]) == 0);
+        fixture_destroy(fixture);
 
-        crewed = crewed_new(0, 4, devices, DEPTH);
-        crewed->fail_at = STEPS / 2;
-        crewed_run(crewed, STEPS, DEPTH);
-        assert(tnd_device_workers_error(crewed->crew) != NULL);
-        crewed_destroy(crewed);
+        fixture = fixture_new(0, 4, devices, DEPTH);
+        fixture->fail_at = STEPS / 2;
+        fixture_run(fixture, STEPS, DEPTH);
+        assert(tnd_device_workers_error(fixture->workers) != NULL);
+        fixture_destroy(fixture);
 
         run_pulled(devices, STEPS / 4, false);
         run_pulled(devices, STEPS / 4, true);

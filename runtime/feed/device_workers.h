@@ -1,22 +1,23 @@
 /*  runtime/feed/device_workers.h - the device threads of one feeder, and the memory of its slots.
  *
- *  A crew has one thread a device; each carries some replicas that follow one another.  The actor
- *  gathers rows into a slot and says that it is ready; every thread runs the step on each of its
- *  replicas, then, when all have posted, its share of the reductions, then `apply`.  Steps go
- *  through in order, and as many as there are slots may be under way: a thread goes on to the next
- *  one without asking the actor.
+ *  There is one thread per device; each carries some consecutive replicas.  The actor gathers rows
+ *  into a slot and marks it as ready.  Every thread runs the step on each of its replicas; when all
+ *  replicas have posted, it runs its share of the reductions, then `apply`.  Steps run in order.
+ *  As many steps as there are slots may be under way: a thread starts the next one without the
+ *  actor.
  *
- *  Who starts a step is a matter of the mode: nobody yet (steps are kept), the crew itself as soon
- *  as they are ready (a task), a program that pulls them one by one, or nobody ever: they are
+ *  A mode decides what starts a step.  At first nothing does, and steps wait.  Later the threads
+ *  start each step once it is ready (a task), or a program pulls steps one by one, or all steps are
  *  discarded.
  *
- *  Where the run has replicas elsewhere, a round's tensors leave through the actor
+ *  Where the run has replicas elsewhere, the tensors of a round leave through the actor
  *  (tnd_device_workers_outgoing) and its results come back the same way.
  *
- *  Failure: the first one counts; all threads stop at once and tnd_device_workers_error says why.
+ *  Errors: the first failure counts; all threads stop at once, and tnd_device_workers_error returns
+ *  its text.
  *
- *  Threads: functions under "actor" on the actor's, under "program" on the thread that pulls; new
- *  and destroy on any while no other is in use.
+ *  Threads: functions under "actor" on the actor's thread, those under "program" on the thread that
+ *  pulls; new and destroy on any thread while no other function runs.
  */
 #ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_H
 #define TND_RUNTIME_FEED_DEVICE_WORKERS_H
@@ -99,8 +100,8 @@ void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_
 /*  Lets a replica read its rows of a column in place and not in the slot; tnd_device_workers_keep
  * takes what holds them.  False: its device cannot.
  */
-bool tnd_device_workers_lend(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
-                             uint32_t column, const void *rows);
+bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                               uint32_t column, const void *rows);
 /*  Takes the slice whose rows a replica reads in place.  It is dropped when the step is over and
  * the last tensor of it released, at the next tnd_device_workers_share, or with the crew.
  */
@@ -133,8 +134,8 @@ typedef struct {
 /*  The step of that slot is over.  If a program still holds tensors of it, the slot gets other
  *  memory.  TND_FAILED: there is no spare, and a device cannot allocate one.
  */
-tnd_status_t tnd_device_workers_let_go(tnd_device_workers_t *self, uint32_t slot,
-                                       tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
+                                        tnd_error_t *error) TND_CHECKED;
 /*  Whether steps are discarded: nothing is computed on them. */
 bool tnd_device_workers_discards(const tnd_device_workers_t *self);
 /*  Whether a processor seems to be free: then a program that waits for its next step looks for it

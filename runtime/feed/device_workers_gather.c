@@ -55,13 +55,13 @@ static void copy(void *out, const tnd_posting_t *post)
 
 void tnd_device_workers_gather_own(const worker_t *worker)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    const tnd_gathered_t *gathered = crew->gathers.items;
-    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
-        if (crew->replicas[0].posts[p].reduce != TND_GATHER)
+    tnd_device_workers_t *group = worker->group;
+    const tnd_gathered_t *gathered = group->gathers.items;
+    for (uint32_t p = 0; p < group->replicas[0].post_count; p++) {
+        if (group->replicas[0].posts[p].reduce != TND_GATHER)
             continue;
         for (uint32_t r = worker->first; r < worker->first + worker->count; r++) {
-            const tnd_posting_t *post = &crew->replicas[r].posts[p];
+            const tnd_posting_t *post = &group->replicas[r].posts[p];
             copy(gathered->data + gathered->first[r] * tnd_dtype_size(post->dtype), post);
         }
         gathered++;
@@ -85,11 +85,11 @@ void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, u
 
 void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting)
 {
-    const tnd_device_workers_t *crew = worker->crew;
-    uint32_t first = node->node.first - crew->config.first;
+    const tnd_device_workers_t *group = worker->group;
+    uint32_t first = node->node.first - group->config.first;
     uint8_t *out = node->values;
     for (uint32_t r = first; r < first + node->node.count; r++) {
-        const tnd_posting_t *post = &crew->replicas[r].posts[posting];
+        const tnd_posting_t *post = &group->replicas[r].posts[posting];
         if (r >= worker->first && r < worker->first + worker->count)
             copy(out, post);
         out += post->count * tnd_dtype_size(post->dtype);

@@ -1,4 +1,4 @@
-/*  runtime/feed/device_workers_internal.h - what the files of the crew share among themselves.
+/*  runtime/feed/device_workers_internal.h - what the files of the group share among themselves.
  *
  *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
  *  published (the workers may run them), finished (by all workers), retired (the actor may commit
@@ -16,6 +16,9 @@
 #include "runtime/core/numeric/float_mode.h"
 #include "runtime/interface/device.h"
 #include "runtime/feed/futex_wait.h"
+
+/*  The slot of a job without rows. */
+#define NO_SLOT UINT32_MAX
 
 /*  Meetings of one job have the low bits of a word. */
 enum { MEETING_BITS = 20 };
@@ -40,7 +43,7 @@ typedef struct {
 
 typedef struct {
     _Alignas(64) _Atomic uint64_t word;
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *group;
     uint32_t number, first, count;   /* local replicas */
     const char *name;                /* of its device */
     tnd_device_t *device;            /* the pool's */
@@ -56,9 +59,9 @@ typedef struct {
     void **outs;
 } worker_t;
 
-/*  For waits at a gate: until some count of the crew is above, or at, `number`. */
+/*  For waits at a gate: until some count of the group is above, or at, `number`. */
 typedef struct {
-    const tnd_device_workers_t *crew;
+    const tnd_device_workers_t *group;
     uint64_t number;
 } awaited_t;
 
@@ -99,7 +102,7 @@ typedef struct {
     tnd_digest_t digest;
 } share_t;
 
-typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } crew_mode_t;
+typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } start_mode_t;
 
 struct tnd_device_workers {
     tnd_device_workers_config_t config;
@@ -132,7 +135,8 @@ struct tnd_device_workers {
     uint64_t flushed;       /* jobs that others were told of: the actor */
     uint64_t taken, ran;    /* by the program */
 
-    /*  Steps on the program's thread (crew_pull.c), the program's but for the atomic ones. */
+    /*  Steps on the program's thread (device_workers_pull.c), the program's but for the atomic
+     * ones. */
     worker_t caller;
     pthread_t caller_thread;
     tnd_float_mode_t caller_mode; /* as the last step left it */
@@ -149,13 +153,33 @@ struct tnd_device_workers {
     char error[512];
 };
 
+static inline tnd_stage_t *tnd_device_workers_stage(const tnd_device_workers_t *self, uint32_t slot,
+                                                    uint32_t local)
+{
+    return &self->memories[slot]->stages[local];
+}
+
+/*  By row: the length of what a ragged column's memory contains now. */
+static inline uint64_t *tnd_device_workers_lengths(const tnd_device_workers_t *self, uint32_t slot,
+                                                   uint32_t local, uint32_t column)
+{
+    return self->memories[slot]->lengths +
+           ((size_t)local * self->ragged + self->lists[column]) * self->config.rows_max;
+}
+
 /*  Stops everything for this reason; the first one counts.  Always false. */
 bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool tnd_device_workers_dead(const tnd_device_workers_t *self);
+/*  Wakes every thread that waits here, and the program. */
+void tnd_device_workers_wake_all(tnd_device_workers_t *self);
+/*  The main function of a device thread; the argument is its worker_t. */
+void *tnd_device_workers_thread(void *worker);
+/*  Hashes the rows of share `at`, if tnd_device_workers_hash asked for that and it is not done. */
+void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
 /*  Zeroed memory; exhaustion aborts. */
 void *tnd_device_workers_zeroed(size_t count, size_t size);
-/*  Runs a job on the replicas of a worker, on the calling thread; false: the crew is dead. */
+/*  Runs a job on the replicas of a worker, on the calling thread; false: the group is dead. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */
 void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
@@ -167,17 +191,17 @@ bool tnd_device_workers_has_finished(const void *awaited);
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now);
 void tnd_device_workers_make_caller(tnd_device_workers_t *self);
-/*  Until the program is outside of a step, after which it begins none in a stopped crew. */
+/*  Until the program is outside of a step, after which it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);
-/*  Arrives at the next meeting of the job and waits for the others; false: the crew is dead. */
+/*  Arrives at the next meeting of the job and waits for the others; false: the group is dead. */
 bool tnd_device_workers_meet(worker_t *worker, job_t *job);
-/*  Reduces what the replicas posted; false: the crew is dead. */
+/*  Reduces what the replicas posted; false: the group is dead. */
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
 void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
 
-/*  Gathers (crew_gather.c).  `room`: the first worker, while the others meet, makes room for what
- *  all replicas posted, which are here; every worker then copies what its own did.
+/*  Gathers (device_workers_gather.c).  `room`: the first worker, while the others meet, makes room
+ * for what all replicas posted, which are here; every worker then copies what its own did.
  */
 void tnd_device_workers_gather_room(tnd_device_workers_t *self);
 void tnd_device_workers_gather_own(const worker_t *worker);

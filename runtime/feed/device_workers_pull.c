@@ -1,6 +1,6 @@
-/*  runtime/feed/device_workers_pull.c - a program's own loop over the steps of a crew.
+/*  runtime/feed/device_workers_pull.c - a program's own loop over the steps of a group.
  *
- *  Where the crew has one device whose steps may run on any thread, they run on the program's: no
+ *  Where the group has one device whose steps may run on any thread, they run on the program's: no
  *  other thread has to be woken.  They use a worker of their own, so that nothing is shared with
  * the device's thread, which sleeps meanwhile.
  */
@@ -30,7 +30,7 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
 {
     const worker_t *first = &self->workers[0];
     self->caller = (worker_t){
-        .crew = self,
+        .group = self,
         .count = first->count,
         .name = first->name,
         .page = first->page,
@@ -63,7 +63,7 @@ static void run_in_mode(tnd_device_workers_t *self, job_t *job)
 {
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(self->caller_mode);
-    (void)tnd_device_workers_run_job(&self->caller, job); /* the crew is dead if it fails */
+    (void)tnd_device_workers_run_job(&self->caller, job); /* the group is dead if it fails */
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);
 }
@@ -79,7 +79,8 @@ static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t c
                           memory_order_relaxed);
 }
 
-/*  tnd_device_workers_stop waits until `inside` is false: it is set before the crew is found alive.
+/*  tnd_device_workers_stop waits until `inside` is false: it is set before the group is found
+ * alive.
  */
 static void run_here(tnd_device_workers_t *self, job_t *job)
 {
@@ -120,7 +121,7 @@ void tnd_device_workers_discard(tnd_device_workers_t *self)
         tnd_device_workers_wake(self);
 }
 
-/*  What a program gets of a crew that runs nothing any more. */
+/*  What a program gets of a group that runs nothing any more. */
 static tnd_status_t ended(const tnd_device_workers_t *self)
 {
     int over = atomic_load_explicit(&self->over, memory_order_acquire);
@@ -131,10 +132,10 @@ static tnd_status_t ended(const tnd_device_workers_t *self)
 static bool has_step(const void *context)
 {
     const awaited_t *awaited = context;
-    const tnd_device_workers_t *crew = awaited->crew;
-    return tnd_device_workers_dead(crew) ||
-           atomic_load_explicit(&crew->ready, memory_order_acquire) > awaited->number ||
-           atomic_load_explicit(&crew->over, memory_order_acquire) != TND_OK;
+    const tnd_device_workers_t *group = awaited->group;
+    return tnd_device_workers_dead(group) ||
+           atomic_load_explicit(&group->ready, memory_order_acquire) > awaited->number ||
+           atomic_load_explicit(&group->over, memory_order_acquire) != TND_OK;
 }
 
 /*  Looking instead of sleeping is worth it where the step is being gathered on another processor.

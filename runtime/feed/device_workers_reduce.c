@@ -26,27 +26,27 @@ static bool fit(const tnd_posting_t *one, uint32_t one_count, const tnd_posting_
     return fits;
 }
 
-/*  The first replicas of the crew and of worker `other` posted different things; always false. */
-static bool refuse_posts(tnd_device_workers_t *crew, const job_t *job, uint32_t other)
+/*  The first replicas of the group and of worker `other` posted different things; always false. */
+static bool refuse_posts(tnd_device_workers_t *group, const job_t *job, uint32_t other)
 {
     return tnd_device_workers_fail(
-        crew,
+        group,
         "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
         " posted different reductions: all replicas post the same ones in the "
         "same order",
-        crew->config.name, job->note.step, crew->replicas[0].id,
-        crew->replicas[crew->workers[other].first].id);
+        group->config.name, job->note.step, group->replicas[0].id,
+        group->replicas[group->workers[other].first].id);
 }
 
 /*  Whether all workers posted the same.  Between two meetings, where no worker posts. */
 static bool posts_fit(worker_t *worker, const job_t *job)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    const tnd_replica_t *one = &crew->replicas[0];
-    for (uint32_t w = 1; w < crew->worker_count; w++) {
-        const tnd_replica_t *other = &crew->replicas[crew->workers[w].first];
+    tnd_device_workers_t *group = worker->group;
+    const tnd_replica_t *one = &group->replicas[0];
+    for (uint32_t w = 1; w < group->worker_count; w++) {
+        const tnd_replica_t *other = &group->replicas[group->workers[w].first];
         if (!fit(one->posts, one->post_count, other->posts, other->post_count))
-            return refuse_posts(crew, job, w);
+            return refuse_posts(group, job, w);
     }
     return true;
 }
@@ -54,13 +54,13 @@ static bool posts_fit(worker_t *worker, const job_t *job)
 /*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
 static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    for (uint32_t i = 0; i < crew->config.count; i++) {
-        const tnd_posting_t *post = &crew->replicas[i].posts[posting];
+    tnd_device_workers_t *group = worker->group;
+    for (uint32_t i = 0; i < group->config.count; i++) {
+        const tnd_posting_t *post = &group->replicas[i].posts[posting];
         void *data = (char *)post->data + begin * tnd_dtype_size(post->dtype);
         worker->outs[i] = data;
         worker->inputs[i] = (tnd_reduction_tree_input_t){
-            .node = {crew->config.first + i, 1},
+            .node = {group->config.first + i, 1},
             .data = data,
             .rows = post->rows,
             .weight = post->weight,
@@ -73,7 +73,7 @@ static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
  */
 static bool posts_late(const worker_t *worker, bool weighing)
 {
-    const tnd_replica_t *own = &worker->crew->replicas[worker->first];
+    const tnd_replica_t *own = &worker->group->replicas[worker->first];
     bool late = false;
     for (uint32_t p = 0; p < own->post_count; p++)
         late = late || own->posts[p].reduce == TND_GATHER || (weighing && own->posts[p].weighted);
@@ -85,7 +85,7 @@ static bool posts_late(const worker_t *worker, bool weighing)
  */
 static posted_t *show_posts(worker_t *worker)
 {
-    const tnd_replica_t *own = &worker->crew->replicas[worker->first];
+    const tnd_replica_t *own = &worker->group->replicas[worker->first];
     posted_t *posted = &worker->posted[worker->rounds++ % 2];
     posted->count = own->post_count;
     memcpy(posted->posts, own->posts, own->post_count * sizeof own->posts[0]);
@@ -95,13 +95,13 @@ static posted_t *show_posts(worker_t *worker)
 /*  Whether all workers showed the same in this round. */
 static bool shown_fit(const worker_t *worker, const job_t *job)
 {
-    tnd_device_workers_t *crew = worker->crew;
+    tnd_device_workers_t *group = worker->group;
     uint64_t turn = (worker->rounds - 1) % 2;
-    const posted_t *one = &crew->workers[0].posted[turn];
-    for (uint32_t w = 1; w < crew->worker_count; w++) {
-        const posted_t *other = &crew->workers[w].posted[turn];
+    const posted_t *one = &group->workers[0].posted[turn];
+    for (uint32_t w = 1; w < group->worker_count; w++) {
+        const posted_t *other = &group->workers[w].posted[turn];
         if (!fit(one->posts, one->count, other->posts, other->count))
-            return refuse_posts(crew, job, w);
+            return refuse_posts(group, job, w);
     }
     return true;
 }
@@ -122,16 +122,16 @@ static void reduce_chunk(worker_t *worker, const posted_t *posted, uint64_t chun
     tnd_collective_share(post->count, tnd_dtype_size(post->dtype), (uint32_t)chunk, chunks_of(post),
                          &begin, &end);
     gather_inputs(worker, p, 0);
-    tnd_collective_reduce(post, worker->inputs, worker->crew->config.count, worker->outs, begin,
+    tnd_collective_reduce(post, worker->inputs, worker->group->config.count, worker->outs, begin,
                           end);
 }
 
 /*  The next chunk that no worker has claimed, counted over all rounds; false: none before `end`. */
-static bool claim(tnd_device_workers_t *crew, uint64_t end, uint64_t *chunk_p)
+static bool claim(tnd_device_workers_t *group, uint64_t end, uint64_t *chunk_p)
 {
-    *chunk_p = atomic_load_explicit(&crew->chunks_claimed, memory_order_relaxed);
+    *chunk_p = atomic_load_explicit(&group->chunks_claimed, memory_order_relaxed);
     while (*chunk_p < end)
-        if (atomic_compare_exchange_weak_explicit(&crew->chunks_claimed, chunk_p, *chunk_p + 1,
+        if (atomic_compare_exchange_weak_explicit(&group->chunks_claimed, chunk_p, *chunk_p + 1,
                                                   memory_order_relaxed, memory_order_relaxed))
             return true;
     return false;
@@ -140,8 +140,9 @@ static bool claim(tnd_device_workers_t *crew, uint64_t end, uint64_t *chunk_p)
 static bool chunks_are_done(const void *context)
 {
     const worker_t *worker = context;
-    return tnd_device_workers_dead(worker->crew) ||
-           atomic_load_explicit(&worker->crew->chunks_done, memory_order_acquire) >= worker->chunks;
+    return tnd_device_workers_dead(worker->group) ||
+           atomic_load_explicit(&worker->group->chunks_done, memory_order_acquire) >=
+               worker->chunks;
 }
 
 /*  Reduces together with the other workers.  Until all chunks of the round are done no worker posts
@@ -149,26 +150,26 @@ static bool chunks_are_done(const void *context)
  */
 static bool reduce_chunks(worker_t *worker, const posted_t *posted)
 {
-    tnd_device_workers_t *crew = worker->crew;
+    tnd_device_workers_t *group = worker->group;
     uint64_t before = worker->chunks, done = 0, chunk;
     for (uint32_t p = 0; p < posted->count; p++)
         worker->chunks += chunks_of(&posted->posts[p]);
-    for (; claim(crew, worker->chunks, &chunk); done++)
+    for (; claim(group, worker->chunks, &chunk); done++)
         reduce_chunk(worker, posted, chunk - before);
     if (done > 0 &&
-        atomic_fetch_add_explicit(&crew->chunks_done, done, memory_order_acq_rel) + done ==
+        atomic_fetch_add_explicit(&group->chunks_done, done, memory_order_acq_rel) + done ==
             worker->chunks)
-        tnd_futex_open(&crew->meet);
-    tnd_futex_wait(&crew->meet, chunks_are_done, worker, chunks_spin_ns);
-    return !tnd_device_workers_dead(crew);
+        tnd_futex_open(&group->meet);
+    tnd_futex_wait(&group->meet, chunks_are_done, worker, chunks_spin_ns);
+    return !tnd_device_workers_dead(group);
 }
 
 static bool reduce_alone(worker_t *worker)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    const tnd_replica_t *own = &crew->replicas[worker->first];
+    tnd_device_workers_t *group = worker->group;
+    const tnd_replica_t *own = &group->replicas[worker->first];
     if (posts_late(worker, false)) {
-        tnd_device_workers_gather_room(crew);
+        tnd_device_workers_gather_room(group);
         tnd_device_workers_gather_own(worker);
     }
     for (uint32_t p = 0; p < own->post_count; p++) {
@@ -176,16 +177,16 @@ static bool reduce_alone(worker_t *worker)
         if (post->reduce == TND_GATHER)
             continue;
         gather_inputs(worker, p, 0);
-        tnd_collective_reduce(post, worker->inputs, crew->config.count, worker->outs, 0,
+        tnd_collective_reduce(post, worker->inputs, group->config.count, worker->outs, 0,
                               post->count);
     }
-    return !tnd_device_workers_dead(crew);
+    return !tnd_device_workers_dead(group);
 }
 
 static bool reduce_here(worker_t *worker, job_t *job)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    if (crew->worker_count == 1)
+    tnd_device_workers_t *group = worker->group;
+    if (group->worker_count == 1)
         return reduce_alone(worker);
     const posted_t *posted = show_posts(worker);
     if (!tnd_device_workers_meet(worker, job) || !shown_fit(worker, job))
@@ -193,7 +194,7 @@ static bool reduce_here(worker_t *worker, job_t *job)
     if (!posts_late(worker, false))
         return reduce_chunks(worker, posted);
     if (worker->number == 0)
-        tnd_device_workers_gather_room(crew);
+        tnd_device_workers_gather_room(group);
     if (!tnd_device_workers_meet(worker, job))
         return false;
     tnd_device_workers_gather_own(worker);
@@ -228,54 +229,54 @@ static void *grown(void *memory, uint32_t count, uint32_t *room, size_t size)
 }
 
 /*  What the leaves of a node weigh together. */
-static double weight_of(const tnd_device_workers_t *crew, tnd_reduction_tree_node_t node,
+static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_node_t node,
                         uint32_t posting)
 {
-    worker_t *worker = &crew->workers[0];
+    worker_t *worker = &group->workers[0];
     gather_inputs(worker, posting, 0);
     tnd_reduction_tree_job_t job = {
         .reduce = TND_MEAN,
         .node = node,
-        .inputs = worker->inputs + (node.first - crew->config.first),
+        .inputs = worker->inputs + (node.first - group->config.first),
         .input_count = node.count,
         .weighted = true,
     };
     return tnd_reduction_tree_weight(&job);
 }
 
-static void add_reduced(tnd_device_workers_t *crew, const job_t *job, node_t *node,
+static void add_reduced(tnd_device_workers_t *group, const job_t *job, node_t *node,
                         uint32_t posting, size_t count)
 {
-    const tnd_posting_t *post = &crew->replicas[0].posts[posting];
-    const share_t *shares = &crew->shares[(size_t)job->slot * crew->config.count];
+    const tnd_posting_t *post = &group->replicas[0].posts[posting];
+    const share_t *shares = &group->shares[(size_t)job->slot * group->config.count];
     for (uint32_t i = 0; i < node->node.count; i++) {
-        uint32_t local = node->node.first - crew->config.first + i;
+        uint32_t local = node->node.first - group->config.first + i;
         node->rows +=
-            post->weighted ? crew->replicas[local].posts[posting].rows : shares[local].rows;
+            post->weighted ? group->replicas[local].posts[posting].rows : shares[local].rows;
     }
-    node->tensor = take_tensor(&crew->exchange,
+    node->tensor = take_tensor(&group->exchange,
                                tnd_tensor_bytes(post->dtype, true, node->rows > 0 ? count : 0));
     node->values = tnd_tensor_begin(node->tensor, post->reduce, post->dtype, true, count);
     if (post->weighted)
-        tnd_tensor_weigh(node->tensor, weight_of(crew, node->node, posting));
+        tnd_tensor_weigh(node->tensor, weight_of(group, node->node, posting));
 }
 
-static void add_gathered(tnd_device_workers_t *crew, node_t *node, uint32_t posting)
+static void add_gathered(tnd_device_workers_t *group, node_t *node, uint32_t posting)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < node->node.count; i++)
-        count += crew->replicas[node->node.first - crew->config.first + i].posts[posting].count;
+        count += group->replicas[node->node.first - group->config.first + i].posts[posting].count;
     size_t bytes =
-        tnd_gather_bytes(crew->replicas[0].posts[posting].dtype, node->node.count, count);
+        tnd_gather_bytes(group->replicas[0].posts[posting].dtype, node->node.count, count);
     node->rows = 1; /* it always says something, if only that there is nothing */
-    tnd_device_workers_gather_begin(crew, node, posting, take_tensor(&crew->exchange, bytes));
+    tnd_device_workers_gather_begin(group, node, posting, take_tensor(&group->exchange, bytes));
 }
 
-static void add_piece(tnd_device_workers_t *crew, job_t *job, uint32_t posting, size_t begin,
+static void add_piece(tnd_device_workers_t *group, job_t *job, uint32_t posting, size_t begin,
                       size_t count)
 {
-    exchange_t *exchange = &crew->exchange;
-    const tnd_posting_t *post = &crew->replicas[0].posts[posting];
+    exchange_t *exchange = &group->exchange;
+    const tnd_posting_t *post = &group->replicas[0].posts[posting];
     exchange->pieces = grown(exchange->pieces, exchange->piece_count, &exchange->piece_room,
                              sizeof *exchange->pieces);
     uint32_t piece = exchange->piece_count++;
@@ -283,64 +284,65 @@ static void add_piece(tnd_device_workers_t *crew, job_t *job, uint32_t posting, 
         (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
     exchange->pieces[piece].reduction = job->reductions + posting;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
-    uint32_t covers = tnd_reduction_tree_cover(crew->config.replicas, crew->config.first,
-                                               crew->config.count, nodes);
+    uint32_t covers = tnd_reduction_tree_cover(group->config.replicas, group->config.first,
+                                               group->config.count, nodes);
     for (uint32_t n = 0; n < covers; n++) {
         exchange->nodes = grown(exchange->nodes, exchange->node_count, &exchange->node_room,
                                 sizeof *exchange->nodes);
         node_t *node = &exchange->nodes[exchange->node_count++];
         *node = (node_t){.piece = piece, .node = nodes[n]};
         if (post->reduce == TND_GATHER)
-            add_gathered(crew, node, posting);
+            add_gathered(group, node, posting);
         else
-            add_reduced(crew, job, node, posting, count);
+            add_reduced(group, job, node, posting, count);
     }
 }
 
 /*  Whether what is gathered here fits one tensor. */
-static bool gather_fits(tnd_device_workers_t *crew, const job_t *job, uint32_t posting)
+static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t posting)
 {
-    size_t size = tnd_dtype_size(crew->replicas[0].posts[posting].dtype), most = TND_TENSOR_BYTES;
-    for (uint32_t i = 0; i < crew->config.count; i++) {
-        size_t count = crew->replicas[i].posts[posting].count;
+    size_t size = tnd_dtype_size(group->replicas[0].posts[posting].dtype), most = TND_TENSOR_BYTES;
+    for (uint32_t i = 0; i < group->config.count; i++) {
+        size_t count = group->replicas[i].posts[posting].count;
         if (count > most / size)
             return tnd_device_workers_fail(
-                crew,
+                group,
                 "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
                 "travel at a time: gather it in parts",
-                crew->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
+                group->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
         most -= count * size;
     }
     return true;
 }
 
 /*  Makes room for what will travel; by the first worker, before the others come to the meeting. */
-static void prepare(tnd_device_workers_t *crew, job_t *job)
+static void prepare(tnd_device_workers_t *group, job_t *job)
 {
-    exchange_t *exchange = &crew->exchange;
+    exchange_t *exchange = &group->exchange;
     exchange->round = job->note.step;
     exchange->piece_count = exchange->node_count = exchange->taken = 0;
-    for (uint32_t p = 0; p < crew->replicas[0].post_count; p++) {
-        const tnd_posting_t *post = &crew->replicas[0].posts[p];
+    for (uint32_t p = 0; p < group->replicas[0].post_count; p++) {
+        const tnd_posting_t *post = &group->replicas[0].posts[p];
         if (post->reduce == TND_GATHER) {
-            if (!gather_fits(crew, job, p))
+            if (!gather_fits(group, job, p))
                 return;
-            add_piece(crew, job, p, 0, post->count);
+            add_piece(group, job, p, 0, post->count);
             continue;
         }
         size_t most =
             TND_TENSOR_BYTES / tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
         for (size_t begin = 0; begin < post->count; begin += most)
-            add_piece(crew, job, p, begin, post->count - begin < most ? post->count - begin : most);
+            add_piece(group, job, p, begin,
+                      post->count - begin < most ? post->count - begin : most);
     }
-    job->reductions += crew->replicas[0].post_count;
+    job->reductions += group->replicas[0].post_count;
 }
 
 static void compute_node(worker_t *worker, const node_t *node)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    const piece_t *piece = &crew->exchange.pieces[node->piece];
-    const tnd_posting_t *post = &crew->replicas[0].posts[piece->posting];
+    tnd_device_workers_t *group = worker->group;
+    const piece_t *piece = &group->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &group->replicas[0].posts[piece->posting];
     if (node->rows == 0)
         return;
     if (post->reduce == TND_GATHER) {
@@ -352,22 +354,22 @@ static void compute_node(worker_t *worker, const node_t *node)
         .reduce = post->reduce,
         .dtype = post->dtype,
         .node = node->node,
-        .inputs = worker->inputs + (node->node.first - crew->config.first),
+        .inputs = worker->inputs + (node->node.first - group->config.first),
         .input_count = node->node.count,
         .weighted = post->weighted,
     };
     size_t begin, end;
     tnd_collective_share(piece->count,
                          tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype)),
-                         worker->number, crew->worker_count, &begin, &end);
+                         worker->number, group->worker_count, &begin, &end);
     tnd_reduction_tree_partial(&job, begin, end, node->values);
 }
 
 static bool is_complete(const void *context)
 {
     const worker_t *worker = context;
-    return tnd_device_workers_dead(worker->crew) ||
-           atomic_load_explicit(&worker->crew->exchange.complete, memory_order_acquire) >=
+    return tnd_device_workers_dead(worker->group) ||
+           atomic_load_explicit(&worker->group->exchange.complete, memory_order_acquire) >=
                worker->exchanges;
 }
 
@@ -384,14 +386,14 @@ static void drop_results(exchange_t *exchange)
 
 static bool reduce_between(worker_t *worker, job_t *job)
 {
-    tnd_device_workers_t *crew = worker->crew;
-    exchange_t *exchange = &crew->exchange;
+    tnd_device_workers_t *group = worker->group;
+    exchange_t *exchange = &group->exchange;
     worker->exchanges++;
     if (posts_late(worker, true) &&
         (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job)))
         return false;
     if (worker->number == 0)
-        prepare(crew, job);
+        prepare(group, job);
     if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
         return false;
     for (uint32_t n = 0; n < exchange->node_count; n++)
@@ -400,27 +402,27 @@ static bool reduce_between(worker_t *worker, job_t *job)
         return false;
     if (worker->number == 0 && exchange->piece_count == 0) {
         complete(exchange);
-        tnd_futex_open(&crew->meet);
+        tnd_futex_open(&group->meet);
     } else if (worker->number == 0) {
         for (uint32_t n = 0; n < exchange->node_count; n++)
             tnd_buffer_seal(exchange->nodes[n].tensor);
         atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
-        tnd_device_workers_wake(crew);
+        tnd_device_workers_wake(group);
     }
-    tnd_futex_wait(&crew->meet, is_complete, worker, exchange_spin_ns);
-    if (tnd_device_workers_dead(crew))
+    tnd_futex_wait(&group->meet, is_complete, worker, exchange_spin_ns);
+    if (tnd_device_workers_dead(group))
         return false;
     if (worker->number == 0)
-        crew->gathers.count = 0;
+        group->gathers.count = 0;
     for (uint32_t p = 0; p < exchange->piece_count; p++) {
         const piece_t *piece = &exchange->pieces[p];
-        if (crew->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
+        if (group->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
             if (worker->number == 0)
-                tnd_device_workers_gather_take(crew, piece);
+                tnd_device_workers_gather_take(group, piece);
             continue;
         }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
-            const tnd_posting_t *post = &crew->replicas[i].posts[piece->posting];
+            const tnd_posting_t *post = &group->replicas[i].posts[piece->posting];
             size_t size = tnd_dtype_size(post->dtype);
             memcpy((char *)post->data + piece->begin * size, piece->values, piece->count * size);
         }
@@ -435,7 +437,7 @@ static bool reduce_between(worker_t *worker, job_t *job)
 
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job)
 {
-    const tnd_device_workers_config_t *config = &worker->crew->config;
+    const tnd_device_workers_config_t *config = &worker->group->config;
     return config->count == config->replicas ? reduce_here(worker, job)
                                              : reduce_between(worker, job);
 }

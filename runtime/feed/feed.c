@@ -9,19 +9,19 @@
 #include "runtime/checkpoint/store.h"
 
 struct tnd_feed {
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     tnd_feed_facts_t facts;
     tnd_task_t task; /* of the step that is pulled */
     tnd_step_fn *step, *apply;
     void *user;
 };
 
-tnd_feed_t *tnd_feed_new(tnd_device_workers_t *crew, const tnd_feed_facts_t *facts)
+tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts)
 {
     tnd_feed_t *self = calloc(1, sizeof *self);
     if (self == NULL)
         abort();
-    self->crew = crew;
+    self->workers = workers;
     self->facts = *facts;
     if (facts->models != NULL)
         self->facts.models = tnd_models_hold(facts->models);
@@ -44,12 +44,12 @@ tnd_models_t *tnd_feed_models(tnd_feed_t *self)
 
 bool tnd_feed_failed(const tnd_feed_t *self)
 {
-    return tnd_device_workers_error(self->crew) != NULL;
+    return tnd_device_workers_error(self->workers) != NULL;
 }
 
 void tnd_feed_discard(tnd_feed_t *self)
 {
-    tnd_device_workers_discard(self->crew);
+    tnd_device_workers_discard(self->workers);
 }
 
 const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed)
@@ -59,7 +59,7 @@ const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed)
 
 tnd_status_t tnd_feed_next(tnd_feed_t *feed)
 {
-    return tnd_device_workers_next(feed->crew);
+    return tnd_device_workers_next(feed->workers);
 }
 
 static tnd_status_t call_step(void *context, tnd_replica_t *replica)
@@ -81,7 +81,7 @@ tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *appl
     feed->user = user;
     feed->task = (tnd_task_t){
         .step = call_step, .apply = apply != NULL ? call_apply : NULL, .context = feed};
-    return tnd_device_workers_run(feed->crew, &feed->task);
+    return tnd_device_workers_run(feed->workers, &feed->task);
 }
 
 uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p)
@@ -114,7 +114,7 @@ tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_
     uint64_t step;
     if (feed->facts.keep == NULL)
         return tnd_fail(error, "the graph has no `checkpoint: {dir: DIR}`");
-    tnd_report_t *reports = tnd_device_workers_reports(feed->crew, &step);
+    tnd_report_t *reports = tnd_device_workers_reports(feed->workers, &step);
     if (reports == NULL)
         return tnd_fail(error, "no step was run that could be kept");
     for (uint32_t i = 0; i < feed->facts.count; i++) {

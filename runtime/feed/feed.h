@@ -15,11 +15,11 @@ typedef struct {
     uint64_t steps;             /* of an epoch; TND_UNKNOWN */
     const char *keep;           /* where checkpoints are kept; NULL: nowhere */
     const tnd_resume_t *resume; /* what the run goes on from; NULL: nothing */
-    tnd_models_t *models;       /* that the crew trains, for those who come after; NULL: none */
+    tnd_models_t *models;       /* that the workers trains, for those who come after; NULL: none */
 } tnd_feed_facts_t;
 
-/*  The crew must outlive the feed; the feed holds the models. */
-tnd_feed_t *tnd_feed_new(tnd_device_workers_t *crew, const tnd_feed_facts_t *facts);
+/*  The workers must outlive the feed; the feed holds the models. */
+tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts);
 void tnd_feed_destroy(tnd_feed_t **self_p);
 
 /*  The models that the feeder's step trains; NULL: it has none. */

@@ -1,8 +1,8 @@
 /*  tests/actors/batch_slots_test.c - where rows of slices end up, what of them is copied, and their
  * digest.
  *
- *  Rows come in blocks of their own; the crew is a real one over the processor, with slots of
- *  CREWED_ROWS rows, and runs no step.
+ *  Rows come in blocks of their own; the workers is a real one over the processor, with slots of
+ *  FIXTURE_ROWS rows, and runs no step.
  */
 #include "actors/batch_slots.h"
 
@@ -11,10 +11,10 @@
 
 #include "tests/runtime/feed/device_workers_fixture.h"
 
-enum { DEPTH = 2, ROW_BYTES = CREWED_WIDTH * sizeof(float) };
+enum { DEPTH = 2, ROW_BYTES = FIXTURE_WIDTH * sizeof(float) };
 
 typedef struct {
-    crewed_t *crewed;
+    fixture_t *fixture;
     tnd_statistics_t *statistics;
     tnd_rack_t *rack;
     tnd_batch_slots_t *slots;
@@ -23,17 +23,17 @@ typedef struct {
 
 static void open_bench(bench_t *self)
 {
-    self->crewed = crewed_new(0, 2, 1, DEPTH);
+    self->fixture = fixture_new(0, 2, 1, DEPTH);
     self->statistics = calloc(1, sizeof *self->statistics);
     self->rack = tnd_rack_new();
     tnd_batch_slots_config_t config = {
         .name = "feed",
-        .crew = self->crewed->crew,
-        .schema = &self->crewed->schema,
+        .workers = self->fixture->workers,
+        .schema = &self->fixture->schema,
         .statistics = self->statistics,
         .depth = DEPTH,
         .count = 2,
-        .rows_max = CREWED_ROWS,
+        .rows_max = FIXTURE_ROWS,
         .digest = true,
     };
     self->slots = tnd_batch_slots_new(&config);
@@ -42,8 +42,8 @@ static void open_bench(bench_t *self)
 static void close_bench(bench_t *self)
 {
     tnd_batch_slots_destroy(&self->slots);
-    tnd_device_workers_stop(self->crewed->crew);
-    crewed_destroy(self->crewed);
+    tnd_device_workers_stop(self->fixture->workers);
+    fixture_destroy(self->fixture);
     tnd_rack_destroy(&self->rack);
     free(self->statistics);
 }
@@ -51,11 +51,11 @@ static void close_bench(bench_t *self)
 /*  A sealed block of rows `first`, `first` + 1, ...: all numbers of row i are i. */
 static tnd_block_t *block_of(bench_t *self, uint32_t first, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->crewed->schema);
+    tnd_block_t *block = tnd_rack_take(self->rack, &self->fixture->schema);
     tnd_buffer_t *buffer = tnd_buffer_new(rows * ROW_BYTES);
     float *numbers = tnd_buffer_data(buffer);
-    for (uint32_t i = 0; i < rows * CREWED_WIDTH; i++)
-        numbers[i] = (float)(first + i / CREWED_WIDTH);
+    for (uint32_t i = 0; i < rows * FIXTURE_WIDTH; i++)
+        numbers[i] = (float)(first + i / FIXTURE_WIDTH);
     tnd_buffer_seal(buffer);
     block->columns[0] = (tnd_block_column_t){
         .base = tnd_buffer_data(buffer), .stride = ROW_BYTES, .buffer = buffer};
@@ -69,7 +69,7 @@ static tnd_status_t place(bench_t *self, tnd_slice_note_t note, tnd_piece_t *pie
                           uint32_t generation)
 {
     tnd_effect_t effect = {.kind = TND_EFFECT_PLACE, .msg.generation = generation};
-    effect.payload = tnd_rack_slice(self->rack, &self->crewed->schema, &note, pieces, count);
+    effect.payload = tnd_rack_slice(self->rack, &self->fixture->schema, &note, pieces, count);
     effect.msg.slice = note;
     for (uint32_t i = 0; i < count; i++) {
         tnd_block_t *block = pieces[i].payload;
@@ -88,7 +88,7 @@ static tnd_digest_t digest_of(uint32_t first, uint32_t rows, uint64_t rank)
 {
     tnd_digest_t digest = {0};
     for (uint32_t i = 0; i < rows; i++) {
-        float row[CREWED_WIDTH] = {(float)(first + i), (float)(first + i), (float)(first + i)};
+        float row[FIXTURE_WIDTH] = {(float)(first + i), (float)(first + i), (float)(first + i)};
         tnd_digest_column_t column = {.data = row, .bytes = sizeof row};
         tnd_digest_row(&digest, rank + i, &column, 1);
     }
@@ -112,8 +112,8 @@ Test(slots, pieces_lie_one_behind_the_other_and_are_hashed_by_rank)
 
     static const float expected[] = {11, 12, 30, 31, 32};
     for (uint32_t row = 0; row < 5; row++) {
-        const float *at = tnd_device_workers_row(bench.crewed->crew, 0, 1, 0, row);
-        cr_assert(eq(flt, at[CREWED_WIDTH - 1], expected[row]), "row %u", row);
+        const float *at = tnd_device_workers_row(bench.fixture->workers, 0, 1, 0, row);
+        cr_assert(eq(flt, at[FIXTURE_WIDTH - 1], expected[row]), "row %u", row);
     }
     tnd_digest_t digest = digest_of(11, 2, 100), rest = digest_of(30, 3, 102);
     tnd_digest_add(&digest, &rest);
@@ -136,8 +136,8 @@ Test(slots, slices_of_two_lanes_lie_at_their_offsets)
     note.rows = 2;
     cr_assert(place(&bench, note, early, 1, 1) == TND_OK);
 
-    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, 1), 8));
-    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, 2), 50));
+    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.fixture->workers, 0, 0, 0, 1), 8));
+    cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.fixture->workers, 0, 0, 0, 2), 50));
     tnd_digest_t digest = digest_of(7, 2, 0), rest = digest_of(50, 1, 2);
     tnd_digest_add(&digest, &rest);
     cr_assert(has_digest(&bench, 0, &digest));
@@ -151,11 +151,11 @@ static void count_release(void *owner)
 
 Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
 {
-    _Alignas(TND_BUFFER_ALIGN) static float numbers[4 * CREWED_WIDTH];
+    _Alignas(TND_BUFFER_ALIGN) static float numbers[4 * FIXTURE_WIDTH];
     bench_t bench;
     open_bench(&bench);
     uint32_t released = 0;
-    tnd_block_t *block = tnd_rack_take(bench.rack, &bench.crewed->schema);
+    tnd_block_t *block = tnd_rack_take(bench.rack, &bench.fixture->schema);
     tnd_buffer_t *buffer =
         tnd_buffer_wrap(TND_BUFFER_HEAP, numbers, sizeof numbers, count_release, &released);
     block->columns[0] =
@@ -184,7 +184,8 @@ Test(slots, rows_with_padding_behind_them_are_copied)
 
     cr_assert(eq(u64, copied(&bench), 3 * ROW_BYTES));
     for (uint64_t row = 3; row < 5; row++)
-        cr_assert(eq(flt, *(float *)tnd_device_workers_row(bench.crewed->crew, 0, 0, 0, row), 0));
+        cr_assert(
+            eq(flt, *(float *)tnd_device_workers_row(bench.fixture->workers, 0, 0, 0, row), 0));
     close_bench(&bench);
 }
 
@@ -209,12 +210,12 @@ Test(slots, rows_that_are_lent_are_hashed_whether_a_step_reads_them_or_not)
         }
         cr_assert(eq(u64, copied(&bench), 0));
         if (runs)
-            tnd_device_workers_run_all(bench.crewed->crew, &task);
+            tnd_device_workers_run_all(bench.fixture->workers, &task);
         else
-            tnd_device_workers_discard(bench.crewed->crew);
-        tnd_device_workers_ready(bench.crewed->crew, 0, &(tnd_slice_note_t){.step = 0}, NULL);
-        tnd_device_workers_flush(bench.crewed->crew);
-        while (!tnd_device_workers_done(bench.crewed->crew, &done))
+            tnd_device_workers_discard(bench.fixture->workers);
+        tnd_device_workers_ready(bench.fixture->workers, 0, &(tnd_slice_note_t){.step = 0}, NULL);
+        tnd_device_workers_flush(bench.fixture->workers);
+        while (!tnd_device_workers_done(bench.fixture->workers, &done))
             sched_yield();
 
         tnd_digest_t all = digest_of(0, 3, 0), rest = digest_of(10, 3, 3);
@@ -266,7 +267,7 @@ Test(slots, what_does_not_fit_its_note_or_its_replica_is_refused_by_name)
                  (char *)"feed: a slice of step 3 for replica 1 has 2 rows where its note says 3"));
 
     note.rows = 2;
-    note.total = CREWED_ROWS;
+    note.total = FIXTURE_ROWS;
     note.padded = 1;
     cr_assert(place(&bench, note, many, 1, 1) == TND_FAILED);
     cr_assert(

@@ -16,7 +16,7 @@ enum { DEPTH = 3, ROWS = 300, ROW_BYTES = 1024, STEPS = 4 * DEPTH, PIECE = 70 };
 
 typedef struct {
     tnd_schema_t schema;
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     tnd_statistics_t *statistics;
     tnd_rack_t *rack;
     tnd_batch_slots_t *slots;
@@ -34,7 +34,7 @@ static void open_bench(bench_t *self, uint32_t threads)
     const uint64_t shape[] = {ROW_BYTES};
     *self = (bench_t){.statistics = calloc(1, sizeof *self->statistics), .rack = tnd_rack_new()};
     cr_assert(tnd_schema_add(&self->schema, "x", TND_U8, 1, shape, &self->error) == TND_OK);
-    tnd_device_workers_config_t crew = {
+    tnd_device_workers_config_t workers = {
         .name = "feed",
         .schema = &self->schema,
         .replicas = 1,
@@ -44,11 +44,11 @@ static void open_bench(bench_t *self, uint32_t threads)
         .rows_max = ROWS,
         .wake = ignore,
     };
-    cr_assert(tnd_device_workers_new(&self->crew, &crew, &self->error) == TND_OK, "%s",
+    cr_assert(tnd_device_workers_new(&self->workers, &workers, &self->error) == TND_OK, "%s",
               self->error.text);
     tnd_batch_slots_config_t slots = {
         .name = "feed",
-        .crew = self->crew,
+        .workers = self->workers,
         .schema = &self->schema,
         .statistics = self->statistics,
         .depth = DEPTH,
@@ -62,9 +62,9 @@ static void open_bench(bench_t *self, uint32_t threads)
 
 static void close_bench(bench_t *self)
 {
-    tnd_device_workers_stop(self->crew);
+    tnd_device_workers_stop(self->workers);
     tnd_batch_slots_destroy(&self->slots);
-    tnd_device_workers_destroy(&self->crew);
+    tnd_device_workers_destroy(&self->workers);
     tnd_rack_destroy(&self->rack);
     free(self->statistics);
 }
@@ -145,7 +145,7 @@ static void check_stream(uint32_t threads)
 {
     bench_t bench;
     open_bench(&bench, threads);
-    tnd_device_workers_discard(bench.crew);
+    tnd_device_workers_discard(bench.workers);
     tnd_buffer_t *data = make_data();
     for (uint64_t step = 0; step < STEPS; step += DEPTH) {
         for (uint64_t next = step; next < step + DEPTH; next++)
@@ -154,14 +154,14 @@ static void check_stream(uint32_t threads)
                   bench.error.text);
         for (uint64_t next = step; next < step + DEPTH; next++) {
             tnd_done_t done;
-            cr_assert(tnd_device_workers_done(bench.crew, &done), "step %d", (int)next);
+            cr_assert(tnd_device_workers_done(bench.workers, &done), "step %d", (int)next);
             cr_assert(eq(u64, done.step, next));
             tnd_digest_t digest = tnd_batch_slots_digest(bench.slots, &done),
                          expected = digest_of(next);
             cr_assert(tnd_digest_equal(&digest, &expected), "%u threads, step %d", threads,
                       (int)next);
             for (uint32_t row = 0; row < ROWS; row++) {
-                const uint8_t *at = tnd_device_workers_row(bench.crew, done.slot, 0, 0, row);
+                const uint8_t *at = tnd_device_workers_row(bench.workers, done.slot, 0, 0, row);
                 cr_assert(eq(u8, at[ROW_BYTES - 1], (uint8_t)(chosen(next, row) % 251)));
             }
             cr_assert(tnd_batch_slots_free(bench.slots, done.slot, &bench.error) == TND_OK);
@@ -206,8 +206,8 @@ Test(slots_shared, rows_of_a_file_that_shrinks_are_an_error_on_any_thread)
 
     cr_assert(strstr(bench.error.text, "shrank") != NULL, "%s", bench.error.text);
     tnd_done_t done;
-    tnd_device_workers_discard(bench.crew);
-    cr_assert(not(tnd_device_workers_done(bench.crew, &done)),
+    tnd_device_workers_discard(bench.workers);
+    cr_assert(not(tnd_device_workers_done(bench.workers, &done)),
               "a step was handed over all the same");
     close_bench(&bench);
     tnd_buffer_drop(&data);

@@ -1,4 +1,4 @@
-/*  A crew with a small step, for tests: one column of f32, models of 5,000 floats, which are two
+/*  A workers with a small step, for tests: one column of f32, models of 5,000 floats, which are two
  *  chunks of a reduction, that move by the mean of what their rows say.
  */
 #ifndef TND_TESTS_RUNTIME_FEED_DEVICE_WORKERS_FIXTURE_H
@@ -14,29 +14,29 @@
 #include "runtime/core/numeric/digest.h"
 #include "runtime/feed/device_workers.h"
 
-enum { CREWED_REPLICAS = 4, CREWED_PARAMS = 5000, CREWED_ROWS = 8, CREWED_WIDTH = 3 };
+enum { FIXTURE_REPLICAS = 4, FIXTURE_PARAMS = 5000, FIXTURE_ROWS = 8, FIXTURE_WIDTH = 3 };
 
 typedef struct {
     tnd_schema_t schema;
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     uint32_t first, count;
-    float weights[CREWED_REPLICAS][CREWED_PARAMS], grad[CREWED_REPLICAS][CREWED_PARAMS];
+    float weights[FIXTURE_REPLICAS][FIXTURE_PARAMS], grad[FIXTURE_REPLICAS][FIXTURE_PARAMS];
     _Atomic uint32_t wakes;
     tnd_task_t task;
     uint64_t fail_at;        /* step at which replica 1 fails; UINT64_MAX: none */
     uint32_t silent_replica; /* that posts nothing; UINT32_MAX: none */
     bool gathers;            /* all rows too, and a mean by a weight of the step's own */
-    float weighted[CREWED_REPLICAS];
-} crewed_t;
+    float weighted[FIXTURE_REPLICAS];
+} fixture_t;
 
-static inline void crewed_wake(void *context)
+static inline void fixture_wake(void *context)
 {
-    atomic_fetch_add(&((crewed_t *)context)->wakes, 1);
+    atomic_fetch_add(&((fixture_t *)context)->wakes, 1);
 }
 
-static inline tnd_status_t crewed_step(void *context, tnd_replica_t *replica)
+static inline tnd_status_t fixture_step(void *context, tnd_replica_t *replica)
 {
-    crewed_t *self = context;
+    fixture_t *self = context;
     uint32_t id = tnd_replica_id(replica);
     float *grad = self->grad[id];
     const float *x = tnd_replica_column(replica, "x");
@@ -45,10 +45,10 @@ static inline tnd_status_t crewed_step(void *context, tnd_replica_t *replica)
         tnd_replica_error(replica, "the mould has cracked");
         return TND_FAILED;
     }
-    for (size_t i = 0; i < CREWED_PARAMS; i++) {
+    for (size_t i = 0; i < FIXTURE_PARAMS; i++) {
         float sum = 0;
         for (size_t r = 0; r < rows; r++)
-            sum += x[r * CREWED_WIDTH + i % CREWED_WIDTH] / (float)(i + 1);
+            sum += x[r * FIXTURE_WIDTH + i % FIXTURE_WIDTH] / (float)(i + 1);
         grad[i] = rows > 0 ? sum / (float)rows : sum;
     }
     tnd_replica_report(replica, "sum", (double)grad[0] * (double)rows, (double)rows);
@@ -56,18 +56,18 @@ static inline tnd_status_t crewed_step(void *context, tnd_replica_t *replica)
         return TND_OK;
     self->weighted[id] = grad[0];
     if (self->gathers &&
-        (tnd_replica_gather(replica, "mean", TND_F32, x, rows * CREWED_WIDTH) != TND_OK ||
+        (tnd_replica_gather(replica, "mean", TND_F32, x, rows * FIXTURE_WIDTH) != TND_OK ||
          tnd_replica_mean(replica, "mean", TND_F32, &self->weighted[id], 1, 0.1 * (double)rows) !=
              TND_OK))
         return TND_FAILED;
-    return tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, grad, CREWED_PARAMS);
+    return tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, grad, FIXTURE_PARAMS);
 }
 
-static inline tnd_status_t crewed_apply(void *context, tnd_replica_t *replica)
+static inline tnd_status_t fixture_apply(void *context, tnd_replica_t *replica)
 {
-    crewed_t *self = context;
+    fixture_t *self = context;
     uint32_t id = tnd_replica_id(replica);
-    for (size_t i = 0; i < CREWED_PARAMS; i++)
+    for (size_t i = 0; i < FIXTURE_PARAMS; i++)
         self->weights[id][i] = self->weights[id][i] * 0.9f + self->grad[id][i];
     size_t count;
     const float *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
@@ -77,20 +77,21 @@ static inline tnd_status_t crewed_apply(void *context, tnd_replica_t *replica)
 }
 
 /*  Replicas [first, first + count) of four, over `devices` threads. */
-static inline crewed_t *crewed_new(uint32_t first, uint32_t count, uint32_t devices, uint32_t depth)
+static inline fixture_t *fixture_new(uint32_t first, uint32_t count, uint32_t devices,
+                                     uint32_t depth)
 {
     static const char *const names[] = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"};
     static const char *const reducers[] = {"mean"};
-    const char *carriers[CREWED_REPLICAS];
-    const uint64_t shape[] = {CREWED_WIDTH};
+    const char *carriers[FIXTURE_REPLICAS];
+    const uint64_t shape[] = {FIXTURE_WIDTH};
     tnd_error_t error;
-    crewed_t *self = calloc(1, sizeof *self);
+    fixture_t *self = calloc(1, sizeof *self);
     assert(self != NULL);
     self->first = first;
     self->count = count;
     self->fail_at = UINT64_MAX;
     self->silent_replica = UINT32_MAX;
-    self->task = (tnd_task_t){crewed_step, crewed_apply, self};
+    self->task = (tnd_task_t){fixture_step, fixture_apply, self};
     for (uint32_t i = 0; i < count; i++)
         carriers[i] = names[i * devices / count];
     tnd_status_t status = tnd_schema_add(&self->schema, "x", TND_F32, 1, shape, &error);
@@ -98,60 +99,61 @@ static inline crewed_t *crewed_new(uint32_t first, uint32_t count, uint32_t devi
     tnd_device_workers_config_t config = {
         .name = "feed",
         .schema = &self->schema,
-        .replicas = CREWED_REPLICAS,
+        .replicas = FIXTURE_REPLICAS,
         .first = first,
         .count = count,
         .devices = carriers,
         .depth = depth,
-        .rows_max = CREWED_ROWS,
+        .rows_max = FIXTURE_ROWS,
         .reducers = reducers,
         .reducer_count = 1,
-        .wake = crewed_wake,
+        .wake = fixture_wake,
         .context = self,
     };
-    status = tnd_device_workers_new(&self->crew, &config, &error);
+    status = tnd_device_workers_new(&self->workers, &config, &error);
     assert(status == TND_OK);
     return self;
 }
 
-static inline void crewed_destroy(crewed_t *self)
+static inline void fixture_destroy(fixture_t *self)
 {
-    tnd_device_workers_destroy(&self->crew);
+    tnd_device_workers_destroy(&self->workers);
     free(self);
 }
 
 /*  The rows of a replica in a step: none for the last one now and then. */
-static inline uint32_t crewed_rows(uint64_t step, uint32_t replica)
+static inline uint32_t fixture_rows(uint64_t step, uint32_t replica)
 {
-    return replica == CREWED_REPLICAS - 1 && step % 3 == 2 ? 0 : 1 + (uint32_t)(step + replica) % 7;
+    return replica == FIXTURE_REPLICAS - 1 && step % 3 == 2 ? 0
+                                                            : 1 + (uint32_t)(step + replica) % 7;
 }
 
 /*  Fills the slot of a step and says that it is ready. */
-static inline void crewed_feed(crewed_t *self, uint64_t step, uint32_t depth)
+static inline void fixture_feed(fixture_t *self, uint64_t step, uint32_t depth)
 {
     uint32_t slot = (uint32_t)(step % depth);
     for (uint32_t i = 0; i < self->count; i++) {
-        uint32_t replica = self->first + i, rows = crewed_rows(step, replica);
-        tnd_device_workers_share(self->crew, slot, i, rows, CREWED_ROWS - rows > 0 ? 1 : 0);
-        float *x = tnd_device_workers_row(self->crew, slot, i, 0, 0);
-        for (uint32_t k = 0; k < rows * CREWED_WIDTH; k++)
+        uint32_t replica = self->first + i, rows = fixture_rows(step, replica);
+        tnd_device_workers_share(self->workers, slot, i, rows, FIXTURE_ROWS - rows > 0 ? 1 : 0);
+        float *x = tnd_device_workers_row(self->workers, slot, i, 0, 0);
+        for (uint32_t k = 0; k < rows * FIXTURE_WIDTH; k++)
             x[k] = (float)((step * 31 + replica * 7 + k * 13) % 101) / 7.0f - 5.0f;
     }
     tnd_slice_note_t note = {.step = step, .epoch = 0};
-    tnd_device_workers_ready(self->crew, slot, &note, NULL);
-    tnd_device_workers_flush(self->crew);
+    tnd_device_workers_ready(self->workers, slot, &note, NULL);
+    tnd_device_workers_flush(self->workers);
 }
 
-/*  Feeds `steps` steps to a crew that runs by itself, and takes them back. */
-static inline void crewed_run(crewed_t *self, uint64_t steps, uint32_t depth)
+/*  Feeds `steps` steps to a workers that runs by itself, and takes them back. */
+static inline void fixture_run(fixture_t *self, uint64_t steps, uint32_t depth)
 {
     tnd_done_t done;
     uint64_t fed = 0, taken = 0;
-    tnd_device_workers_run_all(self->crew, &self->task);
-    while (taken < steps && tnd_device_workers_error(self->crew) == NULL) {
+    tnd_device_workers_run_all(self->workers, &self->task);
+    while (taken < steps && tnd_device_workers_error(self->workers) == NULL) {
         while (fed < steps && fed - taken < depth)
-            crewed_feed(self, fed++, depth);
-        if (tnd_device_workers_done(self->crew, &done))
+            fixture_feed(self, fed++, depth);
+        if (tnd_device_workers_done(self->workers, &done))
             assert(done.step == taken++);
         else
             sched_yield();

@@ -1,4 +1,5 @@
-/*  tests/runtime/feed/device_workers_pull_test.c - a program's own loop over the steps of a crew.
+/*  tests/runtime/feed/device_workers_pull_test.c - a program's own loop over the steps of a
+ * workers.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -18,25 +19,25 @@ static tnd_status_t note_thread(void *context, tnd_replica_t *replica)
 /*  How many of four replicas, on so many devices, run on the thread that pulls. */
 static uint32_t run_here(uint32_t devices)
 {
-    pthread_t threads[CREWED_REPLICAS] = {0};
+    pthread_t threads[FIXTURE_REPLICAS] = {0};
     tnd_task_t task = {note_thread, NULL, threads};
-    crewed_t *self = crewed_new(0, CREWED_REPLICAS, devices, 2);
+    fixture_t *self = fixture_new(0, FIXTURE_REPLICAS, devices, 2);
     uint32_t here = 0;
-    crewed_feed(self, 0, 2);
-    cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
-    cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
-    for (uint32_t r = 0; r < CREWED_REPLICAS; r++)
+    fixture_feed(self, 0, 2);
+    cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
+    cr_assert(tnd_device_workers_run(self->workers, &task) == TND_OK);
+    for (uint32_t r = 0; r < FIXTURE_REPLICAS; r++)
         here += pthread_equal(threads[r], pthread_self()) != 0;
-    crewed_destroy(self);
+    fixture_destroy(self);
     return here;
 }
 
-Test(crew_pull, the_steps_of_one_device_run_on_the_programs_thread)
+Test(device_workers_pull, the_steps_of_one_device_run_on_the_programs_thread)
 {
-    cr_assert(eq(u32, run_here(1), CREWED_REPLICAS));
+    cr_assert(eq(u32, run_here(1), FIXTURE_REPLICAS));
 }
 
-Test(crew_pull, the_steps_of_two_devices_run_on_theirs)
+Test(device_workers_pull, the_steps_of_two_devices_run_on_theirs)
 {
     cr_assert(eq(u32, run_here(2), 0));
 }
@@ -57,28 +58,28 @@ static tnd_status_t change_mode(void *context, tnd_replica_t *replica)
     return TND_OK;
 }
 
-Test(crew_pull, steps_and_the_program_each_have_their_own_float_mode)
+Test(device_workers_pull, steps_and_the_program_each_have_their_own_float_mode)
 {
     bool found[3];
     tnd_task_t task = {change_mode, NULL, found};
-    crewed_t *self = crewed_new(0, 1, 1, 3);
+    fixture_t *self = fixture_new(0, 1, 1, 3);
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_FLUSH);
     for (uint64_t step = 0; step < 3; step++) {
-        crewed_feed(self, step, 3);
-        cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
-        cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
+        fixture_feed(self, step, 3);
+        cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
+        cr_assert(tnd_device_workers_run(self->workers, &task) == TND_OK);
         cr_assert(flushes(), "the program's");
     }
     cr_assert(not(found[0]), "as on a device's thread");
     cr_assert(found[1], "as the step before left it");
     cr_assert(not(found[2]));
     tnd_float_mode_restore(before);
-    crewed_destroy(self);
+    fixture_destroy(self);
 }
 
-/*  A step during which another thread stops the crew. */
+/*  A step during which another thread stops the workers. */
 typedef struct {
-    tnd_device_workers_t *crew;
+    tnd_device_workers_t *workers;
     _Atomic bool inside, stopping, done;
     bool done_before_stop;
 } stop_t;
@@ -102,48 +103,48 @@ static void *stop(void *context)
     while (!atomic_load(&self->inside))
         sched_yield();
     atomic_store(&self->stopping, true);
-    tnd_device_workers_stop(self->crew);
+    tnd_device_workers_stop(self->workers);
     self->done_before_stop = atomic_load(&self->done);
     return NULL;
 }
 
-Test(crew_pull, a_crew_is_stopped_once_the_program_has_left_its_step)
+Test(device_workers_pull, workers_are_stopped_once_the_program_has_left_its_step)
 {
     stop_t stopper = {0};
     tnd_task_t task = {be_stopped, NULL, &stopper};
-    crewed_t *self = crewed_new(0, 1, 1, 2);
-    stopper.crew = self->crew;
-    crewed_feed(self, 0, 2);
+    fixture_t *self = fixture_new(0, 1, 1, 2);
+    stopper.workers = self->workers;
+    fixture_feed(self, 0, 2);
     pthread_t thread;
     cr_assert(eq(int, pthread_create(&thread, NULL, stop, &stopper), 0));
-    cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
-    cr_assert(tnd_device_workers_run(self->crew, &task) == TND_FAILED, "it is not committed");
+    cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
+    cr_assert(tnd_device_workers_run(self->workers, &task) == TND_FAILED, "it is not committed");
     pthread_join(thread, NULL);
     cr_assert(stopper.done_before_stop);
-    cr_assert(tnd_device_workers_next(self->crew) == TND_FAILED, "it is stopped");
-    crewed_destroy(self);
+    cr_assert(tnd_device_workers_next(self->workers) == TND_FAILED, "it is stopped");
+    fixture_destroy(self);
 }
 
 /*  How often the actor is woken for so many steps that are all ready. */
 static uint32_t wakes_of(uint32_t steps)
 {
-    crewed_t *self = crewed_new(0, 1, 1, steps);
-    pthread_t threads[CREWED_REPLICAS];
+    fixture_t *self = fixture_new(0, 1, 1, steps);
+    pthread_t threads[FIXTURE_REPLICAS];
     tnd_task_t task = {note_thread, NULL, threads};
     for (uint32_t step = 0; step < steps; step++)
-        crewed_feed(self, step, steps);
+        fixture_feed(self, step, steps);
     for (uint32_t step = 0; step < steps; step++) {
-        cr_assert(tnd_device_workers_next(self->crew) == TND_OK);
-        cr_assert(tnd_device_workers_run(self->crew, &task) == TND_OK);
+        cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
+        cr_assert(tnd_device_workers_run(self->workers, &task) == TND_OK);
     }
-    tnd_device_workers_over(self->crew, TND_END);
-    cr_assert(tnd_device_workers_next(self->crew) == TND_END);
+    tnd_device_workers_over(self->workers, TND_END);
+    cr_assert(tnd_device_workers_next(self->workers) == TND_END);
     uint32_t wakes = atomic_load(&self->wakes);
-    crewed_destroy(self);
+    fixture_destroy(self);
     return wakes;
 }
 
-Test(crew_pull, the_actor_hears_of_several_steps_at_a_time)
+Test(device_workers_pull, the_actor_hears_of_several_steps_at_a_time)
 {
     /* More only where 2 ms have passed since it heard of one. */
     cr_assert(lt(u32, wakes_of(256), 128));

@@ -1,0 +1,315 @@
+/*  runtime/feed/device_workers_run.c - the device threads: they run steps until the run ends or
+ * fails.
+ */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
+
+/*  How long threads look for each other, and for the next step, before they sleep: the others are
+ *  a fraction of a step apart, and what brings the next step may need this processor.
+ */
+static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
+
+/*  How long the actor may not have heard of a finished step while others run. */
+static const uint64_t tell_ns = 2000000;
+
+bool tnd_device_workers_dead(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->failed, memory_order_acquire) ||
+           atomic_load_explicit(&self->stopped, memory_order_acquire);
+}
+
+void tnd_device_workers_wake_all(tnd_device_workers_t *self)
+{
+    tnd_futex_open(&self->work);
+    tnd_futex_open(&self->meet);
+    tnd_futex_open(&self->program);
+}
+
+void tnd_device_workers_wake(tnd_device_workers_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!self->deaf)
+        self->config.wake(self->config.context);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!atomic_load(&self->failed)) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(self->error, sizeof self->error, format, arguments);
+        va_end(arguments);
+        atomic_store(&self->failed, true);
+    }
+    pthread_mutex_unlock(&self->lock);
+    tnd_device_workers_wake_all(self);
+    tnd_device_workers_wake(self);
+    return false;
+}
+
+const char *tnd_device_workers_error(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->failed, memory_order_acquire) ? self->error : NULL;
+}
+
+static bool all_arrived(const void *context)
+{
+    const awaited_t *awaited = context;
+    const tnd_device_workers_t *group = awaited->group;
+    if (tnd_device_workers_dead(group))
+        return true;
+    for (uint32_t w = 0; w < group->worker_count; w++)
+        if (atomic_load_explicit(&group->workers[w].word, memory_order_acquire) < awaited->number)
+            return false;
+    return true;
+}
+
+bool tnd_device_workers_meet(worker_t *worker, job_t *job)
+{
+    tnd_device_workers_t *group = worker->group;
+    uint32_t meeting = ++worker->meeting;
+    if (group->worker_count == 1)
+        return !tnd_device_workers_dead(group);
+    uint64_t word = worker->seq << MEETING_BITS | meeting;
+    atomic_store_explicit(&job->met[worker->number], meeting, memory_order_relaxed);
+    atomic_store_explicit(&worker->word, word, memory_order_release);
+    tnd_futex_open(&group->meet);
+    awaited_t awaited = {group, word};
+    tnd_futex_wait(&group->meet, all_arrived, &awaited, meet_spin_ns);
+    if (tnd_device_workers_dead(group))
+        return false;
+    for (uint32_t w = 0; w < group->worker_count; w++)
+        if (atomic_load_explicit(&job->met[w], memory_order_relaxed) < meeting)
+            return tnd_device_workers_fail(
+                group,
+                "%s: in step %" PRIu64 " replica %" PRIu32 " on %s posted to a "
+                "reduction and replica %" PRIu32 " on %s did not: all replicas "
+                "post the same reductions in the same order",
+                group->config.name, job->note.step, group->config.first + worker->first,
+                worker->name, group->config.first + group->workers[w].first,
+                group->workers[w].name);
+    return true;
+}
+
+/*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
+ *  from.
+ */
+static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
+                          const tnd_stage_t *stage)
+{
+    for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
+        int column = self->config.weights[i];
+        if (column < 0)
+            continue;
+        const void *read = replica->columns[column];
+        replica->weighing[column] = read == (const char *)stage->device + self->offsets[column]
+                                        ? (const char *)stage->host + self->offsets[column]
+                                        : read;
+    }
+}
+
+void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at)
+{
+    share_t *share = &self->shares[at];
+    const tnd_schema_t *schema = self->config.schema;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    if (!share->unhashed)
+        return;
+    share->unhashed = false;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[c]);
+        stripes[c] = (tnd_digest_stripe_t){
+            .data = self->columns[at * TND_COLUMNS_MAX + c], .stride = bytes, .bytes = bytes};
+    }
+    tnd_digest_rows(&share->digest, share->rank, share->rows, stripes, schema->count);
+}
+
+/*  Points the replicas of a worker at their rows. */
+static bool begin(worker_t *worker, job_t *job)
+{
+    tnd_device_workers_t *group = worker->group;
+    tnd_error_t error;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        tnd_replica_t *replica = &group->replicas[i];
+        replica->note = &job->note;
+        replica->report = &job->reports[i];
+        replica->report->count = 0;
+        replica->memory = job->slot != NO_SLOT ? group->memories[job->slot] : NULL;
+        replica->post_count = 0;
+        replica->error[0] = '\0';
+        replica->columns = NULL;
+        replica->rows = replica->padded = 0;
+        if (job->slot == NO_SLOT)
+            continue;
+        size_t at = (size_t)job->slot * group->config.count + i;
+        tnd_device_workers_hash_now(group, at);
+        replica->columns = &group->columns[at * TND_COLUMNS_MAX];
+        for (uint32_t c = 0; group->ragged > 0 && c < group->config.schema->count; c++)
+            replica->lengths[c] = group->config.schema->columns[c].ragged
+                                      ? tnd_device_workers_lengths(group, job->slot, i, c)
+                                      : NULL;
+        const tnd_stage_t *stage = tnd_device_workers_stage(group, job->slot, i);
+        find_weighing(group, replica, stage);
+        replica->rows = group->shares[at].rows;
+        replica->padded = group->shares[at].padded;
+        if (worker->device->ops->upload(worker->device, stage, group->stage_bytes, &error) !=
+            TND_OK)
+            return tnd_device_workers_fail(group, "%s", error.text);
+    }
+    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
+        return tnd_device_workers_fail(group, "%s", error.text);
+    return true;
+}
+
+static bool each(worker_t *worker, const job_t *job, void *context,
+                 tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
+                 tnd_device_state_t state)
+{
+    tnd_device_workers_t *group = worker->group;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        tnd_replica_t *replica = &group->replicas[i];
+        if (tnd_device_workers_dead(group))
+            return false;
+        tnd_statistics_device(worker->page, state, replica->id, job->note.step, tnd_clock_now());
+        if (call(context, replica) == TND_OK)
+            continue;
+        const char *why = replica->error[0] != '\0'
+                              ? replica->error
+                              : "it failed without a text; tnd_replica_error gives it one";
+        if (job->slot == NO_SLOT)
+            return tnd_device_workers_fail(group, "%s: replica %" PRIu32 " on %s: %s",
+                                           group->config.name, replica->id, worker->name, why);
+        return tnd_device_workers_fail(
+            group, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s", group->config.name,
+            what, replica->id, worker->name, job->note.step, why);
+    }
+    return true;
+}
+
+/*  Whether this worker's replicas have posted, the same things. */
+static bool posted(worker_t *worker, const job_t *job, bool *any_p)
+{
+    tnd_device_workers_t *group = worker->group;
+    const tnd_replica_t *one = &group->replicas[worker->first];
+    *any_p = false;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        const tnd_replica_t *other = &group->replicas[i];
+        bool fits = one->post_count == other->post_count;
+        for (uint32_t p = 0; fits && p < one->post_count; p++)
+            fits = tnd_posting_fits(&one->posts[p], &other->posts[p]);
+        if (!fits)
+            return tnd_device_workers_fail(
+                group,
+                "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+                " posted different reductions: all replicas post the same ones "
+                "in the same order",
+                group->config.name, job->note.step, one->id, other->id);
+        *any_p = *any_p || other->post_count > 0;
+    }
+    return true;
+}
+
+bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
+{
+    const tnd_task_t *task = job->task;
+    bool any = false;
+    worker->meeting = 0;
+    if (task == NULL)
+        return true;
+    if (!begin(worker, job) ||
+        !each(worker, job, task->context, task->step, "the step", TND_DEVICE_STEP))
+        return false;
+    do {
+        if (!posted(worker, job, &any))
+            return false;
+        if (any) {
+            tnd_statistics_device(worker->page, TND_DEVICE_REDUCE,
+                                  worker->group->replicas[worker->first].id, job->note.step,
+                                  tnd_clock_now());
+            if (!tnd_device_workers_reduce(worker, job))
+                return false;
+        }
+        for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
+            worker->group->replicas[i].post_count = 0;
+        if (task->apply == NULL)
+            break;
+        if (!each(worker, job, task->context, task->apply, "what follows the reduction",
+                  TND_DEVICE_APPLY))
+            return false;
+        any = worker->group->replicas[worker->first].post_count > 0;
+    } while (any);
+    if (job->keep != NULL && !each(worker, job, job->keep->context, job->keep->step,
+                                   "keeping the model", TND_DEVICE_KEEP))
+        return false;
+    tnd_error_t error;
+    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
+        return tnd_device_workers_fail(worker->group, "%s", error.text);
+    return true;
+}
+
+static bool has_work(const void *context)
+{
+    const awaited_t *awaited = context;
+    return tnd_device_workers_dead(awaited->group) ||
+           atomic_load_explicit(&awaited->group->published, memory_order_acquire) > awaited->number;
+}
+
+bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
+                                      uint64_t now)
+{
+    if (finished < known && finished - self->told < (known - self->told) / 2 &&
+        now - self->told_ns < tell_ns)
+        return false;
+    self->told = finished;
+    self->told_ns = now;
+    return true;
+}
+
+static void finish(tnd_device_workers_t *self)
+{
+    uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
+    if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
+        tnd_futex_open(&self->program);
+    else if (tnd_device_workers_worth_telling(
+                 self, finished, atomic_load_explicit(&self->published, memory_order_relaxed),
+                 tnd_clock_now()))
+        tnd_device_workers_wake(self);
+}
+
+void *tnd_device_workers_thread(void *context)
+{
+    worker_t *worker = context;
+    tnd_device_workers_t *group = worker->group;
+    char name[16];
+    snprintf(name, sizeof name, "%.9s %s", group->config.name, worker->name);
+    tnd_thread_begin_computing(name);
+    atomic_store_explicit(&worker->page->thread, (uint64_t)gettid(), memory_order_relaxed);
+    for (;;) {
+        awaited_t awaited = {group, worker->seq};
+        tnd_futex_wait(&group->work, has_work, &awaited, work_spin_ns);
+        if (tnd_device_workers_dead(group))
+            return NULL;
+        job_t *job = &group->jobs[worker->seq % group->config.depth];
+        if (!tnd_device_workers_run_job(worker, job))
+            return NULL;
+        if (job->task != NULL)
+            tnd_statistics_device(worker->page, TND_DEVICE_IDLE, group->replicas[worker->first].id,
+                                  job->note.step, tnd_clock_now());
+        worker->seq++;
+        if (group->worker_count > 1) {
+            atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
+            tnd_futex_open(&group->meet);
+        }
+        if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
+            finish(group);
+    }
+}

@@ -1,0 +1,233 @@
+/*  runtime/feed/device_workers_setup.c - starts and ends the device threads of a feeder. */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+
+void *tnd_device_workers_zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/*  Places columns that are ragged, or not, behind `at`; returns their end. */
+static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool ragged, size_t at,
+                           size_t *offsets)
+{
+    for (uint32_t c = 0; c < schema->count; c++) {
+        if (schema->columns[c].ragged != ragged)
+            continue;
+        offsets[c] = at;
+        at += rows_max * tnd_column_bytes(&schema->columns[c]);
+        at = (at + TND_STAGE_ALIGN - 1) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
+    }
+    return at;
+}
+
+/*  Ragged columns stand last, behind *warm_p: of what no row reaches no page is touched. */
+static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets,
+                      size_t *warm_p)
+{
+    *warm_p = lay_out_some(schema, rows_max, false, 0, offsets);
+    return lay_out_some(schema, rows_max, true, *warm_p, offsets);
+}
+
+size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
+{
+    size_t offsets[TND_COLUMNS_MAX], warm;
+    return lay_out(schema, rows_max, offsets, &warm) +
+           tnd_schema_ragged(schema) * rows_max * sizeof(uint64_t);
+}
+
+static void number_ragged(tnd_device_workers_t *self)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    for (uint32_t c = 0; c < schema->count; c++)
+        if (schema->columns[c].ragged) {
+            self->units[c] = tnd_column_unit(&schema->columns[c]);
+            self->lists[c] = self->ragged++;
+        }
+}
+
+static void make_workers(tnd_device_workers_t *self)
+{
+    const tnd_device_workers_config_t *config = &self->config;
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, config->count * sizeof *self->workers) != 0)
+        abort();
+    memset(memory, 0, config->count * sizeof *self->workers);
+    self->workers = memory;
+    for (uint32_t i = 0; i < config->count; i++) {
+        worker_t *last = self->worker_count > 0 ? &self->workers[self->worker_count - 1] : NULL;
+        if (last != NULL && strcmp(last->name, config->devices[i]) == 0) {
+            last->count++;
+            continue;
+        }
+        self->workers[self->worker_count] = (worker_t){
+            .group = self,
+            .number = self->worker_count,
+            .first = i,
+            .count = 1,
+            .name = config->devices[i],
+            .inputs = tnd_device_workers_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
+            .outs = tnd_device_workers_zeroed(config->count, sizeof(void *)),
+            .posted = tnd_device_workers_zeroed(2, sizeof(posted_t)),
+        };
+        self->worker_count++;
+    }
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        worker_t *worker = &self->workers[w];
+        bool seen = config->pages != NULL && w < TND_PAGE_DEVICES;
+        worker->page = seen ? &config->pages[w] : &worker->unseen;
+        snprintf(worker->page->name, sizeof worker->page->name, "%s", worker->name);
+        tnd_statistics_device(worker->page, TND_DEVICE_IDLE, config->first + worker->first, 0,
+                              tnd_clock_now());
+    }
+}
+
+static void make_replicas(tnd_device_workers_t *self)
+{
+    self->replicas = tnd_device_workers_zeroed(self->config.count, sizeof *self->replicas);
+    for (uint32_t i = 0; i < self->config.count; i++) {
+        tnd_replica_t *replica = &self->replicas[i];
+        replica->id = self->config.first + i;
+        replica->schema = self->config.schema;
+        replica->reducers = self->config.reducers;
+        replica->reducer_count = self->config.reducer_count;
+        replica->weights = self->config.weights;
+        replica->gathers = &self->gathers;
+    }
+}
+
+static void make_jobs(tnd_device_workers_t *self)
+{
+    self->jobs = tnd_device_workers_zeroed(self->config.depth, sizeof *self->jobs);
+    for (uint32_t j = 0; j < self->config.depth; j++) {
+        self->jobs[j].reports = tnd_device_workers_zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].met =
+            tnd_device_workers_zeroed(self->worker_count, sizeof *self->jobs[j].met);
+    }
+}
+
+/*  Opens the devices and takes a memory for every slot. */
+static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error)
+{
+    const tnd_device_workers_config_t *config = &self->config;
+    tnd_slot_pool_config_t memory = {
+        .devices = config->devices,
+        .count = config->count,
+        .bytes = self->stage_bytes,
+        .warm = self->stage_warm,
+        .lengths = self->ragged * config->rows_max,
+        .spare = config->spare,
+    };
+    TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
+    for (uint32_t s = 0; s < config->depth; s++)
+        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], error));
+    return TND_OK;
+}
+
+tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
+                                    const tnd_device_workers_config_t *config, tnd_error_t *error)
+{
+    assert(config->count > 0 && config->depth > 0);
+    tnd_device_workers_t *self = tnd_device_workers_zeroed(1, sizeof *self);
+    self->config = *config;
+    self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
+    number_ragged(self);
+    self->memories = tnd_device_workers_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
+    self->shares =
+        tnd_device_workers_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->columns = tnd_device_workers_zeroed(
+        (size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
+    pthread_mutex_init(&self->lock, NULL);
+    make_workers(self);
+    tnd_device_workers_make_caller(self);
+    make_replicas(self);
+    make_jobs(self);
+    tnd_status_t status = make_memories(self, error);
+    if (status != TND_OK) {
+        tnd_device_workers_destroy(&self);
+        return status;
+    }
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        if (pthread_create(&self->workers[w].thread, NULL, tnd_device_workers_thread,
+                           &self->workers[w]) != 0)
+            abort();
+        self->workers[w].started = true;
+    }
+    *self_p = self;
+    return TND_OK;
+}
+
+void tnd_device_workers_stop(tnd_device_workers_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->deaf = true;
+    pthread_mutex_unlock(&self->lock);
+    atomic_store(&self->stopped, true);
+    tnd_device_workers_wake_all(self);
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        if (self->workers[w].started) {
+            pthread_join(self->workers[w].thread, NULL);
+            self->workers[w].started = false;
+        }
+    tnd_device_workers_await_caller(self);
+    tnd_device_workers_forget_exchange(self);
+}
+
+void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
+{
+    tnd_device_workers_t *self = *self_p;
+    if (self == NULL)
+        return;
+    tnd_device_workers_stop(self);
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        free(self->workers[w].inputs);
+        free(self->workers[w].outs);
+        free(self->workers[w].posted);
+    }
+    for (uint32_t j = 0; j < self->config.depth; j++) {
+        free(self->jobs[j].reports);
+        free(self->jobs[j].met);
+    }
+    pthread_mutex_destroy(&self->lock);
+    free(self->caller.inputs);
+    free(self->caller.outs);
+    free(self->jobs);
+    free(self->replicas);
+    free(self->workers);
+    for (uint32_t s = 0; s < self->config.depth; s++)
+        tnd_slot_memory_release(&self->memories[s]);
+    tnd_slot_pool_destroy(&self->pool);
+    free(self->memories);
+    free(self->shares);
+    free(self->columns);
+    tnd_device_workers_gather_forget(self);
+    free(self);
+    *self_p = NULL;
+}
+
+uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self)
+{
+    return self->worker_count;
+}
+
+uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self)
+{
+    uint64_t sum = atomic_load_explicit(&self->caller_cpu_ns, memory_order_relaxed);
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        clockid_t clock;
+        if (self->workers[w].started && pthread_getcpuclockid(self->workers[w].thread, &clock) == 0)
+            sum += tnd_clock_read(clock);
+    }
+    return sum;
+}

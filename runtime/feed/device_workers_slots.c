@@ -1,0 +1,219 @@
+/*  runtime/feed/device_workers_slots.c - the feeder's side: fills slots and takes finished steps.
+ */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+/*  Appends a job; returns how many there are then. */
+static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                        const tnd_task_t *task, const tnd_task_t *keep)
+{
+    uint64_t seq = atomic_load_explicit(&self->ready, memory_order_relaxed);
+    job_t *job = &self->jobs[seq % self->config.depth];
+    assert(seq - self->consumed < self->config.depth);
+    job->slot = slot;
+    job->note = *note;
+    job->note.payload = NULL;
+    job->task = task;
+    job->keep = keep;
+    job->tensors = job->reductions = 0;
+    for (uint32_t i = 0; i < self->config.count; i++)
+        job->reports[i].count = 0, job->reports[i].kept = TND_KEPT_NOT_ASKED;
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        atomic_store_explicit(&job->met[w], 0, memory_order_relaxed);
+    atomic_store_explicit(&job->left, self->worker_count, memory_order_relaxed);
+    atomic_store_explicit(&self->ready, seq + 1, memory_order_release);
+    return seq + 1;
+}
+
+void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs)
+{
+    atomic_store_explicit(&self->published, jobs, memory_order_release);
+    tnd_futex_open(&self->work);
+}
+
+bool tnd_device_workers_has_finished(const void *context)
+{
+    const awaited_t *awaited = context;
+    return tnd_device_workers_dead(awaited->group) ||
+           atomic_load_explicit(&awaited->group->finished, memory_order_acquire) >= awaited->number;
+}
+
+tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
+                                     tnd_error_t *error)
+{
+    const tnd_slice_note_t nothing = {0};
+    uint64_t jobs = add_job(self, NO_SLOT, &nothing, task, NULL);
+    tnd_device_workers_publish(self, jobs);
+    awaited_t awaited = {self, jobs};
+    tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
+    if (tnd_device_workers_dead(self))
+        return tnd_fail(error, "%s", self->error);
+    self->consumed = self->taken = self->ran = self->flushed = jobs;
+    atomic_store(&self->retired, jobs);
+    return TND_OK;
+}
+
+void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *task)
+{
+    self->task = task;
+    atomic_store(&self->mode, MODE_TASK);
+}
+
+void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             uint32_t column, uint64_t row)
+{
+    const tnd_stage_t *stage = tnd_device_workers_stage(self, slot, local);
+    assert(row <= self->config.rows_max);
+    return (uint8_t *)stage->host + self->offsets[column] +
+           row * tnd_column_bytes(&self->config.schema->columns[column]);
+}
+
+void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                            uint32_t column, uint64_t row, const void *data, uint64_t length)
+{
+    uint8_t *to = tnd_device_workers_row(self, slot, local, column, row);
+    uint64_t *last = &tnd_device_workers_lengths(self, slot, local, column)[row];
+    size_t unit = self->units[column], bytes = length * unit;
+    assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
+    if (length > 0)
+        memcpy(to, data, bytes);
+    if (*last > length)
+        memset(to + bytes, 0, (*last - length) * unit);
+    *last = length;
+}
+
+void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                              uint32_t rows, uint32_t padded)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    const tnd_schema_t *schema = self->config.schema;
+    assert((uint64_t)rows + padded <= self->config.rows_max);
+    self->shares[at] = (share_t){.rows = rows, .padded = padded};
+    tnd_slice_drop(&self->memories[slot]->slices[local]);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        self->columns[at * TND_COLUMNS_MAX + c] =
+            (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device + self->offsets[c];
+        for (uint32_t r = 0; schema->columns[c].ragged && r < padded; r++)
+            tnd_device_workers_put(self, slot, local, c, rows + r, NULL, 0);
+        if (padded > 0 && !schema->columns[c].ragged)
+            memset(tnd_device_workers_row(self, slot, local, c, rows), 0,
+                   padded * tnd_column_bytes(&schema->columns[c]));
+    }
+}
+
+bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                               uint32_t column, const void *rows)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    const tnd_stage_t *stage = tnd_device_workers_stage(self, slot, local);
+    assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
+    if (stage->host != stage->device)
+        return false;
+    self->columns[at * TND_COLUMNS_MAX + column] = rows;
+    return true;
+}
+
+void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             tnd_slice_t *slice)
+{
+    assert(self->memories[slot]->slices[local] == NULL);
+    self->memories[slot]->slices[local] = slice;
+}
+
+bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                             uint64_t rank)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    const tnd_stage_t *stage = tnd_device_workers_stage(self, slot, local);
+    if (stage->host != stage->device)
+        return false;
+    self->shares[at].unhashed = true;
+    self->shares[at].rank = rank;
+    return true;
+}
+
+void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
+                              const tnd_slice_note_t *note, const tnd_task_t *keep)
+{
+    (void)add_job(self, slot, note, self->task, keep);
+}
+
+void tnd_device_workers_flush(tnd_device_workers_t *self)
+{
+    uint64_t jobs = atomic_load_explicit(&self->ready, memory_order_relaxed);
+    if (jobs == self->flushed)
+        return;
+    self->flushed = jobs;
+    if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
+        tnd_device_workers_publish(self, jobs);
+    else
+        tnd_futex_open(&self->program);
+}
+
+tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
+                                        tnd_error_t *error)
+{
+    tnd_slot_memory_t *memory = self->memories[slot];
+    /* No reader is added to a step that is over. */
+    if (tnd_slot_memory_shared(memory)) {
+        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], error));
+        tnd_slot_memory_release(&memory);
+        return TND_OK;
+    }
+    for (uint32_t i = 0; i < self->config.count; i++)
+        tnd_slice_drop(&memory->slices[i]);
+    return TND_OK;
+}
+
+bool tnd_device_workers_discards(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_DISCARD;
+}
+
+bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
+{
+    uint64_t limit = 0;
+    switch ((start_mode_t)atomic_load_explicit(&self->mode, memory_order_acquire)) {
+    case MODE_KEEP:
+        return false;
+    case MODE_TASK:
+        limit = atomic_load_explicit(&self->finished, memory_order_acquire);
+        break;
+    case MODE_PULL:
+        limit = atomic_load_explicit(&self->retired, memory_order_acquire);
+        break;
+    case MODE_DISCARD:
+        limit = atomic_load_explicit(&self->ready, memory_order_relaxed);
+        break;
+    }
+    if (self->consumed >= limit)
+        return false;
+    const job_t *job = &self->jobs[self->consumed++ % self->config.depth];
+    *done = (tnd_done_t){
+        .step = job->note.step,
+        .slot = job->slot,
+        .tensors = job->tensors,
+        .reductions = job->reductions,
+        .reports = job->reports,
+    };
+    for (uint32_t i = 0; i < self->config.count; i++) {
+        size_t at = (size_t)job->slot * self->config.count + i;
+        tnd_device_workers_hash_now(self, at); /* where no step has run */
+        done->rows += self->shares[at].rows;
+        tnd_digest_add(&done->digest, &self->shares[at].digest);
+    }
+    return true;
+}
+
+bool tnd_device_workers_idle(const tnd_device_workers_t *self)
+{
+    return self->consumed == atomic_load_explicit(&self->ready, memory_order_relaxed);
+}
+
+void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
+{
+    atomic_store_explicit(&self->over, (int)how, memory_order_release);
+    tnd_futex_open(&self->program);
+}
