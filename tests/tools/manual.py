@@ -6,11 +6,11 @@ import re
 import shutil
 import subprocess
 
-from command import TUNDISH, holds, main, run, same
+from command import ROOT, TUNDISH, holds, main, run, same
 
 TABLES = json.loads(run("help", "--json")[1])
 COMMANDS = {one["name"]: one for one in TABLES["commands"]}
-PAGES = [None, "topology", *COMMANDS]
+PAGES = [None, "topology", "topics", *COMMANDS]
 
 
 def page(name):
@@ -65,10 +65,22 @@ def test_every_command_and_option_has_its_place(_):
                                                   for option in table["options"]])
 
 
+def test_every_topic_is_a_page_of_help(_):
+    topics = ROOT / "tools/reference/topics"
+    names = re.findall(r"^TOPIC\((\w+)\)", (topics / "topics.def").read_text(), re.M)
+    same(sorted(names), sorted(path.stem for path in topics.glob("*.txt")))
+    for name in names:
+        text = (topics / f"{name}.txt").read_text()
+        assert run("help", name)[1].startswith(f"{name} - {text}"), name
+        same(json.loads(run("help", name, "--json")[1])["help"], text)
+        holds(run("help")[1], f"  {name} ", text.splitlines()[0])
+        holds(plain(page("topics")), f".SH {name.upper()}", *text.split("\n\n")[-1].split())
+
+
 def test_there_are_no_other_pages(_):
     code, _, err = run("help", "--man", "batcher")
     same(code, 2)
-    holds(err, "'batcher' has no page")
+    holds(err, "'batcher' has no manual page")
 
 
 def bash(folder, *words):

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""What README.md shows can be built and run as it stands there."""
+"""README.md and examples/README.md: what they show can be built and run as printed."""
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 
 from command import BUILD, ROOT, TUNDISH, holds, main, same
 
-README = (ROOT / "README.md").read_text()
+FRONT = (ROOT / "README.md").read_text()
+README = FRONT + (ROOT / "examples/README.md").read_text()
 COMPILE = ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT}/runtime"]
 
 
@@ -18,14 +21,14 @@ def blocks(language):
 
 
 def code(word):
-    """The one block of C that has the word."""
+    """The only block of C that contains the word."""
     found = [block for block in blocks("c") if word in block]
     same(len(found), 1, word)
     return found[0]
 
 
 def shown(word):
-    """The one block of commands that has the word."""
+    """The only block of commands that contains the word."""
     found = [block for block in blocks("console") if word in block]
     same(len(found), 1, word)
     return found[0]
@@ -116,13 +119,32 @@ def test_the_step_finds_the_slope(folder):
     holds(err, "there is no option `rate`")
 
 
-def test_the_topology_is_the_one_that_runs(_):
-    example = (ROOT / "examples/fashion/fashion.yaml").read_text()
-    holds(re.sub(r"^#.*\n", "", example, flags=re.M), *blocks("yaml"))
-    assert len(blocks("yaml")) > 0
+def test_one_process_and_three_give_the_digests_shown(_):
+    data = Path(os.environ.get("TUNDISH_DATA", "/usr/share/datasets/fashion-mnist"))
+    if not data.exists():
+        return
+    wanted = re.findall(r"^(stream [0-9a-f]{32}|model  [0-9a-f]{32})$", FRONT, re.M)[:2]
+    words = shown("$ tundish up").splitlines()[0].removeprefix("$ tundish ").split()
+    holds(shown("$ tundish up"), *(f"a | {line}" for line in wanted))
+    for command in (["run", "examples/fashion/fashion.yaml"], words):
+        status, out, err = tundish(ROOT, *command, "--data", str(data))
+        same(status, 0, err)
+        holds(out, *wanted)
 
 
-def test_the_data_of_ones_own_gives_what_is_shown(folder):
+def test_it_is_short(_):
+    lines = FRONT.splitlines()
+    assert len(lines) <= 150 and len(FRONT.split()) <= 1500, (len(lines), len(FRONT.split()))
+    same([line for line in lines if len(line) > 120], [])
+
+
+def test_its_links_lead_somewhere(_):
+    for page in ("README.md", "examples/README.md", "CONTRIBUTING.md", "tests/README.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"
+
+
+def test_your_own_data_gives_what_is_shown(folder):
     block = shown("$ cat mine.yaml")
     prepare(folder, block)
     for command in ("head", "run"):

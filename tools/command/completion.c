@@ -4,6 +4,7 @@
 
 #include "tools/cli/arguments.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/topics.h"
 
 /*  What stands for the value of an option or an operand. */
 typedef enum { WANT_NOTHING, WANT_FILE, WANT_DIRECTORY, WANT_TOPIC, WANT_SHELL } want_t;
@@ -30,7 +31,10 @@ static void print_topics(void)
     size_t count;
     const tnd_chapter_t *chapter;
     const tnd_command_t *const *commands = tnd_commands(&count);
+    const tnd_topic_t *topic;
     fputs("commands", stdout);
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
+        printf(" %s", topic->name);
     for (size_t i = 0; i < count; i++)
         printf(" %s", commands[i]->name);
     for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {

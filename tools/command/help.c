@@ -1,4 +1,4 @@
-/*  tools/command/help.c - what the commands, kinds, sources and operations are and take. */
+/*  tools/command/help.c - `tundish help`: describes commands, options and topics. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "tools/reference/manual.h"
 #include "tools/reference/help_search.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/topics.h"
 
 static const char purpose[] =
     "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
@@ -33,21 +34,24 @@ static void print_commands(void)
 static void print_general(void)
 {
     const tnd_chapter_t *chapter;
+    const tnd_topic_t *topic;
     printf("tundish COMMAND [ARGUMENT...]\n\n%s\nCommands:\n", purpose);
     print_commands();
-    puts("  --version  which version this is, and of what it stands on\n\n"
-         "`tundish help NAME` describes a command, or what a topology file can say about one of");
+    puts("  --version  prints the versions of the program and of its libraries\n\n"
+         "`tundish help NAME` describes a command, or the options of one of these:");
     for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
         printf("  %-11s", chapter->name);
         for (size_t i = 0; chapter->at(i) != NULL; i++)
             printf(" %s", chapter->at(i)->name);
         putchar('\n');
     }
-    puts(
-        "`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
-        "kinds`,\n"
-        "`sources`, `ops` and `commands` list with a sentence each; `tundish help WORD` says where "
-        "a\nword such as shuffle or resume belongs.");
+    puts("`tundish help TOPIC` prints a page about");
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
+        printf("  %-11s %.*s\n", topic->name, tnd_topic_title_size(topic), topic->text);
+    puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
+         "kinds`,\n"
+         "`sources`, `ops` and `commands` print lists; `tundish help WORD` finds the options that\n"
+         "mention a word such as shuffle or resume.");
     printf("\nExit codes:\n%s", codes);
 }
 
@@ -56,7 +60,7 @@ static void print_chapter(const tnd_chapter_t *chapter)
     printf("%s - %s\n\n", chapter->name, chapter->title);
     for (size_t i = 0; chapter->at(i) != NULL; i++)
         printf("  %-13s %s\n", chapter->at(i)->name, chapter->at(i)->help);
-    printf("\n`tundish help %s` says more of one.\n", chapter->at(0)->name);
+    printf("\n`tundish help %s` describes one of them.\n", chapter->at(0)->name);
 }
 
 /*  ------------------------------------------------------------------------------------ tables */
@@ -71,7 +75,7 @@ static void print_default(const tnd_option_t *option)
         putchar('\n');
 }
 
-/*  The options of a table; `prefix` stands before each name: "step." */
+/*  The options of a table; `prefix`, such as "step.", precedes each name. */
 static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const char *prefix)
 {
     for (size_t i = 0; i < table->option_count; i++) {
@@ -100,7 +104,7 @@ static void print_table(const tnd_chapter_t *chapter, const tnd_table_t *table)
     tnd_arena_destroy(&arena);
 }
 
-/*  One option in full: `name` is how it was asked for, "feeder.step.plugin". */
+/*  One option in full; `name` is the user's word for it: "feeder.step.plugin". */
 static void print_option(const char *name, const tnd_option_t *option)
 {
     tnd_arena_t *arena = tnd_arena_new();
@@ -226,7 +230,7 @@ static void print_general_json(void)
 
 /*  ---------------------------------------------------------------------------------- one name */
 
-/*  A list, "kinds" or "commands".  False: it is none. */
+/*  Prints a list such as "kinds" or "commands"; returns false if there is no such list. */
 static bool show_list(const char *name, bool json)
 {
     const tnd_chapter_t *chapter = tnd_reference_chapter_find(name);
@@ -246,12 +250,27 @@ static bool show_list(const char *name, bool json)
     return true;
 }
 
-/*  Everything that is called so: a name may be that of a command and of an operation. */
+static void print_topic_json(const tnd_topic_t *topic)
+{
+    printf("{\"name\":\"%s\",\"is\":\"topic\",\"help\":", topic->name);
+    tnd_json_text(stdout, topic->text);
+    putchar('}');
+}
+
+/*  Every thing with this name: a command and an operation may share one. */
 static bool show_things(const char *name, bool json)
 {
     const tnd_chapter_t *chapter;
+    const tnd_topic_t *topic = tnd_topic_find(name);
     const tnd_command_t *command = tnd_command_find(name);
     size_t shown = 0;
+    if (topic != NULL) {
+        shown++;
+        if (json)
+            print_topic_json(topic);
+        else
+            printf("%s - %s", topic->name, topic->text);
+    }
     if (command != NULL) {
         shown++;
         if (json)
@@ -271,11 +290,11 @@ static bool show_things(const char *name, bool json)
     }
     fputs(json && shown > 0 ? "\n" : "", stdout);
     if (shown > 0 && command == NULL && !json)
-        (void)tnd_help_search_print(name, TND_HELP_SEARCH_NAME, "\nCalled so too:\n", false);
+        (void)tnd_help_search_print(name, TND_HELP_SEARCH_NAME, "\nAlso:\n", false);
     return shown > 0;
 }
 
-/*  The option of a table that `path` leads to, "step.plugin"; NULL after offering what is near. */
+/*  The option of a table at `path`, such as "step.plugin"; NULL after offering similar names. */
 static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_nearest_t *nearest)
 {
     size_t size = strcspn(path, ".");
@@ -331,7 +350,7 @@ static int show_option(const char *name, bool json)
     return code;
 }
 
-/*  A page of the manual: of all, of a command, or of topologies.  False: there is none. */
+/*  Prints a manual page; NULL: tundish(1).  Returns false if there is no such page. */
 static bool show_manual(const char *name)
 {
     const tnd_command_t *command = name != NULL ? tnd_command_find(name) : NULL;
@@ -339,6 +358,8 @@ static bool show_manual(const char *name)
         tnd_manual_print(stdout, purpose, codes);
     else if (strcmp(name, "topology") == 0)
         tnd_manual_print_topology(stdout);
+    else if (strcmp(name, "topics") == 0)
+        tnd_manual_print_topics(stdout);
     else if (command != NULL)
         tnd_manual_print_command(stdout, command);
     else
@@ -346,13 +367,16 @@ static bool show_manual(const char *name)
     return true;
 }
 
-/*  What is no name: a slip, or a word that something speaks of. */
+/*  For a word that is not a name: prints what mentions it, or suggests the nearest name. */
 static int seek(const char *name, bool json)
 {
     size_t count;
     const tnd_chapter_t *chapter;
+    const tnd_topic_t *topic;
     const tnd_command_t *const *commands = tnd_commands(&count);
     tnd_nearest_t nearest = {.word = name};
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
+        tnd_nearest_offer(&nearest, topic->name);
     tnd_nearest_offer(&nearest, "commands");
     for (size_t i = 0; i < count; i++)
         tnd_nearest_offer(&nearest, commands[i]->name);
@@ -367,9 +391,8 @@ static int seek(const char *name, bool json)
     if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json))
         return TND_EXIT_OK;
     if (nearest.best != NULL)
-        return tnd_usage_error("help", "nothing is called '%s'; did you mean '%s'?", name,
-                               nearest.best);
-    return tnd_usage_error("help", "nothing is called '%s', and no sentence has the word", name);
+        return tnd_usage_error("help", "'%s' is unknown; did you mean '%s'?", name, nearest.best);
+    return tnd_usage_error("help", "'%s' is unknown, and no option mentions it", name);
 }
 
 static int help(const tnd_request_t *request)
@@ -378,8 +401,8 @@ static int help(const tnd_request_t *request)
         return tnd_usage_error("help", "one name, not %zu", request->file_count);
     const char *name = request->file_count == 1 ? request->files[0] : NULL;
     if (request->man && !show_manual(name))
-        return tnd_usage_error("help", "'%s' has no page of the manual; commands and topology have",
-                               name);
+        return tnd_usage_error(
+            "help", "'%s' has no manual page; commands, topology and topics have one", name);
     if (request->man)
         return TND_EXIT_OK;
     if (name == NULL && request->json)
@@ -397,17 +420,16 @@ static int help(const tnd_request_t *request)
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
-    .operands = "[NAME | NAME.KEY | WORD]",
-    .summary = "describes a command, a kind of actor, a source, an operation or an option",
+    .operands = "[NAME | NAME.KEY | TOPIC | WORD]",
+    .summary = "describes a command, a kind of actor, a source, an operation, an option or a topic",
     .arguments = (const char *const[]){"--json", "--man", NULL},
     .details =
-        "Without a name it lists all there are; `kinds`, `sources`, `ops` and `commands` list "
-        "with\n"
-        "a sentence each; `topology` and `host` are the top level of a file and its hosts.\n"
+        "Without a name it lists all names; `kinds`, `sources`, `ops` and `commands` print one\n"
+        "list each; `topology` and `host` are the top level of a file and its hosts.\n"
         "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
-        "Another NAME is a word: keys and options of commands that are called so, or else those\n"
-        "that speak of it, with what they belong to.\n"
-        "--man prints a page of the manual: of tundish, of a command, or of topology.\n",
-    .codes = "  0   printed\n  2   there is no such thing\n",
+        "Any other WORD is searched: the options with this name are printed, or else those that\n"
+        "mention it.\n"
+        "--man prints a manual page: of tundish, of a command, of topology or of topics.\n",
+    .codes = "  0   printed\n  2   the name is unknown\n",
     .run = help,
 };

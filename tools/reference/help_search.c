@@ -92,8 +92,7 @@ bool tnd_help_search_print(const char *word, tnd_help_search_t how, const char *
     if (self.any && json)
         puts("]}");
     else if (self.any)
-        puts(
-            "\n`tundish help NAME.KEY` says more of a key, `tundish COMMAND --help` of a command.");
+        puts("\n`tundish help NAME.KEY` describes a key, `tundish COMMAND --help` a command.");
     return self.any;
 }
 

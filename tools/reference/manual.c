@@ -6,6 +6,7 @@
 
 #include "tools/cli/arguments.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/topics.h"
 
 /*  A text of which nothing is a request or an escape. */
 static void put(FILE *out, const char *text, size_t size)
@@ -84,13 +85,18 @@ static void put_paragraphs(FILE *out, const char *text)
     fputs(as_is ? ".fi\n" : "", out);
 }
 
+static void put_upper(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        char byte = (char)toupper((unsigned char)*text);
+        put(out, &byte, 1);
+    }
+}
+
 static void put_title(FILE *out, const char *name, const char *section, const char *summary)
 {
     fputs(".TH \"", out);
-    for (const char *at = name; *at != '\0'; at++) {
-        char byte = (char)toupper((unsigned char)*at);
-        put(out, &byte, 1);
-    }
+    put_upper(out, name);
     fprintf(out, "\" \"%s\" \"\" \"Tundish %s\"\n.SH NAME\n", section, TND_VERSION);
     put_text(out, name);
     fputs(" \\- ", out);
@@ -150,7 +156,8 @@ static void put_see_also(FILE *out, const char *page)
             fprintf(out, "%s\n.BR tundish\\-%s (1)", glue, commands[i]->name);
             glue = ",";
         }
-    fputs(strcmp(page, "topology") != 0 ? ",\n.BR tundish\\-topology (5)\n" : "\n", out);
+    fputs(strcmp(page, "topology") != 0 ? ",\n.BR tundish\\-topology (5)" : "", out);
+    fputs(strcmp(page, "topics") != 0 ? ",\n.BR tundish\\-topics (7)\n" : "\n", out);
 }
 
 void tnd_manual_print_command(FILE *out, const tnd_command_t *command)
@@ -197,6 +204,21 @@ void tnd_manual_print(FILE *out, const char *general, const char *codes)
           out);
     put_codes(out, codes);
     put_see_also(out, "tundish");
+}
+
+void tnd_manual_print_topics(FILE *out)
+{
+    const tnd_topic_t *topic;
+    put_title(out, "tundish-topics", "7", "words, files, placement, failures and messages");
+    fputs(".SH DESCRIPTION\n", out);
+    put_sentence(out, "What `tundish help TOPIC` prints.");
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++) {
+        fputs(".SH ", out);
+        put_upper(out, topic->name);
+        fputc('\n', out);
+        put_paragraphs(out, topic->text);
+    }
+    put_see_also(out, "topics");
 }
 
 /*  ------------------------------------------------------------------------------ tundish-topology
@@ -253,8 +275,7 @@ void tnd_manual_print_topology(FILE *out)
     }
     for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++) {
         fputs(".SH ", out);
-        for (const char *at = chapter->name; *at != '\0'; at++)
-            fputc(toupper((unsigned char)*at), out);
+        put_upper(out, chapter->name);
         fputc('\n', out);
         put_sentence(out, chapter->title);
         for (size_t i = 0; chapter->at(i) != NULL; i++) {

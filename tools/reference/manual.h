@@ -1,8 +1,8 @@
-/*  tools/reference/manual.h - the pages of the manual, from the tables that the command line and
- * topology files are read by.
+/*  tools/reference/manual.h - the manual pages, from the option tables of the command line and of
+ *  topology files.
  *
- *  In the macros of man(7), for groff and mandoc.  tundish(1) and a page for each command,
- *  tundish-topology(5) for the files.
+ *  They use the macros of man(7), for groff and mandoc: tundish(1), a page for each command,
+ *  tundish-topology(5) for the files and tundish-topics(7).
  *
  *  Threads: the main one.
  */
@@ -13,11 +13,13 @@
 
 #include "tools/cli/command.h"
 
-/*  tundish(1).  `general`: what the program is, a paragraph; `codes`: its exit codes. */
+/*  tundish(1).  `general` is a paragraph about the program, `codes` lists its exit codes. */
 void tnd_manual_print(FILE *out, const char *general, const char *codes);
 /*  tundish-COMMAND(1) */
 void tnd_manual_print_command(FILE *out, const tnd_command_t *command);
 /*  tundish-topology(5) */
 void tnd_manual_print_topology(FILE *out);
+/*  tundish-topics(7): all topics of `tundish help`. */
+void tnd_manual_print_topics(FILE *out);
 
 #endif
