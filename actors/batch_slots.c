@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/interface/device.h"
 
 /*  Bytes copied before they are hashed: they are still in the nearest cache then. */
@@ -47,7 +48,8 @@ struct tnd_batch_slots {
     ready_t *ready;             /* a ring of `depth`, in step order */
     uint32_t ready_first, ready_count;
     tnd_slice_t **slices; /* of parts that were not collected */
-    uint32_t slice_count, slice_room;
+    uint32_t slice_count;
+    size_t slice_room;
     atomic_bool any_lost; /* rows of a part */
 };
 
@@ -55,16 +57,12 @@ static void gather_part(void *context, tnd_gather_part_t *part);
 
 tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
 {
-    tnd_batch_slots_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_batch_slots_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->ragged = tnd_schema_ragged(config->schema) > 0;
-    self->filled = calloc(config->depth, sizeof *self->filled);
-    self->left = calloc(config->depth, sizeof *self->left);
-    self->ready = calloc(config->depth, sizeof *self->ready);
-    if (self->filled == NULL || self->left == NULL || self->ready == NULL)
-        abort();
+    self->filled = tnd_allocate_zeroed(config->depth, sizeof *self->filled);
+    self->left = tnd_allocate_zeroed(config->depth, sizeof *self->left);
+    self->ready = tnd_allocate_zeroed(config->depth, sizeof *self->ready);
     if (config->threads > 1)
         self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
     return self;
@@ -171,12 +169,8 @@ static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
 
 static void hold_slice(tnd_batch_slots_t *self, tnd_slice_t *slice)
 {
-    if (self->slice_count == self->slice_room) {
-        self->slice_room = 2 * self->slice_room + 16;
-        self->slices = realloc(self->slices, self->slice_room * sizeof(tnd_slice_t *));
-        if (self->slices == NULL)
-            abort();
-    }
+    self->slices =
+        tnd_grow(self->slices, self->slice_count, &self->slice_room, sizeof(tnd_slice_t *));
     self->slices[self->slice_count++] = slice;
 }
 

@@ -13,6 +13,7 @@
 #include "actors/peers.h"
 #include "actors/prefetch.h"
 #include "actors/quarantine/bad_records.h"
+#include "runtime/base/allocation.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
@@ -242,9 +243,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->readers = tnd_peers_of(self, "reader", lane);
     batcher->workers = tnd_peers_of(self, "preprocessor", UINT32_MAX);
     batcher->rack = tnd_rack_new();
-    batcher->parts = calloc(PARTS_MAX, sizeof *batcher->parts);
-    if (batcher->parts == NULL)
-        abort();
+    batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
     tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
     tnd_batcher_core_config_t config = {
@@ -276,9 +275,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .take = options->take == UINT64_MAX ? 0 : options->take,
         .lane_rows = know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
     };
-    batcher->machine_memory = calloc(1, tnd_batcher_core_bytes(&config));
-    if (batcher->machine_memory == NULL)
-        abort();
+    batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&config));
     batcher->machine = tnd_batcher_core_init(batcher->machine_memory, &config);
     return TND_OK;
 }

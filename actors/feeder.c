@@ -19,6 +19,7 @@
 #include "actors/preprocessor.h"
 #include "actors/reducer.h"
 #include "actors/batch_slots.h"
+#include "runtime/base/allocation.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/core/feeder.h"
@@ -114,11 +115,10 @@ static uint64_t steps_of_epoch(const tnd_actor_t *self)
 static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    feeder->reducers.ids = calloc(plan->edge_count + 1, sizeof *feeder->reducers.ids);
-    feeder->reducer_names = calloc(plan->edge_count + 1, sizeof *feeder->reducer_names);
-    feeder->weights = calloc(plan->edge_count + 1, sizeof *feeder->weights);
-    if (feeder->reducers.ids == NULL || feeder->reducer_names == NULL || feeder->weights == NULL)
-        abort();
+    feeder->reducers.ids = tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->reducers.ids);
+    feeder->reducer_names =
+        tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->reducer_names);
+    feeder->weights = tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->weights);
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         const char *kind = plan->instances[edge->to].kind->table.name;
@@ -134,9 +134,7 @@ static char *step_options(const tnd_step_options_t *step)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     if (step->options.count > 0)
         tnd_pairs_print(&step->options, out);
     fclose(out);
@@ -232,9 +230,7 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
         .unbooked_max = tnd_prefetch_unbooked(feeder->depth),
         .steps_max = TND_UNKNOWN,
     };
-    feeder->machine_memory = calloc(1, tnd_feeder_core_bytes(&config));
-    if (feeder->machine_memory == NULL)
-        abort();
+    feeder->machine_memory = tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&config));
     feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);
 }
 
@@ -303,9 +299,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
     const tnd_batcher_options_t *batcher = batcher_options(self);
-    feeder->devices = calloc(feeder->own->replica_count, sizeof *feeder->devices);
-    if (feeder->devices == NULL)
-        abort();
+    feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
         feeder->devices[i] = device_of(plan, feeder->own, feeder->own->replica_first + i);
     for (uint32_t r = 0; r < feeder->reducers.count; r++)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 static tnd_peers_t make(uint32_t room)
 {
-    tnd_peers_t peers = {.ids = calloc(room + 1, sizeof(tnd_actor_id_t))};
-    if (peers.ids == NULL)
-        abort();
+    tnd_peers_t peers = {.ids = tnd_allocate_zeroed(room + 1, sizeof(tnd_actor_id_t))};
     return peers;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 static void send(const tnd_posted_t *posted, tnd_actor_t *actor)
 {
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = tnd_actor_id(actor), .to = posted->reducer};
@@ -36,12 +38,7 @@ void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *act
                                 const tnd_post_note_t *post)
 {
     note_posted(&self->exchange, to, post);
-    if (self->count == self->room) {
-        self->room = self->room > 0 ? 2 * self->room : 16;
-        self->items = realloc(self->items, self->room * sizeof *self->items);
-        if (self->items == NULL)
-            abort();
-    }
+    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
     tnd_posted_t *posted = &self->items[self->count++];
     *posted = (tnd_posted_t){.reducer = reducers->ids[to], .post = *post};
     send(posted, actor);

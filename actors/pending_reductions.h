@@ -36,7 +36,8 @@ typedef struct {
 
 typedef struct {
     tnd_posted_t *items; /* in order of posting */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     tnd_passed_t passed;
     tnd_exchange_t exchange;
 } tnd_pending_reductions_t;

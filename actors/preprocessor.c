@@ -12,6 +12,7 @@
 #include "actors/plan_queries.h"
 #include "actors/op/chain.h"
 #include "actors/peers.h"
+#include "runtime/base/allocation.h"
 #include "runtime/core/preprocessor.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
@@ -98,9 +99,7 @@ static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uin
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
     tnd_peers_t all = tnd_peers_of(self, kind, UINT32_MAX);
-    uint32_t *lanes = calloc(all.count + 1, sizeof *lanes), kept = 0;
-    if (lanes == NULL)
-        abort();
+    uint32_t *lanes = tnd_allocate_zeroed(all.count + 1, sizeof *lanes), kept = 0;
     for (uint32_t i = 0; i < all.count; i++) {
         uint32_t lane = plan->instances[all.ids[i]].lane;
         if (lane - own->lane_first >= own->lane_count)
@@ -142,9 +141,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
         .window_bytes = UINT64_MAX / 4, /* a ticket is bounded in bytes by the join */
         .window_ns = window_ns,
     };
-    worker->machine_memory = calloc(1, tnd_preprocessor_core_bytes(&config));
-    if (worker->machine_memory == NULL)
-        abort();
+    worker->machine_memory = tnd_allocate_zeroed(1, tnd_preprocessor_core_bytes(&config));
     worker->machine = tnd_preprocessor_core_init(worker->machine_memory, &config);
     return TND_OK;
 }

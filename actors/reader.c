@@ -19,6 +19,7 @@
 #include "actors/quarantine/quarantine.h"
 #include "actors/source/content.h"
 #include "actors/source/sources.h"
+#include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/numeric/index_shuffle.h"
 #include "runtime/core/numeric/permute.h"
@@ -161,9 +162,7 @@ static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *opti
                                       .tell = hear,
                                       .teller = &hearer};
     part->lane = lane;
-    part->state = calloc(1, opened->source->state_bytes + 1);
-    if (part->state == NULL)
-        abort();
+    part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
     tnd_status_t status =
         opened->source->open(part->state, options->source.options, &scope, &part->facts, error);
     if (status != TND_OK) {
@@ -276,9 +275,7 @@ static tnd_status_t reader_facts(const tnd_plan_t *plan, const tnd_instance_t *i
     const tnd_reader_options_t *options = instance->options;
     bool by_file = options->shard == TND_SHARD_FILE && plan->lanes > 1;
     uint32_t parts = by_file ? plan->lanes : 1;
-    opened_t *opened = calloc(1, sizeof *opened + parts * sizeof opened->parts[0]);
-    if (opened == NULL)
-        abort();
+    opened_t *opened = tnd_allocate_zeroed(1, sizeof *opened + parts * sizeof opened->parts[0]);
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
     tnd_guarded_call_at(trial, options->source.value, "source `%s`", options->source.table->name);
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, trial, error)
@@ -503,9 +500,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     config.join = joins.ids[0];
     config.lane = reader->lane;
     tnd_peers_free(&joins);
-    reader->machine_memory = calloc(1, tnd_reader_core_bytes(&config));
-    if (reader->machine_memory == NULL)
-        abort();
+    reader->machine_memory = tnd_allocate_zeroed(1, tnd_reader_core_bytes(&config));
     reader->machine = tnd_reader_core_init(reader->machine_memory, &config);
     return open_quarantine(reader, self, error);
 }
@@ -530,12 +525,7 @@ static void take_bad(reader_t *reader, tnd_msg_t *msg)
     if (msg->bad.payload == NULL ||
         (msg->bad.way != TND_BAD_STOP && msg->generation != reader->generation))
         return;
-    if (reader->bad_count == reader->bad_room) {
-        reader->bad_room = 2 * reader->bad_room + 16;
-        reader->bad = realloc(reader->bad, reader->bad_room * sizeof *reader->bad);
-        if (reader->bad == NULL)
-            abort();
-    }
+    reader->bad = tnd_grow(reader->bad, reader->bad_count, &reader->bad_room, sizeof *reader->bad);
     reader->bad[reader->bad_count++] = (bad_t){.note = msg->bad,
                                                .generation = msg->generation,
                                                .from = msg->from,
@@ -855,11 +845,9 @@ static tnd_status_t read_others(reader_t *reader, tnd_actor_t *self, const tnd_m
 {
     uint32_t count = ticket->ticket.count, good = 0;
     uint32_t epoch = ticket->ticket.epoch;
-    uint64_t *indices = malloc(count * sizeof *indices);
-    refused->offsets = malloc(count * sizeof *refused->offsets);
-    refused->why = malloc((size_t)count * TND_BAD_TEXT_MAX);
-    if (indices == NULL || refused->offsets == NULL || refused->why == NULL)
-        abort();
+    uint64_t *indices = tnd_allocate(count, sizeof *indices);
+    refused->offsets = tnd_allocate(count, sizeof *refused->offsets);
+    refused->why = tnd_allocate(1, (size_t)count * TND_BAD_TEXT_MAX);
     fill_indices(reader, epoch, ticket->ticket.first, count, indices);
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; i < count && status == TND_OK; i++) {

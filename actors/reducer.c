@@ -13,6 +13,7 @@
 #include "actors/feeder.h"
 #include "actors/peers.h"
 #include "actors/prefetch.h"
+#include "runtime/base/allocation.h"
 #include "runtime/interface/collective.h"
 #include "runtime/core/reducer.h"
 #include "runtime/interface/kind.h"
@@ -65,14 +66,6 @@ static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_strea
     return tnd_reducer_weight(instance->options, &stream->fed, &column, error);
 }
 
-static void *zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /*  Rounds that its feeders may have open at the same time. */
 static uint32_t rounds_max(const tnd_plan_t *plan, const tnd_instance_t *feeder,
                            const tnd_stream_t *stream)
@@ -112,7 +105,7 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
     reducer->carriers = tnd_peers_carriers(self);
     uint32_t replicas = reducer->carriers.count;
     const tnd_plan_t *plan = tnd_actor_plan(self);
-    reducer->names = zeroed(replicas, sizeof *reducer->names);
+    reducer->names = tnd_allocate_zeroed(replicas, sizeof *reducer->names);
     for (uint32_t i = 0; i < replicas; i++)
         reducer->names[i] = plan->instances[reducer->carriers.ids[i]].name;
     tnd_reducer_core_config_t config = {
@@ -123,12 +116,12 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .rounds_max =
             rounds_max(plan, &plan->instances[reducer->carriers.ids[0]], tnd_actor_stream(self)),
     };
-    reducer->machine_memory = zeroed(1, tnd_reducer_core_bytes(&config));
+    reducer->machine_memory = tnd_allocate_zeroed(1, tnd_reducer_core_bytes(&config));
     reducer->machine = tnd_reducer_core_init(reducer->machine_memory, &config);
-    reducer->posts = zeroed(replicas, sizeof *reducer->posts);
-    reducer->inputs = zeroed(replicas, sizeof *reducer->inputs);
-    reducer->aligned = zeroed(replicas, sizeof *reducer->aligned);
-    reducer->aligned_room = zeroed(replicas, sizeof *reducer->aligned_room);
+    reducer->posts = tnd_allocate_zeroed(replicas, sizeof *reducer->posts);
+    reducer->inputs = tnd_allocate_zeroed(replicas, sizeof *reducer->inputs);
+    reducer->aligned = tnd_allocate_zeroed(replicas, sizeof *reducer->aligned);
+    reducer->aligned_room = tnd_allocate_zeroed(replicas, sizeof *reducer->aligned_room);
     return TND_OK;
 }
 
@@ -186,7 +179,7 @@ static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *v
         return values;
     if (bytes > reducer->aligned_room[at]) {
         free(reducer->aligned[at]);
-        reducer->aligned[at] = zeroed(1, bytes);
+        reducer->aligned[at] = tnd_allocate_zeroed(1, bytes);
         reducer->aligned_room[at] = bytes;
     }
     return memcpy(reducer->aligned[at], values, bytes);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/round_up.h"
 #include "runtime/core/order/position.h"
 
 enum { SKIP_ROWS = 256 };
@@ -30,22 +32,9 @@ struct tnd_stream_reader {
     uint64_t kept_bytes;
 };
 
-static size_t aligned(size_t size)
-{
-    return (size + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN;
-}
-
-static void *memory(void *old, size_t size)
-{
-    void *made = realloc(old, size);
-    if (made == NULL)
-        abort();
-    return made;
-}
-
 tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *config)
 {
-    tnd_stream_reader_t *self = memory(NULL, sizeof *self);
+    tnd_stream_reader_t *self = tnd_allocate(1, sizeof *self);
     *self = (tnd_stream_reader_t){.config = *config, .end = TND_UNKNOWN};
     for (uint32_t i = 0; i < config->schema->count; i++)
         self->bytes[i] = tnd_column_bytes(&config->schema->columns[i]);
@@ -82,14 +71,17 @@ void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p)
 /*  Of the list of lengths that stands behind the rows of a ragged column. */
 static size_t lengths_bytes(const tnd_stream_reader_t *self, uint32_t column, uint32_t rows)
 {
-    return self->config.schema->columns[column].ragged ? aligned(rows * sizeof(uint64_t)) : 0;
+    return self->config.schema->columns[column].ragged
+               ? tnd_round_up(rows * sizeof(uint64_t), TND_BUFFER_ALIGN)
+               : 0;
 }
 
 static tnd_buffer_t *take_buffer(tnd_stream_reader_t *self, uint32_t rows)
 {
     size_t need = 0;
     for (uint32_t i = 0; i < self->config.schema->count; i++)
-        need += aligned(rows * self->bytes[i]) + lengths_bytes(self, i, rows);
+        need +=
+            tnd_round_up(rows * self->bytes[i], TND_BUFFER_ALIGN) + lengths_bytes(self, i, rows);
     if (need > self->pool_bytes) {
         tnd_pool_destroy(&self->pool);
         self->pool_bytes = need;
@@ -106,7 +98,7 @@ static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint3
     for (uint32_t i = 0; i < self->config.schema->count; i++) {
         rows->columns[i].base = base + first * self->bytes[i];
         rows->columns[i].stride = self->bytes[i];
-        base += aligned(room * self->bytes[i]);
+        base += tnd_round_up(room * self->bytes[i], TND_BUFFER_ALIGN);
         rows->columns[i].lengths = NULL;
         if (self->config.schema->columns[i].ragged)
             rows->columns[i].lengths = (uint64_t *)(void *)base + first;
@@ -145,7 +137,7 @@ static void keep(tnd_stream_reader_t *self, const kept_t *kept)
         forget_first(self);
     if (self->kept_count == self->kept_room) {
         size_t more = self->kept_room > 0 ? 2 * self->kept_room : 64;
-        kept_t *ring = memory(NULL, more * sizeof *ring);
+        kept_t *ring = tnd_allocate(more, sizeof *ring);
         for (size_t i = 0; i < self->kept_count; i++)
             ring[i] = *kept_at(self, i);
         free(self->kept);

@@ -51,4 +51,5 @@ refuse "an actor uses a socket, a lock or a driver" '#include <(zmq|czmq|pthread
 refuse "the library includes its own public header" '#include <tundish/' runtime/core runtime/data transport
 refuse "the runtime uses a transport library" '#include <(zmq|czmq|msgpack)' runtime
 refuse "the pure core is not pure" '#include <(pthread|time|unistd|stdio|stdlib|stdatomic|sys/|errno|fcntl)|[^_a-z](malloc|calloc|free|clock_gettime|rand)\(' runtime/core
+refuse "code of its own aborts for lack of memory (runtime/base/allocation.h)" '^ *(if \(.*== NULL.*\) *)?abort\(\);$' runtime/data runtime/feed runtime/text runtime/option runtime/topology runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/host transport
 exit $bad

@@ -1,6 +1,7 @@
 /*  tests/stress_feed.c - device threads, the actor and a program at once, for the sanitizers. */
 #include <pthread.h>
 
+#include "runtime/base/thread.h"
 #include "runtime/feed/dlpack.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 
@@ -49,8 +50,7 @@ static void run_exports(uint32_t devices)
     const tnd_task_t task = {export_rows, NULL, &exports};
     pthread_t thread;
     tnd_error_t error;
-    if (pthread_create(&thread, NULL, release_all, &exports) != 0)
-        abort();
+    tnd_thread_create(&thread, release_all, &exports);
     tnd_device_workers_run_all(exports.fixture->workers, &task);
     uint64_t fed = 0, taken = 0;
     while (taken < STEPS) {
@@ -94,8 +94,7 @@ static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
     program_t program = {.fixture = fixture_new(0, 4, devices, DEPTH)};
     fixture_t *fixture = program.fixture;
     pthread_t thread;
-    if (pthread_create(&thread, NULL, pull, &program) != 0)
-        abort();
+    tnd_thread_create(&thread, pull, &program);
     uint64_t fed = 0, taken = 0;
     while (taken < steps) {
         tnd_done_t done;

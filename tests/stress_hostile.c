@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/message_validator.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
@@ -685,19 +686,12 @@ static void lead(world_t *self)
     }
 }
 
-static void *zeroed(size_t bytes)
-{
-    void *memory = calloc(1, bytes);
-    assert(memory != NULL);
-    return memory;
-}
-
 static void open_actor(world_t *self, tnd_actor_id_t id)
 {
     actor_t *actor = &self->actors[id];
     const tnd_party_t *party = &parties[id];
     tnd_validator_config_t accept = {.census = census, .bounds = self->bounds, .self = id};
-    actor->accept_memory = zeroed(tnd_validator_bytes(&accept));
+    actor->accept_memory = tnd_allocate_zeroed(1, tnd_validator_bytes(&accept));
     actor->accept = tnd_validator_init(actor->accept_memory, &accept);
     tnd_reader_core_config_t dispatch = {.self = id,
                                          .join = joins[party->lane],
@@ -742,23 +736,23 @@ static void open_actor(world_t *self, tnd_actor_id_t id)
         .self = id, .replicas = REPLICAS, .feeders = feeders, .names = names, .rounds_max = 4};
     switch (party->role) {
     case TND_ROLE_READER:
-        actor->memory = zeroed(tnd_reader_core_bytes(&dispatch));
+        actor->memory = tnd_allocate_zeroed(1, tnd_reader_core_bytes(&dispatch));
         actor->dispatch = tnd_reader_core_init(actor->memory, &dispatch);
         break;
     case TND_ROLE_WORKER:
-        actor->memory = zeroed(tnd_preprocessor_core_bytes(&queue));
+        actor->memory = tnd_allocate_zeroed(1, tnd_preprocessor_core_bytes(&queue));
         actor->queue = tnd_preprocessor_core_init(actor->memory, &queue);
         break;
     case TND_ROLE_JOIN:
-        actor->memory = zeroed(tnd_batcher_core_bytes(&join));
+        actor->memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&join));
         actor->join = tnd_batcher_core_init(actor->memory, &join);
         break;
     case TND_ROLE_FEEDER:
-        actor->memory = zeroed(tnd_feeder_core_bytes(&feed));
+        actor->memory = tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&feed));
         actor->feed = tnd_feeder_core_init(actor->memory, &feed);
         break;
     case TND_ROLE_REDUCER:
-        actor->memory = zeroed(tnd_reducer_core_bytes(&rounds));
+        actor->memory = tnd_allocate_zeroed(1, tnd_reducer_core_bytes(&rounds));
         actor->rounds = tnd_reducer_core_init(actor->memory, &rounds);
         break;
     }
@@ -778,7 +772,7 @@ static void open_leader(world_t *self)
                                        .restarts = {5, 10000000, 1000000000, 60000000000}};
     tnd_cursor_t start;
     tnd_cursor_start(&start, LANES);
-    self->leader_memory = zeroed(tnd_leader_core_bytes(&config));
+    self->leader_memory = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
     self->leader = tnd_leader_core_init(self->leader_memory, &config, &start, 0);
     for (uint32_t i = 0; i < HOSTS; i++)
         tnd_leader_core_host_up(self->leader, i, 0);
@@ -835,7 +829,7 @@ static bool step(world_t *self, tally_t *tally)
 
 static void run(uint64_t seed, bool honest, tally_t *tally)
 {
-    world_t *self = zeroed(sizeof *self);
+    world_t *self = tnd_allocate_zeroed(1, sizeof *self);
     tnd_random_init(&self->random, seed, 0, 0, 0);
     self->honest = honest;
     self->truths = 4u << below(self, 7);

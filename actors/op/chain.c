@@ -10,6 +10,8 @@
 #include <xxhash.h>
 
 #include "actors/op/ops.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/round_up.h"
 
 enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536 };
 
@@ -77,20 +79,10 @@ typedef struct {
     uint32_t rows;
 } made_t;
 
-static size_t aligned(size_t size)
-{
-    return (size + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN;
-}
-
 static void *take_memory(size_t size)
 {
-    void *memory = NULL;
-    if (posix_memalign(&memory, TND_BUFFER_ALIGN, aligned(size + 1)) != 0) {
-        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
-        abort();
-    }
-    memset(memory, 0, aligned(size + 1));
-    return memory;
+    size = tnd_round_up(size + 1, TND_BUFFER_ALIGN);
+    return memset(tnd_allocate_aligned(TND_BUFFER_ALIGN, size), 0, size);
 }
 
 /*  An operation is at work now. */
@@ -217,7 +209,7 @@ static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, t
 static uint8_t *carve(uint8_t *base, size_t *used, size_t size)
 {
     uint8_t *at = base == NULL ? NULL : base + *used;
-    *used += aligned(size);
+    *used += tnd_round_up(size, TND_BUFFER_ALIGN);
     return at;
 }
 
@@ -349,9 +341,9 @@ static size_t bytes_of(const tnd_chain_t *self, size_t rows)
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++)
         if (self->passed[i] < 0)
             bytes += tnd_chain_schema(self)->columns[i].ragged
-                         ? 2 * aligned(rows * sizeof(uint64_t))
-                         : aligned(rows * self->out_bytes[i]);
-    return bytes + aligned(rows * sizeof(uint32_t));
+                         ? 2 * tnd_round_up(rows * sizeof(uint64_t), TND_BUFFER_ALIGN)
+                         : tnd_round_up(rows * self->out_bytes[i], TND_BUFFER_ALIGN);
+    return bytes + tnd_round_up(rows * sizeof(uint32_t), TND_BUFFER_ALIGN);
 }
 
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows)
@@ -482,25 +474,14 @@ static tnd_status_t run_tile(tnd_chain_t *self, made_t *made, uint32_t first, ui
     return TND_OK;
 }
 
-static void *grow(void *memory, size_t *room, size_t need)
-{
-    if (need <= *room)
-        return memory;
-    *room = 2 * need;
-    memory = realloc(memory, *room);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 static void note_bad(tnd_chain_t *self, const tnd_chain_key_t *key, uint32_t offset, size_t failed,
                      const char *what)
 {
     if (self->bad_count > 0 && self->bad[self->bad_count - 1] == offset)
         return;
-    self->bad = grow(self->bad, &self->bad_room, (self->bad_count + 1) * sizeof *self->bad);
+    self->bad = tnd_grow(self->bad, self->bad_count, &self->bad_room, sizeof *self->bad);
     self->bad[self->bad_count++] = offset;
-    self->why = grow(self->why, &self->why_room, self->why_used + TND_BAD_TEXT_MAX);
+    self->why = tnd_grow(self->why, self->why_used + TND_BAD_TEXT_MAX, &self->why_room, 1);
     int length = snprintf(self->why + self->why_used, TND_BAD_TEXT_MAX,
                           "%d%.63s, operation %zu, `%.63s`\t%s", (int)key->way,
                           key->who != NULL ? key->who : "operations", failed + 1,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/custom.h"
 
 typedef struct {
@@ -71,9 +72,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_schem
     const tnd_op_spec_t *spec = tnd_op_spec_of(chosen->table);
     tnd_error_t why = {.text = "no reason was given"};
     self->ops = spec->given;
-    self->state = calloc(1, self->ops->state_bytes + 1);
-    if (self->state == NULL)
-        abort();
+    self->state = tnd_allocate_zeroed(1, self->ops->state_bytes + 1);
     char *text = tnd_custom_text(chosen);
     tnd_status_t status = open_all(self, spec, text, in, facts, &why);
     free(text);
@@ -108,9 +107,7 @@ static void show_lengths(given_t *self, const tnd_tile_t *in, tnd_rows_t *shown)
         need += in->columns[i].ragged != NULL ? in->rows : 0;
     if (need > self->lengths_room) {
         free(self->lengths);
-        self->lengths = malloc(need * sizeof *self->lengths);
-        if (self->lengths == NULL)
-            abort();
+        self->lengths = tnd_allocate(need, sizeof *self->lengths);
         self->lengths_room = need;
     }
     uint64_t *at = self->lengths;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 /*  The first at or behind a place. */
 static size_t find(const tnd_bad_records_t *self, tnd_position_t place)
 {
@@ -50,9 +52,7 @@ static void read_why(tnd_bad_record_t *reject, const char *why)
     } else {
         tab = NULL;
     }
-    reject->who = strdup(why);
-    if (reject->who == NULL)
-        abort();
+    reject->who = tnd_copy_string(why);
     size_t at = tab != NULL ? (size_t)(tab - why) : strlen(why);
     reject->what = reject->who + at + (tab != NULL);
     reject->who[at] = '\0';
@@ -68,12 +68,7 @@ void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const ch
     bool is_known = at < self->count && tnd_position_compare(self->items[at].place, place) == 0;
     if (is_known || tnd_position_compare(place, self->from) < 0)
         return;
-    if (self->count == self->room) {
-        self->room = 2 * self->room + 16;
-        self->items = realloc(self->items, self->room * sizeof *self->items);
-        if (self->items == NULL)
-            abort();
-    }
+    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
     memmove(self->items + at + 1, self->items + at, (self->count - at) * sizeof *self->items);
     self->count++;
     self->items[at] = (tnd_bad_record_t){.place = place, .way = way};

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "actors/source/npy_header.h"
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/folder.h"
 
@@ -80,13 +81,12 @@ tnd_status_t tnd_quarantine_check(const char *folder, tnd_error_t *error)
 
 tnd_quarantine_t *tnd_quarantine_new(const char *folder, uint32_t lane, const tnd_schema_t *schema)
 {
-    tnd_quarantine_t *self = calloc(1, sizeof *self);
+    tnd_quarantine_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t most = 1;
     for (uint32_t i = 0; i < schema->count; i++)
         if (tnd_column_bytes(&schema->columns[i]) > most)
             most = tnd_column_bytes(&schema->columns[i]);
-    if (self == NULL || (self->row = malloc(most)) == NULL)
-        abort();
+    self->row = tnd_allocate(1, most);
     snprintf(self->folder, sizeof self->folder, "%s", folder);
     self->lane = lane;
     self->schema = schema;
@@ -374,9 +374,7 @@ static void add_line(tnd_quarantine_t *self, const tnd_quarantine_place_t *place
                      const char *who, const char *what)
 {
     if (self->lines == NULL)
-        self->lines = open_memstream(&self->lines_text, &self->lines_bytes);
-    if (self->lines == NULL)
-        abort();
+        self->lines = tnd_memory_stream(&self->lines_text, &self->lines_bytes);
     FILE *out = self->lines;
     fprintf(out,
             "{\"lane\":%u,\"epoch\":%u,\"position\":%" PRIu64 ",\"sample\":%" PRIu64 ",\"file\":",

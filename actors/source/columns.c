@@ -10,16 +10,9 @@
 
 #include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
+#include "runtime/base/allocation.h"
 
 enum { LINE_BYTES = 64 };
-
-static void *take_memory(size_t size)
-{
-    void *memory = calloc(1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
 
 void tnd_stored_close(tnd_stored_t *self)
 {
@@ -91,7 +84,7 @@ static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_o
 {
     tnd_error_t why;
     tnd_failures_t failures = {.scope = scope, .error = error};
-    strand->stored = take_memory(strand->files.count * sizeof *strand->stored);
+    strand->stored = tnd_allocate_zeroed(1, strand->files.count * sizeof *strand->stored);
     for (size_t i = 0; i < strand->files.count; i++) {
         tnd_stored_t *stored = &strand->stored[i];
         tnd_status_t status =
@@ -122,7 +115,8 @@ static tnd_buffer_t *bind(const tnd_strand_t *strand)
 {
     if (strand->count == 1)
         return tnd_buffer_hold(strand->stored[0].buffer);
-    bundle_t *bundle = take_memory(sizeof *bundle + strand->count * sizeof bundle->buffers[0]);
+    bundle_t *bundle =
+        tnd_allocate_zeroed(1, sizeof *bundle + strand->count * sizeof bundle->buffers[0]);
     tnd_buffer_kind_t kind = tnd_buffer_kind(strand->stored[0].buffer);
     bundle->count = strand->count;
     for (size_t i = 0; i < strand->count; i++) {
@@ -142,7 +136,7 @@ static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
 /*  Which rows each file has, once all are open. */
 static void count_rows(tnd_strand_t *strand)
 {
-    strand->first = take_memory(2 * strand->count * sizeof *strand->first);
+    strand->first = tnd_allocate_zeroed(1, 2 * strand->count * sizeof *strand->first);
     strand->start = strand->first + strand->count;
     strand->even = rows_of(strand, 0);
     strand->list = -1;
@@ -189,7 +183,7 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     if (files->count != strand->count)
         return tnd_fail(error, "%s: %zu files of values, but %zu of splits: each needs its own",
                         strand->what, strand->count, files->count);
-    strand->splits = take_memory(files->count * sizeof *strand->splits);
+    strand->splits = tnd_allocate_zeroed(files->count, sizeof *strand->splits);
     for (size_t i = 0; i < files->count; i++) {
         uint64_t longest;
         TND_TRY(tnd_stored_open(&strand->splits[i], files->paths[i], open, NULL, scope, error));
@@ -253,7 +247,7 @@ void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stor
     tnd_strand_t *strand = &self->strands[number];
     snprintf(self->whats[number], sizeof self->whats[number], "%s", what);
     strand->what = self->whats[number];
-    strand->stored = take_memory(sizeof *strand->stored);
+    strand->stored = tnd_allocate_zeroed(1, sizeof *strand->stored);
     strand->stored[0] = *stored;
     strand->count = 1;
     strand->record = tnd_dtype_size(stored->dtype);
@@ -331,7 +325,7 @@ static void list_all_files(tnd_columns_t *self)
     size_t most = 0;
     for (uint32_t s = 0; s < self->strand_count; s++)
         most += self->strands[s].count + self->strands[s].splits_count;
-    self->files = take_memory(most * sizeof *self->files);
+    self->files = tnd_allocate_zeroed(most, sizeof *self->files);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         list_files(self, self->strands[s].stored, self->strands[s].count);
         list_files(self, self->strands[s].splits, self->strands[s].splits_count);

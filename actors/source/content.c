@@ -13,6 +13,7 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 
 enum { IDENTITY_BYTES = 64 * 1024, HASH_BYTES = 1024 * 1024 };
@@ -250,10 +251,8 @@ tnd_status_t tnd_content_identity(tnd_content_t *self, uint64_t *identity_p, tnd
 static tnd_status_t hash_all(const tnd_content_t *self, uint64_t hash[2], tnd_error_t *error)
 {
     tnd_status_t status = TND_OK;
-    XXH3_state_t *state = XXH3_createState();
-    uint8_t *bytes = malloc(HASH_BYTES);
-    if (state == NULL || bytes == NULL)
-        abort();
+    XXH3_state_t *state = tnd_require_memory(XXH3_createState());
+    uint8_t *bytes = tnd_allocate(1, HASH_BYTES);
     XXH3_128bits_reset(state);
     for (size_t at = 0, some; at < self->size && status == TND_OK; at += some) {
         some = self->size - at < HASH_BYTES ? self->size - at : HASH_BYTES;

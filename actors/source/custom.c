@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/order/position.h"
 #include "runtime/option/custom.h"
 
@@ -34,9 +35,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     const tnd_source_spec_t *spec = tnd_source_spec_of(chosen->table);
     tnd_error_t why = {.text = "no reason was given"};
     self->ops = spec->given;
-    self->state = calloc(1, self->ops->state_bytes + 1);
-    if (self->state == NULL)
-        abort();
+    self->state = tnd_allocate_zeroed(1, self->ops->state_bytes + 1);
     char *text = tnd_custom_text(chosen);
     tnd_source_data_t data = {.count = TND_UNKNOWN};
     tnd_status_t status = self->ops->open(self->state, spec->shared, text, &data, &why);

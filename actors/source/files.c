@@ -13,27 +13,16 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/text/diagnostic.h"
 
 /*  Longest digits of a number in a range. */
 enum { DIGITS_MAX = 9 };
 
-static void *grown(void *memory, size_t size)
-{
-    memory = realloc(memory, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 static void add(tnd_files_t *self, const char *path)
 {
-    if (self->count == self->room) {
-        self->room = self->room == 0 ? 16 : 2 * self->room;
-        self->paths = grown(self->paths, self->room * sizeof *self->paths);
-    }
-    size_t size = strlen(path) + 1;
-    self->paths[self->count++] = memcpy(grown(NULL, size), path, size);
+    self->paths = tnd_grow(self->paths, self->count, &self->room, sizeof *self->paths);
+    self->paths[self->count++] = tnd_copy_string(path);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -203,7 +192,7 @@ static tnd_status_t check_list(const tnd_files_t *self, const char *what, tnd_er
                         "%s: has %zu files; at most %d can be mapped at the same time: join small "
                         "files to larger ones",
                         what, self->count, TND_FILES_MAX);
-    char **sorted = grown(NULL, self->count * sizeof *sorted);
+    char **sorted = tnd_allocate(self->count, sizeof *sorted);
     memcpy(sorted, self->paths, self->count * sizeof *sorted);
     qsort(sorted, self->count, sizeof *sorted, compare_paths);
     const char *twice = NULL;

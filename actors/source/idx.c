@@ -10,6 +10,7 @@
 #include "actors/source/columns.h"
 #include "actors/source/inflate.h"
 #include "actors/source/sources.h"
+#include "runtime/base/round_up.h"
 
 enum { MAGIC_BYTES = 4, HEADER_MAX = MAGIC_BYTES + 4 * (TND_RANK_MAX + 1) };
 
@@ -178,7 +179,7 @@ static tnd_status_t inflate_content(tnd_inflate_t *inflate, tnd_stored_t *stored
                         stored->path, (unsigned long long)bytes, inflate->size);
     /* With the header before them, so that the rows begin where buffers do. */
     size_t before = MAGIC_BYTES + (size_t)4 * dimensions;
-    stored->offset = (before + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN;
+    stored->offset = tnd_round_up(before, TND_BUFFER_ALIGN);
     stored->buffer = tnd_buffer_new(stored->offset + bytes);
     uint8_t *rows = (uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
     if (tnd_inflate_whole(inflate->data, inflate->size, rows - before, before + bytes))

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/round_up.h"
+
 /*  The magic, the version and the length of the text. */
 enum { MAGIC_BYTES = 10 };
 
@@ -53,7 +55,7 @@ size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column,
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64,
                                  d > first ? ", " : " ", column->shape[d]);
     used += (size_t)snprintf(text + used, sizeof text - used, "), }");
-    size_t whole = (MAGIC_BYTES + used + 1 + 63) / 64 * 64;
+    size_t whole = tnd_round_up(MAGIC_BYTES + used + 1, 64);
     whole = whole > least ? whole : least;
     assert(whole <= TND_NPY_HEADER_MAX && whole % 64 == 0);
     memcpy(head, "\x93NUMPY\x01\x00", 8);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 bool tnd_folder_sync(const char *folder)
 {
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -22,9 +24,7 @@ bool tnd_folder_sync(const char *folder)
 
 bool tnd_folder_sync_of(const char *path)
 {
-    char *copy = strdup(path);
-    if (copy == NULL)
-        abort();
+    char *copy = tnd_copy_string(path);
     bool good = tnd_folder_sync(dirname(copy));
     int reason = errno;
     free(copy);

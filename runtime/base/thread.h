@@ -14,7 +14,19 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/*  Starts a thread; the process writes a line to stderr and aborts if it cannot. */
+static inline void tnd_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
+{
+    int reason = pthread_create(thread, NULL, run, context);
+    if (reason == 0)
+        return;
+    fprintf(stderr, "tundish: cannot start a thread: %s\n", strerror(reason));
+    abort();
+}
 
 /*  Names the calling thread, cut to 15 letters. */
 static inline void tnd_thread_name(const char *name)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/topology/topology.h"
 #include "runtime/base/thread.h"
@@ -51,21 +52,13 @@ struct tnd_checkpoint_writer {
     bool stopping, writing;
 };
 
-static void *zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* --- news --------------------------------------------------------------------------------------
  */
 
 __attribute__((format(printf, 3, 4))) static void
 tell(tnd_checkpoint_writer_t *self, tnd_log_level_t level, const char *format, ...)
 {
-    news_t *news = zeroed(1, sizeof *news);
+    news_t *news = tnd_allocate_zeroed(1, sizeof *news);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(news->text, sizeof news->text, format, arguments);
@@ -199,10 +192,10 @@ static void give(tnd_checkpoint_writer_t *self, job_t *job)
 static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
                         const tnd_saved_t *parts)
 {
-    job_t *job = zeroed(1, sizeof *job);
+    job_t *job = tnd_allocate_zeroed(1, sizeof *job);
     job->manifest = (tnd_manifest_t){
         .cursor = *cursor, .graph = self->graph, .data = self->data, .replicas = self->replicas};
-    job->manifest.parts = zeroed(self->replicas, sizeof *parts);
+    job->manifest.parts = tnd_allocate_zeroed(self->replicas, sizeof *parts);
     memcpy(job->manifest.parts, parts, self->replicas * sizeof *parts);
     give(self, job);
 }
@@ -210,7 +203,7 @@ static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *curso
 /*  `lacks`: that step alone, which is not whole, for it takes the room of a later one. */
 static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool lacks)
 {
-    job_t *job = zeroed(1, sizeof *job);
+    job_t *job = tnd_allocate_zeroed(1, sizeof *job);
     job->manifest.cursor.step = step;
     job->lacks = lacks;
     give(self, job);
@@ -594,7 +587,7 @@ static void make_machine(tnd_checkpoint_writer_t *self)
                                       .depth = self->config.depth,
                                       .ahead = self->config.ahead,
                                       .from = self->resume.step};
-    self->machine_memory = zeroed(1, tnd_checkpoint_bytes(&config));
+    self->machine_memory = tnd_allocate_zeroed(1, tnd_checkpoint_bytes(&config));
     self->machine = tnd_checkpoint_init(self->machine_memory, &config);
 }
 
@@ -620,9 +613,7 @@ static char *print_graph(const tnd_plan_t *plan)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_topology_print(plan->topology, "\n", out);
     fclose(out);
     return text;
@@ -633,7 +624,7 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
                                        tnd_error_t *error)
 {
     const tnd_plan_t *plan = config->plan;
-    tnd_checkpoint_writer_t *self = zeroed(1, sizeof *self);
+    tnd_checkpoint_writer_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->options = plan->checkpoint;
     self->replicas = plan->chains[0].replicas;
@@ -654,8 +645,7 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
         return status;
     count_kept(self);
     perform(self, NULL);
-    if (pthread_create(&self->thread, NULL, write_all, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, write_all, self);
     self->started = true;
     return TND_OK;
 }
@@ -709,9 +699,7 @@ tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
     assert(self->data == NULL);
     if (self->resumes)
         TND_TRY(tnd_data_table_compare(&self->was, table, self->options->trust_data, error));
-    FILE *out = open_memstream(&self->data, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&self->data, &size);
     for (size_t i = 0; i < table->count; i++)
         tnd_data_table_write(table, i, out);
     fclose(out);

@@ -11,6 +11,7 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 
 static const int64_t second_ns = 1000000000;
@@ -22,9 +23,7 @@ static char *name_of(const char *path, const char *data)
     bool below = length > 0 && strncmp(path, data, length) == 0 &&
                  (path[length] == '/' || data[length - 1] == '/');
     const char *rest = below ? path + length : path, *start = below ? variable : "";
-    char *name = malloc(TND_DATA_NAME);
-    if (name == NULL)
-        abort();
+    char *name = tnd_allocate(1, TND_DATA_NAME);
     if (strlen(start) + strlen(rest) >= TND_DATA_NAME) {
         start = cut;
         rest += strlen(rest) + sizeof cut - TND_DATA_NAME;
@@ -38,12 +37,7 @@ static char *name_of(const char *path, const char *data)
 
 void tnd_data_table_add(tnd_data_table_t *self, const tnd_data_file_t *file, const char *data)
 {
-    if (self->count == self->room) {
-        self->room = self->room > 0 ? 2 * self->room : 16;
-        self->files = realloc(self->files, self->room * sizeof *self->files);
-        if (self->files == NULL)
-            abort();
-    }
+    self->files = tnd_grow(self->files, self->count, &self->room, sizeof *self->files);
     self->files[self->count] = *file;
     self->files[self->count++].name = name_of(file->name, data);
 }
@@ -94,9 +88,7 @@ uint64_t tnd_data_table_hash(const tnd_data_table_t *self)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     for (size_t i = 0; i < self->count; i++)
         tnd_data_table_write(self, i, out);
     fclose(out);

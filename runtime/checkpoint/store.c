@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/base/folder.h"
 
@@ -93,10 +94,8 @@ static tnd_status_t place(const char *draft, const char *file, const char *folde
 
 static tnd_status_t measure(int file, const char *path, tnd_saved_t *part, tnd_error_t *error)
 {
-    XXH3_state_t *state = XXH3_createState();
-    unsigned char *bytes = malloc(CHUNK);
-    if (state == NULL || bytes == NULL)
-        abort();
+    XXH3_state_t *state = tnd_require_memory(XXH3_createState());
+    unsigned char *bytes = tnd_allocate(1, CHUNK);
     XXH3_128bits_reset(state);
     part->bytes = 0;
     ssize_t got;
@@ -153,9 +152,7 @@ tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *
         return tnd_fail(error, "%s: another run writes its checkpoints there: name another folder",
                         dir);
     }
-    tnd_store_t *self = malloc(sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_store_t *self = tnd_allocate(1, sizeof *self);
     self->lock = lock;
     *self_p = self;
     return TND_OK;
@@ -265,9 +262,7 @@ static char *write_text(const tnd_manifest_t *manifest, size_t *size_p)
     unsigned char cursor[CURSOR_MAX];
     size_t cursor_size = tnd_cursor_encode(&manifest->cursor, cursor, sizeof cursor);
     assert(cursor_size <= sizeof cursor);
-    FILE *out = open_memstream(&text, size_p);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, size_p);
     fprintf(out, "tundish checkpoint %d\ncursor ", VERSION);
     print_hex(out, cursor, cursor_size);
     fprintf(out, "\nreplicas %" PRIu32 "\n", manifest->replicas);
@@ -282,7 +277,7 @@ static char *write_text(const tnd_manifest_t *manifest, size_t *size_p)
     hash_text(text, *size_p, hex);
     fprintf(out, "hash %s\n", hex);
     if (fclose(out) != 0)
-        abort();
+        tnd_require_memory(NULL);
     return text;
 }
 
@@ -333,10 +328,9 @@ static char *read_whole(const char *path, size_t *size_p, tnd_error_t *error)
     }
     if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size > MANIFEST_MAX) {
         (void)tnd_fail(error, "%s: is no manifest of a checkpoint", path);
-    } else if ((text = calloc(1, (size_t)is.st_size + 1)) == NULL) {
-        abort();
     } else {
         ssize_t got = 1;
+        text = tnd_allocate_zeroed(1, (size_t)is.st_size + 1);
         while (*size_p < (size_t)is.st_size &&
                (got = read(file, text + *size_p, (size_t)is.st_size - *size_p)) > 0)
             *size_p += (size_t)got;
@@ -396,9 +390,7 @@ static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32
     if (sscanf(line, "replicas %" SCNu32, &replicas) == 1 && manifest->parts == NULL &&
         replicas > 0 && replicas <= MANIFEST_MAX / sizeof(tnd_saved_t)) {
         manifest->replicas = replicas;
-        manifest->parts = calloc(replicas, sizeof *manifest->parts);
-        if (manifest->parts == NULL)
-            abort();
+        manifest->parts = tnd_allocate_zeroed(replicas, sizeof *manifest->parts);
         return TND_OK;
     }
     if (strncmp(line, "part ", 5) == 0)
@@ -468,10 +460,8 @@ tnd_status_t tnd_manifest_read(const char *path, tnd_manifest_t *manifest, tnd_e
         return TND_FAILED;
     tnd_error_t why;
     size_t graph_size = 0, data_size = 0;
-    FILE *graph = open_memstream(&manifest->graph, &graph_size);
-    FILE *data = open_memstream(&manifest->data, &data_size);
-    if (graph == NULL || data == NULL)
-        abort();
+    FILE *graph = tnd_memory_stream(&manifest->graph, &graph_size);
+    FILE *data = tnd_memory_stream(&manifest->data, &data_size);
     tnd_status_t status = check_hash(text, &size, &why);
     if (status == TND_OK)
         status = read_lines(text, manifest, graph, data, &why);
@@ -529,9 +519,7 @@ tnd_status_t tnd_store_list(const char *dir, uint64_t **steps_p, size_t *count_p
         if (sscanf(entry->d_name, "step-%" SCNu64 "%n", &step, &used) != 1 ||
             entry->d_name[used] != '\0')
             continue;
-        *steps_p = realloc(*steps_p, (*count_p + 1) * sizeof **steps_p);
-        if (*steps_p == NULL)
-            abort();
+        *steps_p = tnd_resize(*steps_p, *count_p + 1, sizeof **steps_p);
         (*steps_p)[(*count_p)++] = step;
     }
     closedir(folder);

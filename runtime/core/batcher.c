@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 
 /*  A lane composes at most two epochs ahead of another, and its marks reach one further. */
 enum { MARKED_EPOCHS = 4 };
@@ -94,16 +95,11 @@ static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
     return order;
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 15) / 16 * 16;
-}
-
 /*  Carves `bytes` from what begins at *at. */
 static void *carve(uintptr_t *at, size_t bytes)
 {
     void *piece = (void *)*at;
-    *at += round_up(bytes);
+    *at += tnd_align(bytes);
     return piece;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {
@@ -32,11 +33,6 @@ struct tnd_checkpoint {
     uint64_t kept_count;
 };
 
-static size_t piece(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
-
 /*  From the booked step to the last that a feeder may have done. */
 static uint32_t drafts_of(const tnd_checkpoint_config_t *config)
 {
@@ -46,26 +42,27 @@ static uint32_t drafts_of(const tnd_checkpoint_config_t *config)
 size_t tnd_checkpoint_bytes(const tnd_checkpoint_config_t *config)
 {
     size_t drafts = drafts_of(config);
-    return piece(sizeof(tnd_checkpoint_t)) + piece(drafts * sizeof(draft_t)) +
-           piece(drafts * config->replicas * sizeof(tnd_saved_t)) +
-           piece(drafts * config->replicas * sizeof(bool)) + piece(config->keep * sizeof(uint64_t));
+    return tnd_align(sizeof(tnd_checkpoint_t)) + tnd_align(drafts * sizeof(draft_t)) +
+           tnd_align(drafts * config->replicas * sizeof(tnd_saved_t)) +
+           tnd_align(drafts * config->replicas * sizeof(bool)) +
+           tnd_align(config->keep * sizeof(uint64_t));
 }
 
 tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_t *config)
 {
     assert(config->replicas > 0 && config->keep > 0 && config->ahead > 0);
     tnd_checkpoint_t *self = memory;
-    char *at = (char *)memory + piece(sizeof *self);
+    char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
     self->booked = config->from;
     self->finished = TND_UNKNOWN;
     self->drafts_max = drafts_of(config);
     self->drafts = (draft_t *)at;
-    at += piece(self->drafts_max * sizeof(draft_t));
+    at += tnd_align(self->drafts_max * sizeof(draft_t));
     self->parts = (tnd_saved_t *)at;
-    at += piece((size_t)self->drafts_max * config->replicas * sizeof(tnd_saved_t));
+    at += tnd_align((size_t)self->drafts_max * config->replicas * sizeof(tnd_saved_t));
     self->has = (bool *)at;
-    at += piece((size_t)self->drafts_max * config->replicas * sizeof(bool));
+    at += tnd_align((size_t)self->drafts_max * config->replicas * sizeof(bool));
     self->kept = (uint64_t *)at;
     self->word.every = config->every_steps;
     self->word_due = true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 
 typedef enum {
     STEP_EMPTY,
@@ -77,11 +78,6 @@ struct tnd_feeder_core {
     commit_t *commits; /* by step % (2 * unbooked_max) */
     handed_t *handed;
 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -288,34 +284,34 @@ static tnd_status_t check_step(const tnd_feeder_core_t *self, const tnd_msg_t *m
 size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config)
 {
     size_t ring = ring_of(config);
-    return aligned(sizeof(tnd_feeder_core_t)) + aligned(ring * sizeof(step_t)) +
-           aligned(ring * config->replicas * sizeof(share_t)) +
-           aligned(ring * config->replicas * config->join_count * sizeof(piece_t)) +
-           aligned(config->join_count * sizeof(join_t)) +
-           aligned(2 * (size_t)config->unbooked_max * sizeof(commit_t)) +
-           aligned(handed_of(config) * sizeof(handed_t));
+    return tnd_align(sizeof(tnd_feeder_core_t)) + tnd_align(ring * sizeof(step_t)) +
+           tnd_align(ring * config->replicas * sizeof(share_t)) +
+           tnd_align(ring * config->replicas * config->join_count * sizeof(piece_t)) +
+           tnd_align(config->join_count * sizeof(join_t)) +
+           tnd_align(2 * (size_t)config->unbooked_max * sizeof(commit_t)) +
+           tnd_align(handed_of(config) * sizeof(handed_t));
 }
 
 tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config)
 {
     assert(config->depth > 0 && config->replicas > 0 && config->unbooked_max > 0);
     tnd_feeder_core_t *self = memory;
-    char *at = (char *)memory + aligned(sizeof *self);
+    char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
     self->end = TND_UNKNOWN;
     self->ring = ring_of(config);
     self->ahead = AHEAD_LEAST;
     self->handed_room = handed_of(config);
     self->steps = (step_t *)at;
-    at += aligned(self->ring * sizeof *self->steps);
+    at += tnd_align(self->ring * sizeof *self->steps);
     self->shares = (share_t *)at;
-    at += aligned((size_t)self->ring * config->replicas * sizeof *self->shares);
+    at += tnd_align((size_t)self->ring * config->replicas * sizeof *self->shares);
     self->pieces = (piece_t *)at;
-    at += aligned((size_t)self->ring * config->replicas * config->join_count * sizeof(piece_t));
+    at += tnd_align((size_t)self->ring * config->replicas * config->join_count * sizeof(piece_t));
     self->joins = (join_t *)at;
-    at += aligned(config->join_count * sizeof *self->joins);
+    at += tnd_align(config->join_count * sizeof *self->joins);
     self->commits = (commit_t *)at;
-    at += aligned(2 * (size_t)config->unbooked_max * sizeof *self->commits);
+    at += tnd_align(2 * (size_t)config->unbooked_max * sizeof *self->commits);
     self->handed = (handed_t *)at;
     for (uint32_t i = 0; i < config->join_count; i++)
         self->joins[i].id = config->joins[i];

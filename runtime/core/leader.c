@@ -6,6 +6,7 @@
 
 #include "runtime/core/assembly.h"
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 
 /*  Between two rewinds that brought nothing forward, doubled each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;
@@ -46,15 +47,11 @@ struct tnd_leader_core {
     tnd_error_t why;
 };
 
-static size_t piece(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
-
 size_t tnd_leader_core_bytes(const tnd_leader_core_config_t *config)
 {
-    return piece(sizeof(tnd_leader_core_t)) + piece(config->member_count * sizeof(actor_t)) +
-           piece(config->host_count * sizeof(host_t)) +
+    return tnd_align(sizeof(tnd_leader_core_t)) +
+           tnd_align(config->member_count * sizeof(actor_t)) +
+           tnd_align(config->host_count * sizeof(host_t)) +
            tnd_assembly_bytes(config->lanes, config->steps_open_max);
 }
 
@@ -64,11 +61,11 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && from->lanes == config->lanes);
     assert(config->steps_open_max > 0 && config->host_count > 0);
     tnd_leader_core_t *self = memory;
-    char *at = (char *)memory + piece(sizeof *self);
+    char *at = (char *)memory + tnd_align(sizeof *self);
     self->actors = (actor_t *)at;
-    at += piece(config->member_count * sizeof(actor_t));
+    at += tnd_align(config->member_count * sizeof(actor_t));
     self->hosts = (host_t *)at;
-    at += piece(config->host_count * sizeof(host_t));
+    at += tnd_align(config->host_count * sizeof(host_t));
     self->config = *config;
     self->start_ns = now;
     self->drain_end = TND_UNKNOWN;

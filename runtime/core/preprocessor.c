@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 
 typedef struct {
     tnd_actor_id_t id;
@@ -60,11 +61,6 @@ struct tnd_preprocessor_core {
     bool unheard;            /* its join does not know yet that the work on it is over */
     entry_t suspect;         /* what was held last */
 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
 
 static uint32_t capacity_of(const tnd_preprocessor_core_config_t *config)
 {
@@ -208,9 +204,9 @@ static void drop_all(tnd_preprocessor_core_t *self)
 size_t tnd_preprocessor_core_bytes(const tnd_preprocessor_core_config_t *config)
 {
     size_t capacity = capacity_of(config), peers = config->reader_count + (size_t)config->lanes;
-    return aligned(sizeof(tnd_preprocessor_core_t)) + aligned(peers * sizeof(peer_t)) +
-           aligned(config->reader_count * sizeof(reader_t)) + aligned(capacity * sizeof(block_t)) +
-           aligned(capacity * sizeof(entry_t)) +
+    return tnd_align(sizeof(tnd_preprocessor_core_t)) + tnd_align(peers * sizeof(peer_t)) +
+           tnd_align(config->reader_count * sizeof(reader_t)) +
+           tnd_align(capacity * sizeof(block_t)) + tnd_align(capacity * sizeof(entry_t)) +
            (2 * capacity + config->reader_count + config->lanes) * sizeof(uint32_t);
 }
 
@@ -219,18 +215,18 @@ tnd_preprocessor_core_t *tnd_preprocessor_core_init(void *memory,
 {
     assert(config->window_blocks > 0 && config->window_bytes > 0);
     tnd_preprocessor_core_t *self = memory;
-    char *at = (char *)memory + aligned(sizeof *self);
+    char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
     self->capacity = self->free_count = capacity_of(config);
     self->held = NONE;
     self->peers = (peer_t *)at;
-    at += aligned((config->reader_count + (size_t)config->lanes) * sizeof *self->peers);
+    at += tnd_align((config->reader_count + (size_t)config->lanes) * sizeof *self->peers);
     self->readers = (reader_t *)at;
-    at += aligned(config->reader_count * sizeof *self->readers);
+    at += tnd_align(config->reader_count * sizeof *self->readers);
     self->blocks = (block_t *)at;
-    at += aligned(self->capacity * sizeof *self->blocks);
+    at += tnd_align(self->capacity * sizeof *self->blocks);
     self->heap = (entry_t *)at;
-    at += aligned(self->capacity * sizeof *self->heap);
+    at += tnd_align(self->capacity * sizeof *self->heap);
     self->drops = (uint32_t *)at;
     self->frees = self->drops + self->capacity;
     self->pending = self->frees + self->capacity;

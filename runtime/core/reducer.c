@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 #include "runtime/core/numeric/reduction_tree.h"
 
 #define NONE UINT32_MAX
@@ -80,11 +81,6 @@ struct tnd_reducer_core {
     uint32_t *work;
     answer_t *answers;
 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
 
 /*  Open rounds, and closed ones whose effects were not handed out yet. */
 static uint32_t pool_of(const tnd_reducer_core_config_t *config)
@@ -434,18 +430,18 @@ static void take(tnd_reducer_core_t *self, round_t *round, const tnd_post_note_t
 size_t tnd_reducer_core_bytes(const tnd_reducer_core_config_t *config)
 {
     size_t rounds = pool_of(config), replicas = config->replicas;
-    return aligned(sizeof(tnd_reducer_core_t)) + aligned(replicas * sizeof(feeder_t)) +
-           aligned(replicas * sizeof(name_t)) + aligned(replicas * sizeof(bool)) +
-           aligned(rounds * sizeof(round_t)) + aligned(rounds * replicas * sizeof(leaf_t)) +
-           aligned(rounds * replicas) + aligned(hash_size(config) * sizeof(entry_t)) +
-           aligned(rounds * sizeof(name_t)) + aligned(rounds * sizeof(uint32_t)) +
-           aligned((rounds * replicas + 1) * sizeof(answer_t));
+    return tnd_align(sizeof(tnd_reducer_core_t)) + tnd_align(replicas * sizeof(feeder_t)) +
+           tnd_align(replicas * sizeof(name_t)) + tnd_align(replicas * sizeof(bool)) +
+           tnd_align(rounds * sizeof(round_t)) + tnd_align(rounds * replicas * sizeof(leaf_t)) +
+           tnd_align(rounds * replicas) + tnd_align(hash_size(config) * sizeof(entry_t)) +
+           tnd_align(rounds * sizeof(name_t)) + tnd_align(rounds * sizeof(uint32_t)) +
+           tnd_align((rounds * replicas + 1) * sizeof(answer_t));
 }
 
 static void *piece(char **at, size_t bytes)
 {
     void *start = *at;
-    *at += aligned(bytes);
+    *at += tnd_align(bytes);
     return start;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
 
@@ -38,23 +39,13 @@ static header_t *header_of(const void *thing)
     return (header_t *)((uintptr_t)thing - sizeof(header_t));
 }
 
-static void *take_memory(size_t size)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, TND_BUFFER_ALIGN, size) != 0) {
-        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
-        abort();
-    }
-    return memory;
-}
-
 /*  A thing of this shelf, used or new, held once. */
 static void *take(tnd_rack_t *rack, tnd_free_list_t *shelf, size_t size)
 {
     atomic_fetch_add_explicit(&rack->holders, 1, memory_order_relaxed);
     header_t *self = (header_t *)(void *)tnd_free_list_take(shelf);
     if (self == NULL) {
-        self = take_memory(sizeof *self + size);
+        self = tnd_allocate_aligned(TND_BUFFER_ALIGN, sizeof *self + size);
         *self = (header_t){.rack = rack, .shelf = shelf};
     }
     atomic_store_explicit(&self->sealed, false, memory_order_relaxed);
@@ -98,7 +89,7 @@ static void put_back(header_t *self)
 
 tnd_rack_t *tnd_rack_new(void)
 {
-    tnd_rack_t *self = take_memory(sizeof *self);
+    tnd_rack_t *self = tnd_allocate_aligned(TND_BUFFER_ALIGN, sizeof *self);
     memset(self, 0, sizeof *self);
     atomic_init(&self->holders, 1);
     return self;

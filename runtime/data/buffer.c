@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/free_list.h"
 
 struct tnd_buffer {
@@ -42,12 +43,8 @@ enum { HUGE_PAGE_BYTES = 2 << 20, HUGE_BYTES_MIN = 8 << 20 };
 
 static void *take_memory(size_t size)
 {
-    void *memory = NULL;
     bool huge = size >= HUGE_BYTES_MIN;
-    if (posix_memalign(&memory, huge ? HUGE_PAGE_BYTES : TND_BUFFER_ALIGN, size) != 0) {
-        fprintf(stderr, "tundish: no memory for a buffer of %zu bytes\n", size);
-        abort();
-    }
+    void *memory = tnd_allocate_aligned(huge ? HUGE_PAGE_BYTES : TND_BUFFER_ALIGN, size);
     if (huge)
         (void)madvise(memory, size / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
     return memory;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 /*  Large enough for the sequential rate of a disk, small enough for others to be served between. */
 enum { PIECE_BYTES = 1 << 21, PIECES_AHEAD = 4 };
 
@@ -62,17 +64,14 @@ static void *run(void *argument)
 
 tnd_loader_t *tnd_loader_new(void)
 {
-    tnd_loader_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_loader_t *self = tnd_allocate_zeroed(1, sizeof *self);
     return self;
 }
 
 void tnd_loader_add(tnd_loader_t *self, const char *path)
 {
-    self->paths = realloc(self->paths, (self->count + 1) * sizeof *self->paths);
-    if (self->paths == NULL || (self->paths[self->count] = strdup(path)) == NULL)
-        abort();
+    self->paths = tnd_resize(self->paths, self->count + 1, sizeof *self->paths);
+    self->paths[self->count] = tnd_copy_string(path);
     self->count++;
 }
 

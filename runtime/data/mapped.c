@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 /*  An entry is never freed, only used again, so that a signal handler can walk the list at any
  *  moment.  `start` is 0 while nothing is mapped here, and is written last.
  */
@@ -45,9 +47,7 @@ static tnd_mapped_t *take(void)
             atomic_fetch_sub_explicit(&vacant, 1, memory_order_relaxed);
             return entry;
         }
-    entry = calloc(1, sizeof *entry);
-    if (entry == NULL)
-        abort();
+    entry = tnd_allocate_zeroed(1, sizeof *entry);
     atomic_init(&entry->taken, true);
     entry->next = atomic_load_explicit(&mappings, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&mappings, &entry->next, entry,

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 /*  Since Linux 5.14; headers of older distributions lack it. */
 enum { POPULATE_READ = 22 };
 
@@ -59,16 +61,6 @@ typedef struct {
     size_t size;
     tnd_mapped_t *mapped;
 } pages_t;
-
-static void *take_memory(size_t size)
-{
-    void *memory = calloc(1, size);
-    if (memory == NULL) {
-        fprintf(stderr, "tundish: no memory for %zu bytes\n", size);
-        abort();
-    }
-    return memory;
-}
 
 static void unmap(void *owner)
 {
@@ -138,19 +130,19 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
         return tnd_fail(error, "%s: %zu bytes cannot be mapped: %s", path, size, strerror(code));
     }
 
-    pages_t *pages = take_memory(sizeof *pages);
+    pages_t *pages = tnd_allocate_zeroed(1, sizeof *pages);
     *pages = (pages_t){.data = data, .size = size, .mapped = tnd_mapped_add(data, size, path)};
-    tnd_mapping_t *self = take_memory(sizeof *self);
+    tnd_mapping_t *self = tnd_allocate_zeroed(1, sizeof *self);
     *self = (tnd_mapping_t){
         .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
         .mapped = pages->mapped,
         .data = data,
         .size = size,
-        .path = take_memory(strlen(path) + 1),
+        .path = tnd_allocate_zeroed(1, strlen(path) + 1),
         .device = status.st_dev,
         .inode = status.st_ino,
         .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
-        .populated = take_memory(((size >> CHUNK_BITS) + 1) * sizeof(_Atomic uint32_t)),
+        .populated = tnd_allocate_zeroed((size >> CHUNK_BITS) + 1, sizeof(_Atomic uint32_t)),
         .watching = ATOMIC_FLAG_INIT};
     tnd_access_watch_init(&self->watch, true);
     strcpy(self->path, path);

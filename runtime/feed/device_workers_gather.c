@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 /*  Makes gather number `count` one of so many elements; `first` is already written. */
 static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t elements)
 {
@@ -14,10 +16,7 @@ static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t 
     if (bytes <= gathered->room && gathered->data != NULL)
         return gathered;
     free(gathered->data);
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes > 0 ? bytes : 1) != 0)
-        abort();
-    gathered->data = memory;
+    gathered->data = tnd_allocate_aligned(64, bytes);
     gathered->room = bytes;
     return gathered;
 }
@@ -27,9 +26,7 @@ static tnd_gathered_t *next(tnd_device_workers_t *self)
     tnd_gathered_t *gathered = &self->gathers.items[self->gathers.count++];
     self->gathers.replicas = self->config.replicas;
     if (gathered->first == NULL)
-        gathered->first = calloc(self->config.replicas + 1, sizeof *gathered->first);
-    if (gathered->first == NULL)
-        abort();
+        gathered->first = tnd_allocate_zeroed(self->config.replicas + 1, sizeof *gathered->first);
     return gathered;
 }
 

@@ -87,7 +87,8 @@ typedef struct {
     uint64_t round;
     piece_t *pieces;
     node_t *nodes;
-    uint32_t piece_count, piece_room, node_count, node_room;
+    uint32_t piece_count, node_count;
+    size_t piece_room, node_room;
     uint32_t taken;            /* nodes that the actor has */
     _Atomic uint32_t missing;  /* results; not 0 only while the actor may look at all this */
     _Atomic uint64_t complete; /* exchanges that are */
@@ -177,8 +178,6 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self);
 void *tnd_device_workers_thread(void *worker);
 /*  Hashes the rows of share `at`, if tnd_device_workers_hash asked for that and it is not done. */
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
-/*  Zeroed memory; exhaustion aborts. */
-void *tnd_device_workers_zeroed(size_t count, size_t size);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the group is dead. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
 /*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */

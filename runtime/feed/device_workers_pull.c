@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
 /*  The processor time of a step is read if the one before took so long; shorter ones hardly wait,
@@ -34,8 +35,8 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .count = first->count,
         .name = first->name,
         .page = first->page,
-        .inputs = tnd_device_workers_zeroed(self->config.count, sizeof *first->inputs),
-        .outs = tnd_device_workers_zeroed(self->config.count, sizeof *first->outs),
+        .inputs = tnd_allocate_zeroed(self->config.count, sizeof *first->inputs),
+        .outs = tnd_allocate_zeroed(self->config.count, sizeof *first->outs),
     };
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);

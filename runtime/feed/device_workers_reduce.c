@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 /*  Long enough that claiming a chunk costs nothing beside it, short enough to wait for. */
 enum { CHUNK_BYTES = 16384 };
 
@@ -217,17 +219,6 @@ static tnd_buffer_t *take_tensor(exchange_t *exchange, size_t bytes)
     return tnd_pool_take(exchange->pools[at]);
 }
 
-static void *grown(void *memory, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return memory;
-    *room = *room > 0 ? 2 * *room : 16;
-    memory = realloc(memory, *room * size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /*  What the leaves of a node weigh together. */
 static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_node_t node,
                         uint32_t posting)
@@ -277,8 +268,8 @@ static void add_piece(tnd_device_workers_t *group, job_t *job, uint32_t posting,
 {
     exchange_t *exchange = &group->exchange;
     const tnd_posting_t *post = &group->replicas[0].posts[posting];
-    exchange->pieces = grown(exchange->pieces, exchange->piece_count, &exchange->piece_room,
-                             sizeof *exchange->pieces);
+    exchange->pieces = tnd_grow(exchange->pieces, exchange->piece_count, &exchange->piece_room,
+                                sizeof *exchange->pieces);
     uint32_t piece = exchange->piece_count++;
     exchange->pieces[piece] =
         (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
@@ -287,8 +278,8 @@ static void add_piece(tnd_device_workers_t *group, job_t *job, uint32_t posting,
     uint32_t covers = tnd_reduction_tree_cover(group->config.replicas, group->config.first,
                                                group->config.count, nodes);
     for (uint32_t n = 0; n < covers; n++) {
-        exchange->nodes = grown(exchange->nodes, exchange->node_count, &exchange->node_room,
-                                sizeof *exchange->nodes);
+        exchange->nodes = tnd_grow(exchange->nodes, exchange->node_count, &exchange->node_room,
+                                   sizeof *exchange->nodes);
         node_t *node = &exchange->nodes[exchange->node_count++];
         *node = (node_t){.piece = piece, .node = nodes[n]};
         if (post->reduce == TND_GATHER)

@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-
-void *tnd_device_workers_zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
+#include "runtime/base/round_up.h"
+#include "runtime/base/thread.h"
 
 /*  Places columns that are ragged, or not, behind `at`; returns their end. */
 static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool ragged, size_t at,
@@ -24,8 +19,7 @@ static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool r
         if (schema->columns[c].ragged != ragged)
             continue;
         offsets[c] = at;
-        at += rows_max * tnd_column_bytes(&schema->columns[c]);
-        at = (at + TND_STAGE_ALIGN - 1) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
+        at = tnd_round_up(at + rows_max * tnd_column_bytes(&schema->columns[c]), TND_STAGE_ALIGN);
     }
     return at;
 }
@@ -58,11 +52,8 @@ static void number_ragged(tnd_device_workers_t *self)
 static void make_workers(tnd_device_workers_t *self)
 {
     const tnd_device_workers_config_t *config = &self->config;
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, config->count * sizeof *self->workers) != 0)
-        abort();
-    memset(memory, 0, config->count * sizeof *self->workers);
-    self->workers = memory;
+    size_t bytes = config->count * sizeof *self->workers;
+    self->workers = memset(tnd_allocate_aligned(64, bytes), 0, bytes);
     for (uint32_t i = 0; i < config->count; i++) {
         worker_t *last = self->worker_count > 0 ? &self->workers[self->worker_count - 1] : NULL;
         if (last != NULL && strcmp(last->name, config->devices[i]) == 0) {
@@ -75,9 +66,9 @@ static void make_workers(tnd_device_workers_t *self)
             .first = i,
             .count = 1,
             .name = config->devices[i],
-            .inputs = tnd_device_workers_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
-            .outs = tnd_device_workers_zeroed(config->count, sizeof(void *)),
-            .posted = tnd_device_workers_zeroed(2, sizeof(posted_t)),
+            .inputs = tnd_allocate_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
+            .outs = tnd_allocate_zeroed(config->count, sizeof(void *)),
+            .posted = tnd_allocate_zeroed(2, sizeof(posted_t)),
         };
         self->worker_count++;
     }
@@ -93,7 +84,7 @@ static void make_workers(tnd_device_workers_t *self)
 
 static void make_replicas(tnd_device_workers_t *self)
 {
-    self->replicas = tnd_device_workers_zeroed(self->config.count, sizeof *self->replicas);
+    self->replicas = tnd_allocate_zeroed(self->config.count, sizeof *self->replicas);
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
@@ -107,11 +98,10 @@ static void make_replicas(tnd_device_workers_t *self)
 
 static void make_jobs(tnd_device_workers_t *self)
 {
-    self->jobs = tnd_device_workers_zeroed(self->config.depth, sizeof *self->jobs);
+    self->jobs = tnd_allocate_zeroed(self->config.depth, sizeof *self->jobs);
     for (uint32_t j = 0; j < self->config.depth; j++) {
-        self->jobs[j].reports = tnd_device_workers_zeroed(self->config.count, sizeof(tnd_report_t));
-        self->jobs[j].met =
-            tnd_device_workers_zeroed(self->worker_count, sizeof *self->jobs[j].met);
+        self->jobs[j].reports = tnd_allocate_zeroed(self->config.count, sizeof(tnd_report_t));
+        self->jobs[j].met = tnd_allocate_zeroed(self->worker_count, sizeof *self->jobs[j].met);
     }
 }
 
@@ -139,15 +129,14 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config, tnd_error_t *error)
 {
     assert(config->count > 0 && config->depth > 0);
-    tnd_device_workers_t *self = tnd_device_workers_zeroed(1, sizeof *self);
+    tnd_device_workers_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
     number_ragged(self);
-    self->memories = tnd_device_workers_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
-    self->shares =
-        tnd_device_workers_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
-    self->columns = tnd_device_workers_zeroed(
-        (size_t)config->depth * config->count * TND_COLUMNS_MAX, sizeof *self->columns);
+    self->memories = tnd_allocate_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
+    self->shares = tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
+    self->columns = tnd_allocate_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
+                                        sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     make_workers(self);
     tnd_device_workers_make_caller(self);
@@ -159,9 +148,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
         return status;
     }
     for (uint32_t w = 0; w < self->worker_count; w++) {
-        if (pthread_create(&self->workers[w].thread, NULL, tnd_device_workers_thread,
-                           &self->workers[w]) != 0)
-            abort();
+        tnd_thread_create(&self->workers[w].thread, tnd_device_workers_thread, &self->workers[w]);
         self->workers[w].started = true;
     }
     *self_p = self;

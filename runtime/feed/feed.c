@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/checkpoint/store.h"
 
 struct tnd_feed {
@@ -18,9 +19,7 @@ struct tnd_feed {
 
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts)
 {
-    tnd_feed_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_feed_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->workers = workers;
     self->facts = *facts;
     if (facts->models != NULL)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/feed/futex_wait.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
@@ -116,23 +117,18 @@ size_t tnd_gatherers_bytes(void)
 tnd_gatherers_t *tnd_gatherers_new(const char *name, uint32_t others, tnd_gather_fn *gather,
                                    void *context)
 {
-    tnd_gatherers_t *self = aligned_alloc(64, sizeof *self);
+    tnd_gatherers_t *self = tnd_allocate_aligned(64, sizeof *self);
     assert(others > 0);
-    if (self == NULL)
-        abort();
     memset(self, 0, sizeof *self);
     self->name = name;
     self->gather = gather;
     self->context = context;
     self->others = others;
-    self->gatherers = calloc(others, sizeof *self->gatherers);
-    if (self->gatherers == NULL)
-        abort();
+    self->gatherers = tnd_allocate_zeroed(others, sizeof *self->gatherers);
     for (uint32_t i = 0; i < others; i++) {
         gatherer_t *gatherer = &self->gatherers[i];
         *gatherer = (gatherer_t){.pool = self, .number = i + 1};
-        if (pthread_create(&gatherer->thread, NULL, gatherer_main, gatherer) != 0)
-            abort();
+        tnd_thread_create(&gatherer->thread, gatherer_main, gatherer);
     }
     return self;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/checkpoint/store.h"
@@ -145,12 +146,12 @@ static tnd_status_t load(tnd_models_t *self, bool stays, tnd_error_t *error)
 tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *config,
                             tnd_error_t *error)
 {
-    tnd_models_t *self = calloc(1, sizeof *self);
-    if (self == NULL || (self->models = calloc(config->count, sizeof *self->models)) == NULL ||
-        (self->plugin = strdup(config->plugin)) == NULL ||
-        (self->options = strdup(config->options)) == NULL ||
-        (config->keep != NULL && (self->keep_dir = strdup(config->keep)) == NULL))
-        abort();
+    tnd_models_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->models = tnd_allocate_zeroed(config->count, sizeof *self->models);
+    self->plugin = tnd_copy_string(config->plugin);
+    self->options = tnd_copy_string(config->options);
+    if (config->keep != NULL)
+        self->keep_dir = tnd_copy_string(config->keep);
     self->references = 1;
     self->config = *config;
     self->config.plugin = self->plugin;
@@ -245,9 +246,7 @@ const char *tnd_models_plugin(const tnd_models_t *self)
 static tnd_status_t hash_file(const char *file, char text[33], tnd_error_t *error)
 {
     FILE *in = fopen(file, "rb");
-    XXH3_state_t *state = XXH3_createState();
-    if (state == NULL)
-        abort();
+    XXH3_state_t *state = tnd_require_memory(XXH3_createState());
     XXH3_128bits_reset(state);
     char bytes[16384];
     for (size_t got; in != NULL && (got = fread(bytes, 1, sizeof bytes, in)) > 0;)

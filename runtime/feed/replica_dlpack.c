@@ -1,6 +1,7 @@
 /*  runtime/feed/replica_dlpack.c - a replica's rows as a tensor of DLPack. */
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/feed/dlpack.h"
 #include "runtime/feed/replica.h"
 
@@ -34,9 +35,7 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
     if (found < 0 || data == NULL)
         return NULL;
     const tnd_column_t *column = &replica->schema->columns[found];
-    export_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    export_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = tnd_slot_memory_hold(replica->memory);
     self->shape[0] = replica->rows;
     for (uint32_t d = 0; d < column->rank; d++)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 struct tnd_slot_pool {
     tnd_slot_pool_config_t config;
     tnd_device_t **devices;  /* by replica; one that several replicas share is there as often */
@@ -15,14 +17,6 @@ struct tnd_slot_pool {
     uint32_t free_count;
     bool closed;
 };
-
-static void *zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
 
 static void close_devices(tnd_slot_pool_t *self)
 {
@@ -59,10 +53,10 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
                                tnd_error_t *error)
 {
     assert(config->count > 0);
-    tnd_slot_pool_t *self = zeroed(1, sizeof *self);
+    tnd_slot_pool_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->config.devices = NULL;
-    self->devices = zeroed(config->count, sizeof(tnd_device_t *));
+    self->devices = tnd_allocate_zeroed(config->count, sizeof(tnd_device_t *));
     atomic_init(&self->users, 1);
     pthread_mutex_init(&self->lock, NULL);
     tnd_status_t status = TND_OK;
@@ -135,11 +129,12 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
     tnd_status_t status = TND_OK;
     tnd_slot_memory_t *memory = pop(self);
     if (memory == NULL) {
-        memory = zeroed(1, sizeof *memory);
+        memory = tnd_allocate_zeroed(1, sizeof *memory);
         memory->pool = self;
-        memory->stages = zeroed(config->count, sizeof *memory->stages);
-        memory->slices = zeroed(config->count, sizeof(tnd_slice_t *));
-        memory->lengths = zeroed(config->count * config->lengths, sizeof *memory->lengths);
+        memory->stages = tnd_allocate_zeroed(config->count, sizeof *memory->stages);
+        memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));
+        memory->lengths =
+            tnd_allocate_zeroed(config->count * config->lengths, sizeof *memory->lengths);
         for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
             status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->warm,
                                                   &memory->stages[i], error);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/host.h"
 #include "runtime/host/text_payload.h"
@@ -364,9 +365,7 @@ static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
 
 static void list_calls(tnd_actor_t *self)
 {
-    self->calls = calloc(self->plan->edge_count + 1u, sizeof *self->calls);
-    if (self->calls == NULL)
-        abort();
+    self->calls = tnd_allocate_zeroed(self->plan->edge_count + 1u, sizeof *self->calls);
     for (uint32_t e = 0; e < self->plan->edge_count; e++) {
         const tnd_edge_t *edge = &self->plan->edges[e];
         bool out = edge->from == self->id;
@@ -820,11 +819,10 @@ static void introduce(const tnd_actor_t *self)
 
 tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
 {
-    tnd_actor_t *self = calloc(1, sizeof *self);
+    tnd_actor_t *self = tnd_allocate_zeroed(1, sizeof *self);
     const tnd_plan_t *plan = tnd_host_config(config->host)->plan;
-    if (self == NULL || (self->ports = malloc(plan->instance_count)) == NULL ||
-        (self->state = calloc(1, config->kind->state_bytes + 1)) == NULL)
-        abort();
+    self->ports = tnd_allocate(1, plan->instance_count);
+    self->state = tnd_allocate_zeroed(1, config->kind->state_bytes + 1);
     memset(self->ports, NO_PORT, plan->instance_count);
     self->config = *config;
     self->plan = plan;
@@ -834,21 +832,17 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
         .bounds = tnd_membership_bounds(plan, config->stream),
         .self = self->id,
     };
-    self->dials = calloc(plan->instance_count, sizeof *self->dials);
-    self->up = calloc(plan->instance_count, sizeof *self->up);
-    self->violations = calloc(plan->instance_count, sizeof *self->violations);
-    self->accept_memory = calloc(1, tnd_validator_bytes(&accept));
-    if (self->dials == NULL || self->up == NULL || self->violations == NULL ||
-        self->accept_memory == NULL)
-        abort();
+    self->dials = tnd_allocate_zeroed(plan->instance_count, sizeof *self->dials);
+    self->up = tnd_allocate_zeroed(plan->instance_count, sizeof *self->up);
+    self->violations = tnd_allocate_zeroed(plan->instance_count, sizeof *self->violations);
+    self->accept_memory = tnd_allocate_zeroed(1, tnd_validator_bytes(&accept));
     self->accept = tnd_validator_init(self->accept_memory, &accept);
     /* Later lives are greater, unless the clock has gone back: then a peer says so. */
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     introduce(self);
-    if (pthread_create(&self->thread, NULL, actor_main, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, actor_main, self);
     return self;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 
 enum {
@@ -52,9 +53,7 @@ void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint
 {
     uint64_t actors = 0, children = 0, data = 0;
     counted_t counted = {0};
-    uint8_t *seen = calloc((size_t)plan->instance_count + 1, WAYS);
-    if (seen == NULL)
-        abort();
+    uint8_t *seen = tnd_allocate_zeroed((size_t)plan->instance_count + 1, WAYS);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         actors += plan->instances[i].host == host;
         data += plan->instances[i].host == host &&

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 #include "runtime/observe/hang_detector.h"
@@ -62,15 +63,12 @@ static void *trial_main(void *context)
 tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*done)(void *context),
                                            void *context)
 {
-    tnd_guarded_call_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_guarded_call_t *self = tnd_allocate_zeroed(1, sizeof *self);
     *self = (tnd_guarded_call_t){.work = work, .done = done, .context = context};
     self->arena = tnd_arena_new();
     self->found = tnd_diagnostics_new(self->arena);
     pthread_mutex_init(&self->lock, NULL);
-    if (pthread_create(&self->thread, NULL, trial_main, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, trial_main, self);
     return self;
 }
 
@@ -159,9 +157,7 @@ static word_t *own_word(tnd_guarded_call_t *self)
         word = word->next;
     if (word != NULL)
         return word;
-    word = calloc(1, sizeof *word);
-    if (word == NULL)
-        abort();
+    word = tnd_allocate_zeroed(1, sizeof *word);
     word->thread = thread;
     word->next = self->words;
     self->words = word;
@@ -200,9 +196,7 @@ void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error)
 {
     if (self == NULL)
         return;
-    told_t *told = calloc(1, sizeof *told);
-    if (told == NULL)
-        abort();
+    told_t *told = tnd_allocate_zeroed(1, sizeof *told);
     pthread_mutex_lock(&self->lock);
     const word_t *word = own_word(self);
     *told = (told_t){.next = self->told, .instance = word->instance, .code = word->code};

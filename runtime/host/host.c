@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/feed/feed.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
@@ -335,9 +336,7 @@ static void hear_statistics(tnd_host_t *self)
         return;
     uint64_t until = tnd_clock_now() + last_words_ns;
     uint32_t awaited = 0;
-    bool *heard = calloc(self->plan->host_count, sizeof *heard);
-    if (heard == NULL)
-        abort();
+    bool *heard = tnd_allocate_zeroed(self->plan->host_count, sizeof *heard);
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
         heard[h] = h == self->config.host || !tnd_leader_awaits(self->leader, h);
         awaited += !heard[h];
@@ -447,29 +446,23 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
 tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
 {
     static _Atomic unsigned made; /* only makes names differ */
-    tnd_host_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_host_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->plan = config->plan;
     self->link_timeout_ns = tnd_pace_stretch(self->plan, self->plan->link_timeout_ns);
     self->words_every_ns = tnd_pace_stretch(self->plan, words_every_ns);
-    self->actors = calloc(self->plan->instance_count, sizeof *self->actors);
-    self->streams = calloc(self->plan->chain_count, sizeof *self->streams);
-    self->words = calloc(self->plan->instance_count, 1);
-    self->generations = calloc(self->plan->chain_count, sizeof *self->generations);
-    self->hangs = calloc(self->plan->instance_count, sizeof *self->hangs);
-    self->births = calloc(self->plan->instance_count, sizeof *self->births);
-    self->watches = calloc(self->plan->instance_count, sizeof *self->watches);
-    self->device_watches = calloc(self->plan->instance_count, sizeof(tnd_hang_detector_t *));
-    self->last_word = calloc(self->plan->chain_count, sizeof(tnd_buffer_t *));
-    self->last_speaker = calloc(self->plan->chain_count, sizeof *self->last_speaker);
-    self->violations = calloc(self->plan->host_count, sizeof *self->violations);
-    if (self->actors == NULL || self->streams == NULL || self->words == NULL ||
-        self->last_word == NULL || self->last_speaker == NULL || self->violations == NULL ||
-        self->generations == NULL || self->hangs == NULL || self->births == NULL ||
-        self->watches == NULL || self->device_watches == NULL)
-        abort();
+    self->actors = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->actors);
+    self->streams = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->streams);
+    self->words = tnd_allocate_zeroed(self->plan->instance_count, 1);
+    self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
+    self->hangs = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->hangs);
+    self->births = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->births);
+    self->watches = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->watches);
+    self->device_watches =
+        tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_hang_detector_t *));
+    self->last_word = tnd_allocate_zeroed(self->plan->chain_count, sizeof(tnd_buffer_t *));
+    self->last_speaker = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->last_speaker);
+    self->violations = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->violations);
     self->census = tnd_membership_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
@@ -495,8 +488,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
     tnd_host_try_data(self);
-    if (pthread_create(&self->thread, NULL, host_main, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, host_main, self);
     *self_p = self;
     return TND_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
@@ -116,9 +117,7 @@ static bool take_resume(tnd_host_t *self, const char *line)
         free(resume->parts);
         *resume = (tnd_resume_t){.step = step, .replicas = replicas};
         snprintf(resume->dir, sizeof resume->dir, "%s", line + used);
-        resume->parts = calloc((size_t)replicas + 1, sizeof *resume->parts);
-        if (resume->parts == NULL)
-            abort();
+        resume->parts = tnd_allocate_zeroed((size_t)replicas + 1, sizeof *resume->parts);
         return true;
     }
     if (sscanf(line, "resumed %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64, &replica, &part.bytes,
@@ -265,12 +264,7 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
                 atomic_store(&self->generations[chain], generation);
             continue;
         }
-        if (count == room) {
-            room = room > 0 ? 2 * room : 64;
-            table = realloc(table, room * sizeof *table);
-            if (table == NULL)
-                abort();
-        }
+        table = tnd_grow(table, count, &room, sizeof *table);
         tnd_endpoint_t *entry = &table[count];
         int transport;
         if (sscanf(line, "%" SCNu32 " %" SCNu32 " %d %" SCNu64 " %127s", &entry->instance,

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
@@ -43,9 +44,8 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     };
     uint64_t count = atomic_load_explicit(&page->device_count, memory_order_relaxed);
     if (self->device_watches[instance] == NULL) {
-        self->device_watches[instance] = calloc(TND_PAGE_DEVICES, sizeof(tnd_hang_detector_t));
-        if (self->device_watches[instance] == NULL)
-            abort();
+        self->device_watches[instance] =
+            tnd_allocate_zeroed(TND_PAGE_DEVICES, sizeof(tnd_hang_detector_t));
     }
     for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
         tnd_device_page_t *device = &page->devices[d];
@@ -149,9 +149,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
             tnd_host_tell_leader(self, TND_MSG_LIVES, instance, NULL);
         return;
     }
-    tnd_actor_t **left = realloc(self->left, (self->left_count + 1) * sizeof *left);
-    if (left == NULL)
-        abort();
+    tnd_actor_t **left = tnd_resize(self->left, self->left_count + 1, sizeof *left);
     tnd_actor_stop(self->actors[instance]);
     self->left = left;
     self->left[self->left_count++] = self->actors[instance];

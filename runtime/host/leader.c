@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/host/membership.h"
 
 /*  How long a place is kept for who asked for it. */
@@ -15,20 +16,12 @@ static const uint64_t seat_kept_ns = 10000000000;
 /*  How often the leader looks what has become of a process that is away. */
 static const uint64_t fate_every_ns = 100000000;
 
-static void *zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 static void make_chain(tnd_leader_t *self, uint32_t index)
 {
     chain_t *chain = &self->chains[index];
     const tnd_plan_t *plan = self->plan;
     uint32_t replicas = plan->chains[index].replicas;
-    chain->members = zeroed(plan->instance_count, sizeof *chain->members);
+    chain->members = tnd_allocate_zeroed(plan->instance_count, sizeof *chain->members);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         if (instance->chain != index)
@@ -41,8 +34,9 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             .name = instance->name,
         };
     }
-    chain->reports = zeroed(STEPS_OPEN, sizeof *chain->reports);
-    chain->numbers = zeroed((size_t)STEPS_OPEN * TND_METRICS_MAX * replicas * 2, sizeof(double));
+    chain->reports = tnd_allocate_zeroed(STEPS_OPEN, sizeof *chain->reports);
+    chain->numbers =
+        tnd_allocate_zeroed((size_t)STEPS_OPEN * TND_METRICS_MAX * replicas * 2, sizeof(double));
     for (size_t r = 0; r < STEPS_OPEN; r++) {
         chain->reports[r].step = TND_UNKNOWN;
         chain->reports[r].sum = chain->numbers + r * TND_METRICS_MAX * replicas * 2;
@@ -80,7 +74,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     if (index == 0 && self->archive != NULL && tnd_checkpoint_writer_cursor(self->archive) != NULL)
         start = *tnd_checkpoint_writer_cursor(self->archive);
     chain->rank = start.rank;
-    self->memories[index] = zeroed(1, tnd_leader_core_bytes(&config));
+    self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
     chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
     chain->shown = TND_LEADER_CORE_READY;
 }
@@ -105,13 +99,13 @@ static void open_archive(tnd_leader_t *self)
 tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_voice_t *voice,
                              uint64_t now)
 {
-    tnd_leader_t *self = zeroed(1, sizeof *self);
+    tnd_leader_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->voice = *voice;
     self->plan = config->plan;
-    self->hosts = zeroed(self->plan->host_count, sizeof *self->hosts);
-    self->host_names = zeroed(self->plan->host_count, sizeof *self->host_names);
-    self->host_flags = zeroed(self->plan->host_count, sizeof *self->host_flags);
+    self->hosts = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->hosts);
+    self->host_names = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->host_names);
+    self->host_flags = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->host_flags);
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
         self->host_names[h] = self->plan->hosts[h].name;
         if (self->plan->hosts[h].restart == TND_RESTART_NEVER)
@@ -119,9 +113,9 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_v
         if (self->plan->hosts[h].spare)
             self->host_flags[h] |= TND_HOST_SPARE;
     }
-    self->chains = zeroed(self->plan->chain_count, sizeof *self->chains);
-    self->memories = zeroed(self->plan->chain_count, sizeof *self->memories);
-    self->model_said = zeroed(self->plan->instance_count, sizeof *self->model_said);
+    self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
+    self->memories = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->memories);
+    self->model_said = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->model_said);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
     open_archive(self);

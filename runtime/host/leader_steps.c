@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/reduction_tree.h"
 
 static report_t *report_of(chain_t *chain, uint64_t step)
@@ -75,12 +76,8 @@ static double tree_sum(const double *values, uint32_t count)
 
 static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_reason_t *reason)
 {
-    if (chain->reason_count == chain->reason_room) {
-        chain->reason_room = 2 * chain->reason_room + 16;
-        chain->reasons = realloc(chain->reasons, chain->reason_room * sizeof *chain->reasons);
-        if (chain->reasons == NULL)
-            abort();
-    }
+    chain->reasons =
+        tnd_grow(chain->reasons, chain->reason_count, &chain->reason_room, sizeof *chain->reasons);
     chain->reasons[chain->reason_count++] =
         (reasons_t){.step = step, .lane = lane, .reason = *reason};
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind)
 {
     switch (kind->instances) {
@@ -20,9 +22,7 @@ tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind)
 
 tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
 {
-    tnd_party_t *parties = calloc(plan->instance_count + 1u, sizeof *parties);
-    if (parties == NULL)
-        abort();
+    tnd_party_t *parties = tnd_allocate_zeroed(plan->instance_count + 1u, sizeof *parties);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         parties[i] = (tnd_party_t){

@@ -7,15 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/mapping.h"
 #include "runtime/interface/kind.h"
 
 void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t host)
 {
     *self = (tnd_resources_t){.plan = plan, .host = host};
-    self->data = calloc(plan->instance_count + 1, sizeof *self->data);
-    if (self->data == NULL)
-        abort();
+    self->data = tnd_allocate_zeroed(plan->instance_count + 1, sizeof *self->data);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         if (instance->host != host || tnd_kind_of(instance->kind)->facts == NULL)
@@ -129,9 +128,7 @@ bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
                         tnd_diagnostics_t *diagnostics)
 {
     bool good = tnd_resources_look(self, diagnostics);
-    opening_t *openings = calloc(self->count + 1, sizeof *openings);
-    if (openings == NULL)
-        abort();
+    opening_t *openings = tnd_allocate_zeroed(self->count + 1, sizeof *openings);
     for (uint32_t s = self->count; s > 0; s--) {
         opening_t *opening = &openings[s - 1];
         *opening = (opening_t){.plan = self->plan, .trial = trial, .data = &self->data[s - 1]};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/open_files.h"
 #include "runtime/plan/graph.h"
@@ -98,9 +99,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
                             plan->hosts[h].name);
     uint64_t descriptors;
     TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
-    tnd_session_t *session = calloc(1, sizeof *session);
-    if (session == NULL)
-        abort();
+    tnd_session_t *session = tnd_allocate_zeroed(1, sizeof *session);
     session->plan = whole;
     session->descriptors = descriptors;
     session->graph = wishes->graph;

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 void tnd_text_payload_begin(tnd_text_payload_writer_t *self)
 {
     self->text = NULL;
     self->size = 0;
-    self->stream = open_memstream(&self->text, &self->size);
-    if (self->stream == NULL)
-        abort();
+    self->stream = tnd_memory_stream(&self->text, &self->size);
 }
 
 tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self)

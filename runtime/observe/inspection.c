@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/observe/process.h"
 
@@ -22,7 +23,7 @@ static const char other_version[] = "it is of another version of tundish";
 
 typedef struct {
     tnd_inspection_t *made;
-    uint32_t room;
+    size_t room;
     FILE *unread;
     uint32_t others; /* files of other versions: one line tells of them all */
 } walk_t;
@@ -86,9 +87,7 @@ static const char *take_pages(int file, tnd_inspected_t *process)
     memcpy(process->host, header.is.host, sizeof process->host);
     process->session = header.is.session;
     process->process = header.is.process;
-    process->actors = calloc(header.is.count + 1u, sizeof *process->actors);
-    if (process->actors == NULL)
-        abort();
+    process->actors = tnd_allocate_zeroed(header.is.count + 1u, sizeof *process->actors);
     for (uint32_t i = 0; i < header.is.count; i++) {
         off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
         if (pread(file, page.bytes, TND_PAGE_BYTES, at) != TND_PAGE_BYTES)
@@ -131,12 +130,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
         return;
     }
     tnd_inspection_t *made = walk->made;
-    if (made->count == walk->room) {
-        walk->room = walk->room > 0 ? 2 * walk->room : 8;
-        made->processes = realloc(made->processes, walk->room * sizeof *made->processes);
-        if (made->processes == NULL)
-            abort();
-    }
+    made->processes = tnd_grow(made->processes, made->count, &walk->room, sizeof *made->processes);
     made->processes[made->count++] = process;
 }
 
@@ -187,11 +181,10 @@ static int in_order(const void *left, const void *right)
 
 tnd_inspection_t *tnd_inspection_new(void)
 {
-    tnd_inspection_t *self = calloc(1, sizeof *self);
+    tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t size = 0;
     walk_t walk = {.made = self};
-    if (self == NULL || (walk.unread = open_memstream(&self->unread, &size)) == NULL)
-        abort();
+    walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
     self->now_ns = tnd_clock_now();

@@ -5,17 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
                              const char *format, ...)
 {
     if (bytes == 0)
         return;
-    if (self->count == self->room) {
-        self->room = 2 * self->room + 8;
-        self->items = realloc(self->items, self->room * sizeof *self->items);
-        if (self->items == NULL)
-            abort();
-    }
+    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
     tnd_memory_term_t *need = &self->items[self->count++];
     va_list list;
     va_start(list, format);

@@ -9,6 +9,7 @@
 #ifndef TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 #define TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
@@ -19,7 +20,8 @@ typedef struct {
 
 typedef struct {
     tnd_memory_term_t *items;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint64_t bytes;   /* of all items */
     uint64_t threads; /* beside one for each actor and device; their memory is not an item */
 } tnd_memory_estimate_t;

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_run_summary_t){.plan = plan};
     pthread_mutex_init(&self->lock, NULL);
-    self->chains = calloc(plan->chain_count, sizeof *self->chains);
-    if (self->chains == NULL)
-        abort();
+    self->chains = tnd_allocate_zeroed(plan->chain_count, sizeof *self->chains);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         self->chains[c].plan = &plan->chains[c];
 }
@@ -110,9 +109,7 @@ void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reas
 {
     pthread_mutex_lock(&self->lock);
     tnd_run_summary_chain_t *of = &self->chains[chain];
-    of->reasons = realloc(of->reasons, (of->reason_count + 1) * sizeof *of->reasons);
-    if (of->reasons == NULL)
-        abort();
+    of->reasons = tnd_resize(of->reasons, of->reason_count + 1, sizeof *of->reasons);
     of->reasons[of->reason_count++] = *reason;
     pthread_mutex_unlock(&self->lock);
 }
@@ -135,26 +132,17 @@ void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *
     pthread_mutex_unlock(&self->lock);
 }
 
-static char *copy(const char *text)
-{
-    char *made = strdup(text);
-    if (made == NULL)
-        abort();
-    return made;
-}
-
 void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
                                 const char *kind, const char *counts)
 {
     pthread_mutex_lock(&self->lock);
-    if (self->actor_count == self->actor_room) {
-        self->actor_room = self->actor_room > 0 ? 2 * self->actor_room : 16;
-        self->actors = realloc(self->actors, self->actor_room * sizeof *self->actors);
-        if (self->actors == NULL)
-            abort();
-    }
-    self->actors[self->actor_count++] = (tnd_run_summary_actor_t){
-        .host = copy(host), .actor = copy(actor), .kind = copy(kind), .counts = copy(counts)};
+    self->actors =
+        tnd_grow(self->actors, self->actor_count, &self->actor_room, sizeof *self->actors);
+    self->actors[self->actor_count++] =
+        (tnd_run_summary_actor_t){.host = tnd_copy_string(host),
+                                  .actor = tnd_copy_string(actor),
+                                  .kind = tnd_copy_string(kind),
+                                  .counts = tnd_copy_string(counts)};
     pthread_mutex_unlock(&self->lock);
 }
 

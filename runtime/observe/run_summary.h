@@ -52,7 +52,8 @@ typedef struct {
     tnd_run_summary_chain_t *chains;
     char waiting[512]; /* hosts that are missing; "": none */
     tnd_run_summary_actor_t *actors;
-    uint32_t actor_count, actor_room;
+    uint32_t actor_count;
+    size_t actor_room;
 } tnd_run_summary_t;
 
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/process.h"
 
@@ -125,9 +126,7 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     char folder[128], name[320];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
     sweep(folder);
-    tnd_pages_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;
     self->size_bytes = (count + 1) * TND_PAGE_BYTES;
     /* Long names are cut: that of the file must keep its end, and be one on any file system. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
 #include "runtime/option/plugin.h"
 
@@ -195,9 +196,7 @@ char *tnd_custom_text(const tnd_custom_options_t *given)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     if (given->options.count > 0)
         tnd_pairs_print(&given->options, out);
     fclose(out);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <tundish/tundish.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/custom.h"
 #include "runtime/data/schema.h"
 #include "runtime/topology/overlay.h"
@@ -467,9 +468,7 @@ const char *tnd_graph_errors(const tnd_graph_t *self)
         return "";
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_diagnostics_print(diagnostics, out);
     fclose(out);
     const char *kept = tnd_arena_text(self->arena, text, size);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 /*  The first host of the plan that is on the same machine, as far as addresses say. */
 static uint32_t machine_of(const tnd_plan_t *plan, uint32_t host)
 {
@@ -18,10 +20,8 @@ static uint32_t machine_of(const tnd_plan_t *plan, uint32_t host)
 
 uint64_t tnd_pace_stretch(const tnd_plan_t *plan, uint64_t span_ns)
 {
-    uint64_t *ends = calloc((size_t)plan->host_count + 1, sizeof *ends), most = 0;
-    uint32_t *machine = calloc((size_t)plan->host_count + 1, sizeof *machine);
-    if (ends == NULL || machine == NULL)
-        abort();
+    uint64_t *ends = tnd_allocate_zeroed((size_t)plan->host_count + 1, sizeof *ends), most = 0;
+    uint32_t *machine = tnd_allocate_zeroed((size_t)plan->host_count + 1, sizeof *machine);
     for (uint32_t h = 0; h < plan->host_count; h++)
         machine[h] = machine_of(plan, h);
     for (uint32_t e = 0; e < plan->edge_count; e++) {

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/round_up.h"
+
 enum { CHUNK_BYTES = 16 * 1024 };
 
 typedef struct chunk {
@@ -20,19 +23,9 @@ struct tnd_arena {
     chunk_t *chunks;
 };
 
-static void *memory(size_t size)
-{
-    void *bytes = calloc(1, size);
-    if (bytes == NULL) {
-        fprintf(stderr, "tundish: out of memory (%zu bytes for the graph)\n", size);
-        abort();
-    }
-    return bytes;
-}
-
 tnd_arena_t *tnd_arena_new(void)
 {
-    return memory(sizeof(tnd_arena_t));
+    return tnd_allocate_zeroed(1, sizeof(tnd_arena_t));
 }
 
 void tnd_arena_destroy(tnd_arena_t **self_p)
@@ -51,16 +44,11 @@ void tnd_arena_destroy(tnd_arena_t **self_p)
 
 void *tnd_arena_take(tnd_arena_t *self, size_t size)
 {
-    size_t align = alignof(max_align_t);
-    if (size > SIZE_MAX / 2) {
-        fprintf(stderr, "tundish: out of memory (%zu bytes for the graph)\n", size);
-        abort();
-    }
-    size = (size + align - 1) / align * align;
+    size = size < SIZE_MAX / 2 ? tnd_align(size) : SIZE_MAX / 2;
     chunk_t *chunk = self->chunks;
     if (chunk == NULL || chunk->size - chunk->used < size) {
         size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
-        chunk = memory(sizeof *chunk + room);
+        chunk = tnd_allocate_zeroed(1, sizeof *chunk + room);
         chunk->size = room;
         chunk->next = self->chunks;
         self->chunks = chunk;

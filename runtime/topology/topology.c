@@ -6,6 +6,7 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
 #include "runtime/topology/chains.h"
 #include "runtime/topology/links.h"
@@ -236,9 +237,7 @@ static void compute_fingerprint(tnd_topology_t *self)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_topology_print(self, "; ", out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, size);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/order/cursor.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,9 +42,7 @@ static void try_fields(const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     /* A copy of the very size: what is read past its end is seen. */
-    uint8_t *exact = malloc(size + (size == 0));
-    if (exact == NULL)
-        abort();
+    uint8_t *exact = tnd_allocate(1, size + (size == 0));
     memcpy(exact, bytes, size);
     try_bytes(exact, size);
     try_fields(exact, size);

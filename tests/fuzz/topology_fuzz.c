@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/plan/graph.h"
 #include "tests/fuzz/scratch.h"
 
@@ -20,9 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *errors = tnd_graph_errors(graph);
     assert((status == TND_OK) == (errors[0] == '\0'));
     char *text = NULL;
-    FILE *out = open_memstream(&text, &(size_t){0});
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &(size_t){0});
     tnd_diagnostics_print_json(tnd_graph_diagnostics(graph), out);
     fclose(out);
     free(text);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 void sim_agenda_clear(sim_agenda_t *self)
 {
     self->count = 0;
@@ -25,9 +27,7 @@ void sim_agenda_put(sim_agenda_t *self, uint64_t at, uint32_t kind, uint32_t a, 
 {
     if (self->count + 2 > self->room) {
         self->room = self->room ? 2 * self->room : 1024;
-        self->heap = realloc(self->heap, self->room * sizeof *self->heap);
-        if (!self->heap)
-            abort();
+        self->heap = tnd_resize(self->heap, self->room, sizeof *self->heap);
     }
     sim_event_t event = {.at = at, .order = self->order++, .kind = kind, .a = a, .b = b, .c = c};
     uint32_t i = ++self->count;

@@ -76,7 +76,7 @@ static void begin(sim_t *self)
     for (uint32_t h = 0; h < SIM_HOSTS; h++) {
         sim_host_t *host = &self->hosts[h];
         sim_event_t *frozen = host->frozen;
-        uint32_t room = host->frozen_room;
+        size_t room = host->frozen_room;
         *host = (sim_host_t){.frozen = frozen, .frozen_room = room};
         host->clock = sim_draw(&self->chance) % (1ull << 40);
     }

@@ -213,7 +213,8 @@ typedef struct {
     uint32_t generation; /* the last that it heard of */
     const sim_table_t *table;
     sim_event_t *frozen;
-    uint32_t frozen_next, frozen_count, frozen_room;
+    uint32_t frozen_next, frozen_count;
+    size_t frozen_room;
     uint64_t paused_at, resume_at, resumed_at;
     uint64_t expected_ns; /* by its clock, when its control looks again at the latest */
     uint64_t starved_ns;  /* of this pause: the leader was away too */
@@ -267,7 +268,8 @@ struct sim {
     uint32_t link_count;
     uint16_t link_of[SIM_ACTORS][SIM_ACTORS]; /* link + 1 */
     sim_parcel_t *parcels;
-    uint32_t parcel_count, parcel_room, parcel_unused;
+    uint32_t parcel_count, parcel_unused;
+    size_t parcel_room;
     tnd_life_t lives;
     tnd_actor_id_t joins[SIM_LANES], feeder_of[SIM_REPLICAS], readers[SIM_LANES][2];
     tnd_actor_id_t reader_of_all[2 * SIM_LANES];

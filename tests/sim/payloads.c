@@ -1,6 +1,7 @@
 /*  tests/sim/payloads.c - payloads and their holders, and the parcels that carry messages. */
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
 #include "tests/sim/cluster.h"
 
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
@@ -9,12 +10,8 @@ sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
         *index_p = self->parcel_unused;
         self->parcel_unused = self->parcels[*index_p].next;
     } else {
-        if (self->parcel_count == self->parcel_room) {
-            self->parcel_room = self->parcel_room ? 2 * self->parcel_room : 1024;
-            self->parcels = realloc(self->parcels, self->parcel_room * sizeof *self->parcels);
-            if (!self->parcels)
-                abort();
-        }
+        self->parcels =
+            tnd_grow(self->parcels, self->parcel_count, &self->parcel_room, sizeof *self->parcels);
         *index_p = self->parcel_count++;
     }
     self->parcels[*index_p].chain = self->chain;

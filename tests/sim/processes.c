@@ -1,6 +1,7 @@
 /*  tests/sim/processes.c - processes of hosts: start, tick, pause, resume, death. */
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
 #include "tests/sim/cluster.h"
 
 /*  As life/host.c: control that looks much too late was away, or its clock has jumped, and what
@@ -103,12 +104,8 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
 
 void sim_process_freeze(sim_host_t *host, const sim_event_t *event)
 {
-    if (host->frozen_count == host->frozen_room) {
-        host->frozen_room = host->frozen_room ? 2 * host->frozen_room : 64;
-        host->frozen = realloc(host->frozen, host->frozen_room * sizeof *host->frozen);
-        if (!host->frozen)
-            abort();
-    }
+    host->frozen =
+        tnd_grow(host->frozen, host->frozen_count, &host->frozen_room, sizeof *host->frozen);
     host->frozen[host->frozen_count++] = *event;
 }
 

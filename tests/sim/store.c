@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 enum { CHUNK_BYTES = 4 << 20 };
 
 struct sim_chunk {
@@ -14,9 +16,7 @@ struct sim_chunk {
 
 static sim_chunk_t *chunk_new(size_t room)
 {
-    sim_chunk_t *chunk = malloc(sizeof *chunk + room);
-    if (!chunk)
-        abort();
+    sim_chunk_t *chunk = tnd_allocate(1, sizeof *chunk + room);
     *chunk = (sim_chunk_t){.room = room};
     return chunk;
 }

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/batcher.h"
@@ -32,14 +33,6 @@ typedef struct {
     uint64_t positions;
     uint64_t events, blocks, rows; /* counted; blocks and rows as the feeder got them */
 } chain_t;
-
-static void *zeroed(size_t bytes)
-{
-    void *memory = calloc(1, bytes);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
 
 static void mail_put(mail_t *self, const tnd_msg_t *msg)
 {
@@ -191,11 +184,13 @@ static void chain_start(chain_t *self, uint32_t blocks)
     tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 1);
 
-    self->dispatch = tnd_reader_core_init(zeroed(tnd_reader_core_bytes(&dispatch)), &dispatch);
+    self->dispatch =
+        tnd_reader_core_init(tnd_allocate_zeroed(1, tnd_reader_core_bytes(&dispatch)), &dispatch);
     tnd_reader_core_rewind(self->dispatch, 1);
-    self->join = tnd_batcher_core_init(zeroed(tnd_batcher_core_bytes(&joins)), &joins);
+    self->join =
+        tnd_batcher_core_init(tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&joins)), &joins);
     tnd_batcher_core_rewind(self->join, 1, &cursor);
-    self->feed = tnd_feeder_core_init(zeroed(tnd_feeder_core_bytes(&feed)), &feed);
+    self->feed = tnd_feeder_core_init(tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&feed)), &feed);
     tnd_feeder_core_rewind_to(self->feed, 1, 0);
     for (uint32_t i = 0; i < WORKERS; i++) {
         tnd_preprocessor_core_config_t queue = {.self = WORKER + i,
@@ -207,8 +202,8 @@ static void chain_start(chain_t *self, uint32_t blocks)
                                                 .lane_number = &lane,
                                                 .window_blocks = 8,
                                                 .window_bytes = 8 * ROWS};
-        self->queues[i] =
-            tnd_preprocessor_core_init(zeroed(tnd_preprocessor_core_bytes(&queue)), &queue);
+        self->queues[i] = tnd_preprocessor_core_init(
+            tnd_allocate_zeroed(1, tnd_preprocessor_core_bytes(&queue)), &queue);
         tnd_preprocessor_core_rewind(self->queues[i], 1);
         tnd_preprocessor_core_peer_up(self->queues[i], READER);
         tnd_preprocessor_core_peer_up(self->queues[i], JOIN);

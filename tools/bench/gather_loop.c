@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
+
 enum { AHEAD = 2, LINE_BYTES = 64, THREADS_MAX = 16 };
 
 typedef struct {
@@ -62,10 +65,8 @@ static void *work(void *context)
     size_t rows = gather->columns[0].count / gather->batch * gather->batch;
     uint8_t *batch[BENCH_COLUMNS_MAX];
     for (uint32_t c = 0; c < gather->column_count; c++) {
-        batch[c] = aligned_alloc(
+        batch[c] = tnd_allocate_aligned(
             LINE_BYTES, (self->count * gather->columns[c].row_bytes / LINE_BYTES + 1) * LINE_BYTES);
-        if (batch[c] == NULL)
-            abort();
     }
     for (uint32_t epoch = 0; epoch < gather->epochs; epoch++)
         for (size_t at = self->first; at < rows; at += gather->batch)
@@ -95,9 +96,7 @@ bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
 {
     worker_t workers[THREADS_MAX];
     size_t count = gather->columns[0].count, rows = count / gather->batch * gather->batch;
-    uint32_t *order = malloc(count * sizeof *order), share = gather->batch / gather->threads;
-    if (order == NULL)
-        abort();
+    uint32_t *order = tnd_allocate(count, sizeof *order), share = gather->batch / gather->threads;
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     if (loop != BENCH_LOOP_STORED)
@@ -106,8 +105,7 @@ bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
     double used = bench_cpu_seconds();
     for (uint32_t t = 0; t < gather->threads; t++) {
         workers[t] = (worker_t){gather, order, t * share, share, loop, 0};
-        if (pthread_create(&workers[t].thread, NULL, work, &workers[t]) != 0)
-            abort();
+        tnd_thread_create(&workers[t].thread, work, &workers[t]);
     }
     for (uint32_t t = 0; t < gather->threads; t++)
         pthread_join(workers[t].thread, NULL);

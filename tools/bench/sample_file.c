@@ -10,6 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 enum { PATTERN_BYTES = 1048573, PAGE_BYTES = 4096, NPY_HEADER_BYTES = 128 };
 
 /*  The folder of this process; "": none yet.  It has to be known where the process ends. */
@@ -84,10 +86,8 @@ static void write_all(int file, const void *data, size_t bytes, const char *path
 
 static void write_rows(int file, size_t bytes, const char *path)
 {
-    uint8_t *pattern = malloc(PATTERN_BYTES);
+    uint8_t *pattern = tnd_allocate(1, PATTERN_BYTES);
     uint64_t state = 1;
-    if (pattern == NULL)
-        abort();
     for (size_t i = 0; i < PATTERN_BYTES; i++) {
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
         pattern[i] = (uint8_t)(state >> 56);

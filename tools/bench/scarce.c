@@ -14,6 +14,8 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
 #include "tools/bench/sample_file.h"
@@ -102,9 +104,7 @@ typedef struct {
 static uint32_t *shuffled(size_t count)
 {
     uint64_t state = 7;
-    uint32_t *order = malloc(count * sizeof *order);
-    if (order == NULL)
-        abort();
+    uint32_t *order = tnd_allocate(count, sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     for (size_t i = count; i > 1; i--) {
@@ -146,8 +146,7 @@ static double pread_krows(const bench_file_t *file, uint64_t rows)
     bench_file_evict(file);
     uint64_t began = bench_now_ns();
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, read_rows, &bare) != 0)
-            abort();
+        tnd_thread_create(&threads[i], read_rows, &bare);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     double rate = (double)rows / (double)(bench_now_ns() - began) * 1e6;
@@ -157,12 +156,12 @@ static double pread_krows(const bench_file_t *file, uint64_t rows)
 
 static double sequential_mbytes(const bench_file_t *sample)
 {
-    char *piece = malloc(PIECE_BYTES);
+    char *piece = tnd_allocate(1, PIECE_BYTES);
     uint64_t bytes = 0, sum = 0;
     bench_file_evict(sample);
     uint64_t began = bench_now_ns();
     int file = open(sample->path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || piece == NULL)
+    if (file < 0)
         abort();
     for (ssize_t got; (got = read(file, piece, PIECE_BYTES)) > 0; bytes += (uint64_t)got)
         sum += XXH3_64bits(piece, (size_t)got);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/sample_file.h"
 
@@ -46,12 +47,11 @@ static void inflate_file(const char *path, uint8_t *out, size_t bytes)
 
 static void bare_fashion(char **paths)
 {
-    uint8_t *images = malloc(16 + IMAGES * IMAGE_BYTES), *labels = malloc(8 + IMAGES);
+    uint8_t *images = tnd_allocate(1, 16 + IMAGES * IMAGE_BYTES),
+            *labels = tnd_allocate(1, 8 + IMAGES);
     static float batch[ROWS * IMAGE_BYTES];
     static uint8_t chosen[ROWS];
     uint64_t state = 1;
-    if (images == NULL || labels == NULL)
-        abort();
     inflate_file(paths[0], images, 16 + IMAGES * IMAGE_BYTES);
     inflate_file(paths[1], labels, 8 + IMAGES);
     for (size_t i = 0; i < ROWS; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/text/diagnostic.h"
 #include "runtime/text/quantity.h"
 
@@ -153,9 +154,7 @@ static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t 
     if (equals == NULL || equals == text)
         return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
     /* A copy: the words of the command line are what `ps` of the system shows. */
-    char *key = strndup(text, (size_t)(equals - text));
-    if (key == NULL)
-        abort();
+    char *key = tnd_format_string("%.*s", (int)(equals - text), text);
     settings[request->setting_count++] = (tnd_setting_t){.key = key, .value = equals + 1};
     return TND_EXIT_OK;
 }
@@ -228,10 +227,8 @@ static char *value_of(const tnd_argument_t *argument, char *equals, char *const 
 bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
                         tnd_request_t *request, int *code_p)
 {
-    const char **files = calloc(count + 1, sizeof *files);
-    tnd_setting_t *settings = calloc(count + 1, sizeof *settings);
-    if (files == NULL || settings == NULL)
-        abort();
+    const char **files = tnd_allocate_zeroed(count + 1, sizeof *files);
+    tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
     *request = (tnd_request_t){.files = files, .settings = settings, .steps = UINT64_MAX};
     *code_p = TND_EXIT_OK;
     bool options = true;

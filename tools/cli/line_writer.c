@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
 #include "tools/cli/output.h"
 
@@ -152,23 +154,20 @@ static ssize_t put_bytes(void *cookie, const char *bytes, size_t size)
 
 static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
 {
-    tnd_line_writer_t *self = calloc(1, sizeof *self);
+    tnd_line_writer_t *self = tnd_allocate_zeroed(1, sizeof *self);
     struct stat is = {0};
-    if (self == NULL)
-        abort();
     self->file = file;
-    self->path = path != NULL ? strdup(path) : NULL;
+    self->path = path != NULL ? tnd_copy_string(path) : NULL;
     if (file >= 0)
         (void)fstat(file, &is);
     self->is_socket = S_ISSOCK(is.st_mode);
     self->is_regular = S_ISREG(is.st_mode);
     self->drops =
         is_fifo || S_ISFIFO(is.st_mode) || self->is_socket || (file >= 0 && isatty(file) == 1);
-    self->bytes = malloc(TND_LINES_BYTES);
+    self->bytes = tnd_allocate(1, TND_LINES_BYTES);
     self->stop = eventfd(0, EFD_CLOEXEC);
     self->stream = fopencookie(self, "w", (cookie_io_functions_t){.write = put_bytes});
-    if (self->bytes == NULL || self->stop < 0 || self->stream == NULL ||
-        (path != NULL && self->path == NULL))
+    if (self->stop < 0 || self->stream == NULL || (path != NULL && self->path == NULL))
         abort();
     setvbuf(self->stream, NULL, _IOLBF, STREAM_BYTES);
     pthread_mutex_init(&self->lock, NULL);
@@ -178,8 +177,7 @@ static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&self->thread, NULL, writer_main, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, writer_main, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return self;
 }

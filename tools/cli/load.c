@@ -2,6 +2,7 @@
 #include "tools/cli/load.h"
 
 #include "actors/feeder.h"
+#include "runtime/base/allocation.h"
 #include "tools/cli/json.h"
 
 #include <inttypes.h>
@@ -16,9 +17,7 @@ static void set_path(tnd_graph_t *graph, const char *key, const char *place)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_json_text(out, place);
     fclose(out);
     tnd_graph_set(graph, key, text);
@@ -47,9 +46,8 @@ static char *folder_of(const char *place)
         length = begin;
     while (length > 1 && place[length - 1] == '/')
         length--;
-    char *folder = length > 0 ? strndup(place, length) : strdup(".");
-    if (folder == NULL)
-        abort();
+    char *folder =
+        length > 0 ? tnd_format_string("%.*s", (int)length, place) : tnd_copy_string(".");
     return folder;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 
 /*  A file in the folder of `path` that has no name yet, and is gone with a process that is killed;
@@ -16,9 +17,7 @@
  */
 static int open_nameless(const char *path)
 {
-    char *folder = strdup(path);
-    if (folder == NULL)
-        abort();
+    char *folder = tnd_copy_string(path);
     int file = open(dirname(folder), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     free(folder);
     return file;
@@ -54,8 +53,8 @@ tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return tnd_fail(error, "%s: cannot be written: it is a directory", path);
     bool plain = lstat(path, &is) != 0 || S_ISREG(is.st_mode);
-    if (plain && asprintf(&self->temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
-        abort();
+    if (plain)
+        self->temporary = tnd_format_string("%s.%d.tmp", path, (int)getpid());
     int file = plain ? open_nameless(path) : -1;
     self->nameless = file >= 0;
     if (plain && file < 0)

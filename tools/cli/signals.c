@@ -9,6 +9,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "runtime/base/thread.h"
+
 enum { TICK_MS = 100 };
 
 static void *signals_main(void *context)
@@ -49,9 +51,9 @@ void tnd_signals_begin(tnd_signals_t *self)
     awaited(&set);
     self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     self->over = eventfd(0, EFD_CLOEXEC);
-    if (self->signals < 0 || self->over < 0 ||
-        pthread_create(&self->thread, NULL, signals_main, self) != 0)
+    if (self->signals < 0 || self->over < 0)
         abort();
+    tnd_thread_create(&self->thread, signals_main, self);
     self->begun = true;
 }
 

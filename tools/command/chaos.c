@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "tools/cli/json.h"
 #include "tools/faults/fault_run.h"
@@ -414,9 +415,7 @@ static int perform(chaos_t *chaos)
 
 static int chaos_graph(const tnd_request_t *request)
 {
-    chaos_t *chaos = calloc(1, sizeof *chaos);
-    if (chaos == NULL)
-        abort();
+    chaos_t *chaos = tnd_allocate_zeroed(1, sizeof *chaos);
     *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
     tnd_fault_run_init(&chaos->ordeal, request);
     int code = tnd_sandbox_open(&chaos->stage, request, request->all);

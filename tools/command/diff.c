@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/option_print.h"
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
@@ -80,9 +81,7 @@ static const char *text_of(diff_t *self, const tnd_option_t *option, const void 
     const tnd_table_t one = {.name = "", .options = option, .option_count = 1};
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_options_print(&one, options, self->roles, out);
     fclose(out);
     /* "{key: text}" */
@@ -142,9 +141,7 @@ static const char *pair_text(diff_t *self, const tnd_pair_t *pair)
     const tnd_pairs_t one = {.items = pair, .count = 1};
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_pairs_print(&one, out);
     fclose(out);
     /* {"name": text} */

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/observe/statistics.h"
 #include "tools/machine/machine_check.h"
@@ -203,9 +204,7 @@ static void look(machine_t *machine)
     look_at_folders(machine);
     look_at_network(machine);
     look_at_clock(machine);
-    FILE *out = fmemopen(machine->libraries, sizeof machine->libraries, "w");
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_require_memory(fmemopen(machine->libraries, sizeof machine->libraries, "w"));
     tnd_versions_print_libraries(out);
     fclose(out);
     machine->facts.libraries = machine->libraries;

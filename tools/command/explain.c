@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/text/quantity.h"
 #include "runtime/option/option_print.h"
 #include "runtime/host/descriptors.h"
@@ -120,9 +121,7 @@ static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance
 {
     const tnd_table_t *table = &instance->kind->table;
     uint64_t workers = 0;
-    char *options = malloc(table->size + 1);
-    if (options == NULL)
-        abort();
+    char *options = tnd_allocate(1, table->size + 1);
     memcpy(options, instance->options, table->size);
     for (uint32_t i = 0; i < plan->instance_count; i++)
         workers += strcmp(plan->instances[i].actor, instance->actor) == 0 &&
@@ -330,9 +329,7 @@ static void json_options(const tnd_instance_t *instance)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_memory_stream(&text, &size);
     tnd_options_print(&instance->kind->table, instance->options, TND_ROLE_ALL, out);
     fclose(out);
     tnd_json_text(stdout, text);

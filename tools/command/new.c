@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/text/value.h"
 #include "tools/cli/command.h"
@@ -147,9 +148,7 @@ static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out
 /*  A path below the directory, with which `${data}` begins. */
 static void write_path(const char *path, const char *directory, FILE *out)
 {
-    char *text = NULL;
-    if (asprintf(&text, "${data}/%s", path + strlen(directory)) < 0)
-        abort();
+    char *text = tnd_format_string("${data}/%s", path + strlen(directory));
     tnd_value_print_text(text, out);
     free(text);
 }
@@ -191,9 +190,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
 {
     char *operations = NULL;
     size_t size = 0;
-    FILE *list = open_memstream(&operations, &size);
-    if (list == NULL)
-        abort();
+    FILE *list = tnd_memory_stream(&operations, &size);
     write_operations(found, list);
     if (fflush(list) != 0)
         abort();

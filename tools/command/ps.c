@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/observe/inspection.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
@@ -79,12 +80,7 @@ static void print_waits(FILE *out, uint32_t waits, const char *before, const cha
 
 static row_t *add_row(rows_t *rows, const tnd_inspected_t *process)
 {
-    if (rows->count == rows->room) {
-        rows->room = rows->room > 0 ? 2 * rows->room : 32;
-        rows->rows = realloc(rows->rows, rows->room * sizeof *rows->rows);
-        if (rows->rows == NULL)
-            abort();
-    }
+    rows->rows = tnd_grow(rows->rows, rows->count, &rows->room, sizeof *rows->rows);
     row_t *row = &rows->rows[rows->count++];
     memset(row, 0, sizeof *row);
     snprintf(row->cells[0], 17, "%s", process->run);
@@ -111,9 +107,7 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
     snprintf(row->cells[3], 17, "%s", page->actor);
     snprintf(row->cells[4], CELL, "%s", page->kind);
     snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : state_names[state_of(page)]);
-    FILE *out = fmemopen(row->cells[6], 25, "w");
-    if (out == NULL)
-        abort();
+    FILE *out = tnd_require_memory(fmemopen(row->cells[6], 25, "w"));
     print_waits(out, waits_of(page), "", ",", "");
     fclose(out);
     print_seconds(row->cells[7], since_of(page, now));
@@ -224,9 +218,7 @@ static void print_lines(const char *text)
 {
     bool any = false;
     for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
-        char *line = strndup(at, strcspn(at, "\n"));
-        if (line == NULL)
-            abort();
+        char *line = tnd_format_string("%.*s", (int)strcspn(at, "\n"), at);
         fputs(any ? "," : "", stdout);
         tnd_json_text(stdout, line);
         free(line);

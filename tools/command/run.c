@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/descriptors.h"
 #include "runtime/host/join_request.h"
@@ -321,9 +322,8 @@ static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *stre
                  tnd_diagnostics_t *found)
 {
     size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
-    tnd_preflight_t survey = {.chains = calloc(plan->chain_count, sizeof *survey.chains)};
-    if (survey.chains == NULL)
-        abort();
+    tnd_preflight_t survey = {.chains =
+                                  tnd_allocate_zeroed(plan->chain_count, sizeof *survey.chains)};
     for (uint32_t c = 0; c < plan->chain_count; c++)
         survey.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
     tnd_memory_check(plan, host, &survey, found);
@@ -473,9 +473,7 @@ static int find_host(run_t *run)
     tnd_error_t error;
     if (length < 2 || name[length - 1] != '+')
         return tnd_load_host(run->plan, "run", name, &run->host) ? TND_EXIT_OK : TND_EXIT_USAGE;
-    char *pool = strndup(name, length - 1);
-    if (pool == NULL)
-        abort();
+    char *pool = tnd_format_string("%.*s", (int)length - 1, name);
     if (!may_join(run->plan, pool)) {
         free(pool);
         return TND_EXIT_TOPOLOGY;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/descriptors.h"
@@ -136,7 +137,7 @@ static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size
         up->children[index].complained = true;
         print_line(up, index, to, text, size);
     } else if (child->held == NULL) {
-        child->held = strdup(line);
+        child->held = tnd_copy_string(line);
         child->held_by = index;
     }
 }
@@ -351,9 +352,7 @@ static uint64_t start_again(up_t *up)
 /*  Until all children have ended and all they said is shown. */
 static void watch(up_t *up, int signals)
 {
-    struct pollfd *files = calloc(2 * (size_t)up->count + 1, sizeof *files);
-    if (files == NULL)
-        abort();
+    struct pollfd *files = tnd_allocate_zeroed(2 * (size_t)up->count + 1, sizeof *files);
     for (;;) {
         bool open = false;
         uint64_t wake = start_again(up);
@@ -486,9 +485,7 @@ static int up_graph(const tnd_request_t *request)
             up.saver = plan->hosts[host].name;
             local = tnd_machine_has(plan->hosts[host].address);
         }
-        up.children = calloc(plan->host_count, sizeof *up.children);
-        if (up.children == NULL)
-            abort();
+        up.children = tnd_allocate_zeroed(plan->host_count, sizeof *up.children);
         for (uint32_t h = 0; h < plan->host_count; h++) {
             if (plan->hosts[h].isolated)
                 continue; /* its parent starts it */

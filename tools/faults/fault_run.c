@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/host/host.h"
 #include "tools/faults/process_tree.h"
@@ -123,9 +124,7 @@ void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *stage, uint64_t s
     const tnd_plan_t *plan = stage->plan;
     self->stage = stage;
     self->begun_ns = tnd_clock_now();
-    self->hosts = calloc(plan->host_count, sizeof *self->hosts);
-    if (self->hosts == NULL)
-        abort();
+    self->hosts = tnd_allocate_zeroed(plan->host_count, sizeof *self->hosts);
     for (uint32_t h = 0; h < plan->host_count; h++)
         self->hosts[h] = flags_of(plan, h);
     tnd_fault_schedule_config_t config = {.seed = seed,
@@ -208,21 +207,20 @@ void tnd_fault_run_describe(const tnd_fault_run_t *self, const tnd_fault_t *faul
 
 static void add_word(char **words, size_t *used, const char *format, const char *value)
 {
-    if (value != NULL && asprintf(&words[(*used)++], format, value) < 0)
-        abort();
+    if (value != NULL)
+        words[(*used)++] = tnd_format_string(format, value);
 }
 
 static char **words_of(const life_t *life)
 {
     const tnd_request_t *request = life->ordeal->request;
     const tnd_sandbox_t *stage = life->ordeal->stage;
-    char **words = calloc(request->setting_count + stage->file_count + 24, sizeof *words);
+    char **words =
+        tnd_allocate_zeroed(request->setting_count + stage->file_count + 24, sizeof *words);
     char *metrics = tnd_sandbox_path(stage, "metrics"), *report = tnd_sandbox_path(stage, "report");
     char *checkpoints = tnd_sandbox_path(stage, life->run->quiet ? "quiet" : "checkpoints");
     char number[32];
     size_t used = 0;
-    if (words == NULL)
-        abort();
     add_word(words, &used, "%s", "tundish");
     add_word(words, &used, "%s", "up");
     add_word(words, &used, "--metrics=%s", metrics);
@@ -230,9 +228,8 @@ static char **words_of(const life_t *life)
     add_word(words, &used, "--data=%s", request->data);
     add_word(words, &used, "--log-level=%s", "info");
     for (size_t i = 0; i < request->setting_count; i++)
-        if (asprintf(&words[used++], "--set=%s=%s", request->settings[i].key,
-                     request->settings[i].value) < 0)
-            abort();
+        words[used++] =
+            tnd_format_string("--set=%s=%s", request->settings[i].key, request->settings[i].value);
     if (stage->keeps)
         add_word(words, &used, "--set=checkpoint.dir=\"%s\"", checkpoints);
     if (life->resumed)
@@ -415,10 +412,8 @@ static void bury(int process)
 static void kill_all(life_t *life)
 {
     const tnd_plan_t *plan = life->ordeal->stage->plan;
-    int *processes = calloc(plan->host_count, sizeof *processes);
+    int *processes = tnd_allocate_zeroed(plan->host_count, sizeof *processes);
     pid_t pid;
-    if (processes == NULL)
-        abort();
     for (uint32_t h = 0; h < plan->host_count; h++)
         processes[h] = tnd_process_tree_open(life->up.pid, plan->hosts[h].name, &pid);
     send_signal(life->process, SIGKILL);
@@ -509,12 +504,8 @@ static void strike(life_t *life, const tnd_fault_t *fault)
     if (life->active_count == ACTIVE_MAX || !commit_fault(life, fault, &process))
         return;
     say(life, fault);
-    if (ordeal->deed_count == ordeal->deed_room) {
-        ordeal->deed_room = ordeal->deed_room == 0 ? 64 : 2 * ordeal->deed_room;
-        ordeal->deeds = realloc(ordeal->deeds, ordeal->deed_room * sizeof *ordeal->deeds);
-        if (ordeal->deeds == NULL)
-            abort();
-    }
+    ordeal->deeds =
+        tnd_grow(ordeal->deeds, ordeal->deed_count, &ordeal->deed_room, sizeof *ordeal->deeds);
     tnd_deed_t *deed = &ordeal->deeds[ordeal->deed_count++];
     *deed = (tnd_deed_t){.fault = *fault,
                          .from_ns = now,
@@ -656,7 +647,7 @@ static uint64_t finish(life_t *life, uint64_t now)
 /*  Who holds it up is asked while it still hangs. */
 static void ask_why(life_t *life)
 {
-    char *words[] = {strdup("tundish"), strdup("why"), NULL};
+    char *words[] = {tnd_copy_string("tundish"), tnd_copy_string("why"), NULL};
     tnd_child_t child = {0};
     tnd_child_terms_t terms = {.out = fileno(life->log),
                                .err = fileno(life->log),
@@ -712,9 +703,7 @@ static char *read_report(const tnd_sandbox_t *stage)
     struct stat is;
     FILE *in = fopen(path, "re");
     if (in != NULL && fstat(fileno(in), &is) == 0 && is.st_size > 0) {
-        text = calloc(1, (size_t)is.st_size + 1);
-        if (text == NULL)
-            abort();
+        text = tnd_allocate_zeroed(1, (size_t)is.st_size + 1);
         text[fread(text, 1, (size_t)is.st_size, in)] = '\0';
     }
     if (in != NULL)
@@ -790,11 +779,9 @@ static tnd_fault_run_end_t live(life_t *life)
 
 tnd_fault_run_end_t tnd_fault_run_run(tnd_fault_run_t *self, tnd_run_t *run)
 {
-    life_t *life = calloc(1, sizeof *life);
+    life_t *life = tnd_allocate_zeroed(1, sizeof *life);
     char *metrics = tnd_sandbox_path(self->stage, "metrics"),
          *log = tnd_sandbox_path(self->stage, run->quiet ? "quiet.log" : "log");
-    if (life == NULL)
-        abort();
     *life = (life_t){.ordeal = self,
                      .run = run,
                      .process = -1,

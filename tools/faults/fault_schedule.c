@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 static const uint64_t ms = 1000000;
 
 static const uint32_t weights[TND_FAULT_COUNT] = {
@@ -64,9 +66,7 @@ void tnd_fault_schedule_init(tnd_fault_schedule_t *self, const tnd_fault_schedul
     *self = (tnd_fault_schedule_t){.config = *config};
     tnd_random_init(&self->random, config->seed, 0, 0, 0);
     for (uint32_t k = 0; k < TND_FAULT_COUNT; k++) {
-        self->hosts[k] = calloc(config->host_count, sizeof *self->hosts[k]);
-        if (self->hosts[k] == NULL)
-            abort();
+        self->hosts[k] = tnd_allocate_zeroed(config->host_count, sizeof *self->hosts[k]);
     }
 }
 

@@ -10,6 +10,8 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+
 enum { WORDS_MAX = 64 << 10, DEPTH_MAX = 4 };
 
 /*  Whether the command line of a process has the word --host=NAME. */
@@ -18,10 +20,8 @@ static bool is_host(pid_t pid, const char *host)
     static const char key[] = "--host=";
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    char *words = malloc(WORDS_MAX);
+    char *words = tnd_allocate(1, WORDS_MAX);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (words == NULL)
-        abort();
     ssize_t size = file >= 0 ? read(file, words, WORDS_MAX - 1) : 0;
     if (file >= 0)
         close(file);

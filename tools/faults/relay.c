@@ -13,6 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
+
 enum { DIALER = 0, TARGET = 1, EVENTS = 64, ROOM = 256 << 10, PAIRS_MAX = 4096 };
 
 typedef struct {
@@ -205,13 +208,11 @@ static void take_connection(tnd_relay_t *self, const listener_t *listener)
     pair_t *pair = &self->pairs[index];
     *pair = (pair_t){.fd = {from, to},
                      .asks = {0, EPOLLOUT},
-                     .from = {{.bytes = malloc(ROOM)}, {.bytes = malloc(ROOM)}},
+                     .from = {{.bytes = tnd_allocate(1, ROOM)}, {.bytes = tnd_allocate(1, ROOM)}},
                      .door = listener->door,
                      .port = listener->port,
                      .connecting = true,
                      .used = true};
-    if (pair->from[DIALER].bytes == NULL || pair->from[TARGET].bytes == NULL)
-        abort();
     for (int side = 0; side < 2; side++) {
         struct epoll_event event = {.events = pair->asks[side],
                                     .data.u64 = word_of_pair(index, side)};
@@ -266,23 +267,20 @@ static tnd_status_t listen_at(tnd_relay_t *self, uint32_t door, uint32_t port, t
 tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_door_t *doors, uint32_t count,
                             tnd_error_t *error)
 {
-    tnd_relay_t *self = calloc(1, sizeof *self);
+    tnd_relay_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t ports = 0;
     for (uint32_t d = 0; d < count; d++)
         ports += doors[d].ports_last - doors[d].ports_first + 1;
-    tnd_relay_door_t *own = calloc(count, sizeof *own);
-    if (self == NULL || own == NULL)
-        abort();
+    tnd_relay_door_t *own = tnd_allocate_zeroed(count, sizeof *own);
     memcpy(own, doors, count * sizeof *own);
     self->doors = own;
     self->door_count = count;
-    self->shut = calloc(count, sizeof *self->shut);
-    self->listeners = calloc(ports, sizeof *self->listeners);
-    self->pairs = calloc(PAIRS_MAX, sizeof *self->pairs);
+    self->shut = tnd_allocate_zeroed(count, sizeof *self->shut);
+    self->listeners = tnd_allocate_zeroed(ports, sizeof *self->listeners);
+    self->pairs = tnd_allocate_zeroed(PAIRS_MAX, sizeof *self->pairs);
     self->poll = epoll_create1(EPOLL_CLOEXEC);
     self->wake = eventfd(0, EFD_CLOEXEC);
-    if (self->shut == NULL || self->listeners == NULL || self->pairs == NULL || self->poll < 0 ||
-        self->wake < 0)
+    if (self->poll < 0 || self->wake < 0)
         abort();
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = word_of_wake};
     epoll_ctl(self->poll, EPOLL_CTL_ADD, self->wake, &event);
@@ -296,8 +294,7 @@ tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_door_t *doors,
         tnd_relay_close(self_p);
         return status;
     }
-    if (pthread_create(&self->thread, NULL, run, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, run, self);
     self->begun = true;
     return TND_OK;
 }

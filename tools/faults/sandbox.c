@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "tools/cli/json.h"
 
@@ -23,8 +24,7 @@ static const char name_of_overlay[] = "chaos.yaml";
 char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", self->folder, name) < 0)
-        abort();
+    path = tnd_format_string("%s/%s", self->folder, name);
     return path;
 }
 
@@ -124,8 +124,7 @@ static void print_overlay(FILE *out, scene_t *scene)
         const tnd_checkpoint_options_t *given = scene->plan->checkpoint;
         fputs("checkpoint: {dir: ", out);
         char *path = NULL;
-        if (asprintf(&path, "%s/checkpoints", scene->folder) < 0)
-            abort();
+        path = tnd_format_string("%s/checkpoints", scene->folder);
         tnd_json_text(out, path);
         free(path);
         bool paced = given != NULL && (given->every.ns != 0 || given->every.steps != 0);
@@ -227,8 +226,7 @@ static int lay(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan
     if (count > HOSTS_MAX)
         return tnd_usage_error("chaos", "%" PRIu32 " hosts are too many processes for one machine",
                                count);
-    if (asprintf(&self->folder, "%s/tundish-chaos-XXXXXX", root) < 0)
-        abort();
+    self->folder = tnd_format_string("%s/tundish-chaos-XXXXXX", root);
     if (mkdtemp(self->folder) == NULL) {
         tnd_complain("chaos", "%s: cannot be made: %s", self->folder, strerror(errno));
         free(self->folder);
@@ -239,9 +237,7 @@ static int lay(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan
     raise_limit();
     if (!open_relay(self, &scene, count) || !write_overlay(self, &scene))
         return TND_EXIT_FAILED;
-    self->files = calloc(request->file_count + 1, sizeof *self->files);
-    if (self->files == NULL)
-        abort();
+    self->files = tnd_allocate_zeroed(request->file_count + 1, sizeof *self->files);
     for (size_t i = 0; i < request->file_count; i++)
         self->files[self->file_count++] = request->files[i];
     self->files[self->file_count++] = tnd_sandbox_path(self, name_of_overlay);

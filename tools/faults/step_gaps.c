@@ -3,14 +3,11 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/allocation.h"
+
 void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value)
 {
-    if (self->count == self->room) {
-        self->room = self->room == 0 ? 1024 : 2 * self->room;
-        self->values = realloc(self->values, self->room * sizeof *self->values);
-        if (self->values == NULL)
-            abort();
-    }
+    self->values = tnd_grow(self->values, self->count, &self->room, sizeof *self->values);
     self->values[self->count++] = value;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/host/resources.h"
 #include "tools/machine/machine.h"
 
@@ -62,10 +63,8 @@ static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan,
 static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_preflight_t){0};
-    self->chains = calloc(plan->chain_count, sizeof *self->chains);
-    self->awaits = calloc(plan->instance_count + 1, sizeof *self->awaits);
-    if (self->chains == NULL || self->awaits == NULL)
-        abort();
+    self->chains = tnd_allocate_zeroed(plan->chain_count, sizeof *self->chains);
+    self->awaits = tnd_allocate_zeroed(plan->instance_count + 1, sizeof *self->awaits);
 }
 
 /*  A survey under way, which may have to be left to its thread. */
@@ -107,9 +106,7 @@ static void make(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *di
 void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
                         tnd_diagnostics_t *diagnostics)
 {
-    making_t *making = calloc(1, sizeof *making);
-    if (making == NULL)
-        abort();
+    making_t *making = tnd_allocate_zeroed(1, sizeof *making);
     making->plan = *plan;
     begin(&making->survey, plan);
     tnd_guarded_call_t *trial = tnd_guarded_call_begin(make, NULL, making);

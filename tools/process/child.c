@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
 /*  By then all threads of one that has ended are gone, and nobody waits for what it left. */
@@ -17,9 +18,7 @@ static const uint64_t burial_ns = 1000000000;
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
 {
     size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
-    char **words = calloc(room, sizeof *words);
-    if (words == NULL)
-        abort();
+    char **words = tnd_allocate_zeroed(room, sizeof *words);
     const char *texts[][2] = {
         {"--host", host},
         {"--data", request->data},
@@ -29,27 +28,25 @@ char **tnd_child_words(const tnd_request_t *request, const char *host, bool lead
         {"--save", saves ? request->save : NULL},
         {"--resume", request->resume},
     };
-    words[used++] = strdup("tundish");
-    words[used++] = strdup("run");
+    words[used++] = tnd_copy_string("tundish");
+    words[used++] = tnd_copy_string("run");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i][1] != NULL && asprintf(&words[used++], "%s=%s", texts[i][0], texts[i][1]) < 0)
-            abort();
+        if (texts[i][1] != NULL)
+            words[used++] = tnd_format_string("%s=%s", texts[i][0], texts[i][1]);
     for (size_t i = 0; i < request->setting_count; i++)
-        if (asprintf(&words[used++], "--set=%s=%s", request->settings[i].key,
-                     request->settings[i].value) < 0)
-            abort();
-    if (request->steps != UINT64_MAX &&
-        asprintf(&words[used++], "--steps=%" PRIu64, request->steps) < 0)
-        abort();
+        words[used++] =
+            tnd_format_string("--set=%s=%s", request->settings[i].key, request->settings[i].value);
+    if (request->steps != UINT64_MAX)
+        words[used++] = tnd_format_string("--steps=%" PRIu64, request->steps);
     if (request->log_json)
-        words[used++] = strdup("--log-json");
+        words[used++] = tnd_copy_string("--log-json");
     if (request->trust_data)
-        words[used++] = strdup("--trust-data");
+        words[used++] = tnd_copy_string("--trust-data");
     if (request->quiet)
-        words[used++] = strdup("--quiet");
-    words[used++] = strdup("--");
+        words[used++] = tnd_copy_string("--quiet");
+    words[used++] = tnd_copy_string("--");
     for (size_t i = 0; i < request->file_count; i++)
-        words[used++] = strdup(request->files[i]);
+        words[used++] = tnd_copy_string(request->files[i]);
     return words;
 }
 

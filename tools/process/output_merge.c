@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
+
 static const char by_run[] = "tundish run: ", by_host[] = "host ";
 
 /*  Shorter texts are too easily alike. */
@@ -46,7 +48,7 @@ bool tnd_output_merge_repeats(tnd_output_merge_t *self, const char *line)
             return true;
     }
     free(self->lines[self->next]);
-    self->lines[self->next] = strdup(content);
+    self->lines[self->next] = tnd_copy_string(content);
     self->next = (self->next + 1) % TND_OUTPUT_MERGE_LINES;
     return false;
 }

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
 #include "tools/process/child.h"
 
@@ -157,18 +159,16 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
                                                        const tnd_plan_t *plan, uint32_t host,
                                                        tnd_session_t *session, tnd_log_t *log)
 {
-    tnd_process_supervisor_t *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_process_supervisor_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->request = *request;
     self->plan = plan;
     self->session = session;
     self->log = log;
-    self->settings = calloc(request->setting_count + 1, sizeof *self->settings);
-    self->kept = calloc(plan->host_count, sizeof *self->kept);
-    self->files = calloc(plan->host_count + 1u, sizeof *self->files);
+    self->settings = tnd_allocate_zeroed(request->setting_count + 1, sizeof *self->settings);
+    self->kept = tnd_allocate_zeroed(plan->host_count, sizeof *self->kept);
+    self->files = tnd_allocate_zeroed(plan->host_count + 1u, sizeof *self->files);
     self->over = eventfd(0, EFD_CLOEXEC);
-    if (self->settings == NULL || self->kept == NULL || self->files == NULL || self->over < 0)
+    if (self->over < 0)
         abort();
     for (size_t i = 0; i < request->setting_count; i++)
         self->settings[i] = request->settings[i];
@@ -181,8 +181,7 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
             self->kept[self->count++] =
                 (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .file = -1};
-    if (pthread_create(&self->thread, NULL, keeper_main, self) != 0)
-        abort();
+    tnd_thread_create(&self->thread, keeper_main, self);
     return self;
 }
 

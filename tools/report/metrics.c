@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/observe/run_summary.h"
 #include "tools/cli/json.h"
@@ -21,9 +22,7 @@ tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t
     if (path == NULL)
         return TND_OK;
     TND_TRY(tnd_line_writer_open(&self->writer, path, error));
-    self->lines = open_memstream(&self->text, &self->size);
-    if (self->lines == NULL)
-        abort();
+    self->lines = tnd_memory_stream(&self->text, &self->size);
     return TND_OK;
 }
 

@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/numeric.h"
 
 void tnd_capture_init(tnd_capture_t *self, const tnd_schema_t *schema, uint32_t replicas)
 {
     *self = (tnd_capture_t){.schema = *schema, .replica_count = replicas};
-    self->replicas = calloc(replicas, sizeof *self->replicas);
-    if (self->replicas == NULL)
-        abort();
+    self->replicas = tnd_allocate_zeroed(replicas, sizeof *self->replicas);
 }
 
 static void release(tnd_capture_replica_t *replica)
@@ -30,14 +29,6 @@ void tnd_capture_fini(tnd_capture_t *self)
     free(self->replicas);
 }
 
-static void *take_memory(size_t bytes)
-{
-    void *memory = malloc(bytes + 1);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /*  Takes the rows of a ragged column without what is padding behind each. */
 static void take_ragged(tnd_capture_replica_t *taken, const tnd_replica_t *replica, uint32_t c,
                         const tnd_column_t *column)
@@ -45,12 +36,12 @@ static void take_ragged(tnd_capture_replica_t *taken, const tnd_replica_t *repli
     const uint8_t *rows = tnd_replica_column(replica, column->name);
     const uint64_t *lengths = tnd_replica_lengths(replica, column->name);
     size_t unit = tnd_column_unit(column), most = tnd_column_bytes(column);
-    uint64_t *splits = take_memory((taken->rows + 1) * sizeof *splits);
+    uint64_t *splits = tnd_allocate(1, (taken->rows + 1) * sizeof *splits + 1);
     splits[0] = 0;
     for (uint64_t row = 0; row < taken->rows; row++)
         splits[row + 1] = splits[row] + lengths[row];
     taken->splits[c] = splits;
-    taken->columns[c] = take_memory(splits[taken->rows] * unit);
+    taken->columns[c] = tnd_allocate(1, splits[taken->rows] * unit + 1);
     for (uint64_t row = 0; row < taken->rows; row++)
         memcpy(taken->columns[c] + splits[row] * unit, rows + row * most, lengths[row] * unit);
 }
@@ -72,7 +63,7 @@ tnd_status_t tnd_capture_take(tnd_replica_t *replica, void *user)
             continue;
         }
         size_t bytes = taken->rows * tnd_column_bytes(column);
-        taken->columns[c] = take_memory(bytes);
+        taken->columns[c] = tnd_allocate(1, bytes + 1);
         if (bytes > 0)
             memcpy(taken->columns[c], tnd_replica_column(replica, column->name), bytes);
     }

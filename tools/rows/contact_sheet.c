@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "tools/cli/output.h"
 #include "tools/rows/png.h"
 
@@ -74,10 +75,8 @@ void tnd_contact_sheet_add(tnd_contact_sheet_t *self, const tnd_capture_t *captu
             rows = TND_CONTACT_SHEET_MOST - self->rows;
         if (rows == 0)
             continue;
-        self->pictures = realloc(self->pictures, (self->rows + rows) * bytes);
-        self->labels = realloc(self->labels, (self->rows + rows) * sizeof *self->labels);
-        if (self->pictures == NULL || self->labels == NULL)
-            abort();
+        self->pictures = tnd_resize(self->pictures, 1, (self->rows + rows) * bytes);
+        self->labels = tnd_resize(self->labels, self->rows + rows, sizeof *self->labels);
         memcpy(self->pictures + self->rows * bytes, replica->columns[self->picture], rows * bytes);
         for (uint64_t i = 0; i < rows && self->label >= 0; i++)
             self->labels[self->rows + i] = tnd_capture_number(

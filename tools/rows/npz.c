@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "actors/source/npy_header.h"
+#include "runtime/base/allocation.h"
 #include "tools/cli/output.h"
 
 /*  As in zip's appnote: what is before the data of a file, and in the directory at the end. */
@@ -29,9 +30,7 @@ typedef struct {
 
 static void open_array(tnd_npz_array_t *array)
 {
-    array->out = open_memstream(&array->bytes, &array->size);
-    if (array->out == NULL)
-        abort();
+    array->out = tnd_memory_stream(&array->bytes, &array->size);
 }
 
 void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema)
@@ -171,10 +170,8 @@ static uint32_t list_entries(tnd_npz_t *self, entry_t *entries)
 
 static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
 {
-    entry_t *entries = calloc(2 * (size_t)self->schema.count + 2, sizeof *entries);
+    entry_t *entries = tnd_allocate_zeroed(2 * (size_t)self->schema.count + 2, sizeof *entries);
     uint64_t total = 0;
-    if (entries == NULL)
-        abort();
     uint32_t count = list_entries(self, entries);
     for (uint32_t e = 0; e < count; e++)
         total += entries[e].array->size + 2 * sizeof(entry_t);

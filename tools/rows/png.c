@@ -7,15 +7,15 @@
 
 #include <zlib.h>
 
+#include "runtime/base/allocation.h"
+
 void tnd_png_init(tnd_png_t *self, uint32_t width, uint32_t height, uint32_t channels,
                   uint8_t shade)
 {
     assert(width > 0 && height > 0 && (channels == 1 || channels == 3));
     size_t bytes = (size_t)width * height * channels;
     *self = (tnd_png_t){.width = width, .height = height, .channels = channels};
-    self->pixels = malloc(bytes);
-    if (self->pixels == NULL)
-        abort();
+    self->pixels = tnd_allocate(1, bytes);
     memset(self->pixels, shade, bytes);
 }
 
@@ -61,8 +61,8 @@ void tnd_png_write(const tnd_png_t *self, FILE *out)
     write_chunk(out, "IHDR", header, sizeof header);
 
     z_stream stream = {0};
-    uint8_t *piece = malloc(PIECE), filter = 0;
-    if (piece == NULL || deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK)
+    uint8_t *piece = tnd_allocate(1, PIECE), filter = 0;
+    if (deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK)
         abort();
     size_t line = (size_t)self->width * self->channels;
     stream.next_out = piece;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/base/allocation.h"
+
 extern const tnd_device_ops_t tnd_device_cpu;
 
 static uint32_t cpu_count(char *why, size_t room)
@@ -18,9 +20,7 @@ static uint32_t cpu_count(char *why, size_t room)
 static tnd_status_t cpu_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
 {
     (void)error;
-    tnd_device_t *self = malloc(sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_device_t *self = tnd_allocate(1, sizeof *self);
     *self = (tnd_device_t){.ops = &tnd_device_cpu, .ordinal = ordinal};
     *self_p = self;
     return TND_OK;

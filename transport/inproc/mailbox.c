@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "transport/memory.h"
+#include "runtime/base/allocation.h"
 
 struct tnd_mailbox {
     tnd_parcel_t *taken; /* the owner's, oldest first */
@@ -32,9 +32,7 @@ tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name, tnd_error
                         "%s: no file descriptor for its connections (%s): raise the limit of open "
                         "files (ulimit -n)",
                         name, strerror(errno));
-    tnd_mailbox_t *self = aligned_alloc(64, sizeof *self);
-    if (self == NULL)
-        abort();
+    tnd_mailbox_t *self = tnd_allocate_aligned(64, sizeof *self);
     memset(self, 0, sizeof *self);
     self->fd = fd;
     atomic_init(&self->holders, 1);
@@ -155,7 +153,7 @@ static bool append(tnd_mailbox_t *self, tnd_parcel_t *parcel)
 
 tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port)
 {
-    tnd_pipe_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    tnd_pipe_t *self = tnd_allocate(1, sizeof *self);
     *self = (tnd_pipe_t){.mailboxes = {[TND_SIDE_DIALER] = dialer, [TND_SIDE_BINDER] = binder},
                          .owners = {[TND_SIDE_DIALER] = dial, [TND_SIDE_BINDER] = port}};
     atomic_init(&self->holders, 1);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "transport/hubs.h"
-#include "transport/memory.h"
 #include "transport/sim/network.h"
 #include "transport/zmq/connections.h"
 
@@ -75,7 +75,7 @@ static hub_t *hub_of(tnd_hub_t *hub)
 
 tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns)
 {
-    tnd_sim_network_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    tnd_sim_network_t *self = tnd_allocate(1, sizeof *self);
     *self = (tnd_sim_network_t){.now = 1000000000, .latency_ns = latency_ns};
     return self;
 }
@@ -134,7 +134,7 @@ static void leave(tnd_sim_network_t *net, wire_t *wire, int end)
     wire->ends[end] = NULL;
     wire->peer[end] = NULL;
     if (wire->ends[1 - end] != NULL && !wire->cut[end]) {
-        letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
+        letter_t *letter = tnd_allocate(1, sizeof *letter);
         *letter = (letter_t){.farewell = true};
         post(wire, 1 - end, letter);
     }
@@ -180,7 +180,7 @@ void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_acto
             continue;
         for (int end = 0; end < 2; end++) {
             forget_letters(wire->ends[end], wire);
-            letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
+            letter_t *letter = tnd_allocate(1, sizeof *letter);
             *letter = (letter_t){.farewell = true};
             post(wire, end, letter);
             wire->cut[end] = true;
@@ -195,7 +195,7 @@ static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t c
     if (peer != NULL &&
         wire->unread[1 - from] >= tnd_connections_unread(&wire->ends[from]->peers, peer->port))
         return false;
-    letter_t *letter = tnd_memory_grow(NULL, 1, sizeof *letter);
+    letter_t *letter = tnd_allocate(1, sizeof *letter);
     memset(letter, 0, sizeof *letter);
     letter->msg = *msg;
     letter->carry = carry;
@@ -235,10 +235,10 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
     peer->refused = binder == NULL;
     if (binder == NULL)
         return false;
-    wire_t *wire = tnd_memory_grow(NULL, 1, sizeof *wire);
+    wire_t *wire = tnd_allocate(1, sizeof *wire);
     *wire = (wire_t){.ends = {self, binder->hub}, .peer = {peer, NULL}, .binder = binder};
     self->net->wires =
-        tnd_memory_grow(self->net->wires, self->net->wire_count + 1u, sizeof *self->net->wires);
+        tnd_resize(self->net->wires, self->net->wire_count + 1u, sizeof *self->net->wires);
     self->net->wires[self->net->wire_count++] = wire;
     dial->wire = wire;
     return true;
@@ -281,7 +281,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
                              tnd_error_t *error)
 {
     (void)error;
-    hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    hub_t *self = tnd_allocate(1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_sim}, .net = context};
     self->last = &self->first;
     self->net->hubs++;
@@ -300,11 +300,11 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     if (find_binder(self->net, endpoint) != NULL)
         return tnd_fail(error, "%s: %s is in use: choose another name", self->peers.config.name,
                         endpoint);
-    binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
+    binder_t *binder = tnd_allocate(1, sizeof *binder);
     *binder = (binder_t){.hub = self, .port = port, .terms = *terms};
     strcpy(binder->name, endpoint);
     tnd_sim_network_t *net = self->net;
-    net->binders = tnd_memory_grow(net->binders, net->binder_count + 1u, sizeof *net->binders);
+    net->binders = tnd_resize(net->binders, net->binder_count + 1u, sizeof *net->binders);
     net->binders[net->binder_count++] = binder;
     if (actual != NULL)
         snprintf(actual, room, "%s", endpoint);
@@ -318,7 +318,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
     if (strncmp(endpoint, "sim://", 6) != 0 || strlen(endpoint) >= NAME_MAX_BYTES)
         return tnd_fail(error, "%s: %.60s is no endpoint of a simulated network",
                         self->peers.config.name, endpoint);
-    dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
+    dial_t *dial = tnd_allocate(1, sizeof *dial);
     *dial = (dial_t){0};
     strcpy(dial->name, endpoint);
     dial->peer = tnd_connections_connect(&self->peers, port, peer, terms, dial, self->net->now);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/memory.h"
+#include "runtime/base/allocation.h"
 
 void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
                           const tnd_hub_config_t *config)
@@ -36,9 +36,9 @@ static tnd_connection_t *add(tnd_connections_t *self, uint32_t port, tnd_actor_i
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->peers = tnd_memory_grow(self->peers, self->room, sizeof(tnd_connection_t *));
+        self->peers = tnd_resize(self->peers, self->room, sizeof(tnd_connection_t *));
     }
-    tnd_connection_t *peer = tnd_memory_grow(NULL, 1, sizeof *peer);
+    tnd_connection_t *peer = tnd_allocate(1, sizeof *peer);
     *peer = (tnd_connection_t){.port = port, .id = id};
     tnd_end_config_t config = {.self = self->config.self,
                                .peer = id,
@@ -76,7 +76,7 @@ static void notify(tnd_connections_t *self, tnd_arrival_kind_t kind, uint32_t po
 {
     if (self->notice_count == self->notice_room) {
         uint32_t room = self->notice_room == 0 ? 8 : 2 * self->notice_room;
-        tnd_arrival_t *notices = tnd_memory_grow(NULL, room, sizeof *notices);
+        tnd_arrival_t *notices = tnd_allocate(room, sizeof *notices);
         for (uint32_t i = 0; i < self->notice_count; i++)
             notices[i] = self->notices[(self->notice_first + i) % self->notice_room];
         free(self->notices);

@@ -10,6 +10,8 @@
 
 #include <zmq.h>
 
+#include "runtime/base/allocation.h"
+
 enum { MAX_SOCKETS = 16384 };
 
 /*  A bound inproc endpoint. */
@@ -27,18 +29,10 @@ struct tnd_context {
     size_t count;
 };
 
-static void *must(void *memory)
-{
-    if (memory != NULL)
-        return memory;
-    fprintf(stderr, "tundish: no memory for the ZeroMQ context\n");
-    abort();
-}
-
 tnd_context_t *tnd_context_new(unsigned io_threads)
 {
-    tnd_context_t *self = must(calloc(1, sizeof *self));
-    self->zmq = must(zmq_ctx_new());
+    tnd_context_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->zmq = tnd_require_memory(zmq_ctx_new());
     zmq_ctx_set(self->zmq, ZMQ_IO_THREADS, (int)io_threads);
     zmq_ctx_set(self->zmq, ZMQ_MAX_SOCKETS, MAX_SOCKETS);
     zmq_ctx_set(self->zmq, ZMQ_BLOCKY, 0);
@@ -84,8 +78,8 @@ bool tnd_context_enter(tnd_context_t *self, const char *endpoint, tnd_mailbox_t 
     pthread_mutex_lock(&self->lock);
     bool is_free = find(self, endpoint) == self->count;
     if (is_free) {
-        self->entries = must(realloc(self->entries, (self->count + 1) * sizeof *self->entries));
-        self->entries[self->count++] = (entry_t){must(strdup(endpoint)), mailbox, port};
+        self->entries = tnd_resize(self->entries, self->count + 1, sizeof *self->entries);
+        self->entries[self->count++] = (entry_t){tnd_copy_string(endpoint), mailbox, port};
     }
     pthread_mutex_unlock(&self->lock);
     return is_free;

@@ -16,13 +16,13 @@
 #include <xxhash.h>
 #include <zmq.h>
 
+#include "runtime/base/allocation.h"
 #include "transport/address.h"
 #include "transport/zmq/context.h"
 #include "transport/zmq/frames.h"
 #include "transport/hubs.h"
 #include "transport/zmq/sockets.h"
 #include "transport/inproc/mailbox.h"
-#include "transport/memory.h"
 #include "transport/zmq/connections.h"
 #include "transport/zmq/routes.h"
 #include "transport/zmq/unauthenticated.h"
@@ -633,7 +633,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
 {
     tnd_mailbox_t *mailbox;
     TND_TRY(tnd_mailbox_new(&mailbox, config->name, error));
-    hub_t *self = tnd_memory_grow(NULL, 1, sizeof *self);
+    hub_t *self = tnd_allocate(1, sizeof *self);
     *self = (hub_t){.base = {&tnd_hub_zmq},
                     .context = context,
                     .config = *config,
@@ -702,7 +702,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     TND_TRY(tnd_address_check(endpoint, self->name, error));
     if (tnd_address_is_served(endpoint))
         return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
-    binder_t *binder = tnd_memory_grow(NULL, 1, sizeof *binder);
+    binder_t *binder = tnd_allocate(1, sizeof *binder);
     *binder = (binder_t){.port = port, .terms = *terms, .strangers.expected = self->config.callers};
     tnd_status_t status = tnd_address_is_inproc(endpoint)
                               ? bind_inside(self, binder, endpoint, error)
@@ -713,7 +713,7 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
     }
     if (actual != NULL)
         snprintf(actual, room, "%s", binder->endpoint);
-    self->binders = tnd_memory_grow(self->binders, self->binder_count + 1u, sizeof *self->binders);
+    self->binders = tnd_resize(self->binders, self->binder_count + 1u, sizeof *self->binders);
     self->binders[self->binder_count++] = binder;
     return TND_OK;
 }
@@ -724,7 +724,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
     hub_t *self = hub_of(hub);
     TND_TRY(tnd_address_check(endpoint, self->name, error));
     assert(tnd_connections_find(&self->peers, port, peer) == NULL);
-    dial_t *dial = tnd_memory_grow(NULL, 1, sizeof *dial);
+    dial_t *dial = tnd_allocate(1, sizeof *dial);
     *dial = (dial_t){.fd = -1};
     snprintf(dial->endpoint, sizeof dial->endpoint, "%s", endpoint);
     self->now = clock_now();
@@ -945,7 +945,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
     hub_t *self = hub_of(*self_p);
     *self_p = NULL;
     self->linger_ns = linger_ns;
-    dial_t **dials = tnd_memory_grow(NULL, self->peers.count + 1u, sizeof *dials);
+    dial_t **dials = tnd_allocate(self->peers.count + 1u, sizeof *dials);
     uint32_t dial_count = 0;
     for (uint32_t i = 0; i < self->peers.count; i++)
         if (!self->peers.peers[i]->end.config.binder)

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "transport/memory.h"
+#include "runtime/base/allocation.h"
 
 tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size)
 {
@@ -20,7 +20,7 @@ tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void
 tnd_route_t *tnd_route_new(struct tnd_binder *binder, uint64_t hash, const void *id, size_t size,
                            int fd)
 {
-    tnd_route_t *route = tnd_memory_grow(NULL, 1, sizeof *route);
+    tnd_route_t *route = tnd_allocate(1, sizeof *route);
     *route = (tnd_route_t){.binder = binder, .hash = hash, .fd = fd, .size = (uint32_t)size};
     assert(route->size <= sizeof route->id);
     memcpy(route->id, id, route->size);
@@ -31,7 +31,7 @@ void tnd_routes_keep(tnd_routes_t *self, tnd_route_t *route)
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->items = tnd_memory_grow(self->items, self->room, sizeof(tnd_route_t *));
+        self->items = tnd_resize(self->items, self->room, sizeof(tnd_route_t *));
     }
     self->items[self->count++] = route;
 }

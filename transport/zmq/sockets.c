@@ -8,7 +8,7 @@
 
 #include <zmq.h>
 
-#include "transport/memory.h"
+#include "runtime/base/allocation.h"
 #include "transport/zmq/monitor.h"
 
 enum {
@@ -19,8 +19,7 @@ enum {
 
 void tnd_sockets_init(tnd_sockets_t *self, int wake_fd)
 {
-    *self = (tnd_sockets_t){.wake_fd = wake_fd,
-                            .polled = tnd_memory_grow(NULL, 1, sizeof *self->polled)};
+    *self = (tnd_sockets_t){.wake_fd = wake_fd, .polled = tnd_allocate(1, sizeof *self->polled)};
 }
 
 void tnd_sockets_fini(tnd_sockets_t *self)
@@ -53,9 +52,8 @@ void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *line)
     assert((line->binder == NULL) != (line->dial == NULL));
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->items = tnd_memory_grow(self->items, self->room, sizeof *self->items);
-        self->polled =
-            tnd_memory_grow(self->polled, 1 + 2 * (size_t)self->room, sizeof *self->polled);
+        self->items = tnd_resize(self->items, self->room, sizeof *self->items);
+        self->polled = tnd_resize(self->polled, 1 + 2 * (size_t)self->room, sizeof *self->polled);
     }
     line->data_fd = descriptor_of(line->data);
     line->watch_fd = line->watch != NULL ? descriptor_of(line->watch) : -1;

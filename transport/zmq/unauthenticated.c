@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/memory.h"
+#include "runtime/base/allocation.h"
 #include "transport/zmq/monitor.h"
 
 void tnd_unauthenticated_free(tnd_unauthenticated_t *self)
@@ -18,7 +18,7 @@ void tnd_unauthenticated_came(tnd_unauthenticated_t *self, int fd, uint64_t now)
 {
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
-        self->visitors = tnd_memory_grow(self->visitors, self->room, sizeof *self->visitors);
+        self->visitors = tnd_resize(self->visitors, self->room, sizeof *self->visitors);
     }
     self->visitors[self->count++] = (tnd_visitor_t){.fd = fd, .since_ns = now};
 }
