@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""CONTRIBUTING.md: each recipe is one file and one line, and works as printed.
+
+All recipes are added to one copy of the tree, which is built once, without optimisation.
+"""
+import re
+import shlex
+import subprocess
+
+from command import ROOT, holds, main, same
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text().split("# Recipes\n")[1]
+RECIPES = re.split(r"^## ", PAGE, flags=re.M)[1:]
+
+
+def blocks(recipe):
+    """Path and text of every file or line that the recipe shows."""
+    return re.findall(r"^`([^`\n]+)`:\n\n```\w*\n(.*?)^```$", recipe, re.M | re.S)
+
+
+def copy_tree(folder):
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True)
+    names = listed.stdout.decode().split("\0")[:-1] if listed.returncode == 0 else ["."]
+    pack = subprocess.run(["tar", "-c", "--exclude=./build*", "-C", ROOT, *names], capture_output=True,
+                          check=True)
+    subprocess.run(["tar", "-x", "-C", folder], input=pack.stdout, check=True)
+
+
+def apply(folder, recipe):
+    """Adds a recipe to the tree; its topology files go beside it."""
+    files, lines = 0, 0
+    for path, text in blocks(recipe):
+        target = folder / path
+        if path.endswith(".def"):
+            lines += text.count("\n")
+            target.write_text(target.read_text() + text)
+            continue
+        files += not path.endswith(".yaml")
+        assert not target.exists(), path
+        target.write_text(text)
+    same((files, lines), (1, 1), recipe.splitlines()[0])
+
+
+def check(folder, recipe):
+    """Runs the commands of a recipe; a line that ends with `...` is the beginning of one."""
+    ran = 0
+    for block in re.findall(r"^```console\n(.*?)^```$", recipe, re.M | re.S):
+        for shown in block.split("$ tundish ")[1:]:
+            words, *wanted = shown.splitlines()
+            done = subprocess.run([folder / "b/tundish", *shlex.split(words)], cwd=folder,
+                                  capture_output=True, text=True, timeout=60)
+            same(done.returncode, 0, f"{words}: {done.stderr}")
+            holds(done.stdout, *(line.removesuffix("...").rstrip() for line in wanted))
+            ran += 1
+    assert ran > 0, recipe.splitlines()[0]
+
+
+def test_every_recipe_is_one_file_and_one_line_and_works(folder):
+    copy_tree(folder)
+    for recipe in RECIPES:
+        apply(folder, recipe)
+    for words in (["cmake", "-G", "Ninja", "-S", ".", "-B", "b", "-DCMAKE_BUILD_TYPE=None",
+                   "-DCMAKE_C_FLAGS=-O0"], ["ninja", "-C", "b", "tundish_command"]):
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
+        same(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
+    for recipe in RECIPES:
+        check(folder, recipe)
+
+
+main(globals())
