@@ -434,7 +434,7 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
                        arrival->cursor->part[tnd_actor_instance(self)->lane]);
         break;
     case TND_MSG_BEGIN:
-        tnd_batcher_core_begin(batcher->machine, msg);
+        tnd_order_begin(tnd_batcher_core_order(batcher->machine), msg);
         say_go(batcher, self, msg);
         break;
     case TND_MSG_ASIDE:
@@ -444,7 +444,7 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         send_parts(batcher, self);
         break;
     case TND_MSG_LOST:
-        tnd_batcher_core_lost(batcher->machine, msg);
+        tnd_order_lost(tnd_batcher_core_order(batcher->machine), msg);
         break;
     case TND_MSG_MARK:
         tnd_batcher_core_mark(batcher->machine, msg);
@@ -558,7 +558,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
 
 static uint64_t batcher_deadline(const void *state)
 {
-    return tnd_batcher_core_deadline(((const batcher_t *)state)->machine);
+    return tnd_order_deadline(tnd_batcher_core_order(((const batcher_t *)state)->machine));
 }
 
 static uint32_t batcher_blocked_on(const void *state)

@@ -437,7 +437,7 @@ static tnd_status_t take_by_join(world_t *self, tnd_actor_id_t id, const tnd_msg
         tnd_batcher_core_rewind(join, msg->generation, &token->cursor);
         break;
     case TND_MSG_LOST:
-        tnd_batcher_core_lost(join, msg);
+        tnd_order_lost(tnd_batcher_core_order(join), msg);
         break;
     case TND_MSG_MARK:
         tnd_batcher_core_mark(join, msg);

@@ -6,12 +6,7 @@
 
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
-
-/*  A lane composes at most two epochs ahead of another, and its marks reach one further. */
-enum { MARKED_EPOCHS = 4 };
-
-/*  A lane that is ahead says so when it has joined rows for so many more steps. */
-enum { QUOTAS_A_MARK = 3 };
+#include "runtime/core/lane/watermarks.h"
 
 typedef enum {
     COMPOSING, /* the next step is not decided yet */
@@ -20,17 +15,6 @@ typedef enum {
     ENDED,     /* all steps went out, LAST did not */
     OVER
 } phase_t;
-
-typedef struct {
-    uint64_t rows;
-    uint32_t epoch;
-    bool ended;
-} mark_t;
-
-typedef struct {
-    uint32_t generation;
-    mark_t mark[MARKED_EPOCHS]; /* by epoch */
-} lane_marks_t;
 
 typedef struct {
     tnd_actor_id_t id;
@@ -50,6 +34,7 @@ typedef struct {
 struct tnd_batcher_core {
     tnd_batcher_core_config_t config;
     tnd_order_t *order;
+    tnd_joined_rows_t *rows; /* of the order */
     uint32_t generation;
     bool started, broken, broken_said;
     bool changed; /* since composing was tried in vain */
@@ -68,11 +53,7 @@ struct tnd_batcher_core {
     tnd_position_t before;
     tnd_ledger_t ledger;
 
-    mark_t published[2];
-    lane_marks_t *marks;
-    uint64_t *lane_rows;  /* of every epoch; NULL: marks tell */
-    uint64_t *rows_ahead; /* of the epoch of the last rewind, from its cursor on */
-    uint32_t first_epoch; /* that one */
+    tnd_watermarks_t watermarks;
     uint64_t *taken, *take;
     tnd_left_t *left;
     feeder_t *feeders;
@@ -109,9 +90,7 @@ static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
 {
     uintptr_t at = memory;
     carve(&at, sizeof *self);
-    self->marks = carve(&at, config->lanes * sizeof *self->marks);
-    self->lane_rows = carve(&at, config->lanes * sizeof *self->lane_rows);
-    self->rows_ahead = carve(&at, config->lanes * sizeof *self->rows_ahead);
+    self->watermarks.memory = carve(&at, tnd_watermarks_bytes(config->lanes));
     self->taken = carve(&at, config->lanes * sizeof *self->taken);
     self->take = carve(&at, config->lanes * sizeof *self->take);
     self->left = carve(&at, config->lanes * sizeof *self->left);
@@ -144,12 +123,11 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     tnd_batcher_core_t *self = memory;
     lay_out(self, (uintptr_t)memory, config);
     self->config = *config;
-    if (config->lane_rows != NULL && !config->span_epochs)
-        memcpy(self->lane_rows, config->lane_rows, config->lanes * sizeof *self->lane_rows);
-    else
-        self->lane_rows = NULL;
     tnd_order_config_t order = order_config(config);
     self->order = tnd_order_init(self->order, &order);
+    self->rows = tnd_order_rows(self->order);
+    tnd_watermarks_init(&self->watermarks, self->order, config->order.lane, config->lanes,
+                        config->size, config->span_epochs ? NULL : config->lane_rows);
     for (uint32_t replica = 0; replica < config->replicas; replica++) {
         uint32_t at = find_feeder(self, config->feeders[replica]);
         if (at == self->feeder_count)
@@ -190,13 +168,8 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
-    memset(self->published, 0, sizeof self->published);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
-    self->first_epoch = cursor->epoch;
-    for (uint32_t lane = 0; lane < self->config.lanes && self->lane_rows != NULL; lane++) {
-        uint64_t read = TND_BUG(ROWS_KNOWN_TWICE) ? 0 : cursor->part[lane].index;
-        self->rows_ahead[lane] = self->lane_rows[lane] - read;
-    }
+    tnd_watermarks_rewind(&self->watermarks, generation, cursor);
     for (uint32_t i = 0; i < self->feeder_count; i++)
         self->feeders[i].sent = false, self->feeders[i].quiet = 0;
 }
@@ -208,45 +181,16 @@ tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *m
     return tnd_order_block(self->order, msg, error);
 }
 
-void tnd_batcher_core_begin(tnd_batcher_core_t *self, const tnd_msg_t *msg)
-{
-    tnd_order_begin(self->order, msg);
-}
-
 void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth)
 {
     self->changed = true; /* a row that is condemned lets those behind it join */
     tnd_order_worker_up(self->order, worker, birth);
 }
 
-void tnd_batcher_core_lost(tnd_batcher_core_t *self, const tnd_msg_t *msg)
-{
-    tnd_order_lost(self->order, msg);
-}
-
-/*  Marks may overtake the rewind that they belong to, and wait for it. */
 void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
-    if (msg->mark.lane >= self->config.lanes)
-        return;
-    lane_marks_t *lane = &self->marks[msg->mark.lane];
-    if (msg->generation < self->generation || msg->generation < lane->generation)
-        return;
-    /* No lane is so far ahead; its mark would take the place of one that counts. */
-    if (msg->generation == self->generation && msg->mark.epoch > self->epoch &&
-        msg->mark.epoch - self->epoch >= MARKED_EPOCHS)
-        return;
-    if (msg->generation > lane->generation)
-        *lane = (lane_marks_t){.generation = msg->generation};
-    mark_t *mark = &lane->mark[msg->mark.epoch % MARKED_EPOCHS];
-    if (msg->mark.epoch < mark->epoch)
-        return;
-    if (msg->mark.epoch > mark->epoch)
-        *mark = (mark_t){.epoch = msg->mark.epoch};
-    if (msg->mark.rows > mark->rows)
-        mark->rows = msg->mark.rows;
-    mark->ended = mark->ended || msg->mark.ended;
-    self->changed = true;
+    if (tnd_watermarks_heard(&self->watermarks, msg, self->epoch))
+        self->changed = true;
 }
 
 void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg)
@@ -278,63 +222,10 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
     reset_feeder(self, feeder, false);
 }
 
-/*  What a lane said of an epoch, or this lane knows. */
-static mark_t mark_of(const tnd_batcher_core_t *self, uint32_t lane, uint32_t epoch)
-{
-    mark_t mark = {.epoch = epoch};
-    if (lane == self->config.order.lane) {
-        mark.rows = tnd_order_joined(self->order, epoch, &mark.ended);
-        return mark;
-    }
-    if (self->lane_rows != NULL) {
-        bool first = epoch == self->first_epoch;
-        return (mark_t){.epoch = epoch,
-                        .rows = first ? self->rows_ahead[lane] : self->lane_rows[lane],
-                        .ended = true};
-    }
-    const lane_marks_t *said = &self->marks[lane];
-    if (said->generation == self->generation && said->mark[epoch % MARKED_EPOCHS].epoch == epoch)
-        mark = said->mark[epoch % MARKED_EPOCHS];
-    return mark;
-}
-
-static bool another_ended(const tnd_batcher_core_t *self, uint32_t epoch)
-{
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        if (lane != self->config.order.lane && mark_of(self, lane, epoch).ended)
-            return true;
-    return false;
-}
-
 /*  Which batch of the epoch is composed: steps and skipped ones. */
 static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
 {
     return self->step_of_epoch + self->skipped;
-}
-
-/*  Whether the others could need this lane's watermark of the current epoch (which == 0) or the
- *  next.  While no lane has ended, a step and the row behind it need the lane's quota and one row;
- *  beyond that it is enough to say a few quotas at a time: each word wakes every other lane.  Then
- *  any row may be asked for.
- */
-static bool is_mark_due(const tnd_batcher_core_t *self, uint32_t which)
-{
-    uint32_t own = self->config.order.lane, lanes = self->config.lanes;
-    mark_t now = mark_of(self, own, self->epoch + which);
-    const mark_t *said = &self->published[which];
-    if (now.ended != said->ended)
-        return true;
-    if (now.rows == said->rows)
-        return false;
-    /* The last step that is taken: this lane goes, and others look behind it too (look_behind). */
-    if (which == 0 && self->phase == COMPOSED && self->cut)
-        return true;
-    uint64_t step = which == 0 ? batch_of_epoch(self) : 0;
-    uint64_t quota = tnd_lane_quota(self->config.size, lanes, own, step);
-    uint64_t next = tnd_lane_quota(self->config.size, lanes, own, step + 1);
-    uint64_t needed = (which == 0 ? self->taken[own] : 0) + quota + next + 1;
-    return said->rows < needed || now.rows >= said->rows + QUOTAS_A_MARK * next ||
-           another_ended(self, self->epoch + which);
 }
 
 static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
@@ -352,10 +243,13 @@ static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     for (uint32_t which = 0; which < 2; which++) {
         uint32_t epoch = self->epoch + which;
-        if (epoch >= stream_epochs(self) || !is_mark_due(self, which))
+        bool decided = which == 0 && self->phase == COMPOSED && self->cut;
+        uint64_t batch = which == 0 ? batch_of_epoch(self) : 0;
+        uint64_t taken = which == 0 ? self->taken[self->config.order.lane] : 0;
+        tnd_watermark_t mark;
+        if (epoch >= stream_epochs(self) ||
+            !tnd_watermarks_due(&self->watermarks, which, epoch, batch, taken, decided, &mark))
             continue;
-        mark_t mark = mark_of(self, self->config.order.lane, epoch);
-        self->published[which] = mark;
         start_control(self, effect, TND_MSG_MARK, TND_NOBODY);
         effect->msg.mark.rows = mark.rows;
         effect->msg.mark.lane = self->config.order.lane;
@@ -369,10 +263,10 @@ static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
 /*  Rows of this epoch that no step takes: dropped by name. */
 static void discard(tnd_batcher_core_t *self, uint64_t rows)
 {
-    tnd_order_head_t head;
-    while (rows > 0 && tnd_order_head(self->order, &head)) {
+    tnd_joined_head_t head;
+    while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
         uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
-        tnd_order_discard(self->order, some, &self->ledger);
+        tnd_joined_rows_discard(self->rows, some, &self->ledger);
         rows -= some;
     }
 }
@@ -382,8 +276,7 @@ static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
     self->epoch = epoch;
     self->step_of_epoch = 0;
     self->skipped = 0;
-    self->published[0] = self->published[1];
-    self->published[1] = (mark_t){0};
+    tnd_watermarks_next_epoch(&self->watermarks);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
     self->phase = epoch >= stream_epochs(self) ? ENDED : COMPOSING;
 }
@@ -435,13 +328,13 @@ static bool compose(tnd_batcher_core_t *self)
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
     for (uint32_t lane = 0; lane < lanes; lane++) {
-        if (lane != own && self->marks[lane].generation > self->generation) {
+        if (lane != own && tnd_watermarks_ahead(&self->watermarks, lane)) {
             /* That lane is rewound already: this one will be before anything else can be known. */
             self->composition.waits_for = lane;
             self->changed = false;
             return false;
         }
-        mark_t mark = mark_of(self, lane, self->epoch);
+        tnd_watermark_t mark = tnd_watermarks_of(&self->watermarks, lane, self->epoch);
         assert(mark.rows >= self->taken[lane]);
         self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
     }
@@ -470,7 +363,7 @@ static bool compose(tnd_batcher_core_t *self)
     self->cut = !self->composition.last && self->step_of_epoch + 1 == self->config.take;
     self->composition.last = self->composition.last || self->cut;
     self->replica = 0;
-    self->before = tnd_order_position(self->order);
+    self->before = self->rows->position;
     self->phase = COMPOSED;
     return true;
 }
@@ -509,7 +402,7 @@ static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
  */
 static bool may_release(const tnd_batcher_core_t *self)
 {
-    if (tnd_order_ready(self->order) < self->mine_rows)
+    if (self->rows->ready < self->mine_rows)
         return false;
     for (uint32_t replica = 0; replica < self->config.replicas; replica++)
         if (!has_slot(self, self->feeder_of[replica]) &&
@@ -564,13 +457,13 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t 
     }
     effect->pieces = self->pieces;
     while (rows > 0) {
-        tnd_order_head_t head;
-        bool there = tnd_order_head(self->order, &head);
+        tnd_joined_head_t head;
+        bool there = tnd_joined_rows_head(self->rows, &head);
         assert(there);
         uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
         self->pieces[effect->piece_count++] =
             (tnd_piece_t){.payload = head.payload, .first = head.first, .rows = some};
-        tnd_order_take(self->order, some, &self->ledger);
+        tnd_joined_rows_take(self->rows, some, &self->ledger);
         rows -= some;
     }
 }
@@ -589,8 +482,7 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     start_control(self, effect, TND_MSG_PART, TND_LEADER);
     effect->msg.part.step = self->step;
     effect->msg.part.ledger = self->ledger;
-    effect->msg.part.position =
-        TND_BUG(CURSOR_ONE_LATE) ? self->before : tnd_order_position(self->order);
+    effect->msg.part.position = TND_BUG(CURSOR_ONE_LATE) ? self->before : self->rows->position;
     memset(&self->ledger, 0, sizeof self->ledger);
 
     self->step++;
@@ -615,7 +507,7 @@ static void say_last(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.lane = self->config.order.lane;
     effect->msg.part.epoch = self->epoch;
     effect->msg.part.rank = self->rank;
-    effect->msg.part.position = tnd_order_position(self->order);
+    effect->msg.part.position = self->rows->position;
     effect->msg.part.ledger = self->ledger;
     memset(&self->ledger, 0, sizeof self->ledger);
     self->phase = OVER;
@@ -647,7 +539,7 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             start_control(self, effect, TND_MSG_BROKEN, TND_LEADER);
             return true;
         }
-        if (self->config.lanes > 1 && self->lane_rows == NULL && self->phase != SLICING &&
+        if (self->config.lanes > 1 && !self->watermarks.known && self->phase != SLICING &&
             say_mark(self, effect))
             return true;
         switch (self->phase) {
@@ -670,11 +562,6 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return false;
         }
     }
-}
-
-uint64_t tnd_batcher_core_deadline(const tnd_batcher_core_t *self)
-{
-    return tnd_order_deadline(self->order);
 }
 
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self)
@@ -700,7 +587,7 @@ uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self)
     return least != TND_UNKNOWN && least > self->step ? least - self->step : 0;
 }
 
-const tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)
+tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)
 {
     return self->order;
 }

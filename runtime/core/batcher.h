@@ -28,7 +28,7 @@
 #define TND_RUNTIME_CORE_BATCHER_H
 
 #include "runtime/core/order/compose.h"
-#include "runtime/core/order.h"
+#include "runtime/core/lane/order.h"
 #include "runtime/core/order/split.h"
 
 typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
@@ -66,8 +66,6 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
 tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
                                     tnd_error_t *error);
 void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth);
-void tnd_batcher_core_begin(tnd_batcher_core_t *self, const tnd_msg_t *msg);
-void tnd_batcher_core_lost(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 /*  WINDOW of a feeder, cumulative over its connection. */
 void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg);
@@ -80,10 +78,10 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
  * only tickets and drops until the rewind.
  */
 bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect);
-uint64_t tnd_batcher_core_deadline(const tnd_batcher_core_t *self);
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, that every connected feeder has a slot for. */
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);
-const tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
+/*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
+tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 
 #endif

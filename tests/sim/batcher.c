@@ -77,11 +77,11 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         sim_faults_block(self);
         break;
     case TND_MSG_BEGIN:
-        tnd_batcher_core_begin(actor->machine, msg);
+        tnd_order_begin(tnd_batcher_core_order(actor->machine), msg);
         say_go(self, id, actor, msg);
         break;
     case TND_MSG_LOST:
-        tnd_batcher_core_lost(actor->machine, msg);
+        tnd_order_lost(tnd_batcher_core_order(actor->machine), msg);
         break;
     case TND_MSG_MARK:
         tnd_batcher_core_mark(actor->machine, msg);
@@ -152,7 +152,7 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 
 static uint64_t deadline(const void *machine)
 {
-    return tnd_batcher_core_deadline(machine);
+    return tnd_order_deadline(tnd_batcher_core_order(machine));
 }
 
 static uint32_t blocked_on(const void *machine)

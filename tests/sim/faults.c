@@ -474,7 +474,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
             lost.kind = TND_MSG_LOST;
             lost.from = lost.to;
             lost.to = id;
-            tnd_batcher_core_lost(join->machine, &lost);
+            tnd_order_lost(tnd_batcher_core_order(join->machine), &lost);
         }
         sim_actor_run(self, id);
         return true;

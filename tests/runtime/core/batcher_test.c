@@ -378,7 +378,7 @@ static void world_deliver(world_t *world, uint64_t *random)
     world->mail_to[at] = world->mail_to[world->mail_count];
     if (msg.kind == TND_MSG_TICKET && lane_random(random, 4) == 0) {
         msg.kind = TND_MSG_LOST;
-        tnd_batcher_core_lost(world->join[lane], &msg);
+        tnd_order_lost(tnd_batcher_core_order(world->join[lane]), &msg);
     } else if (msg.kind == TND_MSG_TICKET) {
         tnd_error_t error;
         tnd_msg_t block = lane_answer(&world->stream->lane[lane], &msg);

@@ -1,5 +1,5 @@
-/*  runtime/core/order/latency.c - how long answers take: a histogram that forgets.  */
-#include "runtime/core/order/latency.h"
+/*  runtime/core/lane/latency.c - how long answers take: a histogram that forgets.  */
+#include "runtime/core/lane/latency.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /*  Covers runtime/core/order.h: random schedules of answers, duplicates and losses against a walk
  *  over the positions one by one; bad blocks; bounds; plain sequences for what must be exact.
  */
-#include "runtime/core/order.h"
+#include "runtime/core/lane/order.h"
 
 #include "tests/runtime/core/lane.h"
 
@@ -100,8 +100,8 @@ static bool same_position(tnd_position_t a, tnd_position_t b)
 /*  Takes `rows` of the head: they must be the next of the definition, and so the books. */
 static void world_take(world_t *world, uint32_t rows)
 {
-    tnd_order_head_t head;
-    cr_assert(tnd_order_head(world->order, &head));
+    tnd_joined_head_t head;
+    cr_assert(tnd_joined_rows_head(tnd_order_rows(world->order), &head));
     const lane_block_t *block = head.payload;
     for (uint32_t i = 0; i < rows; i++) {
         lane_row_t row;
@@ -111,8 +111,8 @@ static void world_take(world_t *world, uint32_t rows)
         }
         cr_assert_eq(memcmp(&row, &block->row[head.first + i], sizeof row), 0);
     }
-    tnd_order_take(world->order, rows, &world->ledger);
-    cr_assert(same_position(tnd_order_position(world->order), world->walk));
+    tnd_joined_rows_take(tnd_order_rows(world->order), rows, &world->ledger);
+    cr_assert(same_position(tnd_order_rows(world->order)->position, world->walk));
     tnd_ledger_t expected = lane_ledger(&world->lane, world->walk);
     cr_assert_eq(memcmp(&world->ledger, &expected, sizeof expected), 0);
 }
@@ -122,10 +122,11 @@ static bool world_step(world_t *world, uint64_t *random)
 {
     uint32_t epoch = world->config.span_epochs ? 0 : world->walk.epoch;
     uint32_t epochs = world->config.span_epochs ? 1 : world->config.epochs;
-    if (tnd_order_position(world->order).epoch >= world->config.epochs)
+    if (tnd_order_rows(world->order)->position.epoch >= world->config.epochs)
         return false;
-    tnd_order_head_t head;
-    bool ended, any = tnd_order_head(world->order, &head) && head.epoch == epoch;
+    tnd_joined_head_t head;
+    bool ended,
+        any = tnd_joined_rows_head(tnd_order_rows(world->order), &head) && head.epoch == epoch;
     tnd_order_joined(world->order, epoch, &ended);
     uint64_t roll = lane_random(random, 10);
     if (ended && !any) {
@@ -135,7 +136,7 @@ static bool world_step(world_t *world, uint64_t *random)
         tnd_ledger_t expected = lane_ledger(&world->lane, world->walk);
         cr_assert_eq(memcmp(&world->ledger, &expected, sizeof expected), 0);
     } else if (any && (roll < 3 || world->out_count == 0) &&
-               (ended || tnd_order_ready(world->order) >= world->config.rows_wanted)) {
+               (ended || tnd_order_rows(world->order)->ready >= world->config.rows_wanted)) {
         world_take(world, 1 + (uint32_t)lane_random(random, head.rows));
     } else {
         cr_assert_gt(world->out_count, 0, "stuck: %u", tnd_order_blocked_on(world->order));
@@ -194,7 +195,7 @@ Test(order, rows_come_in_order_and_are_booked_once_whatever_the_schedule)
         for (unsigned n = 0; world_step(&world, &random); n++) {
             cr_assert_lt(n, 100000, "seed %lu never ends", seed);
             if (generation < 8 && lane_random(&random, 50) == 0)
-                world_rewind(&world, ++generation, tnd_order_position(world.order));
+                world_rewind(&world, ++generation, tnd_order_rows(world.order)->position);
         }
         cr_assert(tnd_ledger_balances(&world.ledger));
         cr_assert_eq(world.ledger.read, config.epochs * lane.count);
@@ -311,10 +312,10 @@ Test(order, an_overdue_ticket_is_issued_once_more_and_its_first_answer_wins)
     cr_assert_eq(drain_at(&world, 100 * due), 0);
 
     world_answer(&world, &second);
-    uint64_t ready = tnd_order_ready(world.order);
+    uint64_t ready = tnd_order_rows(world.order)->ready;
     cr_assert_eq(ready, 10);
     world_answer(&world, &late);
-    cr_assert_eq(tnd_order_ready(world.order), ready);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, ready);
     cr_assert_eq(tnd_order_stale(world.order), 1);
     world_take(&world, 10);
     world_close(&world);
@@ -328,14 +329,14 @@ Test(order, the_floor_waits_for_the_missing_block)
 
     world_answer(&world, &world.out[1]);
     world_answer(&world, &world.out[2]);
-    cr_assert_eq(tnd_order_ready(world.order), 0);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 0);
     cr_assert(tnd_order_blocked_on(world.order) & TND_WAIT_ORDER);
     world_lose(&world, 0);
     world_drain(&world);
     cr_assert_eq(world.out[world.out_count - 1].ticket.floor.index, 0);
     tnd_msg_t floor = world_remove(&world, world.out_count - 1);
     world_answer(&world, &floor);
-    cr_assert_eq(tnd_order_ready(world.order), 30);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 30);
     world_take(&world, 10);
     world_drain(&world);
     cr_assert_eq(world.out[world.out_count - 1].ticket.first, 30);
@@ -354,7 +355,7 @@ Test(order, stale_generations_are_dropped)
     world_answer(&world, &old);
     world_drain(&world);
 
-    cr_assert_eq(tnd_order_ready(world.order), 0);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 0);
     cr_assert_eq(lane_live, 0);
     cr_assert_eq(world.out[0].ticket.first, 5);
     world_close(&world);
@@ -538,7 +539,7 @@ Test(order, a_batch_of_rows_fits_whatever_the_window)
         world_drain(&world);
     }
 
-    cr_assert_geq(tnd_order_ready(world.order), 200);
+    cr_assert_geq(tnd_order_rows(world.order)->ready, 200);
     world_close(&world);
 }
 
@@ -572,15 +573,15 @@ Test(order, an_epoch_that_is_abandoned_leaves_its_place_to_the_next)
 
     cr_assert_eq(world.ledger.read, 5);
     cr_assert_eq(world.ledger.fed, 5);
-    cr_assert(same_position(tnd_order_position(world.order), (tnd_position_t){.epoch = 1}));
+    cr_assert(same_position(tnd_order_rows(world.order)->position, (tnd_position_t){.epoch = 1}));
     cr_assert_eq(world.issued - before, 4, "the whole window is free again");
     cr_assert(world.out[0].ticket.epoch == 1 && world.out[0].ticket.first == 0);
     world_answer(&world, &late);
     world_drain(&world);
-    cr_assert_eq(tnd_order_ready(world.order), 0, "what comes late is dropped");
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 0, "what comes late is dropped");
     world_answer(&world, &world.out[0]);
-    cr_assert_eq(tnd_order_ready(world.order), 10);
-    tnd_order_take(world.order, 10, &world.ledger);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 10);
+    tnd_joined_rows_take(tnd_order_rows(world.order), 10, &world.ledger);
     cr_assert_eq(world.ledger.read, 15);
     world_close(&world);
 }
@@ -666,9 +667,9 @@ Test(order, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
             world_answer(&world, &ticket);
             cr_assert_eq(world_condemned(&world), 0);
         }
-        tnd_order_head_t head;
-        while (tnd_order_head(world.order, &head))
-            tnd_order_take(world.order, head.rows, &world.ledger);
+        tnd_joined_head_t head;
+        while (tnd_joined_rows_head(tnd_order_rows(world.order), &head))
+            tnd_joined_rows_take(tnd_order_rows(world.order), head.rows, &world.ledger);
         tnd_order_close(world.order, 0, &world.ledger);
         cr_assert_eq(world.ledger.quarantined, 1);
         cr_assert_eq(world.ledger.fed, lane.count - 1);
@@ -738,7 +739,7 @@ Test(order, of_rows_that_are_charged_one_is_under_way_at_a_time)
         world_answer(&world, &ticket);
         cr_assert_eq(world_condemned(&world), 0);
     }
-    cr_assert_eq(tnd_order_ready(world.order), 2);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 2);
     world_close(&world);
 }
 
@@ -791,7 +792,7 @@ Test(order, a_row_that_somebody_made_meanwhile_is_not_charged)
     for (uint32_t i = 0; i < WORKERS - 1; i++)
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
     cr_assert_eq(world_condemned(&world), 0);
-    cr_assert_eq(tnd_order_ready(world.order), 1);
+    cr_assert_eq(tnd_order_rows(world.order)->ready, 1);
     world_close(&world);
 }
 

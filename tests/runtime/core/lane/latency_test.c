@@ -1,5 +1,5 @@
-/*  Covers runtime/core/order/latency.h. */
-#include "runtime/core/order/latency.h"
+/*  Covers runtime/core/lane/latency.h. */
+#include "runtime/core/lane/latency.h"
 
 #include <criterion/criterion.h>
 

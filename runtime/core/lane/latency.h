@@ -1,12 +1,12 @@
-/*  runtime/core/order/latency.h - how long answers take: a histogram that forgets.
+/*  runtime/core/lane/latency.h - how long answers take: a histogram that forgets.
  *
  *  Eight classes an octave from 65 us to 18 minutes, so that what it says is at most an eighth too
  *  much.  Of about the last thousand answers: once there are so many, all count half.
  *
  *  A plain value; zero is empty.
  */
-#ifndef TND_RUNTIME_CORE_ORDER_LATENCY_H
-#define TND_RUNTIME_CORE_ORDER_LATENCY_H
+#ifndef TND_RUNTIME_CORE_LANE_LATENCY_H
+#define TND_RUNTIME_CORE_LANE_LATENCY_H
 
 #include <stdint.h>
 

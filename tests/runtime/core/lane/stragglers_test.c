@@ -2,7 +2,7 @@
  * a lane, and workers that take so long a block, in a time of their own.
  */
 #include "runtime/core/reader.h"
-#include "runtime/core/order.h"
+#include "runtime/core/lane/order.h"
 #include "runtime/core/preprocessor.h"
 
 #include "tests/runtime/core/lane.h"
@@ -100,9 +100,9 @@ static void world_close(world_t *world)
 static void run_order(world_t *world)
 {
     tnd_effect_t effect;
-    tnd_order_head_t head;
-    while (tnd_order_head(world->order, &head)) {
-        tnd_order_take(world->order, head.rows, &world->ledger);
+    tnd_joined_head_t head;
+    while (tnd_joined_rows_head(tnd_order_rows(world->order), &head)) {
+        tnd_joined_rows_take(tnd_order_rows(world->order), head.rows, &world->ledger);
         world->rows += head.rows;
     }
     while (tnd_order_next(world->order, world->now, &effect)) {

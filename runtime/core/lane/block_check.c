@@ -1,0 +1,75 @@
+/*  runtime/core/lane/block_check.c - whether a block answers its ticket, and the same ticket alike.
+ */
+#include "runtime/core/lane/block_check.h"
+
+#include <string.h>
+
+#include "runtime/base/bug_injection.h"
+
+tnd_status_t tnd_block_refuse(const tnd_block_note_t *block, tnd_error_t *error, const char *why)
+{
+    return tnd_fail(error,
+                    "lane %u, epoch %u, positions %llu to %llu: %s "
+                    "(%u positions asked, %u covered, %u rows, %u bad, %llu bytes%s)",
+                    block->lane, block->epoch, (unsigned long long)block->first,
+                    (unsigned long long)(block->first + block->asked), why, block->asked,
+                    block->count, block->rows, block->bad_count, (unsigned long long)block->bytes,
+                    block->end ? ", end" : "");
+}
+
+static bool ascends(const uint32_t *offsets, uint32_t count, uint32_t below, bool strictly)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (offsets[i] >= below || (i > 0 && offsets[i] < offsets[i - 1] + strictly))
+            return false;
+    return true;
+}
+
+tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
+                             uint64_t count, tnd_error_t *error)
+{
+    if (ticket->first != block->first || ticket->epoch != block->epoch ||
+        ticket->asked != block->asked)
+        return tnd_block_refuse(block, error, "a block that was not asked for");
+    if (block->count > block->asked || (block->count < block->asked && !block->end))
+        return tnd_block_refuse(block, error, "the block does not cover its ticket");
+    if (block->end && count != TND_UNKNOWN && block->first + block->count != count)
+        return tnd_block_refuse(block, error, "the source is shorter than it was at the start");
+    if (block->bytes > ticket->reserved && !TND_BUG(RESERVATION_MISSING))
+        return tnd_block_refuse(block, error, "the block is larger than its reservation");
+    if (block->origin == NULL ? block->rows != block->count || block->bad_count > 0
+                              : !ascends(block->origin, block->rows, block->count, false))
+        return tnd_block_refuse(block, error, "the rows do not fit their positions");
+    if (!ascends(block->bad, block->bad_count, block->count, true))
+        return tnd_block_refuse(block, error, "the bad positions are not in order");
+    return TND_OK;
+}
+
+tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t *first,
+                               tnd_error_t *error)
+{
+    bool same = block->count == first->covered && block->rows == first->rows &&
+                block->bad_count == first->bad_count &&
+                (first->origin == NULL) == (block->origin == NULL);
+    if (same && first->origin != NULL)
+        same = memcmp(first->origin, block->origin, first->rows * sizeof *first->origin) == 0;
+    if (same && first->bad_count > 0)
+        same = memcmp(first->bad, block->bad, first->bad_count * sizeof *first->bad) == 0;
+    if (same)
+        return TND_OK;
+    return tnd_block_refuse(block, error,
+                            "a second attempt gave other rows: an operation is not deterministic");
+}
+
+tnd_status_t tnd_block_check_used(const tnd_block_note_t *block, uint32_t used, tnd_error_t *error)
+{
+    uint32_t row = 0;
+    while (row < used && row < block->rows && block->origin != NULL && block->origin[row] == 0)
+        row++;
+    if (row == used && row < block->rows && block->origin[row] == 0)
+        return TND_OK;
+    return tnd_block_refuse(
+        block, error,
+        "fewer rows of the first position than the cursor has used: an operation "
+        "is not deterministic");
+}

@@ -1,0 +1,106 @@
+/*  runtime/core/lane/suspects.c - which workers died, with which tickets, and which row is to
+ * blame.
+ */
+#include "runtime/core/lane/suspects.h"
+
+#include <assert.h>
+
+#include "runtime/base/bug_injection.h"
+
+static tnd_lane_worker_t *find(const tnd_suspects_t *self, tnd_actor_id_t id)
+{
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        if (self->workers[i].id == id)
+            return &self->workers[i];
+    return NULL;
+}
+
+static void set_working(tnd_suspects_t *self, tnd_lane_worker_t *worker, bool works)
+{
+    self->working += (uint32_t)works - (uint32_t)worker->works;
+    worker->works = works;
+}
+
+void tnd_suspects_rewind(tnd_suspects_t *self)
+{
+    self->poison_count = 0;
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        set_working(self, &self->workers[i], false);
+}
+
+bool tnd_suspects_knows(const tnd_suspects_t *self, tnd_actor_id_t worker)
+{
+    return find(self, worker) != NULL;
+}
+
+void tnd_suspects_begin(tnd_suspects_t *self, const tnd_tickets_t *tickets, tnd_actor_id_t id,
+                        uint64_t at)
+{
+    tnd_lane_worker_t *worker = find(self, id);
+    assert(worker != NULL);
+    set_working(self, worker, at < tickets->tail);
+    if (at == tickets->tail)
+        return;
+    tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
+    ticket->begun = true;
+    worker->epoch = ticket->epoch;
+    worker->first = ticket->first;
+    worker->count = ticket->asked;
+}
+
+void tnd_suspects_answered(tnd_suspects_t *self, tnd_actor_id_t id)
+{
+    tnd_lane_worker_t *worker = self->working > 0 ? find(self, id) : NULL;
+    if (worker != NULL)
+        set_working(self, worker, false);
+}
+
+/*  The worker died with the ticket that it began.  The ticket may be cut into pieces since; all of
+ *  them were with the worker.  A row is poison only by what it did alone.
+ */
+static uint64_t count_failure(tnd_suspects_t *self, const tnd_tickets_t *tickets,
+                              const tnd_lane_worker_t *worker)
+{
+    uint64_t at = tnd_tickets_find(tickets, worker->epoch, worker->first);
+    for (; at < tickets->tail; at++) {
+        tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
+        if (ticket->epoch != worker->epoch || ticket->first - worker->first >= worker->count)
+            return tickets->tail;
+        if (ticket->state != TND_TICKET_SENT && ticket->state != TND_TICKET_LOST)
+            continue;
+        ticket->failure_count++;
+        self->any = true;
+        if (worker->count == 1 && ticket->failure_count >= TND_FAILURES_MAX)
+            return at;
+    }
+    return at;
+}
+
+uint64_t tnd_suspects_worker_up(tnd_suspects_t *self, const tnd_tickets_t *tickets,
+                                tnd_actor_id_t id, tnd_life_t birth)
+{
+    tnd_lane_worker_t *worker = find(self, id);
+    if (worker == NULL) {
+        assert(self->worker_count < self->workers_max);
+        worker = &self->workers[self->worker_count++];
+        *worker = (tnd_lane_worker_t){.id = id, .birth = birth};
+    }
+    bool has_died = worker->birth != birth || TND_BUG(LOSS_BLAMES);
+    uint64_t poison =
+        worker->works && has_died ? count_failure(self, tickets, worker) : tickets->tail;
+    set_working(self, worker, false);
+    worker->birth = birth;
+    return poison;
+}
+
+bool tnd_suspects_busy(tnd_suspects_t *self, const tnd_tickets_t *tickets)
+{
+    bool any = false, sent = false;
+    for (uint64_t at = tickets->head; self->any && at < tickets->tail; at++) {
+        const tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
+        any = any || (ticket->failure_count > 0 && ticket->state <= TND_TICKET_LOST);
+        sent = sent || (ticket->failure_count > 0 && ticket->state == TND_TICKET_SENT);
+    }
+    self->any = any;
+    return sent;
+}

@@ -1,0 +1,85 @@
+/*  runtime/core/lane/tickets.c - the tickets of a lane that are not joined yet. */
+#include "runtime/core/lane/tickets.h"
+
+uint64_t tnd_tickets_find(const tnd_tickets_t *self, uint32_t epoch, uint64_t first)
+{
+    uint64_t low = self->head, high = self->tail;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        const tnd_ticket_t *ticket = tnd_ticket_at(self, middle);
+        if (ticket->epoch < epoch || (ticket->epoch == epoch && ticket->first < first))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t tnd_tickets_find_sent(const tnd_tickets_t *self, const tnd_msg_t *msg)
+{
+    uint64_t at = tnd_tickets_find(self, msg->ticket.epoch, msg->ticket.first);
+    if (at == self->tail)
+        return at;
+    const tnd_ticket_t *ticket = tnd_ticket_at(self, at);
+    bool same = ticket->epoch == msg->ticket.epoch && ticket->first == msg->ticket.first &&
+                ticket->state == TND_TICKET_SENT && ticket->attempt == msg->ticket.attempt;
+    return same ? at : self->tail;
+}
+
+tnd_position_t tnd_tickets_floor(const tnd_tickets_t *self, tnd_position_t plan)
+{
+    if (self->head == self->tail)
+        return plan;
+    const tnd_ticket_t *ticket = tnd_ticket_at(self, self->head);
+    return (tnd_position_t){.epoch = ticket->epoch, .index = ticket->first};
+}
+
+tnd_position_t tnd_tickets_received(const tnd_tickets_t *self, tnd_position_t plan)
+{
+    for (uint64_t at = self->tail; at-- > self->head;) {
+        const tnd_ticket_t *ticket = tnd_ticket_at(self, at);
+        if (ticket->state == TND_TICKET_RECEIVED)
+            return (tnd_position_t){.epoch = ticket->epoch,
+                                    .index = ticket->first + ticket->answer.covered};
+    }
+    return tnd_tickets_floor(self, plan);
+}
+
+void tnd_tickets_set(tnd_tickets_t *self, tnd_ticket_t *ticket, tnd_ticket_state_t state)
+{
+    self->lost_count += (uint32_t)(state == TND_TICKET_LOST);
+    self->lost_count -= (uint32_t)(ticket->state == TND_TICKET_LOST);
+    ticket->state = state;
+}
+
+void tnd_tickets_lose(tnd_tickets_t *self, uint64_t at)
+{
+    tnd_ticket_t *ticket = tnd_ticket_at(self, at);
+    if (self->lost_count == 0 || at < self->lost_from)
+        self->lost_from = at;
+    tnd_tickets_set(self, ticket, TND_TICKET_LOST);
+    ticket->attempt++;
+}
+
+void tnd_tickets_cut(tnd_tickets_t *self, uint64_t at, uint32_t pieces)
+{
+    tnd_ticket_t whole = *tnd_ticket_at(self, at);
+    for (uint64_t to = self->tail; to-- > at + 1;)
+        *tnd_ticket_at(self, to + pieces - 1) = *tnd_ticket_at(self, to);
+    self->tail += pieces - 1;
+    self->lost_count += pieces - 1;
+    uint64_t first = whole.first, reserved = whole.reserved;
+    for (uint32_t i = 0; i < pieces; i++) {
+        tnd_ticket_t *piece = tnd_ticket_at(self, at + i);
+        *piece = (tnd_ticket_t){.epoch = whole.epoch,
+                                .first = first,
+                                .asked = whole.asked / pieces + (i < whole.asked % pieces),
+                                .attempt = whole.attempt,
+                                .failure_count = whole.failure_count,
+                                .reader = whole.reader,
+                                .state = TND_TICKET_LOST};
+        piece->reserved = i + 1 < pieces ? whole.reserved / whole.asked * piece->asked : reserved;
+        reserved -= piece->reserved;
+        first += piece->asked;
+    }
+}
