@@ -2,16 +2,16 @@
  *
  *  All of it is decided by the join machine; no row is touched here.
  */
-#include "actors/batcher.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/plan_queries.h"
-#include "actors/peers.h"
-#include "actors/prefetch.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
+#include "actors/plan/peers.h"
+#include "actors/plan/prefetch.h"
 #include "actors/quarantine/bad_records.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/batcher.h"
@@ -19,16 +19,8 @@
 #include "runtime/host/actor.h"
 #include "runtime/host/text_payload.h"
 
-extern const tnd_kind_spec_t tnd_kind_batcher_spec;
-
-/*  The size of a block where the lane's edges stay inside the process, and where one does not. */
-static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 << 20;
-
 /*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
 static const uint64_t block_time_ns = 20000000;
-
-/*  Blocks of a lane under way at the same time: enough for every stage to be busy. */
-enum { WINDOW_BLOCKS = 32, WINDOW_BLOCKS_STRAIGHT = 8 };
 
 /*  With `speculate` a block may take this long, however fast the others come. */
 static const uint64_t overdue_ns = 250000000;
@@ -64,96 +56,8 @@ typedef struct {
     uint32_t part_first, part_count;
 } batcher_t;
 
-/*  Whether an edge of this lane leaves the process. */
-static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
-{
-    const tnd_instance_t *own = &plan->instances[batcher];
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == batcher && edge->transport != TND_TRANSPORT_INPROC)
-            return true;
-        const tnd_instance_t *from = &plan->instances[edge->from];
-        if (from->chain == own->chain && from->lane == own->lane && from->kind->inlet_count == 0 &&
-            edge->transport != TND_TRANSPORT_INPROC)
-            return true;
-    }
-    return false;
-}
-
-/*  Whether rows come straight from readers: then those of a mapped file are touched by nobody
- * before the feeder, and a block is a list of where they lie.
- */
-static bool comes_straight(const tnd_plan_t *plan, uint32_t batcher)
-{
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == batcher && plan->instances[edge->from].kind->inlet_count == 0)
-            return true;
-    }
-    return false;
-}
-
-/*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
- *  and never more than a message between processes has, whatever the operations make of them.
- */
-static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
-                           uint64_t row_bytes)
-{
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    if (options->block.rows != 0)
-        return options->block.rows;
-    uint64_t rows = block_bytes_between / row_bytes;
-    if (options->block.bytes != 0)
-        rows = options->block.bytes / row_bytes;
-    else if (!comes_straight(plan, batcher) && !leaves_process(plan, batcher) &&
-             block_bytes_inside / read_bytes < rows)
-        rows = block_bytes_inside / read_bytes;
-    /* A block of whole shares of a replica: a step can then read its rows where they lie. */
-    uint64_t share = options->size / options->replicas;
-    if (options->block.bytes == 0 && share > 0 && rows > share)
-        rows -= rows % share;
-    return rows > 0 ? rows : 1;
-}
-
-tnd_batcher_window_t tnd_batcher_window(const tnd_plan_t *plan, uint32_t batcher,
-                                        const tnd_stream_t *stream)
-{
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    tnd_batcher_window_t window = {.blocks = WINDOW_BLOCKS};
-    if (comes_straight(plan, batcher))
-        window.blocks = WINDOW_BLOCKS_STRAIGHT;
-    uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
-    uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
-    window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
-    window.wanted =
-        tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
-    window.rows = window.wanted + window.blocks * window.block_rows;
-    window.bytes = window.rows * window.row_bytes;
-    window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
-    bool marked =
-        (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
-    uint64_t made = row_bytes + (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
-                    stream->rows_max * tnd_schema_list_bytes(&stream->fed);
-    uint64_t read = read_bytes + tnd_schema_list_bytes(&stream->read);
-    window.held = made > read ? made : read;
-    return window;
-}
-
-uint64_t tnd_batcher_alive(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
-{
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
-    uint32_t feeder = tnd_plan_feeder(plan, plan->instances[batcher].chain);
-    uint64_t alive = window.rows + window.open - window.blocks * window.block_rows;
-    if (feeder == plan->instance_count)
-        return alive;
-    uint64_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
-    return alive + depth * options->size + 2 * window.block_rows;
-}
-
 /*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
-static void need_sparse(const tnd_stream_t *stream, const tnd_batcher_window_t *window,
+static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *window,
                         const char *name, tnd_memory_estimate_t *needs)
 {
     if ((stream->caps & TND_OP_DROPS) != 0)
@@ -167,7 +71,7 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
 {
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
-    tnd_batcher_window_t window = tnd_batcher_window(plan, index, stream);
+    tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
     tnd_actor_id_t nobody = 0;
     tnd_batcher_core_config_t config = {
         .order = {.readers = &nobody, .reader_count = 1, .window_blocks = window.blocks},
@@ -179,7 +83,7 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     tnd_memory_estimate_add(needs, instance->name, tnd_batcher_core_bytes(&config),
                             "its list of blocks");
     /* What comes straight from a reader of this process is that one's. */
-    if (comes_in || !comes_straight(plan, index)) {
+    if (comes_in || !tnd_lane_window_straight(plan, index)) {
         tnd_memory_estimate_add(needs, instance->name, window.rows * window.held,
                                 "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
                                 " rows for a batch",
@@ -216,7 +120,7 @@ static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
                                const tnd_stream_t *stream)
 {
     (void)plan, (void)instance, (void)stream;
-    return WINDOW_BLOCKS;
+    return TND_LANE_WINDOW_BLOCKS;
 }
 
 /*  Whether every position of every lane is one row for certain; then how many an epoch has. */
@@ -245,7 +149,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->rack = tnd_rack_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
-    tnd_batcher_window_t window = tnd_batcher_window(plan, tnd_actor_id(self), batcher->stream);
+    tnd_lane_window_t window = tnd_lane_window_of(plan, tnd_actor_id(self), batcher->stream);
     tnd_batcher_core_config_t config = {
         .order =
             {
@@ -599,8 +503,93 @@ static void batcher_fini(void *state)
     tnd_peers_free(&batcher->carriers);
 }
 
+/* --- options and ports --------------------------------------------------------------------------
+ */
+
+static const tnd_option_t options[] = {
+    {.name = "size",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "rows",
+     .range = "1..1073741824",
+     .offset = offsetof(tnd_batcher_options_t, size),
+     .help = "rows of a global batch"},
+    {.name = "replicas",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "replicas",
+     .fallback = "1",
+     .range = "1..65536",
+     .offset = offsetof(tnd_batcher_options_t, replicas),
+     .help = "logical consumers that a global batch is divided among"},
+    {.name = "split",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "rebatch_v2",
+     .choices = "rebatch_v2|rebatch_legacy",
+     .offset = offsetof(tnd_batcher_options_t, split),
+     .help = "which of TensorFlow's two divisions among replicas"},
+    {.name = "remainder",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "keep",
+     .choices = "keep|drop|pad",
+     .offset = offsetof(tnd_batcher_options_t, remainder),
+     .help = "what becomes of a last batch with fewer rows: kept, dropped, or padded with rows of "
+             "weight 0"},
+    {.name = "span_epochs",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "false",
+     .offset = offsetof(tnd_batcher_options_t, span_epochs),
+     .help = "whether a batch may hold rows of two epochs"},
+    {.name = "skip",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "batches",
+     .fallback = "0",
+     .range = "0..4503599627370496",
+     .offset = offsetof(tnd_batcher_options_t, skip),
+     .help = "global batches at the begin of each epoch that are dropped, and counted as such"},
+    {.name = "take",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_GRAPH,
+     .unit = "batches",
+     .fallback = "all",
+     .range = "1..4503599627370496",
+     .choices = "all=18446744073709551615",
+     .offset = offsetof(tnd_batcher_options_t, take),
+     .help =
+         "global batches behind those after which an epoch is over; the rest of it is not read"},
+    {.name = "block",
+     .type = TND_OPTION_EXTENT,
+     .role = TND_ROLE_TUNE,
+     .fallback = "",
+     .offset = offsetof(tnd_batcher_options_t, block),
+     .help = "how much of the stream travels in one message; by default it follows from links and "
+             "rows"},
+    {.name = "speculate",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "false",
+     .offset = offsetof(tnd_batcher_options_t, speculate),
+     .help = "whether blocks that a worker is late with are given to a second worker as well"},
+};
+
 const tnd_kind_t tnd_kind_batcher = {
-    .spec = &tnd_kind_batcher_spec,
+    .spec =
+        {
+            .table = {.name = "batcher",
+                      .help =
+                          "restores the order, cuts global batches and divides them among replicas",
+                      TND_OPTIONS(options),
+                      .size = sizeof(tnd_batcher_options_t)},
+            .instances = TND_INSTANCE_LANE,
+            .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
+            .inlet_count = 1,
+            .outlets = {{.name = "out", .flow = TND_FLOW_BATCH, .required = true}},
+            .outlet_count = 1,
+        },
     .state_bytes = sizeof(batcher_t),
     .derive = batcher_derive,
     .needs = batcher_needs,

@@ -3,22 +3,23 @@
  *  When a step is whole, handed out and committed the machine decides; where its rows lie is the
  *  slots' matter (slots.h), what runs on it, and on which thread, that of the device workers.
  */
-#include "actors/feeder.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/batcher.h"
-#include "actors/plan_queries.h"
-#include "actors/peers.h"
-#include "actors/pending_reductions.h"
-#include "actors/prefetch.h"
-#include "actors/preprocessor.h"
-#include "actors/reducer.h"
-#include "actors/batch_slots.h"
+#include "actors/feeder/batch_slots.h"
+#include "actors/feeder/feeder_plan.h"
+#include "actors/feeder/pending_reductions.h"
+#include "actors/feeder/step_plugin.h"
+#include "actors/feeder/step_reports.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
+#include "actors/plan/peers.h"
+#include "actors/plan/prefetch.h"
+#include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/numeric/digest.h"
@@ -26,23 +27,14 @@
 #include "runtime/interface/device.h"
 #include "runtime/feed/feed.h"
 #include "runtime/topology/error_location.h"
-#include "runtime/option/option_print.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
 #include "runtime/host/text_payload.h"
-
-extern const tnd_kind_spec_t tnd_kind_feeder_spec;
-
-/*  The characters of one line of a report, at most. */
-enum { REPORT_LINE = 96 };
 
 /*  How often it looks whether processors are free; they are not if it had to wait for one for more
  *  than this part of the time.
  */
 enum { LOOK_EVERY_NS = 300000000, CROWDED_PART = 50 };
-
-/*  How many lines of that length say whether a model was kept. */
-enum { KEPT_LINES = 4 };
 
 typedef struct {
     const tnd_feeder_options_t *options;
@@ -61,10 +53,7 @@ typedef struct {
     tnd_feed_t *feed;
     tnd_batch_slots_t *slots;
     tnd_pending_reductions_t postings;
-    tnd_pool_t *reports;
-    size_t report_room;
-    tnd_keep_note_t keep; /* the leader's last word on checkpoints */
-    uint64_t kept;        /* steps behind the last checkpoint */
+    tnd_step_reports_t reports;
     uint32_t depth;
     uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
@@ -75,148 +64,29 @@ typedef struct {
 /* --- making it ready ---------------------------------------------------------------------------
  */
 
-static const tnd_batcher_options_t *batcher_options(const tnd_actor_t *self)
-{
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_peers_t batchers = tnd_peers_of(self, "batcher", plan->lanes);
-    const tnd_batcher_options_t *options = plan->instances[batchers.ids[0]].options;
-    tnd_peers_free(&batchers);
-    return options;
-}
-
-/*  Whether the operations of the chain leave the number of rows as it is. */
-static bool keeps_rows(const tnd_actor_t *self)
-{
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    tnd_peers_t workers = tnd_peers_of(self, "preprocessor", plan->lanes);
-    bool keeps = true;
-    for (uint32_t w = 0; w < workers.count; w++) {
-        const tnd_preprocessor_options_t *options = plan->instances[workers.ids[w]].options;
-        for (size_t i = 0; i < options->ops.count; i++)
-            keeps = keeps && (tnd_op_spec_of(options->ops.items[i].table)->caps &
-                              (TND_OP_DROPS | TND_OP_EXPANDS)) == 0;
-    }
-    tnd_peers_free(&workers);
-    return keeps;
-}
-
-static uint64_t steps_of_epoch(const tnd_actor_t *self)
-{
-    const tnd_batcher_options_t *options = batcher_options(self);
-    uint64_t count = tnd_stream_positions(tnd_actor_stream(self));
-    if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(self))
-        return TND_UNKNOWN;
-    bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
-    uint64_t batches = count / options->size + short_one;
-    uint64_t left = batches > options->skip ? batches - options->skip : 0;
-    return left < options->take ? left : options->take;
-}
-
 static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
 {
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    feeder->reducers.ids = tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->reducers.ids);
+    feeder->reducers = tnd_peers_reducers(self);
     feeder->reducer_names =
-        tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->reducer_names);
-    feeder->weights = tnd_allocate_zeroed(plan->edge_count + 1, sizeof *feeder->weights);
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_edge_t *edge = &plan->edges[e];
-        const char *kind = plan->instances[edge->to].kind->table.name;
-        if (edge->from != tnd_actor_id(self) || strcmp(kind, "reducer") != 0)
-            continue;
-        feeder->reducers.ids[feeder->reducers.count] = edge->to;
-        feeder->reducer_names[feeder->reducers.count++] = plan->instances[edge->to].actor;
-    }
-}
-
-/*  The plugin's own options as text; "" if there are none. */
-static char *step_options(const tnd_step_options_t *step)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = tnd_memory_stream(&text, &size);
-    if (step->options.count > 0)
-        tnd_pairs_print(&step->options, out);
-    fclose(out);
-    return text;
-}
-
-static tnd_status_t open_plugin(feeder_t *feeder, const tnd_actor_t *self, tnd_error_t *error)
-{
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    char *options = step_options(feeder->options->step);
-    tnd_models_config_t config = {
-        .plugin = feeder->options->step->plugin,
-        .options = options,
-        .folder = plan->directory,
-        .first = feeder->own->replica_first,
-        .count = feeder->own->replica_count,
-        .keep = tnd_actor_keep(self),
-        .resume = tnd_actor_resume(self),
-    };
-    tnd_status_t status = tnd_models_new(&feeder->models, &config, error);
-    free(options);
-    return status;
-}
-
-/*  The device that carries a replica. */
-static const char *device_of(const tnd_plan_t *plan, const tnd_instance_t *own, uint32_t replica)
-{
-    return plan->hosts[own->host].devices[plan->chains[own->chain].carriers[replica].device];
-}
-
-static void check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
-                          tnd_diagnostics_t *diagnostics)
-{
-    tnd_error_t error;
-    const char *before = NULL;
-    for (uint32_t i = 0; i < own->replica_count; i++) {
-        const char *device = device_of(plan, own, own->replica_first + i);
-        if (device == before)
-            continue;
-        before = device;
-        if (tnd_device_check(device, &error) != TND_OK)
-            tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
-                                tnd_error_location_text(plan->topology, device, own->written->mark),
-                                "%s: %s", own->actor, error.text);
-    }
-}
-
-/*  The step whose models an instance uses: its own, or that of the feeder that it comes after. */
-static const tnd_step_options_t *step_of(const tnd_instance_t *own, const tnd_plan_t *plan)
-{
-    const tnd_feeder_options_t *options = own->options;
-    for (uint32_t i = 0; options->after != NULL && i < plan->instance_count; i++)
-        if (strcmp(plan->instances[i].actor, options->after) == 0)
-            return ((const tnd_feeder_options_t *)plan->instances[i].options)->step;
-    return options->step;
+        tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->reducer_names);
+    feeder->weights = tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->weights);
+    for (uint32_t r = 0; r < feeder->reducers.count; r++)
+        feeder->reducer_names[r] = tnd_actor_plan(self)->instances[feeder->reducers.ids[r]].actor;
 }
 
 static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
                          tnd_diagnostics_t *diagnostics)
 {
-    const tnd_feeder_options_t *options = own->options;
-    const tnd_step_options_t *step = step_of(own, plan);
-    tnd_error_t error;
     if (own->written == NULL)
         return;
-    check_devices(own, plan, diagnostics);
-    if (step == NULL)
-        return;
-    tnd_models_config_t config = {.plugin = step->plugin, .folder = plan->directory};
-    bool evaluates = options->after != NULL;
-    /* That the plugin itself is not there is told where it is named. */
-    if (evaluates && tnd_models_check(&config, false, &error) != TND_OK)
-        return;
-    if (tnd_models_check(&config, evaluates, &error) == TND_OK)
-        return;
-    const char *named = evaluates ? options->after : step->plugin;
-    tnd_diagnostics_add(diagnostics, TND_T063_PLUGIN,
-                        tnd_error_location_text(plan->topology, named, own->written->mark),
-                        "%s: %s", own->actor, error.text);
+    tnd_feeder_plan_check_devices(own, plan, diagnostics);
+    tnd_step_plugin_check(own, plan, diagnostics);
 }
 
-static void wake(void *context);
+static void wake(void *context)
+{
+    tnd_actor_wake(context);
+}
 
 static void make_machine(feeder_t *feeder, tnd_actor_t *self)
 {
@@ -234,78 +104,20 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
     feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);
 }
 
-/*  Rows of one replica in one step. */
-static uint64_t rows_of_replica(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                const tnd_batcher_options_t *batcher)
-{
-    return tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
-                          plan->chains[own->chain].replicas, 0);
-}
-
-/*  How many threads gather the rows of its steps. */
-static uint32_t gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
-                               const tnd_batcher_options_t *batcher, const tnd_stream_t *stream)
-{
-    const tnd_feeder_options_t *options = own->options;
-    return tnd_gather_threads(options->gather, rows_of_replica(plan, own, batcher) *
-                                                   own->replica_count *
-                                                   tnd_schema_row_bytes(&stream->fed));
-}
-
-/*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
- * that begin before them and end after them.  The same applies to a step whose tensors a program
- * holds.
- */
-static void feeder_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                         tnd_memory_estimate_t *needs)
-{
-    const tnd_instance_t *own = &plan->instances[index];
-    const tnd_feeder_options_t *options = own->options;
-    uint32_t batcher = tnd_plan_batcher(plan, own->chain, 0);
-    if (batcher == plan->instance_count)
-        return;
-    uint64_t rows = rows_of_replica(plan, own, plan->instances[batcher].options);
-    uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
-    uint64_t slot_bytes = own->replica_count * tnd_device_workers_slot_bytes(&stream->fed, rows);
-    tnd_memory_estimate_add(needs, own->name, depth * slot_bytes,
-                            "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
-                            rows * own->replica_count);
-    tnd_memory_estimate_add(needs, own->name, options->spare * slot_bytes,
-                            "%" PRIu64 " spare batches, for tensors of earlier steps",
-                            options->spare);
-    uint32_t threads = gather_threads(plan, own, plan->instances[batcher].options, stream);
-    if (threads > 1)
-        tnd_memory_estimate_add(needs, own->name, tnd_gatherers_bytes(),
-                                "the parts that %" PRIu32 " threads gather", threads);
-    needs->threads += threads - 1;
-    uint64_t coming = (depth + options->spare) * own->replica_count * rows;
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
-            coming += 2 * tnd_batcher_window(plan, edge->from, stream).block_rows;
-    }
-    tnd_memory_estimate_add(
-        needs, own->name,
-        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
-        "the same rows while they come, or where steps read them as they lie");
-    tnd_memory_estimate_add(needs, own->name,
-                            (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
-                                (TND_METRICS_MAX + KEPT_LINES) * REPORT_LINE,
-                            "reports of steps, until the leader has booked them");
-}
-
 static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
-    const tnd_batcher_options_t *batcher = batcher_options(self);
+    const tnd_batcher_options_t *batcher =
+        plan->instances[tnd_plan_batcher(plan, feeder->own->chain, 0)].options;
     feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
-        feeder->devices[i] = device_of(plan, feeder->own, feeder->own->replica_first + i);
+        feeder->devices[i] =
+            tnd_feeder_plan_device(plan, feeder->own, feeder->own->replica_first + i);
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
-        TND_TRY(tnd_reducer_weight(plan->instances[feeder->reducers.ids[r]].options,
-                                   &feeder->stream->fed, &feeder->weights[r], error));
-    uint64_t rows_max = rows_of_replica(plan, feeder->own, batcher);
+        TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
+                                            &feeder->stream->fed, &feeder->weights[r], error));
+    uint64_t rows_max = tnd_feeder_plan_rows(plan, feeder->own, batcher);
     tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
@@ -336,15 +148,10 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .count = config.count,
         .rows_max = rows_max,
         .digest = feeder->options->digest,
-        .threads = gather_threads(plan, feeder->own, batcher, feeder->stream),
+        .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
     };
     feeder->slots = tnd_batch_slots_new(&slots);
     return TND_OK;
-}
-
-static void wake(void *context)
-{
-    tnd_actor_wake(context);
 }
 
 /*  Of each step that has a slot, one slice a replica. */
@@ -368,15 +175,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     list_reducers(feeder, self);
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
-        TND_TRY(open_plugin(feeder, self, error));
-    if (tnd_actor_save(self) != NULL && feeder->models != NULL &&
-        !tnd_models_can_save(feeder->models))
-        return tnd_fail(error, "%s: step plugin %s has no `save`: it cannot write %s", feeder->name,
-                        feeder->options->step->plugin, tnd_actor_save(self));
-    if (tnd_actor_keep(self) != NULL && feeder->models != NULL &&
-        !tnd_models_can_save(feeder->models))
-        return tnd_fail(error, "%s: step plugin %s has no `save`: checkpoints cannot be kept",
-                        feeder->name, feeder->options->step->plugin);
+        TND_TRY(tnd_step_plugin_open(self, &feeder->models, error));
     TND_TRY(make_workers(feeder, self, error));
     if (feeder->models != NULL) {
         TND_TRY(
@@ -391,34 +190,15 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
-        .steps = steps_of_epoch(self),
+        .steps = tnd_plan_steps_of_epoch(tnd_actor_plan(self), feeder->own->chain, feeder->stream),
         .keep = feeder->models == NULL ? tnd_actor_keep(self) : NULL,
         .resume = feeder->models == NULL ? tnd_actor_resume(self) : NULL,
         .models = feeder->models,
     };
     feeder->feed = tnd_feed_new(feeder->workers, &facts);
-    return TND_OK;
-}
-
-/*  A feeder `after:` another evaluates the models of that one, once all actors are there. */
-static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
-{
-    const char *after = feeder->options->after;
-    tnd_feed_t *first = after != NULL ? tnd_actor_sibling(self, after) : NULL;
-    tnd_models_t *models = first != NULL ? tnd_feed_models(first) : NULL;
-    if (models == NULL)
-        return TND_OK;
-    if (!tnd_models_cover(models, feeder->own->replica_first, feeder->own->replica_count))
-        return tnd_fail(error,
-                        "%s carries replicas %" PRIu32 " to %" PRIu32 ", for which %s has no "
-                        "models on this host: give both the same replicas and devices",
-                        feeder->name, feeder->own->replica_first,
-                        feeder->own->replica_first + feeder->own->replica_count - 1, after);
-    if (tnd_models_evaluate_task(models) == NULL)
-        return tnd_fail(error, "%s: step plugin %s of %s has no `evaluate`", feeder->name,
-                        tnd_models_plugin(models), after);
-    feeder->models = tnd_models_hold(models);
-    tnd_device_workers_run_all(feeder->workers, tnd_models_evaluate_task(models));
+    feeder->reports = (tnd_step_reports_t){.workers = feeder->workers,
+                                           .first = feeder->own->replica_first,
+                                           .count = feeder->own->replica_count};
     return TND_OK;
 }
 
@@ -427,12 +207,10 @@ static tnd_status_t find_models(feeder_t *feeder, tnd_actor_t *self, tnd_error_t
 
 static void tell(tnd_actor_t *self, const tnd_msg_t *msg)
 {
-    if (msg->kind == TND_MSG_COMMIT && msg->commit.payload != NULL) {
-        tnd_buffer_hold(msg->commit.payload); /* it may have to be said again */
-        tnd_actor_control(self, msg, TND_CARRY_BUFFER);
-    } else {
-        tnd_actor_control(self, msg, TND_CARRY_NOTHING);
-    }
+    bool report = msg->kind == TND_MSG_COMMIT && msg->commit.payload != NULL;
+    if (report)
+        tnd_buffer_hold(msg->commit.payload); /* the message may have to be repeated */
+    tnd_actor_control(self, msg, report ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
 }
 
 static void drop(const tnd_effect_t *effect)
@@ -445,17 +223,6 @@ static void drop(const tnd_effect_t *effect)
         tnd_buffer_drop(&report);
 }
 
-/*  What the devices do behind a step beside the next one. */
-static const tnd_task_t *keep_behind(feeder_t *feeder, uint64_t step)
-{
-    if (feeder->models == NULL || !tnd_checkpoint_asks(&feeder->keep, step + 1))
-        return NULL;
-    const tnd_task_t *task = tnd_models_keep_task(feeder->models);
-    if (task != NULL)
-        feeder->kept = step + 1;
-    return task;
-}
-
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -466,8 +233,9 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             TND_TRY(tnd_batch_slots_place(feeder->slots, &effect, error));
             break;
         case TND_EFFECT_READY:
-            tnd_batch_slots_ready(feeder->slots, effect.slot, &effect.msg.slice,
-                                  keep_behind(feeder, effect.msg.slice.step));
+            tnd_batch_slots_ready(
+                feeder->slots, effect.slot, &effect.msg.slice,
+                tnd_step_reports_save(&feeder->reports, feeder->models, effect.msg.slice.step));
             break;
         case TND_EFFECT_FREE:
             TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
@@ -490,60 +258,6 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
-/*  One line about a model that was to be kept; returns its length. */
-static size_t print_kept(const tnd_report_t *report, uint32_t replica, char *text, size_t room)
-{
-    char hash[TND_DIGEST_TEXT_SIZE];
-    const tnd_saved_t *part = &report->part;
-    if (report->kept == TND_KEPT_NOT_ASKED)
-        return 0;
-    if (report->kept == TND_KEPT_NONE)
-        return (size_t)snprintf(text, room, "bare %" PRIu32 "\n", replica);
-    if (report->kept == TND_KEPT_NOT)
-        return (size_t)snprintf(text, room, "unkept %" PRIu32 " %s\n", replica,
-                                report->not_kept_why);
-    tnd_digest_print(&(tnd_digest_t){.low = part->hash[0], .high = part->hash[1]}, hash);
-    return (size_t)snprintf(text, room, "part %" PRIu32 " %" PRIu64 " %s\n", replica, part->bytes,
-                            hash);
-}
-
-/*  What the replicas reported, as a note; NULL: nothing. */
-static tnd_buffer_t *report_of(feeder_t *feeder, const tnd_done_t *done)
-{
-    static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
-    size_t lines = 0, used = 0;
-    bool bare = feeder->models == NULL && tnd_device_workers_discards(feeder->workers) &&
-                tnd_checkpoint_asks(&feeder->keep, done->step + 1);
-    if (bare)
-        feeder->kept = done->step + 1;
-    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
-        lines += done->reports[r].count +
-                 (bare || done->reports[r].kept != TND_KEPT_NOT_ASKED ? KEPT_LINES : 0);
-    if (lines == 0)
-        return NULL;
-    if (lines * REPORT_LINE > feeder->report_room) {
-        tnd_pool_destroy(&feeder->reports);
-        feeder->report_room = lines * REPORT_LINE;
-        feeder->reports = tnd_pool_new(feeder->report_room);
-    }
-    tnd_buffer_t *note = tnd_pool_take(feeder->reports);
-    char *text = tnd_buffer_data(note);
-    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
-        for (uint32_t m = 0; m < done->reports[r].count; m++) {
-            const tnd_metric_t *metric = &done->reports[r].metrics[m];
-            used += (size_t)snprintf(text + used, feeder->report_room - used,
-                                     "%" PRIu32 " %a %a %s\n", feeder->own->replica_first + r,
-                                     metric->sum, metric->weight, metric->name);
-        }
-    for (uint32_t r = 0; r < feeder->own->replica_count; r++)
-        used += print_kept(bare ? &nothing : &done->reports[r], feeder->own->replica_first + r,
-                           text + used, feeder->report_room - used);
-    assert(used < feeder->report_room);
-    memset(text + used, ' ', feeder->report_room - used); /* a line that says nothing */
-    tnd_buffer_seal(note);
-    return note;
-}
-
 /*  Whether others carry replicas too, so that reducers have something to do. */
 static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
 {
@@ -561,7 +275,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         tnd_count(&feeder->statistics->blocks_out, 1);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
         tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
-                             report_of(feeder, &done));
+                             tnd_step_reports_of(&feeder->reports, feeder->models, &done));
         if (shares_replicas(feeder, self))
             tnd_pending_reductions_done(&feeder->postings, self, &feeder->reducers, done.step,
                                         done.tensors, done.reductions);
@@ -588,29 +302,6 @@ static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error
     if (any)
         tnd_pending_reductions_sent(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
-}
-
-/*  Keeps the models behind the last step, unless that was done with it, and says so. */
-static void keep_last(feeder_t *feeder, const tnd_actor_t *self, FILE *note)
-{
-    uint64_t done = tnd_feeder_core_committed(feeder->machine);
-    if (tnd_actor_keep(self) == NULL || feeder->options->after != NULL || done == feeder->kept ||
-        done == 0 || (feeder->models == NULL && !tnd_device_workers_discards(feeder->workers)))
-        return;
-    fprintf(note, "behind %" PRIu64 "\n", done);
-    for (uint32_t r = 0; r < feeder->own->replica_count; r++) {
-        uint32_t replica = feeder->own->replica_first + r;
-        char text[KEPT_LINES * REPORT_LINE];
-        tnd_error_t why;
-        tnd_report_t report = {.kept = feeder->models != NULL ? TND_KEPT : TND_KEPT_NONE};
-        if (feeder->models != NULL &&
-            tnd_models_keep(feeder->models, done, replica, &report.part, &why) != TND_OK) {
-            report.kept = TND_KEPT_NOT;
-            snprintf(report.not_kept_why, sizeof report.not_kept_why, "%.255s", why.text);
-        }
-        (void)print_kept(&report, replica, text, sizeof text);
-        fputs(text, note);
-    }
 }
 
 /*  The model of a run that was trained to its end is not all of its result: where it cannot be
@@ -640,7 +331,9 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     msg.note.number = feeder->own->chain;
     tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "%s\n", digest);
-    keep_last(feeder, self, writer.stream);
+    if (tnd_actor_keep(self) != NULL && feeder->options->after == NULL)
+        tnd_step_reports_save_last(&feeder->reports, feeder->models,
+                                   tnd_feeder_core_committed(feeder->machine), writer.stream);
     msg.note.payload = tnd_text_payload_end(&writer);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     feeder->over = true;
@@ -675,7 +368,10 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     (void)more_p;
     if (!feeder->begun) {
         feeder->begun = true;
-        TND_TRY(find_models(feeder, self, error));
+        if (feeder->options->after != NULL)
+            TND_TRY(tnd_step_plugin_borrow(self, &feeder->models, error));
+        if (feeder->options->after != NULL && feeder->models != NULL)
+            tnd_device_workers_run_all(feeder->workers, tnd_models_evaluate_task(feeder->models));
     }
     if (tnd_device_workers_error(feeder->workers) != NULL)
         return tnd_fail(error, "%s", tnd_device_workers_error(feeder->workers));
@@ -746,7 +442,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         tnd_feeder_core_booked(feeder->machine, msg->until.step);
         break;
     case TND_MSG_KEEP:
-        feeder->keep = msg->keep;
+        feeder->reports.keep = msg->keep;
         if (feeder->models != NULL)
             tnd_models_forget(feeder->models, msg->keep.below);
         break;
@@ -865,7 +561,7 @@ static void feeder_fini(void *state)
         drop_reports(feeder);
     tnd_batch_slots_destroy(&feeder->slots);
     tnd_pending_reductions_free(&feeder->postings);
-    tnd_pool_destroy(&feeder->reports);
+    tnd_step_reports_free(&feeder->reports);
 }
 
 static void feeder_release(void *state)
@@ -882,11 +578,112 @@ static void feeder_release(void *state)
     free(feeder->machine_memory);
 }
 
+/* --- options and ports --------------------------------------------------------------------------
+ */
+
+static const tnd_option_t step_options[] = {
+    {.name = "plugin",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_step_options_t, plugin),
+     .help = "the step's name; it is in NAME.so"},
+    {.name = "*",
+     .type = TND_OPTION_VALUE,
+     .role = TND_ROLE_GRAPH,
+     .offset = offsetof(tnd_step_options_t, options),
+     .help = "the plugin's own options"},
+};
+
+static const tnd_table_t step_table = {
+    .name = "step",
+    .help = "what computes on a batch",
+    TND_OPTIONS(step_options),
+    .size = sizeof(tnd_step_options_t),
+};
+
+static const tnd_table_t *step_at(size_t index)
+{
+    return index == 0 ? &step_table : NULL;
+}
+
+static const tnd_option_t options[] = {
+    {.name = "depth",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "batches",
+     .fallback = "auto",
+     .range = "1..1024",
+     .choices = "auto=0",
+     .offset = offsetof(tnd_feeder_options_t, depth),
+     .help = "batches prepared ahead of the step; auto: as many as 4 MiB, or a 16th of `memory:`, "
+             "have room for, from 2 to 256"},
+    {.name = "spare",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "batches",
+     .fallback = "2",
+     .range = "0..1024",
+     .offset = offsetof(tnd_feeder_options_t, spare),
+     .help = "batches kept in memory for programs that hold tensors of earlier steps (DLPack)"},
+    {.name = "gather",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_TUNE,
+     .unit = "threads",
+     .fallback = "auto",
+     .range = "1..64",
+     .choices = "auto=0",
+     .offset = offsetof(tnd_feeder_options_t, gather),
+     .help = "threads that gather the rows of large batches and compute their digest, the feeder's "
+             "own included; auto: one for each 256 KiB of a batch, on at most half of the "
+             "processors, and no more than 8"},
+    {.name = "devices",
+     .type = TND_OPTION_STRINGS,
+     .role = TND_ROLE_PLACE,
+     .fallback = "",
+     .offset = offsetof(tnd_feeder_options_t, devices),
+     .help = "the devices of each host that feeds, such as [cpu:0, cpu:1]; by default cpu:0"},
+    {.name = "step",
+     .type = TND_OPTION_TABLE,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .parts = step_at,
+     .offset = offsetof(tnd_feeder_options_t, step),
+     .help =
+         "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},
+    {.name = "after",
+     .type = TND_OPTION_STRING,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(tnd_feeder_options_t, after),
+     .help = "the feeder whose models are evaluated on this chain once it has ended"},
+    {.name = "digest",
+     .type = TND_OPTION_BOOL,
+     .role = TND_ROLE_TUNE,
+     .fallback = "true",
+     .offset = offsetof(tnd_feeder_options_t, digest),
+     .help = "whether the digest of the stream is computed"},
+};
+
 const tnd_kind_t tnd_kind_feeder = {
-    .spec = &tnd_kind_feeder_spec,
+    .spec =
+        {
+            .table = {.name = "feeder",
+                      .help = "hands batches to devices and runs the step on them",
+                      TND_OPTIONS(options),
+                      .size = sizeof(tnd_feeder_options_t)},
+            .instances = TND_INSTANCE_HOST,
+            .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
+            .inlet_count = 1,
+            .outlets = {{.name = "out",
+                         .flow = TND_FLOW_VALUES,
+                         .several = true,
+                         .connects = true,
+                         .call = true}},
+            .outlet_count = 1,
+        },
     .state_bytes = sizeof(feeder_t),
     .check = feeder_check,
-    .needs = feeder_needs,
+    .needs = tnd_feeder_plan_needs,
     .credit = feeder_credit,
     .init = feeder_init,
     .arrive = feeder_arrive,

@@ -2,23 +2,22 @@
  *
  *  What is worked on next, and when everything is dropped, the queue machine decides.
  */
-#include "actors/preprocessor.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/batcher.h"
-#include "actors/plan_queries.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
 #include "actors/op/chain.h"
-#include "actors/peers.h"
+#include "actors/op/chain_probe.h"
+#include "actors/plan/peers.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/preprocessor.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
+#include "runtime/option/registry.h"
 #include "runtime/host/text_payload.h"
-
-extern const tnd_kind_spec_t tnd_kind_preprocessor_spec;
 
 /*  Credit a reader: enough that a worker never waits for the next block, few enough that they are
  *  spread over all workers.
@@ -75,7 +74,7 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
         uint32_t batcher = tnd_plan_batcher(plan, instance->chain, lane);
         if (batcher == plan->instance_count)
             return;
-        tnd_batcher_window_t window = tnd_batcher_window(plan, batcher, stream);
+        tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
         uint64_t block = window.block_rows * (window.held + row_bytes);
         if (block > one) {
             one = block;
@@ -324,8 +323,58 @@ static void preprocessor_fini(void *state)
     tnd_rack_destroy(&worker->rack);
 }
 
+/* --- options and ports --------------------------------------------------------------------------
+ */
+
+static const tnd_option_t options[] = {
+    {.name = "ops",
+     .type = TND_OPTION_PARTS,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .parts = tnd_registry_op_table,
+     .offset = offsetof(tnd_preprocessor_options_t, ops),
+     .help = "what is done to each row, in this order, `[{OPERATION: {options}}, ...]`; by default "
+             "nothing"},
+    {.name = "workers",
+     .type = TND_OPTION_U64,
+     .role = TND_ROLE_PLACE,
+     .unit = "workers",
+     .fallback = "1",
+     .range = "1..1024",
+     .choices = "auto=0",
+     .offset = offsetof(tnd_preprocessor_options_t, workers),
+     .help = "interchangeable copies on each host: only speed; `auto` is one, until the number can "
+             "change in a run"},
+    {.name = "on_error",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "stop",
+     .choices = "stop|skip|quarantine",
+     .offset = offsetof(tnd_preprocessor_options_t, on_error),
+     .help = "a row that an operation refuses, or that ends its worker again and again: fails the "
+             "run, is left out and counted, or is also set aside, see `quarantine` of the reader"},
+    {.name = "isolate",
+     .type = TND_OPTION_ENUM,
+     .role = TND_ROLE_PLACE,
+     .fallback = "thread",
+     .choices = "thread|process",
+     .offset = offsetof(tnd_preprocessor_options_t, isolate),
+     .help = "where it runs: in processes of its own a crash does not take the host with it"},
+};
+
 const tnd_kind_t tnd_kind_preprocessor = {
-    .spec = &tnd_kind_preprocessor_spec,
+    .spec =
+        {
+            .table = {.name = "preprocessor",
+                      .help = "applies a chain of operations to each row",
+                      TND_OPTIONS(options),
+                      .size = sizeof(tnd_preprocessor_options_t)},
+            .instances = TND_INSTANCE_WORKER,
+            .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},
+            .inlet_count = 1,
+            .outlets = {{.name = "out", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},
+            .outlet_count = 1,
+        },
     .state_bytes = sizeof(preprocessor_t),
     .derive = preprocessor_derive,
     .needs = preprocessor_needs,

@@ -3,23 +3,20 @@
  *  When a round is complete the machine decides; here its root is computed, on the actor's thread,
  *  from nodes that the feeders have already reduced among themselves.
  */
-#include "actors/reducer.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/feeder.h"
-#include "actors/peers.h"
-#include "actors/prefetch.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/peers.h"
+#include "actors/plan/prefetch.h"
+#include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/interface/collective.h"
 #include "runtime/core/reducer.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
-
-extern const tnd_kind_spec_t tnd_kind_reducer_spec;
 
 /*  Reductions of a step that have roots of different sizes, as many as keep their buffers. */
 enum { ROOT_POOLS = 16 };
@@ -38,32 +35,11 @@ typedef struct {
     size_t root_bytes[ROOT_POOLS];
 } reducer_t;
 
-tnd_status_t tnd_reducer_weight(const tnd_reducer_options_t *options, const tnd_schema_t *fed,
-                                int *column_p, tnd_error_t *error)
-{
-    char text[256];
-    *column_p = -1;
-    if (options->weight == NULL)
-        return TND_OK;
-    *column_p = tnd_schema_find(fed, options->weight);
-    if (*column_p < 0)
-        return tnd_fail(error, "there is no column `%s` to weigh by; what is fed has: %s",
-                        options->weight, tnd_schema_text(fed, text, sizeof text));
-    uint64_t elements = tnd_column_elements(&fed->columns[*column_p]);
-    if (fed->columns[*column_p].ragged)
-        return tnd_fail(error, "column `%s` is ragged; a weight is one number a row",
-                        options->weight);
-    if (elements != 1)
-        return tnd_fail(error, "column `%s` has %" PRIu64 " numbers a row; a weight is one",
-                        options->weight, elements);
-    return TND_OK;
-}
-
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
                                  tnd_error_t *error)
 {
     int column;
-    return tnd_reducer_weight(instance->options, &stream->fed, &column, error);
+    return tnd_reduction_weight_column(instance->options, &stream->fed, &column, error);
 }
 
 /*  Rounds that its feeders may have open at the same time. */
@@ -381,8 +357,36 @@ static void reducer_fini(void *state)
     tnd_peers_free(&reducer->carriers);
 }
 
+/* --- options and ports --------------------------------------------------------------------------
+ */
+
+static const tnd_option_t options[] = {
+    {.name = "weight",
+     .type = TND_OPTION_COLUMN,
+     .role = TND_ROLE_GRAPH,
+     .fallback = "",
+     .offset = offsetof(tnd_reducer_options_t, weight),
+     .help = "the column by whose sum a mean weighs each replica, instead of by its rows"},
+};
+
 const tnd_kind_t tnd_kind_reducer = {
-    .spec = &tnd_kind_reducer_spec,
+    .spec =
+        {
+            .table =
+                {.name = "reducer",
+                 .help =
+                     "reduces what replicas post over a fixed tree: sum, mean, minimum, maximum, "
+                     "gather",
+                 TND_OPTIONS(options),
+                 .size = sizeof(tnd_reducer_options_t)},
+            .instances = TND_INSTANCE_ONE,
+            .inlets = {{.name = "in",
+                        .flow = TND_FLOW_VALUES,
+                        .required = true,
+                        .several = true,
+                        .call = true}},
+            .inlet_count = 1,
+        },
     .state_bytes = sizeof(reducer_t),
     .fits = reducer_fits,
     .credit = reducer_credit,

@@ -7,16 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
+#include "actors/op/bad_rows.h"
 #include "actors/op/ops.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/round_up.h"
 
 enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536 };
-
-/*  So many rows are built in, but of large ones only as many as have so many bytes. */
-enum { PROBE_ROWS = 64, PROBE_BYTES = 4 << 20 };
 
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {
@@ -59,11 +55,7 @@ struct tnd_chain {
     uint32_t *origin;
     uint8_t *scratch;
     uint64_t copied;
-    /*  Of the block under way: its bad rows, by their offsets, and what is said of them. */
-    uint32_t *bad;
-    char *why;
-    size_t bad_room, why_used, why_room;
-    uint32_t bad_count;
+    tnd_bad_rows_t bad; /* of the block under way */
 };
 
 /*  A block while it is made. */
@@ -295,8 +287,7 @@ void tnd_chain_close(tnd_chain_t **self_p)
         free(self->stages[i].state);
     }
     tnd_buffer_drop(&self->out);
-    free(self->bad);
-    free(self->why);
+    tnd_bad_rows_free(&self->bad);
     free(self->scratch);
     free(self->stages);
     free(self);
@@ -305,6 +296,21 @@ void tnd_chain_close(tnd_chain_t **self_p)
 const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self)
 {
     return self->count > 0 ? &self->stages[self->count - 1].schema : &self->in;
+}
+
+const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self)
+{
+    return &self->in;
+}
+
+bool tnd_chain_empty(const tnd_chain_t *self)
+{
+    return self->count == 0;
+}
+
+uint64_t tnd_chain_content(const tnd_chain_t *self)
+{
+    return self->content;
 }
 
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self)
@@ -319,9 +325,9 @@ uint32_t tnd_chain_caps(const tnd_chain_t *self)
 
 uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p)
 {
-    assert(self->bad_count > 0);
-    *why_p = self->why;
-    return self->bad[self->bad_count - 1];
+    assert(self->bad.count > 0);
+    *why_p = self->bad.why;
+    return self->bad.offsets[self->bad.count - 1];
 }
 
 uint64_t tnd_chain_copied(const tnd_chain_t *self)
@@ -477,16 +483,11 @@ static tnd_status_t run_tile(tnd_chain_t *self, made_t *made, uint32_t first, ui
 static void note_bad(tnd_chain_t *self, const tnd_chain_key_t *key, uint32_t offset, size_t failed,
                      const char *what)
 {
-    if (self->bad_count > 0 && self->bad[self->bad_count - 1] == offset)
-        return;
-    self->bad = tnd_grow(self->bad, self->bad_count, &self->bad_room, sizeof *self->bad);
-    self->bad[self->bad_count++] = offset;
-    self->why = tnd_grow(self->why, self->why_used + TND_BAD_TEXT_MAX, &self->why_room, 1);
-    int length = snprintf(self->why + self->why_used, TND_BAD_TEXT_MAX,
-                          "%d%.63s, operation %zu, `%.63s`\t%s", (int)key->way,
-                          key->who != NULL ? key->who : "operations", failed + 1,
-                          self->stages[failed].spec->table.name, what);
-    self->why_used += length < TND_BAD_TEXT_MAX ? (size_t)length + 1 : TND_BAD_TEXT_MAX;
+    char where[160];
+    snprintf(where, sizeof where, "%d%.63s, operation %zu, `%.63s`", (int)key->way,
+             key->who != NULL ? key->who : "operations", failed + 1,
+             self->stages[failed].spec->table.name);
+    tnd_bad_rows_add(&self->bad, offset, where, what);
 }
 
 /*  A tile that failed is run again row by row, to know which row it was. */
@@ -519,40 +520,6 @@ static tnd_status_t run_all(tnd_chain_t *self, made_t *made, tnd_error_t *error)
             TND_TRY(run_rows(self, made, first, rows, error));
     }
     return TND_OK;
-}
-
-/*  Bad positions of the chain and of its input, which are others, in one list, with what is said of
- *  each: in a buffer of its own, for they are rare.
- */
-static tnd_buffer_t *merge_bad(const tnd_chain_t *self, tnd_block_note_t *note)
-{
-    uint32_t own = 0, theirs = 0, count = self->bad_count + note->bad_count;
-    const char *own_why = self->why, *their_why = note->why;
-    size_t most = self->why_used + note->why_bytes + note->bad_count, used = 0;
-    size_t origins = note->origin != NULL ? note->rows : 0;
-    tnd_buffer_t *buffer = tnd_buffer_new((origins + count) * sizeof(uint32_t) + most);
-    uint32_t *origin = tnd_buffer_data(buffer), *bad = origin + origins;
-    char *why = (char *)(bad + count);
-    if (origins > 0) {
-        memcpy(origin, note->origin, origins * sizeof *origin);
-        note->origin = origin;
-    }
-    for (uint32_t at = 0; at < count; at++) {
-        bool is_own = theirs == note->bad_count ||
-                      (own < self->bad_count && self->bad[own] < note->bad[theirs]);
-        const char **from = is_own ? &own_why : &their_why;
-        bad[at] = is_own ? self->bad[own++] : note->bad[theirs++];
-        size_t size = *from != NULL ? strlen(*from) + 1 : 1;
-        memcpy(why + used, *from != NULL ? *from : "", size);
-        used += size;
-        *from += *from != NULL ? size : 0;
-    }
-    note->bad = bad;
-    note->bad_count = count;
-    note->why = why;
-    note->why_bytes = (uint32_t)used;
-    tnd_buffer_seal(buffer);
-    return buffer;
 }
 
 /*  Where the block's columns and marks lie in its buffer, which has room for `most` rows. */
@@ -649,8 +616,8 @@ static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t
             out->index = tnd_buffer_hold(buffer);
         }
     }
-    if (self->bad_count + made->in->note.bad_count > 0)
-        out->marks = merge_bad(self, &out->note);
+    if (self->bad.count + made->in->note.bad_count > 0)
+        out->marks = tnd_bad_rows_merge(&self->bad, &out->note);
     else if (made->origin != NULL)
         out->marks = tnd_buffer_hold(buffer);
     out->note.bytes = tnd_block_bytes(out);
@@ -661,8 +628,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
                            tnd_error_t *error)
 {
     self->copied = 0;
-    self->bad_count = 0;
-    self->why_used = 0;
+    tnd_bad_rows_clear(&self->bad);
     if (self->count == 0) {
         *out_p = tnd_block_hold(in);
         return TND_OK;
@@ -697,144 +663,4 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     tnd_block_seal(out);
     *out_p = out;
     return TND_OK;
-}
-
-/*  Any bits, but for floats no infinity and no NaN; every eighth is a denormal. */
-static uint64_t probe_float(uint64_t bits, uint64_t exponent)
-{
-    if (bits >> 61 == 0)
-        return bits & ~exponent;
-    return (bits & exponent) == exponent ? bits & ~(exponent & (~exponent + 1)) : bits;
-}
-
-static uint64_t probe_integer(uint64_t bits, tnd_dtype_t dtype)
-{
-    switch (bits >> 61) {
-    case 0:
-        return 0;
-    case 1:
-        return UINT64_MAX;
-    case 2:
-        return UINT64_C(1) << (8 * tnd_dtype_size(dtype) - 1);
-    case 3:
-    case 4:
-        return bits % 16;
-    default:
-        return bits;
-    }
-}
-
-static uint64_t probe_bits(uint64_t number, tnd_dtype_t dtype)
-{
-    uint64_t bits = XXH3_64bits(&number, sizeof number);
-    switch (dtype) {
-    case TND_F16:
-        return probe_float(bits, 0x7c00);
-    case TND_BF16:
-        return probe_float(bits, 0x7f80);
-    case TND_F32:
-        return probe_float(bits, 0x7f800000);
-    case TND_F64:
-        return probe_float(bits, UINT64_C(0x7ff) << 52);
-    case TND_BOOL:
-        return bits & 1;
-    case TND_U8:
-    case TND_I8:
-    case TND_U16:
-    case TND_I16:
-    case TND_U32:
-    case TND_I32:
-    case TND_U64:
-    case TND_I64:
-        return probe_integer(bits, dtype);
-    }
-    return bits;
-}
-
-/*  The built-in rows of a ragged column have lengths up to this. */
-enum { PROBE_LENGTH_MAX = 4096 };
-
-static uint64_t probe_length(const tnd_column_t *column, uint32_t row)
-{
-    uint64_t most = column->shape[0] < PROBE_LENGTH_MAX ? column->shape[0] : PROBE_LENGTH_MAX;
-    return (row + 1) * UINT64_C(0x9e3779b1) % (most + 1);
-}
-
-/*  About as many as one of the built-in rows takes. */
-static size_t probe_bytes(const tnd_chain_t *self)
-{
-    size_t bytes = 0, made = tnd_schema_row_bytes(tnd_chain_schema(self));
-    for (uint32_t i = 0; i < self->in.count; i++) {
-        const tnd_column_t *column = &self->in.columns[i];
-        bytes += column->ragged ? PROBE_LENGTH_MAX * tnd_column_unit(column) : self->in_bytes[i];
-    }
-    return tnd_schema_ragged(&self->in) > 0 && made > bytes ? made : bytes;
-}
-
-/*  Row `row` of the built-in rows, as a block of its own. */
-static tnd_block_t *probe_block(const tnd_chain_t *self, tnd_rack_t *rack, uint32_t row)
-{
-    tnd_block_t *block = tnd_rack_take(rack, &self->in);
-    block->note.first = row;
-    block->note.count = block->note.asked = block->note.rows = 1;
-    block->index = tnd_buffer_new(TND_COLUMNS_MAX * sizeof(uint64_t));
-    uint64_t *lengths = tnd_buffer_data(block->index);
-    for (uint32_t i = 0; i < self->in.count; i++) {
-        const tnd_column_t *column = &self->in.columns[i];
-        tnd_dtype_t dtype = column->dtype;
-        size_t size = tnd_dtype_size(dtype), bytes = self->in_bytes[i];
-        if (column->ragged) {
-            lengths[i] = probe_length(column, row);
-            bytes = lengths[i] * tnd_column_unit(column);
-        }
-        tnd_buffer_t *buffer = tnd_buffer_new(bytes);
-        uint8_t *data = tnd_buffer_data(buffer);
-        for (size_t at = 0; at < bytes; at += size) {
-            uint64_t bits = probe_bits(((uint64_t)i * PROBE_ROWS + row) << 40 | at, dtype);
-            memcpy(data + at, &bits, size);
-        }
-        tnd_buffer_seal(buffer);
-        block->columns[i] = (tnd_block_column_t){.base = data,
-                                                 .stride = bytes,
-                                                 .buffer = buffer,
-                                                 .lengths = column->ragged ? &lengths[i] : NULL};
-    }
-    tnd_buffer_seal(block->index);
-    tnd_block_seal(block);
-    return block;
-}
-
-static uint64_t hash_block(const tnd_block_t *block, uint64_t hash)
-{
-    for (uint32_t row = 0; row < block->note.rows; row++)
-        for (uint32_t i = 0; i < block->schema->count; i++)
-            hash = XXH3_64bits_withSeed(tnd_block_row(block, i, row),
-                                        tnd_block_row_bytes(block, i, row), hash);
-    return hash;
-}
-
-uint64_t tnd_chain_probe(tnd_chain_t *self)
-{
-    if (self->count == 0)
-        return 0;
-    const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
-    tnd_rack_t *rack = tnd_rack_new();
-    tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
-    uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ self->content;
-    size_t most = PROBE_BYTES / probe_bytes(self) + 1;
-    for (uint32_t row = 0; row < PROBE_ROWS && row < most; row++) {
-        tnd_error_t error;
-        tnd_block_t *in = probe_block(self, rack, row), *out = NULL;
-        uint64_t rows = UINT64_MAX; /* of a row that is refused */
-        if (tnd_chain_run(self, &key, in, rack, pool, &out, &error) == TND_OK)
-            rows = out->note.rows;
-        hash = XXH3_64bits_withSeed(&rows, sizeof rows, hash);
-        if (out != NULL)
-            hash = hash_block(out, hash);
-        tnd_block_drop(&in);
-        tnd_block_drop(&out);
-    }
-    tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
-    return hash != 0 ? hash : 1;
 }

@@ -32,8 +32,13 @@ tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bo
                             tnd_error_t *error) TND_CHECKED;
 void tnd_chain_close(tnd_chain_t **self_p);
 
-/*  Of the rows that come out. */
+/*  Of the rows that come in, and of those that come out. */
+const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self);
 const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
+/*  Whether the chain has no operations. */
+bool tnd_chain_empty(const tnd_chain_t *self);
+/*  A hash of the files that operations read. */
+uint64_t tnd_chain_content(const tnd_chain_t *self);
 /*  How many rows one may become, and what the chain does: a set of TND_OP_*, DROPS also if it skips
  *  bad rows.
  */
@@ -73,10 +78,5 @@ uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
  *  moved into the block.
  */
 uint64_t tnd_chain_copied(const tnd_chain_t *self);
-
-/*  A hash of what the chain makes of some built-in rows, 64 of them unless they are large: equal on
- * machines that compute alike.  0 only for a chain of no operations.
- */
-uint64_t tnd_chain_probe(tnd_chain_t *self);
 
 #endif

@@ -1,4 +1,4 @@
-/*  actors/op/ops.c - the list of operations, as the runtime asks for it. */
+/*  actors/op/ops.c - the list of operations. */
 #include "actors/op/ops.h"
 
 #include <assert.h>
@@ -7,25 +7,12 @@
 #include "actors/op/custom.h"
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/quantity.h"
-#include "runtime/option/registry.h"
-
-static const tnd_op_spec_t *const specs[] = {
-#define OP(name) &tnd_op_##name##_spec,
-#include "actors/op/ops.def"
-#undef OP
-    NULL};
 
 static const tnd_op_t *const ops[] = {
-#define OP(name) &tnd_op_##name,
+#define OP(name, file) &tnd_op_##name,
 #include "actors/op/ops.def"
 #undef OP
     NULL};
-
-const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p)
-{
-    *count_p = sizeof specs / sizeof specs[0] - 1;
-    return specs;
-}
 
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
 {

@@ -7,7 +7,7 @@
 
 #include "runtime/interface/operation.h"
 
-#define OP(name)                                                                                   \
+#define OP(name, file)                                                                             \
     extern const tnd_op_spec_t tnd_op_##name##_spec;                                               \
     extern const tnd_op_t tnd_op_##name;
 #include "actors/op/ops.def"

@@ -19,8 +19,8 @@ typedef struct tnd_actor tnd_actor_t;
 typedef struct tnd_guarded_call tnd_guarded_call_t;
 
 typedef struct tnd_kind {
-    const tnd_kind_spec_t *spec; /* name, options, ports */
-    size_t state_bytes;          /* the runtime allocates and zeroes this much */
+    tnd_kind_spec_t spec; /* name, role, options, ports */
+    size_t state_bytes;   /* the runtime allocates and zeroes this much */
 
     /*  What the data is, said by a host that has it: opens it once for all instances of the actor
      *  on the host of `instance`, fills schema, count and identity, and leaves in *shared_p what

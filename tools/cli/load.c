@@ -1,7 +1,7 @@
 /*  tools/cli/load.c - the graph that a command line names. */
 #include "tools/cli/load.h"
 
-#include "actors/feeder.h"
+#include "actors/plan/kind_options.h"
 #include "runtime/base/allocation.h"
 #include "tools/cli/json.h"
 

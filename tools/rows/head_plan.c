@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "actors/batcher.h"
+#include "actors/plan/kind_options.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 

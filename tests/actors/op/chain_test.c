@@ -2,6 +2,7 @@
  *  packed and gathered blocks of any size; accounts, references and random draws are as promised.
  */
 #include "actors/op/chain.h"
+#include "actors/op/chain_probe.h"
 
 #include <math.h>
 

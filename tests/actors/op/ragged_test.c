@@ -2,6 +2,7 @@
  *  repeated, or are made one length by `pad_ragged`; who looks at one is refused by name.
  */
 #include "actors/op/chain.h"
+#include "actors/op/chain_probe.h"
 #include "tests/actors/source/opened.h"
 
 enum { ROWS = 5 };

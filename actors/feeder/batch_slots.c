@@ -1,0 +1,404 @@
+/*  actors/feeder/batch_slots.c - the rows of a feeder's steps, put where its devices read them. */
+#include "actors/feeder/batch_slots.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/interface/device.h"
+
+/*  Bytes copied before they are hashed: they are still in the nearest cache then. */
+enum { HOT_BYTES = 4096 };
+
+/*  Where several threads gather: bytes of a part, at least (slices of less than two are not
+ * shared), and about how many a slice has at most.
+ */
+enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
+
+/*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
+ *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time.
+ */
+enum { FLUSH_BYTES = 1 << 20 };
+
+/*  What has been gathered into a slot. */
+typedef struct {
+    uint64_t step;
+    uint32_t generation;
+    bool any;
+    tnd_digest_t digest; /* of what was hashed here */
+} filled_t;
+
+/*  A step whose rows may still be on their way to its slot. */
+typedef struct {
+    uint32_t slot;
+    tnd_slice_note_t note;
+    const tnd_task_t *keep;
+} ready_t;
+
+struct tnd_batch_slots {
+    tnd_batch_slots_config_t config;
+    bool ragged;       /* columns, some */
+    filled_t *filled;  /* by slot */
+    uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
+
+    tnd_gatherers_t *gatherers; /* NULL: the actor alone gathers, at once */
+    _Atomic uint32_t *left;     /* by slot: parts that are not gathered */
+    ready_t *ready;             /* a ring of `depth`, in step order */
+    uint32_t ready_first, ready_count;
+    tnd_slice_t **slices; /* of parts that were not collected */
+    uint32_t slice_count;
+    size_t slice_room;
+    atomic_bool any_lost; /* rows of a part */
+};
+
+static void gather_part(void *context, tnd_gather_part_t *part);
+
+tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
+{
+    tnd_batch_slots_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->config = *config;
+    self->ragged = tnd_schema_ragged(config->schema) > 0;
+    self->filled = tnd_allocate_zeroed(config->depth, sizeof *self->filled);
+    self->left = tnd_allocate_zeroed(config->depth, sizeof *self->left);
+    self->ready = tnd_allocate_zeroed(config->depth, sizeof *self->ready);
+    if (config->threads > 1)
+        self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
+    return self;
+}
+
+void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
+{
+    tnd_batch_slots_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    tnd_gatherers_destroy(&self->gatherers);
+    for (uint32_t i = 0; i < self->slice_count; i++)
+        tnd_slice_drop(&self->slices[i]);
+    free(self->slices);
+    free(self->ready);
+    free((void *)self->left);
+    free(self->filled);
+    free(self);
+}
+
+/*  Copies some rows of a block to where they are wanted, and adds them to the digest; returns the
+ *  bytes copied.
+ */
+static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
+                     uint32_t rows, uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
+                     tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    size_t row_bytes = tnd_schema_row_bytes(schema);
+    uint32_t hot = row_bytes < HOT_BYTES ? (uint32_t)(HOT_BYTES / row_bytes) : 1;
+    if (!self->config.digest)
+        hot = rows;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    for (uint32_t done = 0, some; done < rows; done += some) {
+        some = rows - done < hot ? rows - done : hot;
+        for (uint32_t c = 0; c < schema->count; c++) {
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, at + done);
+            size_t bytes = tnd_column_bytes(&schema->columns[c]);
+            tnd_block_copy(block, c, first + done, some, to);
+            stripes[c] = (tnd_digest_stripe_t){.data = to, .stride = bytes, .bytes = bytes};
+        }
+        if (self->config.digest)
+            tnd_digest_rows(digest, rank + done, some, stripes, schema->count);
+    }
+    return rows * row_bytes;
+}
+
+/*  The same where columns are ragged: rows are hashed one by one, as they lie in the slot. */
+static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
+                            uint32_t rows, uint32_t slot, uint32_t local, uint64_t at,
+                            uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    tnd_digest_column_t columns[TND_COLUMNS_MAX];
+    size_t copied = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t c = 0; c < schema->count; c++) {
+            const void *from = tnd_block_row(block, c, first + i);
+            size_t bytes = tnd_block_row_bytes(block, c, first + i);
+            bool ragged = schema->columns[c].ragged;
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, at + i);
+            if (ragged)
+                tnd_device_workers_put(self->config.workers, slot, local, c, at + i, from,
+                                       block->columns[c].lengths[first + i]);
+            else
+                memcpy(to, from, bytes);
+            columns[c] = (tnd_digest_column_t){.data = to, .bytes = bytes, .ragged = ragged};
+            copied += bytes;
+        }
+        if (self->config.digest)
+            tnd_digest_row(digest, rank + i, columns, schema->count);
+    }
+    return copied;
+}
+
+/*  On any of the threads. */
+static void gather_part(void *context, tnd_gather_part_t *part)
+{
+    tnd_batch_slots_t *self = context;
+    tnd_error_t lost;
+    part->copied = (self->ragged ? gather_ragged : gather)(self, part->block, part->first,
+                                                           part->rows, part->slot, part->local,
+                                                           part->at, part->rank, &part->digest);
+    if (tnd_block_intact(part->block, part->first, part->rows, &lost) != TND_OK)
+        atomic_store(&self->any_lost, true);
+}
+
+/*  The rows of a part: a slice has so many parts that threads end at about the same time. */
+static uint32_t rows_of_part(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
+{
+    size_t row_bytes = tnd_schema_row_bytes(self->config.schema);
+    size_t rows = row_bytes < PART_BYTES ? PART_BYTES / row_bytes : 1;
+    size_t least = slice->note.rows / PARTS_A_SLICE;
+    return (uint32_t)(rows > least ? rows : least);
+}
+
+/*  Whether several threads are to gather these rows. */
+static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
+{
+    return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_BYTES &&
+           tnd_gatherers_have_room(self->gatherers, slice->piece_count + 2 * PARTS_A_SLICE);
+}
+
+static void hold_slice(tnd_batch_slots_t *self, tnd_slice_t *slice)
+{
+    self->slices =
+        tnd_grow(self->slices, self->slice_count, &self->slice_room, sizeof(tnd_slice_t *));
+    self->slices[self->slice_count++] = slice;
+}
+
+/*  Lets all threads gather the rows of a slice; it stays until they have. */
+static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot, uint32_t local,
+                      uint64_t at, uint64_t rank)
+{
+    uint32_t most = rows_of_part(self, slice);
+    for (uint32_t p = 0; p < slice->piece_count; p++) {
+        uint32_t first = slice->pieces[p].first, left = slice->pieces[p].rows;
+        for (uint32_t some; left > 0; left -= some) {
+            some = left < most ? left : most;
+            tnd_gather_part_t part = {.block = slice->pieces[p].block,
+                                      .first = first,
+                                      .rows = some,
+                                      .slot = slot,
+                                      .local = local,
+                                      .at = at,
+                                      .rank = rank};
+            tnd_gatherers_add(self->gatherers, &part, &self->left[slot]);
+            first += some;
+            at += some;
+            rank += some;
+        }
+    }
+    hold_slice(self, slice);
+    tnd_gatherers_wake(self->gatherers);
+}
+
+/*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
+ *  memory that no truncated file takes away.
+ */
+static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
+{
+    const tnd_block_column_t *from = &block->columns[column];
+    return from->index == NULL &&
+           from->stride == tnd_column_bytes(&block->schema->columns[column]) &&
+           from->buffer != NULL && tnd_buffer_kind(from->buffer) != TND_BUFFER_MAPPED &&
+           (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
+}
+
+/*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
+ *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
+ */
+static size_t lend(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
+                   uint64_t rank, tnd_digest_t *digest)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    const tnd_block_t *block = slice->pieces[0].block;
+    uint32_t first = slice->pieces[0].first, rows = slice->pieces[0].rows;
+    tnd_digest_stripe_t stripes[TND_COLUMNS_MAX];
+    size_t copied = 0;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        size_t bytes = tnd_column_bytes(&schema->columns[c]);
+        const void *at = tnd_block_row(block, c, first);
+        if (!lies_well(block, c, first) ||
+            !tnd_device_workers_borrow(self->config.workers, slot, local, c, at)) {
+            void *to = tnd_device_workers_row(self->config.workers, slot, local, c, 0);
+            copied += tnd_block_copy(block, c, first, rows, to);
+            at = to;
+        }
+        stripes[c] = (tnd_digest_stripe_t){.data = at, .stride = bytes, .bytes = bytes};
+    }
+    if (self->config.digest && !tnd_device_workers_hash(self->config.workers, slot, local, rank))
+        tnd_digest_rows(digest, rank, rows, stripes, schema->count);
+    return copied;
+}
+
+/*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
+ */
+static bool is_lendable(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
+                        const tnd_slice_note_t *note)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    uint32_t widest = 0;
+    if (slice->piece_count != 1 || note->rows != note->total || note->padded != 0 || self->ragged)
+        return false;
+    for (uint32_t c = 1; c < schema->count; c++)
+        if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
+            widest = c;
+    return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
+}
+
+static tnd_status_t check_slice(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
+                                const tnd_slice_note_t *note, tnd_error_t *error)
+{
+    uint64_t rows = 0;
+    for (uint32_t p = 0; p < slice->piece_count; p++)
+        rows += slice->pieces[p].rows;
+    if (rows != note->rows)
+        return tnd_fail(error,
+                        "%s: a slice of step %" PRIu64 " for replica %" PRIu32 " has %" PRIu64
+                        " rows where its note says %" PRIu32,
+                        self->config.name, note->step, note->replica, rows, note->rows);
+    if ((uint64_t)note->total + note->padded > self->config.rows_max)
+        return tnd_fail(error,
+                        "%s: replica %" PRIu32 " gets %" PRIu32 " rows and %" PRIu32
+                        " padded ones in step %" PRIu64 "; it has room for %" PRIu64,
+                        self->config.name, note->replica, note->total, note->padded, note->step,
+                        self->config.rows_max);
+    return TND_OK;
+}
+
+/*  After the rows of a slice were read. */
+static tnd_status_t check_read(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
+                               tnd_error_t *error)
+{
+    tnd_error_t lost;
+    if (tnd_slice_intact(slice, &lost) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "%s: %s", self->config.name, lost.text);
+}
+
+tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
+                                   tnd_error_t *error)
+{
+    const tnd_slice_note_t *note = &place->msg.slice;
+    tnd_slice_t *slice = place->payload;
+    tnd_status_t status = check_slice(self, slice, note, error);
+    if (status != TND_OK) {
+        tnd_slice_drop(&slice);
+        return status;
+    }
+    filled_t *filled = &self->filled[place->slot];
+    /* A step that comes again in another generation was dropped half-way. */
+    if (!filled->any || filled->step != note->step || filled->generation != place->msg.generation)
+        *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
+    uint32_t local = note->replica - self->config.first, done = 0;
+    size_t copied = 0;
+    tnd_device_workers_share(self->config.workers, place->slot, local, note->total, note->padded);
+    tnd_count(&self->config.statistics->rows_in, note->rows);
+    tnd_count(&self->config.statistics->blocks_in, 1);
+    tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
+    if (is_lendable(self, slice, note)) {
+        copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
+        status = check_read(self, slice, error);
+        tnd_device_workers_keep(self->config.workers, place->slot, local, slice);
+    } else if (is_large(self, slice)) {
+        share_out(self, slice, place->slot, local, note->offset, note->rank);
+    } else {
+        for (uint32_t p = 0; p < slice->piece_count; p++) {
+            copied += (self->ragged ? gather_ragged : gather)(
+                self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
+                place->slot, local, note->offset + done, note->rank + done, &filled->digest);
+            done += slice->pieces[p].rows;
+        }
+        status = check_read(self, slice, error);
+        tnd_slice_drop(&slice);
+    }
+    tnd_count(&self->config.statistics->bytes_copied, copied);
+    return status;
+}
+
+/*  Hands over the steps that are whole, in order. */
+static void hand_over(tnd_batch_slots_t *self)
+{
+    while (self->ready_count > 0 && !atomic_load(&self->any_lost)) {
+        ready_t *first = &self->ready[self->ready_first];
+        if (atomic_load_explicit(&self->left[first->slot], memory_order_acquire) > 0)
+            return;
+        /* A part that was lost said so before it was counted as gathered. */
+        if (atomic_load(&self->any_lost))
+            return;
+        tnd_device_workers_ready(self->config.workers, first->slot, &first->note, first->keep);
+        self->ready_first = (self->ready_first + 1) % self->config.depth;
+        self->ready_count--;
+        self->gathered += first->note.step_rows * tnd_schema_row_bytes(self->config.schema);
+        if (self->gathered >= FLUSH_BYTES)
+            tnd_batch_slots_flush(self);
+    }
+}
+
+void tnd_batch_slots_ready(tnd_batch_slots_t *self, uint32_t slot, const tnd_slice_note_t *note,
+                           const tnd_task_t *keep)
+{
+    assert(self->ready_count < self->config.depth);
+    self->ready[(self->ready_first + self->ready_count++) % self->config.depth] =
+        (ready_t){slot, *note, keep};
+    hand_over(self);
+}
+
+void tnd_batch_slots_flush(tnd_batch_slots_t *self)
+{
+    self->gathered = 0;
+    tnd_device_workers_flush(self->config.workers);
+}
+
+tnd_status_t tnd_batch_slots_settle(tnd_batch_slots_t *self, tnd_error_t *error)
+{
+    if (self->slice_count == 0)
+        return TND_OK;
+    while (tnd_gatherers_help(self->gatherers))
+        hand_over(self);
+    tnd_gatherers_wait(self->gatherers);
+    hand_over(self);
+    const tnd_gather_part_t *part;
+    size_t copied = 0;
+    while ((part = tnd_gatherers_collect(self->gatherers)) != NULL) {
+        tnd_digest_add(&self->filled[part->slot].digest, &part->digest);
+        copied += part->copied;
+    }
+    tnd_count(&self->config.statistics->bytes_copied, copied);
+    tnd_status_t status = TND_OK;
+    while (self->slice_count > 0) {
+        tnd_slice_t *slice = self->slices[--self->slice_count];
+        if (status == TND_OK && atomic_load(&self->any_lost))
+            status = check_read(self, slice, error);
+        tnd_slice_drop(&slice);
+    }
+    return status;
+}
+
+uint64_t tnd_batch_slots_cpu_ns(const tnd_batch_slots_t *self)
+{
+    return self->gatherers != NULL ? tnd_gatherers_cpu_ns(self->gatherers) : 0;
+}
+
+tnd_status_t tnd_batch_slots_free(tnd_batch_slots_t *self, uint32_t slot, tnd_error_t *error)
+{
+    self->filled[slot].any = false;
+    return tnd_device_workers_release(self->config.workers, slot, error);
+}
+
+tnd_digest_t tnd_batch_slots_digest(const tnd_batch_slots_t *self, const tnd_done_t *done)
+{
+    const filled_t *filled = &self->filled[done->slot];
+    tnd_digest_t digest = filled->digest;
+    assert(filled->step == done->step);
+    tnd_digest_add(&digest, &done->digest);
+    return digest;
+}

@@ -1,0 +1,97 @@
+/*  actors/feeder/feeder_plan.c - what follows from the plan for one feeder. */
+#include "actors/feeder/feeder_plan.h"
+
+#include <inttypes.h>
+
+#include "actors/feeder/step_reports.h"
+#include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
+#include "actors/plan/prefetch.h"
+#include "runtime/core/order/split.h"
+#include "runtime/feed/device_workers.h"
+#include "runtime/feed/gatherers.h"
+#include "runtime/interface/device.h"
+#include "runtime/topology/error_location.h"
+
+const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                   uint32_t replica)
+{
+    return plan->hosts[own->host].devices[plan->chains[own->chain].carriers[replica].device];
+}
+
+void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                   tnd_diagnostics_t *diagnostics)
+{
+    tnd_error_t error;
+    const char *before = NULL;
+    for (uint32_t i = 0; i < own->replica_count; i++) {
+        const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
+        if (device == before)
+            continue;
+        before = device;
+        if (tnd_device_check(device, &error) != TND_OK)
+            tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
+                                tnd_error_location_text(plan->topology, device, own->written->mark),
+                                "%s: %s", own->actor, error.text);
+    }
+}
+
+uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
+                              const tnd_batcher_options_t *batcher)
+{
+    return tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
+                          plan->chains[own->chain].replicas, 0);
+}
+
+uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                        const tnd_batcher_options_t *batcher,
+                                        const tnd_stream_t *stream)
+{
+    const tnd_feeder_options_t *options = own->options;
+    return tnd_gather_threads(options->gather, tnd_feeder_plan_rows(plan, own, batcher) *
+                                                   own->replica_count *
+                                                   tnd_schema_row_bytes(&stream->fed));
+}
+
+/*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
+ * that begin before them and end after them.  The same applies to a step whose tensors a program
+ * holds.
+ */
+void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                           tnd_memory_estimate_t *needs)
+{
+    const tnd_instance_t *own = &plan->instances[index];
+    const tnd_feeder_options_t *options = own->options;
+    uint32_t batcher = tnd_plan_batcher(plan, own->chain, 0);
+    if (batcher == plan->instance_count)
+        return;
+    uint64_t rows = tnd_feeder_plan_rows(plan, own, plan->instances[batcher].options);
+    uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
+    uint64_t slot_bytes = own->replica_count * tnd_device_workers_slot_bytes(&stream->fed, rows);
+    tnd_memory_estimate_add(needs, own->name, depth * slot_bytes,
+                            "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
+                            rows * own->replica_count);
+    tnd_memory_estimate_add(needs, own->name, options->spare * slot_bytes,
+                            "%" PRIu64 " spare batches, for tensors of earlier steps",
+                            options->spare);
+    uint32_t threads =
+        tnd_feeder_plan_gather_threads(plan, own, plan->instances[batcher].options, stream);
+    if (threads > 1)
+        tnd_memory_estimate_add(needs, own->name, tnd_gatherers_bytes(),
+                                "the parts that %" PRIu32 " threads gather", threads);
+    needs->threads += threads - 1;
+    uint64_t coming = (depth + options->spare) * own->replica_count * rows;
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
+            coming += 2 * tnd_lane_window_of(plan, edge->from, stream).block_rows;
+    }
+    tnd_memory_estimate_add(
+        needs, own->name,
+        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
+        "the same rows while they come, or where steps read them as they lie");
+    tnd_memory_estimate_add(needs, own->name,
+                            (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
+                                tnd_step_reports_bytes(),
+                            "reports of steps, until the leader has booked them");
+}

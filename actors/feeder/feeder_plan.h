@@ -1,0 +1,32 @@
+/*  actors/feeder/feeder_plan.h - what follows from the plan for one feeder.
+ *
+ *  `own` is the feeder's instance.
+ *
+ *  Threads: any.
+ */
+#ifndef TND_ACTORS_FEEDER_FEEDER_PLAN_H
+#define TND_ACTORS_FEEDER_FEEDER_PLAN_H
+
+#include "actors/plan/kind_options.h"
+#include "runtime/data/stream.h"
+#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/placement.h"
+
+/*  The device that carries a replica. */
+const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                   uint32_t replica);
+/*  Reports the devices of a feeder that this machine does not have. */
+void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                   tnd_diagnostics_t *diagnostics);
+/*  Rows of one replica in one step. */
+uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
+                              const tnd_batcher_options_t *batcher);
+/*  Threads that gather the rows of a step, the actor's own included. */
+uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                        const tnd_batcher_options_t *batcher,
+                                        const tnd_stream_t *stream);
+/*  The memory of instance `index`, as the hook `needs` of a kind. */
+void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                           tnd_memory_estimate_t *needs);
+
+#endif

@@ -1,0 +1,85 @@
+/*  actors/plan/kind_options.h - the options of the kinds, as plan queries and tools read them.
+ *
+ *  The table of each option, with its default, range and help, is in the file of its kind.
+ *
+ *  Ownership: the plan owns the options and all that they point to.
+ */
+#ifndef TND_ACTORS_PLAN_KIND_OPTIONS_H
+#define TND_ACTORS_PLAN_KIND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/option/option_parse.h"
+
+typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tnd_shuffle_t;
+
+/*  What a checkpoint stores to recognize the bytes of a file. */
+typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
+
+typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE } tnd_shard_t;
+
+typedef struct {
+    tnd_part_t source;
+    int shuffle; /* tnd_shuffle_t */
+    int shard;   /* tnd_shard_t */
+    uint64_t skip;
+    uint64_t take; /* UINT64_MAX: all */
+    uint64_t repeat;
+    uint64_t epochs; /* or TND_ENDLESS */
+    uint64_t workers;
+    int access; /* tnd_access_t */
+    int verify; /* tnd_verify_t */
+    uint64_t retry_ns;
+    int on_error; /* tnd_bad_way_t */
+    const char *quarantine;
+    const char *max_bad; /* a number, or a percentage */
+    int isolate;         /* 0: in a thread of its host, 1: in processes of its own */
+    uint64_t retain_bytes;
+} tnd_reader_options_t;
+
+#define TND_WORKERS_AUTO 0
+
+typedef struct {
+    tnd_part_list_t ops;
+    uint64_t workers; /* or TND_WORKERS_AUTO */
+    int isolate;      /* 0: in a thread of its host, 1: in processes of its own */
+    int on_error;     /* tnd_bad_way_t */
+} tnd_preprocessor_options_t;
+
+typedef struct {
+    uint64_t size;
+    uint64_t replicas;
+    int split;     /* tnd_split_t */
+    int remainder; /* tnd_remainder_t */
+    bool span_epochs;
+    uint64_t skip;
+    uint64_t take;      /* UINT64_MAX: all */
+    tnd_extent_t block; /* zero: chosen from the links and the rows */
+    bool speculate;
+} tnd_batcher_options_t;
+
+/*  `step: {plugin: mlp, hidden: 128}`: all but the name is the plugin's own. */
+typedef struct {
+    const char *plugin;
+    tnd_pairs_t options; /* of type VALUE; tnd_pairs_print prints them */
+} tnd_step_options_t;
+
+/*  As many steps as fit into some bytes; see prefetch.h. */
+#define TND_DEPTH_AUTO 0
+
+typedef struct {
+    uint64_t depth; /* or TND_DEPTH_AUTO */
+    uint64_t spare;
+    uint64_t gather;                /* threads, or TND_GATHER_AUTO: runtime/feed/gatherers.h */
+    tnd_strings_t devices;          /* as the actor names them; those of a host are in the plan */
+    const tnd_step_options_t *step; /* NULL: none */
+    const char *after;              /* NULL: none */
+    bool digest;
+} tnd_feeder_options_t;
+
+typedef struct {
+    const char *weight; /* NULL: means are weighted by rows */
+} tnd_reducer_options_t;
+
+#endif

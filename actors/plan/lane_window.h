@@ -1,0 +1,41 @@
+/*  actors/plan/lane_window.h - how much of a lane is under way at the same time.
+ *
+ *  A batcher plans its lane in blocks.  What it lets be under way decides the memory that readers,
+ *  preprocessors and the batcher itself need.
+ *
+ *  All functions are pure: they depend on the plan, the options and the schemas alone.
+ *
+ *  Threads: any.
+ */
+#ifndef TND_ACTORS_PLAN_LANE_WINDOW_H
+#define TND_ACTORS_PLAN_LANE_WINDOW_H
+
+#include "runtime/data/stream.h"
+#include "runtime/plan/placement.h"
+
+/*  Blocks of a lane under way at most: enough to keep every stage busy. */
+enum { TND_LANE_WINDOW_BLOCKS = 32 };
+
+/*  The rows and bytes include whole global batches, because the other lanes may have ended. */
+typedef struct {
+    uint64_t blocks, block_rows;
+    uint64_t row_bytes; /* reserved for one position */
+    uint64_t held;      /* bytes of one position in memory, with the list of its origins */
+    uint64_t wanted;    /* positions that wait for a step */
+    uint64_t rows, bytes;
+    uint64_t open; /* positions of blocks that are not joined yet, speculative copies included */
+} tnd_lane_window_t;
+
+/*  The window of instance `batcher` of the plan. */
+tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
+                                     const tnd_stream_t *stream);
+/*  Positions of the lane that are in memory: from the reader until the feeders have released them.
+ */
+uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher,
+                               const tnd_stream_t *stream);
+/*  Whether rows come straight from readers.  Then no actor touches the rows of a mapped file before
+ *  the feeder does, and a block is a list of places.
+ */
+bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher);
+
+#endif

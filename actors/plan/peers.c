@@ -1,0 +1,54 @@
+/*  actors/plan/peers.c - who an actor talks to, as the plan says it. */
+#include "actors/plan/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+
+static tnd_peers_t make(uint32_t room)
+{
+    tnd_peers_t peers = {.ids = tnd_allocate_zeroed(room + 1, sizeof(tnd_actor_id_t))};
+    return peers;
+}
+
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    tnd_peers_t peers = make(plan->instance_count);
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        if (instance->chain == tnd_actor_instance(self)->chain &&
+            strcmp(instance->kind->table.name, kind) == 0 &&
+            (lane >= plan->lanes || instance->lane == lane))
+            peers.ids[peers.count++] = i;
+    }
+    return peers;
+}
+
+tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self)
+{
+    const tnd_chain_plan_t *chain = &tnd_actor_plan(self)->chains[tnd_actor_instance(self)->chain];
+    tnd_peers_t peers = make(chain->replicas);
+    peers.count = chain->replicas;
+    for (uint32_t r = 0; r < chain->replicas; r++)
+        peers.ids[r] = chain->carriers[r].instance;
+    return peers;
+}
+
+tnd_peers_t tnd_peers_reducers(const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    tnd_peers_t peers = make(plan->edge_count);
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].from == tnd_actor_id(self) &&
+            strcmp(plan->instances[plan->edges[e].to].kind->table.name, "reducer") == 0)
+            peers.ids[peers.count++] = plan->edges[e].to;
+    return peers;
+}
+
+void tnd_peers_free(tnd_peers_t *self)
+{
+    free(self->ids);
+    *self = (tnd_peers_t){0};
+}

@@ -1,0 +1,25 @@
+/*  actors/plan/peers.h - who an actor talks to, as the plan says it.
+ *
+ *  Ownership: the lists are the caller's to free().
+ */
+#ifndef TND_ACTORS_PLAN_PEERS_H
+#define TND_ACTORS_PLAN_PEERS_H
+
+#include "runtime/host/actor.h"
+
+typedef struct {
+    uint32_t count;
+    tnd_actor_id_t *ids;
+} tnd_peers_t;
+
+/*  The instances of the actor's chain and of `kind` ("reader"); with `lane` below the plan's lanes
+ *  only those of that lane, else all, in order of the plan.
+ */
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane);
+/*  The feeder of each replica of the actor's chain. */
+tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self);
+/*  The reducers that the actor posts to, in order of the plan's edges. */
+tnd_peers_t tnd_peers_reducers(const tnd_actor_t *self);
+void tnd_peers_free(tnd_peers_t *self);
+
+#endif

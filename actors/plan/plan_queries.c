@@ -1,0 +1,122 @@
+/*  actors/plan/plan_queries.c - what stands in a lane, by the plan alone.  */
+#include "actors/plan/plan_queries.h"
+
+#include <string.h>
+
+#include "actors/plan/kind_options.h"
+#include "runtime/core/batcher.h"
+#include "runtime/interface/link.h"
+#include "runtime/option/spec.h"
+
+static bool is_kind(const tnd_instance_t *instance, const char *kind)
+{
+    return strcmp(instance->kind->table.name, kind) == 0;
+}
+
+uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
+{
+    uint32_t i = 0;
+    while (i < plan->instance_count &&
+           (plan->instances[i].chain != chain || plan->instances[i].lane != lane ||
+            !is_kind(&plan->instances[i], "batcher")))
+        i++;
+    return i;
+}
+
+uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
+{
+    uint32_t i = 0;
+    while (i < plan->instance_count &&
+           (plan->instances[i].chain != chain || !is_kind(&plan->instances[i], "feeder")))
+        i++;
+    return i;
+}
+
+bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].to == instance && plan->edges[e].transport != TND_TRANSPORT_INPROC)
+            return true;
+    return false;
+}
+
+bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].from == instance && plan->edges[e].transport != TND_TRANSPORT_INPROC)
+            return true;
+    return false;
+}
+
+uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
+{
+    uint64_t bytes = rows * tnd_schema_list_bytes(schema);
+    for (uint32_t c = 0; c < schema->count; c++)
+        bytes += tnd_link_room(rows * tnd_column_bytes(&schema->columns[c]));
+    return bytes;
+}
+
+static bool serves(const tnd_instance_t *instance, uint32_t lane)
+{
+    return instance->kind->instances == TND_INSTANCE_LANE
+               ? instance->lane == lane
+               : lane - instance->lane_first < instance->lane_count;
+}
+
+static bool is_alike(const tnd_instance_t *one, const tnd_instance_t *other, uint32_t lane)
+{
+    return strcmp(one->actor, other->actor) == 0 && serves(other, lane);
+}
+
+uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance)
+{
+    const tnd_instance_t *own = &plan->instances[instance];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        count += is_alike(own, &plan->instances[i], own->lane);
+    return count;
+}
+
+static uint32_t home_of(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    const tnd_plan_host_t *host = &plan->hosts[instance->host];
+    return host->isolated ? host->parent : instance->host;
+}
+
+bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
+{
+    const tnd_instance_t *own = &plan->instances[instance];
+    for (uint32_t i = 0; i < instance; i++)
+        if (is_alike(own, &plan->instances[i], lane) &&
+            home_of(plan, &plan->instances[i]) == home_of(plan, own))
+            return false;
+    return true;
+}
+
+/*  Whether the operations of the chain leave the number of rows as it is. */
+static bool keeps_rows(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        if (plan->instances[i].chain != chain || !is_kind(&plan->instances[i], "preprocessor"))
+            continue;
+        const tnd_preprocessor_options_t *options = plan->instances[i].options;
+        for (size_t o = 0; o < options->ops.count; o++)
+            if ((tnd_op_spec_of(options->ops.items[o].table)->caps &
+                 (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+                return false;
+    }
+    return true;
+}
+
+uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const tnd_stream_t *stream)
+{
+    const tnd_batcher_options_t *options =
+        plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
+    uint64_t count = tnd_stream_positions(stream);
+    if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(plan, chain))
+        return TND_UNKNOWN;
+    bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
+    uint64_t batches = count / options->size + short_one;
+    uint64_t left = batches > options->skip ? batches - options->skip : 0;
+    return left < options->take ? left : options->take;
+}

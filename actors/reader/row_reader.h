@@ -1,0 +1,53 @@
+/*  actors/reader/row_reader.h - reads rows of a lane's source into blocks.
+ *
+ *  Requests rows ahead of those that are read, so that a disk always has many requests.
+ *
+ *  Ownership: everything in the config remains the caller's.  Blocks may outlive the row reader.
+ *  Threads: the reader's actor.
+ */
+#ifndef TND_ACTORS_READER_ROW_READER_H
+#define TND_ACTORS_READER_ROW_READER_H
+
+#include "actors/plan/kind_options.h"
+#include "actors/quarantine/quarantine.h"
+#include "actors/reader/shared_source.h"
+
+typedef struct {
+    const char *name; /* of the reader, for texts */
+    const tnd_reader_options_t *options;
+    const tnd_stream_t *stream;
+    const void *shared; /* the open source: shared_source.h */
+    uint32_t lane;
+    bool alone; /* no other reader reads positions of the lane */
+} tnd_row_reader_config_t;
+
+typedef struct tnd_row_reader tnd_row_reader_t;
+
+tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config);
+/*  Sets *self_p to NULL; NULL is allowed. */
+void tnd_row_reader_destroy(tnd_row_reader_t **self_p);
+
+/*  An empty block for the rows. */
+tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self);
+/*  Writes the source's indices of the samples at positions [first, first + count) of the lane. */
+void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
+                            uint64_t *samples);
+/*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
+ *  *count_p becomes less.
+ *
+ *  Errors: TND_REFUSED if some of the rows are not valid records; others as the source's.
+ */
+tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
+                                 uint32_t *count_p, bool *end_p, tnd_block_t *block,
+                                 tnd_error_t *error) TND_CHECKED;
+/*  Reads samples by their indices. */
+tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
+                                         const uint64_t *samples, uint32_t count,
+                                         tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
+/*  Where a sample is stored: for the quarantine in *place (but for its position), for people as
+ *  text such as "record 3 of x.npy, at byte 224".
+ */
+void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,
+                          tnd_quarantine_place_t *place, char *text, size_t room);
+
+#endif

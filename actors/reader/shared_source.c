@@ -1,0 +1,262 @@
+/*  actors/reader/shared_source.c - a source, opened once for all readers of a host. */
+#include "actors/reader/shared_source.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/plan/kind_options.h"
+#include "actors/source/content.h"
+#include "actors/source/sources.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/limits.h"
+#include "runtime/host/guarded_call.h"
+
+enum { ALL_LANES = TND_LANES_MAX };
+
+typedef struct {
+    const tnd_source_t *source;
+    uint32_t count;
+    tnd_shared_part_t parts[];
+} opened_t;
+
+static void close_all(opened_t *opened)
+{
+    for (uint32_t i = 0; i < opened->count; i++) {
+        opened->source->close(opened->parts[i].state);
+        free(opened->parts[i].state);
+    }
+    free(opened);
+}
+
+/*  The call that opens a source, and the value in the file that names the source. */
+typedef struct {
+    tnd_guarded_call_t *call;
+    const void *about;
+} listener_t;
+
+static void report_error(void *teller, const tnd_error_t *error)
+{
+    const listener_t *self = teller;
+    tnd_error_t reported = *error;
+    if (reported.about == NULL)
+        reported.about = self->about;
+    tnd_guarded_call_tell(self->call, &reported);
+}
+
+/*  The order in which rows will be read, and whether all rows of the files will be.  `whole`: all
+ *  lanes that share the files are read here.
+ */
+static tnd_access_pattern_t pattern_of(const tnd_reader_options_t *options, bool whole)
+{
+    if (options->shuffle == TND_SHUFFLE_NONE)
+        return TND_PATTERN_FORWARD;
+    bool all = whole && options->skip == 0 && options->take == UINT64_MAX;
+    return all ? TND_PATTERN_ALL : TND_PATTERN_SOME;
+}
+
+/*  Bytes that the page cache may use for one of `parts` parts; 0: unknown. */
+static uint64_t room_for(uint32_t parts)
+{
+    tnd_group_limits_t limits;
+    tnd_group_limits_read("", &limits);
+    return limits.cache_bytes != UINT64_MAX ? limits.cache_bytes / parts + 1 : 0;
+}
+
+/*  `here`: how many lanes are read on this host. */
+static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
+                              uint32_t lanes, uint32_t here, tnd_guarded_call_t *call,
+                              tnd_error_t *error)
+{
+    listener_t listener = {call, options->source.value};
+    tnd_shared_part_t *part = &opened->parts[opened->count];
+    bool all = lane == ALL_LANES;
+    const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
+                                      .lanes = all ? 1 : lanes,
+                                      .access = (tnd_access_t)options->access,
+                                      .pattern = pattern_of(options, !all || here == lanes),
+                                      .room = room_for(all ? 1 : here),
+                                      .retry_ns = options->retry_ns,
+                                      .tell = report_error,
+                                      .teller = &listener};
+    part->lane = lane;
+    part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
+    tnd_status_t status =
+        opened->source->open(part->state, options->source.options, &scope, &part->facts, error);
+    if (status != TND_OK) {
+        if (error->about == NULL)
+            error->about = options->source.value;
+        free(part->state);
+        return status;
+    }
+    opened->count++;
+    return TND_OK;
+}
+
+/*  Whether an instance is the first reader of its lane on its host: a lane may have several. */
+static bool is_first(const tnd_plan_t *plan, uint32_t index)
+{
+    const tnd_instance_t *own = &plan->instances[index];
+    for (uint32_t i = 0; i < index; i++) {
+        const tnd_instance_t *other = &plan->instances[i];
+        if (other->host == own->host && other->lane == own->lane &&
+            strcmp(other->actor, own->actor) == 0)
+            return false;
+    }
+    return true;
+}
+
+/*  Whether instance `index` is the first of a lane that is read on the host of `instance`. */
+static bool is_part(const tnd_plan_t *plan, const tnd_instance_t *instance, uint32_t index)
+{
+    const tnd_instance_t *other = &plan->instances[index];
+    return other->host == instance->host && strcmp(other->actor, instance->actor) == 0 &&
+           is_first(plan, index);
+}
+
+static uint32_t lanes_here(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        count += is_part(plan, instance, i);
+    return count;
+}
+
+/*  Opens the files of every lane that is read on the host of `instance`. */
+static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
+                               const tnd_instance_t *instance, tnd_guarded_call_t *call,
+                               tnd_error_t *error)
+{
+    uint32_t here = lanes_here(plan, instance);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (is_part(plan, instance, i))
+            TND_TRY(open_part(opened, instance->options, plan->instances[i].lane, plan->lanes, here,
+                              call, error));
+    for (uint32_t i = 1; i < opened->count; i++) {
+        tnd_error_t differs;
+        if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
+                               &differs) != TND_OK)
+            return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s%s",
+                            opened->parts[0].lane, opened->parts[i].lane, differs.text,
+                            tnd_schema_ragged(&opened->parts[0].facts.schema) > 0
+                                ? "; of a ragged column say `max:`, which is then that of all files"
+                                : "");
+    }
+    return TND_OK;
+}
+
+static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
+{
+    const tnd_source_facts_t *first = &opened->parts[0].facts;
+    stream->read = first->schema;
+    stream->count = first->count;
+    stream->data = first->identity;
+    for (uint32_t i = 0; i < opened->count; i++) {
+        const tnd_source_facts_t *facts = &opened->parts[i].facts;
+        stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
+        stream->lists = facts->lists > stream->lists ? facts->lists : stream->lists;
+        stream->loaded += facts->loaded;
+        stream->mapped += facts->mapped;
+        stream->copied_files += facts->read;
+        stream->room += facts->room;
+        stream->access = facts->access;
+    }
+    if (opened->parts[0].lane == ALL_LANES)
+        return;
+    stream->by_file = true;
+    stream->found = first->found;
+    stream->count = TND_UNKNOWN;
+    stream->data = 0;
+    for (uint32_t i = 0; i < opened->count; i++) {
+        const tnd_shared_part_t *part = &opened->parts[i];
+        stream->lane[part->lane] = (tnd_stream_lane_t){
+            .count = part->facts.count, .data = part->facts.identity, .known = true};
+    }
+}
+
+tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                    tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
+                                    tnd_error_t *error)
+{
+    const tnd_reader_options_t *options = instance->options;
+    bool by_file = options->shard == TND_SHARD_FILE && plan->lanes > 1;
+    uint32_t parts = by_file ? plan->lanes : 1;
+    opened_t *opened = tnd_allocate_zeroed(1, sizeof *opened + parts * sizeof opened->parts[0]);
+    opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
+    tnd_guarded_call_at(call, options->source.value, "source `%s`", options->source.table->name);
+    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, call, error)
+                                  : open_part(opened, options, ALL_LANES, plan->lanes,
+                                              lanes_here(plan, instance), call, error);
+    if (status != TND_OK) {
+        close_all(opened);
+        return status;
+    }
+    fill_stream(opened, stream);
+    *shared_p = opened;
+    return TND_OK;
+}
+
+/*  Lists the files of one part.  A source without files is listed by its name. */
+static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_options_t *options,
+                              const char *data, tnd_data_table_t *table, tnd_error_t *error)
+{
+    const tnd_source_facts_t *facts = &part->facts;
+    uint32_t lane = part->lane == ALL_LANES ? 0 : part->lane;
+    for (size_t i = 0; i < facts->file_count; i++) {
+        const tnd_source_file_t *from = &facts->files[i];
+        tnd_data_file_t file = {.lane = lane,
+                                .place = (uint32_t)i,
+                                .size = from->size,
+                                .modified_ns = from->modified_ns,
+                                .ends = from->ends,
+                                .file = true,
+                                .hashed = options->verify == TND_VERIFY_FULL,
+                                .name = from->path};
+        if (file.hashed)
+            TND_TRY(
+                tnd_content_whole(from->path, from->size, options->retry_ns, file.whole, error));
+        tnd_data_table_add(table, &file, data);
+    }
+    if (facts->file_count > 0)
+        return TND_OK;
+    char name[128];
+    snprintf(name, sizeof name, "source `%.100s`", options->source.table->name);
+    tnd_data_table_add(
+        table,
+        &(tnd_data_file_t){
+            .lane = lane, .size = facts->count, .ends = facts->identity, .name = name},
+        NULL);
+    return TND_OK;
+}
+
+tnd_status_t tnd_shared_source_list(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                    const void *shared, tnd_data_table_t *table, tnd_error_t *error)
+{
+    const opened_t *opened = shared;
+    for (uint32_t i = 0; i < opened->count; i++)
+        TND_TRY(list_part(&opened->parts[i], instance->options, plan->hosts[instance->host].data,
+                          table, error));
+    return TND_OK;
+}
+
+void tnd_shared_source_close(const tnd_instance_t *instance, void *shared)
+{
+    (void)instance;
+    close_all(shared);
+}
+
+const tnd_source_t *tnd_shared_source_type(const void *shared)
+{
+    return ((const opened_t *)shared)->source;
+}
+
+const tnd_shared_part_t *tnd_shared_source_part(const void *shared, uint32_t lane)
+{
+    const opened_t *opened = shared;
+    uint32_t i = 0;
+    while (opened->parts[i].lane != ALL_LANES && opened->parts[i].lane != lane)
+        i++;
+    assert(i < opened->count);
+    return &opened->parts[i];
+}

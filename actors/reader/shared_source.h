@@ -1,0 +1,33 @@
+/*  actors/reader/shared_source.h - a source, opened once for all readers of a host.
+ *
+ *  With `shard: file` each lane has its own files, and each lane that is read on the host is opened
+ *  as a part.  Otherwise there is one part for all lanes.
+ *
+ *  Threads: as the hooks facts, list and unshare of runtime/interface/kind.h; type and part on any.
+ */
+#ifndef TND_ACTORS_READER_SHARED_SOURCE_H
+#define TND_ACTORS_READER_SHARED_SOURCE_H
+
+#include "runtime/interface/kind.h"
+#include "runtime/interface/source.h"
+
+typedef struct {
+    uint32_t lane; /* TND_LANES_MAX: all lanes */
+    tnd_source_facts_t facts;
+    void *state; /* of the open source */
+} tnd_shared_part_t;
+
+/*  The hooks facts, list and unshare of the reader. */
+tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                    tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
+                                    tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_shared_source_list(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                    const void *shared, tnd_data_table_t *table,
+                                    tnd_error_t *error) TND_CHECKED;
+void tnd_shared_source_close(const tnd_instance_t *instance, void *shared);
+
+const tnd_source_t *tnd_shared_source_type(const void *shared);
+/*  The part that `lane` reads. */
+const tnd_shared_part_t *tnd_shared_source_part(const void *shared, uint32_t lane);
+
+#endif

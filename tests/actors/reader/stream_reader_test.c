@@ -1,0 +1,226 @@
+/*  tests/actors/stream_reader_test.c - rows of a source that is read in order, when they are needed
+ * again.
+ *
+ *  The source counts; the tests ask for positions as lost tickets and rewinds do.
+ */
+#include "actors/reader/stream_reader.h"
+
+#include <criterion/criterion.h>
+
+#include "runtime/core/order/position.h"
+
+enum { END = 100 };
+
+typedef struct {
+    uint64_t next;
+    uint32_t starts, read;
+} counter_t;
+
+static tnd_status_t counter_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+                                 tnd_error_t *error)
+{
+    counter_t *self = state;
+    uint32_t count = rows->count;
+    (void)error;
+    if (index[0] == 0) {
+        self->next = 0;
+        self->starts++;
+    }
+    for (rows->count = 0; rows->count < count && self->next < END; rows->count++) {
+        cr_assert_eq(index[rows->count], self->next);
+        uint64_t value = self->next++;
+        *(uint32_t *)(void *)(rows->columns[0].base + rows->count * rows->columns[0].stride) =
+            (uint32_t)value;
+        *(rows->columns[1].base + rows->count * rows->columns[1].stride) = (uint8_t)(value * 3);
+        self->read++;
+    }
+    return rows->count < count ? TND_END : TND_OK;
+}
+
+static const tnd_source_t counter = {.state_bytes = sizeof(counter_t), .fill = counter_fill};
+
+typedef struct {
+    counter_t state;
+    tnd_schema_t schema;
+    tnd_rack_t *rack;
+    tnd_stream_reader_t *intake;
+} bench_t;
+
+static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
+{
+    *self = (bench_t){.rack = tnd_rack_new()};
+    cr_assert(tnd_schema_add(&self->schema, "a", TND_U32, 0, NULL, NULL) == TND_OK);
+    cr_assert(tnd_schema_add(&self->schema, "b", TND_U8, 0, NULL, NULL) == TND_OK);
+    tnd_stream_reader_config_t config = {.source = &counter,
+                                         .state = &self->state,
+                                         .schema = &self->schema,
+                                         .name = "read",
+                                         .caps = caps,
+                                         .retain_bytes = retain_bytes};
+    self->intake = tnd_stream_reader_new(&config);
+}
+
+static void end(bench_t *self)
+{
+    tnd_stream_reader_destroy(&self->intake);
+    tnd_rack_destroy(&self->rack);
+}
+
+static tnd_status_t ask(bench_t *self, uint32_t epoch, uint64_t first, uint32_t asked,
+                        uint32_t wanted, tnd_error_t *error)
+{
+    uint64_t index[END];
+    bool ended = false;
+    uint32_t count = asked;
+    for (uint32_t i = 0; i < asked; i++)
+        index[i] = first + i;
+    tnd_block_t *block = tnd_rack_take(self->rack, &self->schema);
+    tnd_status_t status =
+        tnd_stream_reader_read(self->intake, epoch, index, &count, block, &ended, error);
+    if (status == TND_OK) {
+        tnd_block_seal(block);
+        cr_expect_eq(count, wanted, "%u rows from %llu", count, (unsigned long long)first);
+        cr_expect_eq(ended, wanted < asked);
+        for (uint32_t i = 0; i < count; i++) {
+            cr_expect_eq(*(const uint32_t *)tnd_block_row(block, 0, i), first + i);
+            cr_expect_eq(*(const uint8_t *)tnd_block_row(block, 1, i), (uint8_t)((first + i) * 3));
+        }
+    }
+    tnd_block_drop(&block);
+    return status;
+}
+
+static void gets(bench_t *self, uint32_t epoch, uint64_t first, uint32_t asked, uint32_t wanted)
+{
+    tnd_error_t error;
+    cr_expect(ask(self, epoch, first, asked, wanted, &error) == TND_OK, "%s", error.text);
+}
+
+Test(intake, a_source_that_rewinds_is_read_again_from_its_start)
+{
+    bench_t bench;
+    begin(&bench, TND_SOURCE_REWINDS, 0);
+    gets(&bench, 0, 0, 10, 10);
+    gets(&bench, 0, 10, 10, 10);
+    cr_expect_eq(bench.state.read, 20);
+    gets(&bench, 0, 5, 10, 10); /* another cut than before */
+    cr_expect_eq(bench.state.starts, 2);
+    gets(&bench, 0, 20, 10, 10); /* five rows are skipped on the way */
+    cr_expect_eq(bench.state.starts, 2);
+    end(&bench);
+}
+
+Test(intake, every_ticket_behind_the_end_says_so_and_an_epoch_begins_again)
+{
+    bench_t bench;
+    begin(&bench, TND_SOURCE_REWINDS, 0);
+    gets(&bench, 0, 0, 60, 60);
+    gets(&bench, 0, 60, 60, 40);
+    gets(&bench, 0, 120, 60, 0);
+    gets(&bench, 1, 0, 60, 60);
+    cr_expect_eq(bench.state.starts, 2);
+    gets(&bench, 0, 60, 60, 40); /* the epoch before, once more */
+    gets(&bench, 1, 60, 60, 40);
+    end(&bench);
+}
+
+Test(intake, a_source_that_cannot_go_back_has_its_rows_kept)
+{
+    bench_t bench;
+    begin(&bench, 0, 1 << 20);
+    gets(&bench, 0, 0, 30, 30);
+    gets(&bench, 0, 30, 30, 30);
+    gets(&bench, 0, 0, 60, 60);  /* of two buffers */
+    gets(&bench, 0, 25, 20, 20); /* across their border */
+    gets(&bench, 0, 50, 20, 20); /* half kept, half new */
+    gets(&bench, 0, 55, 15, 15);
+    gets(&bench, 0, 70, 50, 30);
+    gets(&bench, 0, 90, 30, 10);
+    cr_expect_eq(bench.state.starts, 1);
+    cr_expect_eq(bench.state.read, END);
+    end(&bench);
+}
+
+Test(intake, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
+{
+    bench_t bench;
+    tnd_error_t error;
+    begin(&bench, 0, 1024); /* a buffer of 20 rows takes 192 bytes */
+    for (uint32_t i = 0; i < 5; i++)
+        gets(&bench, 0, i * 20, 20, 20);
+    gets(&bench, 0, 80, 20, 20);
+    end(&bench);
+
+    begin(&bench, 0, 400);
+    for (uint32_t i = 0; i < 5; i++)
+        gets(&bench, 0, i * 20, 20, 20);
+    gets(&bench, 0, 60, 40, 40);
+    cr_expect(ask(&bench, 0, 0, 20, 20, &error) == TND_FAILED);
+    cr_expect_str_eq(error.text,
+                     "read: row 0 of the source is needed again, which can be read only once and "
+                     "of which the last 400 bytes were kept: raise `retain:`");
+    end(&bench);
+}
+
+Test(intake, a_run_that_begins_in_the_midst_skips_what_lies_before)
+{
+    bench_t bench;
+    tnd_error_t error;
+    begin(&bench, TND_SOURCE_REWINDS, 0);
+    gets(&bench, 0, 70, 20, 20);
+    cr_expect_eq(bench.state.read, 90);
+    end(&bench);
+
+    begin(&bench, 0, 1 << 20); /* another process may have read it */
+    cr_expect(ask(&bench, 0, 70, 20, 20, &error) == TND_FAILED);
+    cr_expect_str_eq(error.text, "read: the run goes on at row 70 of the source, which can be read "
+                                 "only once, from its start: begin the run anew");
+    end(&bench);
+}
+
+/*  Rows of n % 7 bytes that say n, of a source that can be read once. */
+static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+                                tnd_error_t *error)
+{
+    (void)state, (void)error;
+    for (uint32_t row = 0; row < rows->count; row++) {
+        uint64_t length = index[row] % 7;
+        rows->columns[0].lengths[row] = length;
+        for (uint64_t i = 0; i < length; i++)
+            rows->columns[0].base[row * rows->columns[0].stride + i] = (uint8_t)index[row];
+    }
+    return TND_OK;
+}
+
+Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
+{
+    static const tnd_source_t source = {.fill = ragged_fill};
+    static const uint64_t firsts[] = {0, 5, 3, 12};
+    tnd_schema_t schema = {0};
+    cr_assert(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){6}, NULL) == TND_OK);
+    tnd_stream_reader_config_t config = {
+        .source = &source, .schema = &schema, .name = "read", .retain_bytes = 1 << 20};
+    tnd_rack_t *rack = tnd_rack_new();
+    tnd_stream_reader_t *intake = tnd_stream_reader_new(&config);
+    for (size_t ask = 0; ask < 4; ask++) {
+        uint64_t index[12];
+        uint32_t count = ask == 2 ? 12 : 5;
+        bool ended;
+        tnd_error_t error;
+        for (uint32_t i = 0; i < count; i++)
+            index[i] = firsts[ask] + i;
+        tnd_block_t *block = tnd_rack_take(rack, &schema);
+        cr_assert(tnd_stream_reader_read(intake, 0, index, &count, block, &ended, &error) == TND_OK,
+                  "%s", error.text);
+        block->note.rows = count;
+        tnd_block_seal(block);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint8_t *row = tnd_block_row(block, 0, i);
+            cr_assert_eq(tnd_block_row_bytes(block, 0, i), index[i] % 7);
+            cr_assert(index[i] % 7 == 0 || row[index[i] % 7 - 1] == index[i]);
+        }
+        tnd_block_drop(&block);
+    }
+    tnd_stream_reader_destroy(&intake);
+    tnd_rack_destroy(&rack);
+}
