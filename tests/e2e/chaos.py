@@ -110,16 +110,16 @@ def test_hosts_of_its_own_and_all_that_can_be_killed(folder, asked):
     assert told["survives"], told
 
 
-def test_a_model_that_is_another_one_each_time_is_found(folder, asked):
+def test_a_model_that_differs_each_time_is_found(folder, asked):
     told = Graph(folder, 3000, step="sleep_us: 1000, unsteady: 1").chaos(2, asked.seed, expect=1)
     equal = told["drained"]["equal"]
     assert not told["survives"] and not equal["model"] and equal["stream"], told
 
 
-def test_a_step_that_fails_is_no_survival(folder, asked):
+def test_a_step_that_fails_does_not_survive(folder, asked):
     said = Graph(folder, 3000, step="sleep_us: 1000, fail_step: 300").chaos(10, asked.seed, expect=1)
     assert "the witness fails as it was told" in said and "does NOT survive" in said, said
-    kept = said.rsplit("what it said is in ", 1)[1].split("\n")[0]
+    kept = said.rsplit("its output is in ", 1)[1].split("\n")[0]
     assert "the witness fails" in pathlib.Path(kept).read_text()
     shutil.rmtree(pathlib.Path(kept).parent)
 

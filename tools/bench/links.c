@@ -2,11 +2,8 @@
 #include "tools/bench/links.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
 
-#include <zmq.h>
+#include <czmq.h>
 
 #include "tools/bench/bench.h"
 #include "transport/zmq/context.h"
@@ -137,12 +134,6 @@ double bench_hubs(const bench_link_t *link, uint64_t *copied_p)
     return (double)took / (link->blocks - 1);
 }
 
-typedef struct {
-    const bench_link_t *link;
-    void *context;
-    char actual[256];
-} bare_t;
-
 static void drop_buffer(void *data, void *hint)
 {
     (void)data;
@@ -150,53 +141,51 @@ static void drop_buffer(void *data, void *hint)
     tnd_buffer_drop(&buffer);
 }
 
-static void *push(void *argument)
+/*  A CZMQ actor, whose pipe first brings the endpoint. */
+static void push(zsock_t *pipe, void *argument)
 {
-    bare_t *self = argument;
-    void *socket = zmq_socket(self->context, ZMQ_PUSH);
-    int high_water = (int)self->link->window / 2;
-    zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water, sizeof high_water);
-    int failed = zmq_connect(socket, self->actual);
+    const bench_link_t *link = argument;
+    zsock_signal(pipe, 0);
+    char *endpoint = zstr_recv(pipe);
+    zsock_t *socket = zsock_new(ZMQ_PUSH);
+    zsock_set_sndhwm(socket, (int)link->window / 2);
+    int failed = zsock_connect(socket, "%s", endpoint);
     assert(failed == 0);
-    tnd_pool_t *pool = tnd_pool_new(self->link->block_bytes);
+    zstr_free(&endpoint);
+    tnd_pool_t *pool = tnd_pool_new(link->block_bytes);
     char header[64] = {0};
-    for (uint32_t i = 0; i < self->link->blocks; i++) {
+    for (uint32_t i = 0; i < link->blocks; i++) {
         tnd_buffer_t *buffer = tnd_pool_take(pool);
         zmq_msg_t msg;
-        zmq_msg_init_data(&msg, tnd_buffer_data(buffer), self->link->block_bytes, drop_buffer,
-                          buffer);
-        zmq_send(socket, header, sizeof header, ZMQ_SNDMORE);
-        zmq_msg_send(&msg, socket, 0);
+        zmq_msg_init_data(&msg, tnd_buffer_data(buffer), link->block_bytes, drop_buffer, buffer);
+        zmq_send(zsock_resolve(socket), header, sizeof header, ZMQ_SNDMORE);
+        zmq_msg_send(&msg, zsock_resolve(socket), 0);
     }
-    zmq_close(socket);
+    zsock_wait(pipe); /* the receiver has every block, so the pool can go */
+    zsock_destroy(&socket);
     tnd_pool_destroy(&pool);
-    return NULL;
 }
 
 double bench_bare(const bench_link_t *link)
 {
-    bare_t self = {.link = link, .context = zmq_ctx_new()};
-    void *socket = zmq_socket(self.context, ZMQ_PULL);
-    int high_water = (int)link->window / 2;
-    zmq_setsockopt(socket, ZMQ_RCVHWM, &high_water, sizeof high_water);
-    int failed = zmq_bind(socket, link->endpoint);
-    assert(failed == 0);
-    size_t size = sizeof self.actual;
-    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, self.actual, &size);
-    pthread_t thread;
-    pthread_create(&thread, NULL, push, &self);
+    zsock_t *socket = zsock_new(ZMQ_PULL);
+    zsock_set_rcvhwm(socket, (int)link->window / 2);
+    int port = zsock_bind(socket, "%s", link->endpoint);
+    assert(port >= 0);
+    zactor_t *pusher = zactor_new(push, (void *)(uintptr_t)link);
+    zstr_send(pusher, zsock_endpoint(socket));
     uint64_t begun = 0;
     zmq_msg_t msg;
     zmq_msg_init(&msg);
     for (uint32_t i = 0; i < 2 * link->blocks; i++) {
-        zmq_msg_recv(&msg, socket, 0);
+        zmq_msg_recv(&msg, zsock_resolve(socket), 0);
         if (i == 1)
             begun = bench_now_ns();
     }
     uint64_t took = bench_now_ns() - begun;
     zmq_msg_close(&msg);
-    pthread_join(thread, NULL);
-    zmq_close(socket);
-    zmq_ctx_term(self.context);
+    zsock_signal(pusher, 0);
+    zactor_destroy(&pusher);
+    zsock_destroy(&socket);
     return (double)took / (link->blocks - 1);
 }

@@ -1,5 +1,4 @@
-/*  tools/command/chaos.c - whether a run survives: it is killed, stopped and cut off, and compared.
- */
+/*  tools/command/chaos.c - `tundish chaos`: runs a graph under faults and compares the results. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@ static const uint64_t second = 1000000000;
 
 enum { SECONDS = 60, ROWS_MAX = 64, TEXT = 256 };
 
-/*  What is compared, as it stands in a report. */
+/*  The parts of a report that are compared. */
 static const struct {
     const char *key, *begin, *end;
     bool shown;
@@ -31,13 +30,13 @@ static const struct {
 
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/*  Runs of the same length, under faults or not, must have come to the same. */
+/*  Runs of the same length, with and without faults, whose results must be equal. */
 typedef struct {
-    uint64_t steps; /* UINT64_MAX: to its end */
-    char *report;   /* of the first */
+    uint64_t steps; /* UINT64_MAX: to the end of the stream */
+    char *report;   /* of the first run with faults */
     uint64_t count;
-    char *quiet;
-    bool drained; /* then it makes no later chains */
+    char *quiet;  /* the report of the run without faults */
+    bool drained; /* later chains did not run */
     bool equal[PARTS];
 } measure_t;
 
@@ -46,7 +45,7 @@ static bool is_compared(const measure_t *measure, int part)
     return parts[part].shown || !measure->drained;
 }
 
-/*  The gaps of faults of one kind that hit the same. */
+/*  The gaps after faults of one kind with the same target. */
 typedef struct {
     char name[TEXT];
     tnd_fault_schedule_kind_t kind;
@@ -56,8 +55,8 @@ typedef struct {
 
 typedef struct {
     const tnd_request_t *request;
-    tnd_sandbox_t stage;
-    tnd_fault_run_t ordeal;
+    tnd_sandbox_t sandbox;
+    tnd_fault_run_t runs;
     uint64_t seed, steps, faulty_ns;
     measure_t whole, part; /* runs to the end; the one that was drained */
     tnd_spread_t calm, quiet;
@@ -68,7 +67,7 @@ typedef struct {
 /* --- comparing ---------------------------------------------------------------------------------
  */
 
-/*  The piece of a report with one of its parts; false: there is none. */
+/*  Finds one part in a report. */
 static bool find_part(const char *report, int part, const char **begin_p, size_t *size_p)
 {
     const char *begin = report != NULL ? strstr(report, parts[part].begin) : NULL;
@@ -89,7 +88,7 @@ static bool part_equal(const char *a, const char *b, int part)
            size_a == size_b && memcmp(begin_a, begin_b, size_a) == 0;
 }
 
-/*  Takes the report of a run over. */
+/*  Compares a report with the first one; takes ownership. */
 static void take_report(measure_t *measure, char *report)
 {
     if (measure->count++ == 0) {
@@ -103,11 +102,11 @@ static void take_report(measure_t *measure, char *report)
     free(report);
 }
 
-/*  The last lines of what the runs said. */
+/*  Prints the last lines of the output of the runs. */
 static void show_log(const chaos_t *chaos, const char *name)
 {
     enum { LINES = 25, BYTES = 8192 };
-    char *path = tnd_sandbox_path(&chaos->stage, name), text[BYTES + 1];
+    char *path = tnd_sandbox_path(&chaos->sandbox, name), text[BYTES + 1];
     FILE *in = fopen(path, "re");
     size_t size = 0;
     if (in != NULL) {
@@ -120,11 +119,11 @@ static void show_log(const chaos_t *chaos, const char *name)
     const char *at = text + size;
     for (int lines = 0; at > text && lines <= LINES; at--)
         lines += at[-1] == '\n';
-    fprintf(stderr, "%s%swhat it said is in %s\n", at, size > 0 ? "..." : "", path);
+    fprintf(stderr, "%s%sits output is in %s\n", at, size > 0 ? "..." : "", path);
     free(path);
 }
 
-/*  The same steps without faults.  False: that has failed, or nobody wants it any more. */
+/*  Runs the same steps without faults.  False: the run failed, or the user interrupted it. */
 static bool run_quiet(chaos_t *chaos, measure_t *measure)
 {
     tnd_run_t run = {.quiet = true, .until_ns = UINT64_MAX, .steps = measure->steps};
@@ -133,16 +132,16 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
     if (!chaos->request->quiet && !chaos->request->json)
         fprintf(stderr, "%scompared with a quiet run of the same steps\n",
                 isatty(STDERR_FILENO) ? "\r\033[K" : "");
-    tnd_fault_run_end_t end = tnd_fault_run_run(&chaos->ordeal, &run);
+    tnd_fault_run_end_t end = tnd_fault_run_run(&chaos->runs, &run);
     measure->quiet = run.report;
     if (end == TND_FAULT_RUN_BROKEN || run.report == NULL) {
         show_log(chaos, "quiet.log");
-        tnd_complain("chaos", "without faults it has failed too: %s", chaos->ordeal.why);
+        tnd_complain("chaos", "it fails without faults too: %s", chaos->runs.why);
         return false;
     }
     for (int p = 0; p < PARTS; p++)
         measure->equal[p] = measure->equal[p] && part_equal(measure->report, run.report, p);
-    return chaos->ordeal.signals == 0;
+    return chaos->runs.signals == 0;
 }
 
 static bool is_equal(const measure_t *measure)
@@ -156,17 +155,17 @@ static bool is_equal(const measure_t *measure)
 /* --- the account -------------------------------------------------------------------------------
  */
 
-static row_t *row_of(chaos_t *chaos, const tnd_deed_t *deed)
+static row_t *row_of(chaos_t *chaos, const tnd_injected_t *injected)
 {
     char name[TEXT];
-    tnd_fault_run_describe(&chaos->ordeal, &deed->fault, name, sizeof name);
+    tnd_fault_run_describe(&chaos->runs, &injected->fault, name, sizeof name);
     uint32_t r = 0;
     while (r < chaos->row_count && strcmp(chaos->rows[r].name, name) != 0)
         r++;
     if (r == ROWS_MAX)
         return NULL;
     if (r == chaos->row_count) {
-        chaos->rows[r] = (row_t){.kind = deed->fault.kind};
+        chaos->rows[r] = (row_t){.kind = injected->fault.kind};
         snprintf(chaos->rows[r].name, sizeof chaos->rows[r].name, "%s", name);
         chaos->row_count++;
     }
@@ -180,16 +179,16 @@ static int compare_rows(const void *a, const void *b)
                               : strcmp(x->name, y->name);
 }
 
-static void count_deeds(chaos_t *chaos)
+static void count_injected(chaos_t *chaos)
 {
-    for (size_t d = 0; d < chaos->ordeal.deed_count; d++) {
-        const tnd_deed_t *deed = &chaos->ordeal.deeds[d];
-        row_t *row = row_of(chaos, deed);
+    for (size_t d = 0; d < chaos->runs.injected_count; d++) {
+        const tnd_injected_t *injected = &chaos->runs.injected[d];
+        row_t *row = row_of(chaos, injected);
         if (row == NULL)
             continue;
         row->count++;
-        if (deed->measured && !deed->mixed)
-            tnd_step_gaps_add(&row->gaps, deed->gap_ns);
+        if (injected->measured && !injected->mixed)
+            tnd_step_gaps_add(&row->gaps, injected->gap_ns);
     }
     qsort(chaos->rows, chaos->row_count, sizeof *chaos->rows, compare_rows);
 }
@@ -226,7 +225,7 @@ static void print_measure(const measure_t *measure, const char *what)
         (void)find_part(measure->report, p, &text, &size);
         (void)find_part(measure->quiet, p, &other, &other_size);
         if (!is_compared(measure, p) || (!parts[p].shown && measure->equal[p]))
-            continue; /* long, and nothing to look at */
+            continue; /* too long to print without need */
         printf("  %-8s %.*s%s", parts[p].key, (int)size, text,
                measure->equal[p] ? "  as in the quiet run\n" : "  DIFFERS");
         if (!measure->equal[p])
@@ -236,11 +235,11 @@ static void print_measure(const measure_t *measure, const char *what)
 
 static void print_text(chaos_t *chaos, bool equal)
 {
-    const tnd_fault_run_t *ordeal = &chaos->ordeal;
+    const tnd_fault_run_t *runs = &chaos->runs;
     char what[TEXT];
     printf("%.1f s under faults, %" PRIu64 " steps in %" PRIu64 " run%s; seed %" PRIu64 "\n",
-           (double)chaos->faulty_ns * 1e-9, chaos->steps, ordeal->runs,
-           ordeal->runs == 1 ? "" : "s", chaos->seed);
+           (double)chaos->faulty_ns * 1e-9, chaos->steps, runs->runs, runs->runs == 1 ? "" : "s",
+           chaos->seed);
     printf("  %-46s %6s  %8s %8s %8s\n", "time without a step", "", "p50", "p99", "longest");
     print_spread("in the quiet run", chaos->quiet.count, &chaos->quiet);
     print_spread("between the faults", chaos->calm.count, &chaos->calm);
@@ -248,21 +247,21 @@ static void print_text(chaos_t *chaos, bool equal)
         tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
         print_spread(chaos->rows[r].name, chaos->rows[r].count, &spread);
     }
-    printf("redone: %" PRIu64 " processes started again, %" PRIu64 " rewinds, %" PRIu64
+    printf("repeated: %" PRIu64 " processes restarted, %" PRIu64 " rewinds, %" PRIu64
            " tickets issued again",
-           ordeal->restarts, ordeal->rewinds, ordeal->tickets);
-    if (ordeal->resumes > 0)
-        printf(", %" PRIu64 " times resumed (%" PRIu64 " steps done again)", ordeal->resumes,
-               ordeal->steps_again);
-    if (ordeal->unkept > 0)
-        printf("; %" PRIu64 " checkpoints could not be written", ordeal->unkept);
+           runs->restarts, runs->rewinds, runs->tickets);
+    if (runs->resumes > 0)
+        printf(", %" PRIu64 " resumes (%" PRIu64 " steps repeated)", runs->resumes,
+               runs->steps_again);
+    if (runs->unwritten > 0)
+        printf("; %" PRIu64 " checkpoints could not be written", runs->unwritten);
     putchar('\n');
     snprintf(what, sizeof what, "%" PRIu64 " run%s to the end", chaos->whole.count,
              chaos->whole.count == 1 ? "" : "s");
     print_measure(&chaos->whole, what);
     print_measure(&chaos->part, "the run that was drained when the time was over");
-    puts(equal ? "it survives: nothing lost, nothing twice, the same order, the same bits"
-               : "it does NOT survive: see what differs");
+    puts(equal ? "it survives: no row lost or repeated, the same order, the same bits"
+               : "it does NOT survive: see the differences");
 }
 
 static void json_spread(const tnd_spread_t *spread)
@@ -292,10 +291,10 @@ static void json_measure(const char *name, const measure_t *measure)
 
 static void print_json(chaos_t *chaos, bool equal)
 {
-    const tnd_fault_run_t *ordeal = &chaos->ordeal;
+    const tnd_fault_run_t *runs = &chaos->runs;
     printf("{\"survives\":%s,\"seed\":%" PRIu64 ",\"seconds\":%.3f,\"runs\":%" PRIu64
            ",\"steps\":%" PRIu64 ",\"faults\":[",
-           equal ? "true" : "false", chaos->seed, (double)chaos->faulty_ns * 1e-9, ordeal->runs,
+           equal ? "true" : "false", chaos->seed, (double)chaos->faulty_ns * 1e-9, runs->runs,
            chaos->steps);
     for (uint32_t r = 0; r < chaos->row_count; r++) {
         tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
@@ -312,8 +311,8 @@ static void print_json(chaos_t *chaos, bool equal)
     printf("},\"restarts\":%" PRIu64 ",\"rewinds\":%" PRIu64 ",\"tickets_again\":%" PRIu64
            ",\"resumes\":%" PRIu64 ",\"steps_again\":%" PRIu64
            ",\"checkpoints_unwritten\":%" PRIu64,
-           ordeal->restarts, ordeal->rewinds, ordeal->tickets, ordeal->resumes, ordeal->steps_again,
-           ordeal->unkept);
+           runs->restarts, runs->rewinds, runs->tickets, runs->resumes, runs->steps_again,
+           runs->unwritten);
     json_measure("whole", &chaos->whole);
     json_measure("drained", &chaos->part);
     puts("}");
@@ -322,13 +321,13 @@ static void print_json(chaos_t *chaos, bool equal)
 /* --- the command -------------------------------------------------------------------------------
  */
 
-/*  Runs until the time is over; false: one of them broke, or nobody wants more. */
+/*  Runs until the time is over, a run breaks or the user interrupts. */
 static tnd_fault_run_end_t run_faulty(chaos_t *chaos, uint64_t until)
 {
     tnd_fault_run_end_t end;
     do {
         tnd_run_t run = {.until_ns = until, .steps = chaos->request->steps};
-        end = tnd_fault_run_run(&chaos->ordeal, &run);
+        end = tnd_fault_run_run(&chaos->runs, &run);
         chaos->steps += run.seen;
         measure_t *measure = end == TND_FAULT_RUN_DRAINED ? &chaos->part : &chaos->whole;
         const char *begin;
@@ -337,27 +336,27 @@ static tnd_fault_run_end_t run_faulty(chaos_t *chaos, uint64_t until)
             measure->steps = strtoull(begin, NULL, 10);
         if (end == TND_FAULT_RUN_ENDED || end == TND_FAULT_RUN_DRAINED) {
             if (run.report == NULL) {
-                snprintf(chaos->ordeal.why, sizeof chaos->ordeal.why,
-                         "the run has ended well and wrote no report");
+                snprintf(chaos->runs.why, sizeof chaos->runs.why,
+                         "the run succeeded but wrote no report");
                 return TND_FAULT_RUN_BROKEN;
             }
             take_report(measure, run.report);
         } else {
             free(run.report);
         }
-    } while (end == TND_FAULT_RUN_ENDED && chaos->ordeal.signals == 0 && tnd_clock_now() < until);
+    } while (end == TND_FAULT_RUN_ENDED && chaos->runs.signals == 0 && tnd_clock_now() < until);
     return end;
 }
 
-/*  A script that runs many seeds has only this line to tell a signal from a fault. */
-static int leave(const chaos_t *chaos)
+/*  Scripts that run many seeds read this line to tell a signal from a fault. */
+static int report_signal(const chaos_t *chaos)
 {
     char sender[64] = "";
-    if (chaos->ordeal.sender > 0)
-        snprintf(sender, sizeof sender, " from process %d", (int)chaos->ordeal.sender);
+    if (chaos->runs.sender > 0)
+        snprintf(sender, sizeof sender, " from process %d", (int)chaos->runs.sender);
     tnd_complain("chaos",
                  "stopped by signal %d (%s)%s before the runs were compared (seed %" PRIu64 ")",
-                 chaos->ordeal.signal, strsignal(chaos->ordeal.signal), sender, chaos->seed);
+                 chaos->runs.signal, strsignal(chaos->runs.signal), sender, chaos->seed);
     return TND_EXIT_DRAINED;
 }
 
@@ -365,10 +364,10 @@ static int judge(chaos_t *chaos)
 {
     bool done = run_quiet(chaos, &chaos->part) && run_quiet(chaos, &chaos->whole);
     if (!done)
-        return chaos->ordeal.signals > 0 ? leave(chaos) : TND_EXIT_FAILED;
-    chaos->quiet = tnd_step_gaps_spread(&chaos->ordeal.calm);
+        return chaos->runs.signals > 0 ? report_signal(chaos) : TND_EXIT_FAILED;
+    chaos->quiet = tnd_step_gaps_spread(&chaos->runs.calm);
     bool equal = is_equal(&chaos->whole) && is_equal(&chaos->part);
-    count_deeds(chaos);
+    count_injected(chaos);
     if (chaos->request->json)
         print_json(chaos, equal);
     else
@@ -383,33 +382,33 @@ static int perform(chaos_t *chaos)
     seconds = seconds == 0 ? SECONDS : seconds;
     chaos->seed = request->seed != 0 ? request->seed : tnd_clock_now() % 1000000 + 1;
     chaos->whole.steps = request->steps;
-    tnd_fault_run_begin(&chaos->ordeal, &chaos->stage, chaos->seed);
-    bool talks = !request->quiet && !request->json;
-    if (talks) {
-        const tnd_plan_t *plan = chaos->stage.plan;
+    tnd_fault_run_begin(&chaos->runs, &chaos->sandbox, chaos->seed);
+    bool prints = !request->quiet && !request->json;
+    if (prints) {
+        const tnd_plan_t *plan = chaos->sandbox.plan;
         fprintf(stderr, "seed %" PRIu64 ", %" PRIu64 " s, %" PRIu32 " processes:", chaos->seed,
                 seconds, plan->host_count);
         for (uint32_t h = 0; h < plan->host_count; h++)
             fprintf(stderr, " %s%s", plan->hosts[h].name,
-                    (chaos->ordeal.hosts[h] & TND_FAULT_SOFT) != 0 ? "" : "*");
+                    (chaos->runs.hosts[h] & TND_FAULT_SOFT) != 0 ? "" : "*");
         fputs(request->all ? "\n" : " (* is not killed)\n", stderr);
     }
     uint64_t begun = tnd_clock_now();
     tnd_fault_run_end_t end = run_faulty(chaos, begun + seconds * second);
     chaos->faulty_ns = tnd_clock_now() - begun;
-    chaos->calm = tnd_step_gaps_spread(&chaos->ordeal.calm);
-    tnd_step_gaps_free(&chaos->ordeal.calm);
-    if (talks && isatty(STDERR_FILENO))
+    chaos->calm = tnd_step_gaps_spread(&chaos->runs.calm);
+    tnd_step_gaps_free(&chaos->runs.calm);
+    if (prints && isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     if (end == TND_FAULT_RUN_LEFT)
-        return leave(chaos);
+        return report_signal(chaos);
     if (end == TND_FAULT_RUN_BROKEN) {
         show_log(chaos, "log");
         tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
-                     chaos->ordeal.why, chaos->seed, chaos->ordeal.deed_count);
+                     chaos->runs.why, chaos->seed, chaos->runs.injected_count);
         return TND_EXIT_FAILED;
     }
-    chaos->ordeal.signals = 0;
+    chaos->runs.signals = 0;
     return judge(chaos);
 }
 
@@ -417,12 +416,12 @@ static int chaos_graph(const tnd_request_t *request)
 {
     chaos_t *chaos = tnd_allocate_zeroed(1, sizeof *chaos);
     *chaos = (chaos_t){.request = request, .part = {.steps = UINT64_MAX, .drained = true}};
-    tnd_fault_run_init(&chaos->ordeal, request);
-    int code = tnd_sandbox_open(&chaos->stage, request, request->all);
+    tnd_fault_run_init(&chaos->runs, request);
+    int code = tnd_sandbox_open(&chaos->sandbox, request, request->all);
     if (code == TND_EXIT_OK)
         code = perform(chaos);
-    tnd_sandbox_close(&chaos->stage, code != TND_EXIT_FAILED);
-    tnd_fault_run_fini(&chaos->ordeal);
+    tnd_sandbox_close(&chaos->sandbox, code != TND_EXIT_FAILED);
+    tnd_fault_run_fini(&chaos->runs);
     measure_t *measures[] = {&chaos->whole, &chaos->part};
     for (int m = 0; m < 2; m++) {
         free(measures[m]->report);
@@ -442,42 +441,41 @@ const tnd_command_t tnd_command_chaos = {
     .arguments = (const char *const[]){"--minutes", "--seconds", "--seed", "--all", "--steps",
                                        "--set", "--data", "--quiet", "--json", NULL},
     .details =
-        "Does the pipeline survive, with its plugins?  Every host of the files becomes a process "
-        "of\n"
-        "this machine, as under `tundish up`; files without hosts get some: one with the feeders,\n"
-        "which leads, one each with readers, batchers and reducers, two with workers.  All their\n"
-        "connections pass a relay.  Then, until the time is over (a minute, unless --seconds or\n"
-        "--minutes say otherwise), one fault follows the other:\n"
+        "Checks whether a graph survives faults, with its plugins.  Every host of the files "
+        "becomes\n"
+        "a process of this machine, as under `tundish up`.  Files without hosts get some: one "
+        "with\n"
+        "the feeders, which is the leader, one each with readers, batchers and reducers, and two\n"
+        "with workers.  All their connections pass a relay.  Then faults are injected, one after "
+        "the\n"
+        "other, for a minute or the time of --seconds or --minutes:\n"
         "\n"
-        "  kill -9           a host that is started again: all but those with replicas, and the "
-        "leader\n"
-        "  stopped           for a moment: any host; until it counts as lost (`dead_after`): one "
-        "that\n"
-        "                    may be killed\n"
-        "  slow              a reader or a worker gets a sixth of its time, as if its disk were "
-        "slow\n"
+        "  kill -9           a host that is restarted: any but the leader and those with replicas\n"
+        "  stopped           for a moment: any host; until it counts as lost (`dead_after`): one\n"
+        "                    that may be killed\n"
+        "  slow              a reader or a worker gets a sixth of its time, as with a slow disk\n"
         "  connections       of control or of data: cut, closed on one side only, silent, shut "
         "off\n"
-        "  disk full         checkpoints cannot be written, where the files ask for them\n"
+        "  disk full         checkpoints cannot be written, if the files ask for them\n"
         "\n"
-        "--all kills the others too, and everything at once; the run is begun again with "
-        "--resume,\n"
-        "from checkpoints in a temporary folder, so the step must have `save` and `load`.\n"
+        "--all also kills the other hosts, and all hosts at once; the run then continues with\n"
+        "--resume from checkpoints in a temporary folder, so the step must have `save` and "
+        "`load`.\n"
         "\n"
-        "A stream that ends earlier begins again.  Then the same steps run undisturbed, and\n"
-        "stream, ledger, model and results of both must be equal to the bit.  The report says "
-        "what\n"
-        "was done, how long there was no step after it, and what had to be redone.  The same seed\n"
-        "draws the same faults; when they come depends on how fast the run recovers.\n"
+        "A stream that ends earlier is run again.  Then the same steps run without faults; "
+        "stream,\n"
+        "ledger, model and results of both must be equal.  The report lists the faults, the time\n"
+        "without a step after each, and what was repeated.  The same seed draws the same faults;\n"
+        "their times depend on how fast the run recovers.\n"
         "\n"
-        "Nothing of the files' own is written: checkpoints go to a temporary folder.  Ctrl-C ends "
-        "the\n"
-        "faults early and compares; once more leaves.\n",
-    .codes = "  0    it survives: all is equal\n"
-             "  1    something differs, or the run ended or hung; what it said is kept\n"
+        "The files' own folders are not written: checkpoints go to a temporary folder.  Ctrl-C "
+        "ends\n"
+        "the faults early and compares; a second one ends the command.\n",
+    .codes = "  0    it survives: all results are equal\n"
+             "  1    something differs, or the run ended or hung; its output is kept\n"
              "  2    usage\n"
              "  78   the topology is wrong\n"
-             "  130  left\n",
+             "  130  interrupted\n",
     .operands_min = 1,
     .run = chaos_graph,
 };

@@ -1,4 +1,4 @@
-/*  tools/faults/fault_schedule.c - which fault comes next, to whom, when and for how long. */
+/*  tools/faults/fault_schedule.c - chooses the next fault. */
 #include "tools/faults/fault_schedule.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ static bool can_hit(const tnd_fault_schedule_t *self, tnd_fault_schedule_kind_t 
     case TND_FAULT_HALF_OPEN:
     case TND_FAULT_SILENT:
     case TND_FAULT_SHUT_OFF:
-        return (is & (TND_FAULT_DOOR | TND_FAULT_LEADS)) != 0;
+        return (is & (TND_FAULT_LISTENS | TND_FAULT_LEADS)) != 0;
     case TND_FAULT_DISK_FULL:
         return self->config.disk && host == 0;
     case TND_FAULT_KILL_ALL:
@@ -139,13 +139,13 @@ tnd_fault_t tnd_fault_schedule_next(tnd_fault_schedule_t *self)
     tnd_fault_t fault = {.kind = draw_kind(self)};
     fault.host = draw_host(self, fault.kind);
     fault.lasts_ns = draw_length(self, fault.kind);
-    /* Most come alone, so that what follows can be put down to them; some do not wait. */
+    /* Most faults come alone, so that gaps can be assigned to them. */
     fault.at_once = tnd_random_below(&self->random, 5) == 0;
     fault.wait_ns =
         fault.at_once ? between(self, 1 * ms, 60 * ms) : between(self, 20 * ms, 500 * ms);
     uint8_t is = self->config.hosts[fault.host];
     bool first = tnd_random_below(&self->random, 2) == 0;
-    fault.control = (is & TND_FAULT_LEADS) != 0 && ((is & TND_FAULT_DOOR) == 0 || first);
+    fault.control = (is & TND_FAULT_LEADS) != 0 && ((is & TND_FAULT_LISTENS) == 0 || first);
     fault.far = tnd_random_below(&self->random, 2) == 0;
     return fault;
 }

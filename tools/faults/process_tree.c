@@ -1,4 +1,4 @@
-/*  tools/faults/process_tree.c - the processes below one, by the host of a run that each is. */
+/*  tools/faults/process_tree.c - finds a host's process among the descendants of a process. */
 #include "tools/faults/process_tree.h"
 
 #include <dirent.h>
@@ -74,7 +74,7 @@ int tnd_process_tree_open(pid_t parent, const char *host, pid_t *pid_p)
 {
     pid_t pid = find_below(parent, host, 0);
     int file = pid > 0 ? pidfd_open(pid, 0) : -1;
-    /* The number may have gone to another process meanwhile; what is open stays the same one. */
+    /* The id may have been reused; the descriptor still refers to the same process. */
     if (file >= 0 && !is_host(pid, host)) {
         close(file);
         file = -1;

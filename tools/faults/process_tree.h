@@ -1,14 +1,14 @@
-/*  tools/faults/process_tree.h - the processes below one, by the host of a run that each is.
+/*  tools/faults/process_tree.h - finds a host's process among the descendants of a process.
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_BROOD_H
-#define TUNDISH_TOOLS_BROOD_H
+#ifndef TUNDISH_TOOLS_PROCESS_TREE_H
+#define TUNDISH_TOOLS_PROCESS_TREE_H
 
 #include <sys/types.h>
 
-/*  A descriptor of the process below `parent` that is host `host` right now, which the caller
- *  closes; -1: there is none.
+/*  Returns a pidfd of the descendant of `parent` that runs host `host` now, which the caller closes;
+ *  -1 if it does not exist.
  */
 int tnd_process_tree_open(pid_t parent, const char *host, pid_t *pid_p);
 

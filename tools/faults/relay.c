@@ -2,28 +2,20 @@
 #include "tools/faults/relay.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
+#include <czmq.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 
 enum { DIALER = 0, TARGET = 1, EVENTS = 64, ROOM = 256 << 10, PAIRS_MAX = 4096 };
 
 typedef struct {
     int fd;
-    uint32_t door, port;
+    uint32_t host, port;
 } listener_t;
 
-/*  What one side has sent and the other has not taken yet. */
+/*  Bytes that one side has sent and the other has not received yet. */
 typedef struct {
     char *bytes;
     size_t begin, end;
@@ -31,34 +23,30 @@ typedef struct {
 
 typedef struct {
     int fd[2];        /* -1: closed */
-    uint32_t asks[2]; /* events that epoll watches it for */
+    uint32_t asks[2]; /* its events in epoll */
     store_t from[2];
-    uint32_t door, port;
+    uint32_t host, port;
     bool connecting; /* towards the target */
-    bool swallow;    /* what is read is not passed on */
+    bool swallow;    /* bytes that are read are discarded */
     bool used;
 } pair_t;
 
+/*  After the actor has started, its thread alone uses the other members. */
 struct tnd_relay {
-    pthread_t thread;
-    pthread_mutex_t lock; /* of all that follows */
-    const tnd_relay_door_t *doors;
-    bool *shut; /* by door */
+    zactor_t *actor;
+    tnd_relay_host_t *hosts;
+    bool *shut; /* by host */
     listener_t *listeners;
-    uint32_t door_count, listener_count;
+    uint32_t listener_count;
     pair_t *pairs;
-    int poll, wake;
-    uint64_t bytes;
-    bool begun, stop;
+    int poll;
 };
 
-/*  What an event is about: a listener, or a side of a pair. */
+/*  The data of an event: the index of a listener, or this for one side of a pair. */
 static uint64_t word_of_pair(uint32_t pair, int side)
 {
     return 1ull << 32 | (uint64_t)pair << 1 | (unsigned)side;
 }
-
-static const uint64_t word_of_wake = 2ull << 32;
 
 static void ask(tnd_relay_t *self, uint32_t index, int side, uint32_t events)
 {
@@ -89,7 +77,7 @@ static void close_pair(tnd_relay_t *self, uint32_t index)
     close_side(self, index, TARGET);
 }
 
-/*  A side is watched for what it can do: bring more while there is room, take what waits for it. */
+/*  A side is polled for input while its store is empty, and for output while bytes wait for it. */
 static void watch(tnd_relay_t *self, uint32_t index)
 {
     const pair_t *pair = &self->pairs[index];
@@ -105,8 +93,8 @@ static void watch(tnd_relay_t *self, uint32_t index)
     }
 }
 
-/*  Sends what a side waits for; false: it is broken. */
-static bool drain(tnd_relay_t *self, pair_t *pair, int side)
+/*  Sends the bytes for a side; false: its connection is broken. */
+static bool drain(pair_t *pair, int side)
 {
     store_t *takes = &pair->from[1 - side];
     while (takes->begin < takes->end) {
@@ -115,7 +103,6 @@ static bool drain(tnd_relay_t *self, pair_t *pair, int side)
         if (sent < 0)
             return errno == EAGAIN || errno == EINTR;
         takes->begin += (size_t)sent;
-        self->bytes += (uint64_t)sent;
     }
     takes->begin = takes->end = 0;
     return true;
@@ -138,7 +125,7 @@ static void take_from(tnd_relay_t *self, uint32_t index, int side)
     if (pair->swallow)
         return;
     brings->end = (size_t)got;
-    if (!drain(self, pair, 1 - side))
+    if (!drain(pair, 1 - side))
         close_pair(self, index);
 }
 
@@ -159,11 +146,11 @@ static void take_pair(tnd_relay_t *self, uint32_t index, int side, uint32_t even
             close_pair(self, index);
             return;
         }
-    } else if ((events & EPOLLOUT) != 0 && !drain(self, pair, side)) {
+    } else if ((events & EPOLLOUT) != 0 && !drain(pair, side)) {
         close_pair(self, index);
         return;
     } else if (pair->from[side].begin < pair->from[side].end) {
-        /* It is not read meanwhile, so that can only be its end. */
+        /* This side is not being read, so the event means that it has ended. */
         if ((events & (EPOLLHUP | EPOLLERR)) != 0)
             close_pair(self, index);
     } else if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
@@ -195,8 +182,8 @@ static void take_connection(tnd_relay_t *self, const listener_t *listener)
     if (from < 0)
         return;
     int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct sockaddr_in target = place_of(self->doors[listener->door].inner, listener->port);
-    if (to < 0 || index == PAIRS_MAX || self->shut[listener->door] ||
+    struct sockaddr_in target = place_of(self->hosts[listener->host].inner, listener->port);
+    if (to < 0 || index == PAIRS_MAX || self->shut[listener->host] ||
         (connect(to, (struct sockaddr *)&target, sizeof target) != 0 && errno != EINPROGRESS)) {
         close(from);
         if (to >= 0)
@@ -209,7 +196,7 @@ static void take_connection(tnd_relay_t *self, const listener_t *listener)
     *pair = (pair_t){.fd = {from, to},
                      .asks = {0, EPOLLOUT},
                      .from = {{.bytes = tnd_allocate(1, ROOM)}, {.bytes = tnd_allocate(1, ROOM)}},
-                     .door = listener->door,
+                     .host = listener->host,
                      .port = listener->port,
                      .connecting = true,
                      .used = true};
@@ -220,116 +207,19 @@ static void take_connection(tnd_relay_t *self, const listener_t *listener)
     }
 }
 
-static void *run(void *context)
+static void take_events(tnd_relay_t *self)
 {
-    tnd_relay_t *self = context;
-    pthread_setname_np(pthread_self(), "relay");
-    for (bool stop = false; !stop;) {
-        struct epoll_event events[EVENTS];
-        int count = epoll_wait(self->poll, events, EVENTS, -1);
-        pthread_mutex_lock(&self->lock);
-        for (int i = 0; i < count; i++) {
-            uint64_t word = events[i].data.u64;
-            uint64_t signals;
-            if (word == word_of_wake)
-                (void)!read(self->wake, &signals, sizeof signals);
-            else if (word >> 32 == 0)
-                take_connection(self, &self->listeners[word]);
-            else
-                take_pair(self, (uint32_t)word >> 1, (int)(word & 1), events[i].events);
-        }
-        stop = self->stop;
-        pthread_mutex_unlock(&self->lock);
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(self->poll, events, EVENTS, 0);
+    for (int i = 0; i < count; i++) {
+        uint64_t word = events[i].data.u64;
+        if (word >> 32 == 0)
+            take_connection(self, &self->listeners[word]);
+        else
+            take_pair(self, (uint32_t)word >> 1, (int)(word & 1), events[i].events);
     }
-    return NULL;
 }
 
-static tnd_status_t listen_at(tnd_relay_t *self, uint32_t door, uint32_t port, tnd_error_t *error)
-{
-    struct sockaddr_in here = place_of(self->doors[door].outer, port);
-    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    char text[INET_ADDRSTRLEN];
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof here) != 0 || listen(fd, 64) != 0) {
-        int why = errno;
-        if (fd >= 0)
-            close(fd);
-        inet_ntop(AF_INET, &here.sin_addr, text, sizeof text);
-        return tnd_fail(error, "cannot listen at %s:%u: %s", text, (unsigned)port, strerror(why));
-    }
-    self->listeners[self->listener_count] = (listener_t){.fd = fd, .door = door, .port = port};
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = self->listener_count++};
-    epoll_ctl(self->poll, EPOLL_CTL_ADD, fd, &event);
-    return TND_OK;
-}
-
-tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_door_t *doors, uint32_t count,
-                            tnd_error_t *error)
-{
-    tnd_relay_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    size_t ports = 0;
-    for (uint32_t d = 0; d < count; d++)
-        ports += doors[d].ports_last - doors[d].ports_first + 1;
-    tnd_relay_door_t *own = tnd_allocate_zeroed(count, sizeof *own);
-    memcpy(own, doors, count * sizeof *own);
-    self->doors = own;
-    self->door_count = count;
-    self->shut = tnd_allocate_zeroed(count, sizeof *self->shut);
-    self->listeners = tnd_allocate_zeroed(ports, sizeof *self->listeners);
-    self->pairs = tnd_allocate_zeroed(PAIRS_MAX, sizeof *self->pairs);
-    self->poll = epoll_create1(EPOLL_CLOEXEC);
-    self->wake = eventfd(0, EFD_CLOEXEC);
-    if (self->poll < 0 || self->wake < 0)
-        abort();
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = word_of_wake};
-    epoll_ctl(self->poll, EPOLL_CTL_ADD, self->wake, &event);
-    pthread_mutex_init(&self->lock, NULL);
-    tnd_status_t status = TND_OK;
-    for (uint32_t d = 0; d < count && status == TND_OK; d++)
-        for (uint32_t p = doors[d].ports_first; p <= doors[d].ports_last && status == TND_OK; p++)
-            status = listen_at(self, d, p, error);
-    *self_p = self;
-    if (status != TND_OK) {
-        tnd_relay_close(self_p);
-        return status;
-    }
-    tnd_thread_create(&self->thread, run, self);
-    self->begun = true;
-    return TND_OK;
-}
-
-void tnd_relay_close(tnd_relay_t **self_p)
-{
-    tnd_relay_t *self = *self_p;
-    uint64_t one = 1;
-    *self_p = NULL;
-    if (self == NULL)
-        return;
-    if (self->begun) {
-        pthread_mutex_lock(&self->lock);
-        self->stop = true;
-        pthread_mutex_unlock(&self->lock);
-        if (write(self->wake, &one, sizeof one) != (ssize_t)sizeof one)
-            abort();
-        pthread_join(self->thread, NULL);
-    }
-    for (uint32_t i = 0; i < PAIRS_MAX; i++)
-        if (self->pairs[i].used)
-            close_pair(self, i);
-    for (uint32_t i = 0; i < self->listener_count; i++)
-        close(self->listeners[i].fd);
-    close(self->poll);
-    close(self->wake);
-    pthread_mutex_destroy(&self->lock);
-    free((void *)(uintptr_t)self->doors);
-    free(self->shut);
-    free(self->listeners);
-    free(self->pairs);
-    free(self);
-}
-
-/*  With the lock. */
 static void fail(tnd_relay_t *self, uint32_t index, tnd_relay_fault_t fault)
 {
     pair_t *pair = &self->pairs[index];
@@ -353,35 +243,139 @@ static void fail(tnd_relay_t *self, uint32_t index, tnd_relay_fault_t fault)
         watch(self, index);
 }
 
-uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t door, tnd_relay_fault_t fault, uint32_t port,
-                        uint32_t except)
+static uint32_t fail_all(tnd_relay_t *self, uint32_t host, uint32_t fault, uint32_t port,
+                         uint32_t except)
 {
     uint32_t count = 0;
-    pthread_mutex_lock(&self->lock);
     for (uint32_t i = 0; i < PAIRS_MAX; i++) {
         const pair_t *pair = &self->pairs[i];
-        if (!pair->used || pair->swallow || pair->door != door ||
+        if (!pair->used || pair->swallow || pair->host != host ||
             (port != 0 ? pair->port != port : pair->port == except))
             continue;
-        fail(self, i, fault);
+        fail(self, i, (tnd_relay_fault_t)fault);
         count++;
     }
-    pthread_mutex_unlock(&self->lock);
     return count;
 }
 
-uint32_t tnd_relay_shut(tnd_relay_t *self, uint32_t door, bool shut)
+/*  Commands are FAIL, SHUT and OPEN with four numbers; each is answered by a count. */
+static bool take_command(tnd_relay_t *self, zsock_t *pipe)
 {
-    pthread_mutex_lock(&self->lock);
-    self->shut[door] = shut;
-    pthread_mutex_unlock(&self->lock);
-    return shut ? tnd_relay_fail(self, door, TND_RELAY_CUT, 0, 0) : 0;
+    char *command = NULL;
+    uint32_t host = 0, fault = 0, port = 0, except = 0, count = 0;
+    if (zsock_recv(pipe, "s4444", &command, &host, &fault, &port, &except) != 0)
+        return false;
+    bool stop = streq(command, "$TERM");
+    if (!stop && !streq(command, "FAIL"))
+        self->shut[host] = streq(command, "SHUT");
+    if (streq(command, "FAIL") || streq(command, "SHUT"))
+        count = fail_all(self, host, fault, port, except);
+    if (!stop)
+        zsock_send(pipe, "4", count);
+    zstr_free(&command);
+    return !stop;
 }
 
-uint64_t tnd_relay_bytes(tnd_relay_t *self)
+static void run(zsock_t *pipe, void *context)
 {
-    pthread_mutex_lock(&self->lock);
-    uint64_t bytes = self->bytes;
-    pthread_mutex_unlock(&self->lock);
-    return bytes;
+    tnd_relay_t *self = context;
+    zpoller_t *poller = zpoller_new(pipe, &self->poll, NULL);
+    zpoller_set_nonstop(poller, true);
+    zsock_signal(pipe, 0);
+    for (bool stop = false; !stop;) {
+        if (zpoller_wait(poller, -1) == pipe)
+            stop = !take_command(self, pipe);
+        else
+            take_events(self);
+    }
+    zpoller_destroy(&poller);
+}
+
+static tnd_status_t listen_at(tnd_relay_t *self, uint32_t host, uint32_t port, tnd_error_t *error)
+{
+    struct sockaddr_in here = place_of(self->hosts[host].outer, port);
+    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char text[INET_ADDRSTRLEN];
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof here) != 0 || listen(fd, 64) != 0) {
+        int why = errno;
+        if (fd >= 0)
+            close(fd);
+        inet_ntop(AF_INET, &here.sin_addr, text, sizeof text);
+        return tnd_fail(error, "cannot listen at %s:%u: %s", text, (unsigned)port, strerror(why));
+    }
+    self->listeners[self->listener_count] = (listener_t){.fd = fd, .host = host, .port = port};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = self->listener_count++};
+    epoll_ctl(self->poll, EPOLL_CTL_ADD, fd, &event);
+    return TND_OK;
+}
+
+tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_host_t *hosts, uint32_t count,
+                            tnd_error_t *error)
+{
+    tnd_relay_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    size_t ports = 0;
+    for (uint32_t h = 0; h < count; h++)
+        ports += hosts[h].ports_last - hosts[h].ports_first + 1;
+    self->hosts = tnd_allocate_zeroed(count, sizeof *self->hosts);
+    memcpy(self->hosts, hosts, count * sizeof *hosts);
+    self->shut = tnd_allocate_zeroed(count, sizeof *self->shut);
+    self->listeners = tnd_allocate_zeroed(ports, sizeof *self->listeners);
+    self->pairs = tnd_allocate_zeroed(PAIRS_MAX, sizeof *self->pairs);
+    self->poll = epoll_create1(EPOLL_CLOEXEC);
+    if (self->poll < 0)
+        abort();
+    tnd_status_t status = TND_OK;
+    for (uint32_t h = 0; h < count && status == TND_OK; h++)
+        for (uint32_t p = hosts[h].ports_first; p <= hosts[h].ports_last && status == TND_OK; p++)
+            status = listen_at(self, h, p, error);
+    *self_p = self;
+    if (status != TND_OK) {
+        tnd_relay_close(self_p);
+        return status;
+    }
+    zsys_handler_set(NULL); /* the caller handles signals */
+    self->actor = zactor_new(run, self);
+    return TND_OK;
+}
+
+void tnd_relay_close(tnd_relay_t **self_p)
+{
+    tnd_relay_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    zactor_destroy(&self->actor);
+    for (uint32_t i = 0; i < PAIRS_MAX; i++)
+        if (self->pairs[i].used)
+            close_pair(self, i);
+    for (uint32_t i = 0; i < self->listener_count; i++)
+        close(self->listeners[i].fd);
+    close(self->poll);
+    free(self->hosts);
+    free(self->shut);
+    free(self->listeners);
+    free(self->pairs);
+    free(self);
+}
+
+static uint32_t command(tnd_relay_t *self, const char *name, uint32_t host, uint32_t fault,
+                        uint32_t port, uint32_t except)
+{
+    uint32_t count = 0;
+    zsock_send(self->actor, "s4444", name, host, fault, port, except);
+    zsock_recv(self->actor, "4", &count);
+    return count;
+}
+
+uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t host, tnd_relay_fault_t fault, uint32_t port,
+                        uint32_t except)
+{
+    return command(self, "FAIL", host, fault, port, except);
+}
+
+uint32_t tnd_relay_shut(tnd_relay_t *self, uint32_t host, bool shut)
+{
+    return command(self, shut ? "SHUT" : "OPEN", host, TND_RELAY_CUT, 0, 0);
 }

@@ -1,11 +1,11 @@
 /*  tools/faults/relay.h - a tcp relay between the hosts of a run, which fails on request.
  *
- *  It stands in front of every host: whoever connects to a port of a host's outer address is
- *  connected to the same port of its inner one.  What it does to the connections of now it does not
- *  do to later ones, except while a host is shut off.
+ *  It listens in front of every host: a connection to a port of a host's outer address is passed on
+ *  to the same port of its inner address.  A fault applies to the connections that exist when it is
+ *  injected; only a host that is shut off also loses later ones.
  *
- *  Threads: its own, which nothing that an end does or leaves undone can hold up; the functions on
- *  one thread.
+ *  Threads: open, close and the faults on one thread.  The relay has a thread of its own, a CZMQ
+ *  actor, which nothing that an end does can block.
  */
 #ifndef TUNDISH_TOOLS_RELAY_H
 #define TUNDISH_TOOLS_RELAY_H
@@ -18,31 +18,30 @@ typedef struct tnd_relay tnd_relay_t;
 
 typedef enum {
     TND_RELAY_CUT,        /* close both sides */
-    TND_RELAY_CUT_DIALER, /* close towards who connected; the other side stays, and goes nowhere */
-    TND_RELAY_CUT_TARGET, /* close towards the host; the other side stays, and goes nowhere */
-    TND_RELAY_SWALLOW     /* close nothing; what is sent either way arrives nowhere */
+    TND_RELAY_CUT_DIALER, /* close the side that connected; the other stays open, its bytes are lost */
+    TND_RELAY_CUT_TARGET, /* close the host's side; the other stays open, its bytes are lost */
+    TND_RELAY_SWALLOW     /* close nothing; bytes of both sides are lost */
 } tnd_relay_fault_t;
 
 /*  One host: addresses in the byte order of this machine, ports [first, last]. */
 typedef struct {
     uint32_t outer, inner;
     uint32_t ports_first, ports_last;
-} tnd_relay_door_t;
+} tnd_relay_host_t;
 
-/*  Listens at every port of every door.  TND_FAILED: one of them is taken, or there are too many.
- */
-tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_door_t *doors, uint32_t count,
+/*  Listens at every port of every host.  TND_FAILED: a port is in use, or there are too many. */
+tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_host_t *hosts, uint32_t count,
                             tnd_error_t *error) TND_CHECKED;
 void tnd_relay_close(tnd_relay_t **self_p);
 
-/*  Does this to the connections through a door, those to `port` (0: to all but `except`); how many
- *  there were.
+/*  Injects a fault into the connections of a host: those to `port`, or if that is 0 to all ports but
+ *  `except`.  Returns how many there were.
  */
-uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t door, tnd_relay_fault_t fault, uint32_t port,
+uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t host, tnd_relay_fault_t fault, uint32_t port,
                         uint32_t except);
-/*  Cuts all connections through a door, and all to come until it is opened again. */
-uint32_t tnd_relay_shut(tnd_relay_t *self, uint32_t door, bool shut);
-/*  Bytes that were passed on so far. */
-uint64_t tnd_relay_bytes(tnd_relay_t *self);
+/*  Cuts all connections of a host, and refuses new ones until it is called with false.  Returns how
+ *  many it cut.
+ */
+uint32_t tnd_relay_shut(tnd_relay_t *self, uint32_t host, bool shut);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/faults/sandbox.c - a place on this machine where any graph can be run and disturbed. */
+/*  tools/faults/sandbox.c - places all hosts of a graph on this machine, reached through a relay. */
 #include "tools/faults/sandbox.h"
 
 #include <dirent.h>
@@ -16,19 +16,17 @@
 #include "runtime/data/open_files.h"
 #include "tools/cli/json.h"
 
-/*  Hosts that the last byte of an address tells apart. */
+/*  HOSTS_MAX: the last byte of an address identifies a host. */
 enum { HOSTS_MAX = 250, WORK_HOSTS = 2, TRIES = 60, PORT_FIRST = 20001, PORTS_MAX = 512 };
 
 static const char name_of_overlay[] = "chaos.yaml";
 
 char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name)
 {
-    char *path = NULL;
-    path = tnd_format_string("%s/%s", self->folder, name);
-    return path;
+    return tnd_format_string("%s/%s", self->folder, name);
 }
 
-uint32_t tnd_sandbox_door(const tnd_sandbox_t *self, uint32_t host)
+uint32_t tnd_sandbox_relayed_host(const tnd_sandbox_t *self, uint32_t host)
 {
     while (self->plan->hosts[host].isolated)
         host = self->plan->hosts[host].parent;
@@ -39,20 +37,20 @@ uint32_t tnd_sandbox_door(const tnd_sandbox_t *self, uint32_t host)
  */
 
 typedef struct {
-    const tnd_plan_t *plan; /* of the files as they are */
+    const tnd_plan_t *plan; /* of the user's files */
     uint32_t outer, inner;  /* addresses without their last byte */
-    uint32_t ports;         /* of a host beside that of control */
-    uint32_t hosts;         /* told so far */
+    uint32_t ports;         /* of a host, without the port of control */
+    uint32_t hosts;         /* printed so far */
     const char *folder;
     bool keep;
-} scene_t;
+} overlay_t;
 
-static void print_addresses(FILE *out, const scene_t *scene, uint32_t count)
+static void print_addresses(FILE *out, const overlay_t *overlay, uint32_t count)
 {
-    const uint32_t nets[] = {scene->outer, scene->inner};
+    const uint32_t nets[] = {overlay->outer, overlay->inner};
     static const char *const names[] = {"address", "listen"};
     for (int i = 0; i < 2; i++) {
-        uint32_t net = nets[i], first = scene->hosts + 1;
+        uint32_t net = nets[i], first = overlay->hosts + 1;
         fprintf(out, "%s%s: \"%u.%u.%u.", i > 0 ? ", " : "", names[i], net >> 24, net >> 16 & 255,
                 net >> 8 & 255);
         if (count == 1)
@@ -62,7 +60,7 @@ static void print_addresses(FILE *out, const scene_t *scene, uint32_t count)
     }
 }
 
-/*  How many hosts a name of the file stands for. */
+/*  The number of hosts of a name such as node[0-3]. */
 static uint32_t count_of(const char *name)
 {
     const char *open = strchr(name, '['), *dash = open != NULL ? strchr(open, '-') : NULL;
@@ -71,35 +69,36 @@ static uint32_t count_of(const char *name)
     return (uint32_t)(strtoul(dash + 1, NULL, 10) - strtoul(open + 1, NULL, 10) + 1);
 }
 
-static void print_given(FILE *out, scene_t *scene, const tnd_value_t *hosts)
+static void print_given(FILE *out, overlay_t *overlay, const tnd_value_t *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++) {
         const tnd_value_entry_t *entry = &hosts->entries[i];
         fputs("  ", out);
         tnd_json_text(out, entry->key);
         fputs(": {", out);
-        print_addresses(out, scene, count_of(entry->key));
+        print_addresses(out, overlay, count_of(entry->key));
         if (i == 0 && tnd_value_get(entry->value, "port") != NULL)
             fprintf(out, ", port: %d", PORT_FIRST);
         fprintf(out, ", ports: %d-%u, transport: tcp}\n", PORT_FIRST + 1,
-                PORT_FIRST + (unsigned)scene->ports);
-        scene->hosts += count_of(entry->key);
+                PORT_FIRST + (unsigned)overlay->ports);
+        overlay->hosts += count_of(entry->key);
     }
 }
 
-/*  A host with all actors of a kind, or several of them; none if the graph has none. */
-static void print_own(FILE *out, scene_t *scene, const char *name, uint32_t count, const char *kind)
+/*  `count` hosts for all actors of a kind, if the graph has any. */
+static void print_own(FILE *out, overlay_t *overlay, const char *name, uint32_t count,
+                      const char *kind)
 {
-    const tnd_topology_t *topology = scene->plan->topology;
+    const tnd_topology_t *topology = overlay->plan->topology;
     bool any = false, workers = strcmp(kind, "preprocessor") == 0;
     for (uint32_t a = 0; a < topology->actor_count; a++) {
         if (strcmp(topology->actors[a].kind->table.name, kind) != 0)
             continue;
         if (!any) {
             fprintf(out, "  %s: {", name);
-            print_addresses(out, scene, count);
+            print_addresses(out, overlay, count);
             fprintf(out, ", ports: %d-%u, transport: tcp, actors: [", PORT_FIRST + 1,
-                    PORT_FIRST + (unsigned)scene->ports);
+                    PORT_FIRST + (unsigned)overlay->ports);
         }
         fprintf(out, "%s%s", any ? ", " : "", topology->actors[a].name);
         any = true;
@@ -111,20 +110,19 @@ static void print_own(FILE *out, scene_t *scene, const char *name, uint32_t coun
         if (strcmp(topology->actors[a].kind->table.name, kind) == 0)
             fprintf(out, "%s%s: 1", told++ > 0 ? ", " : ", workers: {", topology->actors[a].name);
     fputs(workers ? "}}\n" : "}\n", out);
-    scene->hosts += count;
+    overlay->hosts += count;
 }
 
-static void print_overlay(FILE *out, scene_t *scene)
+static void print_overlay(FILE *out, overlay_t *overlay)
 {
-    const tnd_topology_t *topology = scene->plan->topology;
+    const tnd_topology_t *topology = overlay->plan->topology;
     const tnd_value_t *hosts = tnd_value_get(topology->root, "hosts");
     char several[32];
     fprintf(out, "port: %d\nrestarts: {max: 1000000}\n", PORT_FIRST);
-    if (scene->plan->checkpoint != NULL || scene->keep) {
-        const tnd_checkpoint_options_t *given = scene->plan->checkpoint;
+    if (overlay->plan->checkpoint != NULL || overlay->keep) {
+        const tnd_checkpoint_options_t *given = overlay->plan->checkpoint;
         fputs("checkpoint: {dir: ", out);
-        char *path = NULL;
-        path = tnd_format_string("%s/checkpoints", scene->folder);
+        char *path = tnd_format_string("%s/checkpoints", overlay->folder);
         tnd_json_text(out, path);
         free(path);
         bool paced = given != NULL && (given->every.ns != 0 || given->every.steps != 0);
@@ -132,21 +130,21 @@ static void print_overlay(FILE *out, scene_t *scene)
     }
     fputs("hosts:\n", out);
     if (hosts != NULL && hosts->type == TND_VALUE_MAP && hosts->count > 0) {
-        print_given(out, scene, hosts);
+        print_given(out, overlay, hosts);
         return;
     }
     snprintf(several, sizeof several, "work[0-%d]", WORK_HOSTS - 1);
-    print_own(out, scene, "feed", 1, "feeder");
-    print_own(out, scene, "read", 1, "reader");
-    print_own(out, scene, several, WORK_HOSTS, "preprocessor");
-    print_own(out, scene, "batch", 1, "batcher");
-    print_own(out, scene, "reduce", 1, "reducer");
+    print_own(out, overlay, "feed", 1, "feeder");
+    print_own(out, overlay, "read", 1, "reader");
+    print_own(out, overlay, several, WORK_HOSTS, "preprocessor");
+    print_own(out, overlay, "batch", 1, "batcher");
+    print_own(out, overlay, "reduce", 1, "reducer");
 }
 
 /* --- the relay ---------------------------------------------------------------------------------
  */
 
-/*  Room for every socket that the relay and the processes need. */
+/*  The relay and the processes need many sockets. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -156,35 +154,35 @@ static void raise_limit(void)
     }
 }
 
-/*  What is open beside the sockets at which the relay listens; its connections come on top. */
+/*  Descriptors of this process besides the listening sockets and connections of the relay. */
 enum { OWN_FILES = 32 };
 
-/*  Finds addresses of loopback whose ports are free; there are many, and few use them. */
-static bool open_relay(tnd_sandbox_t *self, scene_t *scene, uint32_t hosts)
+/*  Finds loopback addresses whose ports are free. */
+static bool open_relay(tnd_sandbox_t *self, overlay_t *overlay, uint32_t hosts)
 {
-    tnd_relay_door_t doors[HOSTS_MAX];
+    tnd_relay_host_t relayed[HOSTS_MAX];
     tnd_error_t error = {0};
-    if (tnd_open_files_reserve(hosts * (scene->ports + 1) + OWN_FILES, &error) != TND_OK) {
-        tnd_complain("chaos", "no relay: %s", error.text);
+    if (tnd_open_files_reserve(hosts * (overlay->ports + 1) + OWN_FILES, &error) != TND_OK) {
+        tnd_complain("chaos", "cannot start the relay: %s", error.text);
         return false;
     }
     for (unsigned t = 0; t < TRIES; t++) {
         uint32_t net = 1 + ((uint32_t)getpid() * 7 + t) % 4000;
-        scene->outer = 127u << 24 | (64 + net / 64) << 16 | (net % 64 * 2) << 8;
-        scene->inner = scene->outer | 1 << 8;
+        overlay->outer = 127u << 24 | (64 + net / 64) << 16 | (net % 64 * 2) << 8;
+        overlay->inner = overlay->outer | 1 << 8;
         for (uint32_t h = 0; h < hosts; h++)
-            doors[h] = (tnd_relay_door_t){.outer = scene->outer + h + 1,
-                                          .inner = scene->inner + h + 1,
-                                          .ports_first = PORT_FIRST,
-                                          .ports_last = PORT_FIRST + scene->ports};
-        if (tnd_relay_open(&self->relay, doors, hosts, &error) == TND_OK)
+            relayed[h] = (tnd_relay_host_t){.outer = overlay->outer + h + 1,
+                                            .inner = overlay->inner + h + 1,
+                                            .ports_first = PORT_FIRST,
+                                            .ports_last = PORT_FIRST + overlay->ports};
+        if (tnd_relay_open(&self->relay, relayed, hosts, &error) == TND_OK)
             return true;
     }
-    tnd_complain("chaos", "no relay: %s", error.text);
+    tnd_complain("chaos", "cannot start the relay: %s", error.text);
     return false;
 }
 
-/*  Ports that the host with most of them listens at. */
+/*  An upper bound of the ports at which one host listens. */
 static uint32_t ports_of(const tnd_plan_t *plan)
 {
     return 3 * plan->instance_count + 8 < PORTS_MAX ? 3 * plan->instance_count + 8 : PORTS_MAX;
@@ -193,31 +191,31 @@ static uint32_t ports_of(const tnd_plan_t *plan)
 /* --- all of it ---------------------------------------------------------------------------------
  */
 
-static bool write_overlay(const tnd_sandbox_t *self, scene_t *scene)
+static bool write_overlay(const tnd_sandbox_t *self, overlay_t *overlay)
 {
     char *path = tnd_sandbox_path(self, name_of_overlay);
     FILE *out = fopen(path, "we");
     bool good = out != NULL;
     if (good) {
-        print_overlay(out, scene);
+        print_overlay(out, overlay);
         good = ferror(out) == 0;
         good = fclose(out) == 0 && good;
     }
     if (!good)
-        tnd_complain("chaos", "%s: cannot be written: %s", path, strerror(errno));
+        tnd_complain("chaos", "%s: cannot write: %s", path, strerror(errno));
     free(path);
     return good;
 }
 
-static int lay(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan_t *plain,
-               bool keep)
+static int prepare(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan_t *plain,
+                   bool keep)
 {
     const tnd_value_t *hosts = tnd_value_get(plain->topology->root, "hosts");
     const char *root = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
     self->own = hosts == NULL || hosts->type != TND_VALUE_MAP || hosts->count == 0;
     self->keeps = keep || plain->checkpoint != NULL;
     self->port = PORT_FIRST;
-    scene_t scene = {.plan = plain, .ports = ports_of(plain), .keep = keep};
+    overlay_t overlay = {.plan = plain, .ports = ports_of(plain), .keep = keep};
     uint32_t count = 0;
     for (uint32_t h = 0; h < plain->host_count; h++)
         count += !plain->hosts[h].isolated;
@@ -228,14 +226,14 @@ static int lay(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_plan
                                count);
     self->folder = tnd_format_string("%s/tundish-chaos-XXXXXX", root);
     if (mkdtemp(self->folder) == NULL) {
-        tnd_complain("chaos", "%s: cannot be made: %s", self->folder, strerror(errno));
+        tnd_complain("chaos", "%s: cannot create the folder: %s", self->folder, strerror(errno));
         free(self->folder);
         self->folder = NULL;
         return TND_EXIT_FAILED;
     }
-    scene.folder = self->folder;
+    overlay.folder = self->folder;
     raise_limit();
-    if (!open_relay(self, &scene, count) || !write_overlay(self, &scene))
+    if (!open_relay(self, &overlay, count) || !write_overlay(self, &overlay))
         return TND_EXIT_FAILED;
     self->files = tnd_allocate_zeroed(request->file_count + 1, sizeof *self->files);
     for (size_t i = 0; i < request->file_count; i++)
@@ -256,7 +254,7 @@ int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool kee
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph))
-        code = lay(self, request, tnd_graph_plan(graph), keep);
+        code = prepare(self, request, tnd_graph_plan(graph), keep);
     tnd_graph_destroy(&graph);
     return code;
 }

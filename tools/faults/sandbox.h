@@ -1,15 +1,15 @@
-/*  tools/faults/sandbox.h - a place on this machine where any graph can be run and disturbed.
+/*  tools/faults/sandbox.h - places all hosts of a graph on this machine, reached through a relay.
  *
- *  A folder of its own, and in it an overlay under which every host of a graph is a process of this
- *  machine that others reach through a relay, by tcp.  A graph whose files name no hosts gets some:
- *  one with its feeders, which leads, one each with its readers, batchers and reducers, and two
- * with its workers.  Checkpoints go to the folder, so that nobody's own are touched.
+ *  A sandbox is a temporary folder with an overlay that makes every host a process of this machine,
+ *  reached by tcp through a relay.  A graph without hosts gets some: one for its feeders, which is the
+ *  leader, one each for its readers, batchers and reducers, and two for its workers.  Checkpoints are
+ *  written to the folder, so the user's own are not touched.
  *
- *  Lifecycle: zeroed; open, after which `plan` is what runs; close.
+ *  Lifecycle: zeroed; open, after which `plan` is the merged graph; close.
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_STAGE_H
-#define TUNDISH_TOOLS_STAGE_H
+#ifndef TUNDISH_TOOLS_SANDBOX_H
+#define TUNDISH_TOOLS_SANDBOX_H
 
 #include "tools/cli/load.h"
 #include "tools/faults/relay.h"
@@ -22,22 +22,22 @@ typedef struct {
     const tnd_plan_t *plan;
     tnd_relay_t *relay;
     uint32_t port; /* of control */
-    bool keeps;    /* there are checkpoints */
-    bool own;      /* the hosts are ours */
+    bool keeps;    /* runs write checkpoints */
+    bool own;      /* the hosts come from the sandbox, not from the files */
 } tnd_sandbox_t;
 
-/*  `keep`: with checkpoints also where the files ask for none.  TND_EXIT_OK, or the exit code after
- *  what is wrong was said.
+/*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the exit
+ *  code after an error was printed.
  */
 int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep);
-/*  `remove`: the folder too, with all that is in it. */
+/*  `remove`: removes the folder too. */
 void tnd_sandbox_close(tnd_sandbox_t *self, bool remove);
 
 /*  A path in the folder; the caller frees it. */
 char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name);
-/*  Removes a folder with all that is in it; one that is not there is none. */
+/*  Removes a folder and its contents, if it exists. */
 void tnd_sandbox_forget(const char *path);
-/*  The door of a host: that of its parent if it is isolated. */
-uint32_t tnd_sandbox_door(const tnd_sandbox_t *self, uint32_t host);
+/*  The index of a host in the relay: that of its parent if it is isolated. */
+uint32_t tnd_sandbox_relayed_host(const tnd_sandbox_t *self, uint32_t host);
 
 #endif

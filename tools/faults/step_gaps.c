@@ -1,4 +1,4 @@
-/*  tools/faults/step_gaps.c - when steps were seen, and how long there was none. */
+/*  tools/faults/step_gaps.c - the times of steps, and the gaps between them. */
 #include "tools/faults/step_gaps.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ bool tnd_step_gaps_gap(const tnd_step_gaps_t *self, uint64_t from, uint64_t to, 
                        uint64_t *gap_p)
 {
     size_t at = 0, high = self->count;
-    while (at < high) { /* the first behind `from` */
+    while (at < high) { /* finds the first after `from` */
         size_t middle = at + (high - at) / 2;
         if (self->values[middle] > from)
             high = middle;

@@ -1,17 +1,17 @@
-/*  tools/faults/step_gaps.h - when steps were seen, and how long there was none.
+/*  tools/faults/step_gaps.h - the times of steps, and the gaps between them.
  *
- *  Times are nanoseconds of one monotonic clock, and come in order.
+ *  Times are nanoseconds of one monotonic clock, in ascending order.
  *
  *  Lifecycle: zeroed; tnd_step_gaps_free.  Threads: any; one at a time.
  */
-#ifndef TUNDISH_TOOLS_PULSE_H
-#define TUNDISH_TOOLS_PULSE_H
+#ifndef TUNDISH_TOOLS_STEP_GAPS_H
+#define TUNDISH_TOOLS_STEP_GAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/*  Numbers that are collected. */
+/*  Times, or gaps. */
 typedef struct {
     uint64_t *values;
     size_t count, room;
@@ -19,16 +19,16 @@ typedef struct {
 
 typedef struct {
     size_t count;
-    uint64_t half, most_of, most; /* not exceeded by 50 %, by 99 %, by any */
+    uint64_t half, most_of, most; /* the 50th and 99th percentile, and the maximum */
 } tnd_spread_t;
 
 void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value);
-/*  Of times: the longest that was without one, of those that began before `to` and ended after
- *  `from`; what lay before `from` or behind `end` does not count.  False: none came after `from`.
+/*  For times: the longest gap that begins before `to` and ends after `from`, cut to [from, end].
+ *  False: no time is later than `from`.
  */
 bool tnd_step_gaps_gap(const tnd_step_gaps_t *self, uint64_t from, uint64_t to, uint64_t end,
                        uint64_t *gap_p);
-/*  Sorts them. */
+/*  Sorts the values. */
 tnd_spread_t tnd_step_gaps_spread(tnd_step_gaps_t *self);
 void tnd_step_gaps_free(tnd_step_gaps_t *self);
 

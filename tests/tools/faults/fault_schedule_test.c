@@ -12,9 +12,9 @@ static const uint64_t dead_ns = 10000000000, patience_ns = 1500000000;
 
 /*  A leader with the replicas, a reader, two workers, a batcher. */
 static const uint8_t hosts[HOSTS] = {
-    TND_FAULT_DOOR | TND_FAULT_LEADS, TND_FAULT_SOFT | TND_FAULT_DOOR | TND_FAULT_LOCAL,
-    TND_FAULT_SOFT | TND_FAULT_LOCAL, TND_FAULT_SOFT | TND_FAULT_LOCAL,
-    TND_FAULT_SOFT | TND_FAULT_DOOR,
+    TND_FAULT_LISTENS | TND_FAULT_LEADS, TND_FAULT_SOFT | TND_FAULT_LISTENS | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_LOCAL,    TND_FAULT_SOFT | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_LISTENS,
 };
 
 static tnd_fault_schedule_t havoc;
@@ -113,15 +113,15 @@ Test(havoc, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
         seen[fault.kind][fault.host]++;
     }
     for (int h = 0; h < HOSTS; h++) {
-        bool soft = (hosts[h] & TND_FAULT_SOFT) != 0, door = (hosts[h] & TND_FAULT_DOOR) != 0;
+        bool soft = (hosts[h] & TND_FAULT_SOFT) != 0, listens = (hosts[h] & TND_FAULT_LISTENS) != 0;
         bool local = (hosts[h] & TND_FAULT_LOCAL) != 0;
         cr_assert_eq(seen[TND_FAULT_KILL][h] > 0, soft);
         cr_assert_eq(seen[TND_FAULT_STOP][h] > 0, soft);
         cr_assert_eq(seen[TND_FAULT_SLOW][h] > 0, local);
-        cr_assert_eq(seen[TND_FAULT_CUT][h] > 0, door);
-        cr_assert_eq(seen[TND_FAULT_HALF_OPEN][h] > 0, door);
-        cr_assert_eq(seen[TND_FAULT_SILENT][h] > 0, door);
-        cr_assert_eq(seen[TND_FAULT_SHUT_OFF][h] > 0, door);
+        cr_assert_eq(seen[TND_FAULT_CUT][h] > 0, listens);
+        cr_assert_eq(seen[TND_FAULT_HALF_OPEN][h] > 0, listens);
+        cr_assert_eq(seen[TND_FAULT_SILENT][h] > 0, listens);
+        cr_assert_eq(seen[TND_FAULT_SHUT_OFF][h] > 0, listens);
         cr_assert_gt(seen[TND_FAULT_PAUSE][h], 0);
         /* In turn, whatever the order. */
         if (soft)
