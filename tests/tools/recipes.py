@@ -15,7 +15,7 @@ RECIPES = re.split(r"^## ", PAGE, flags=re.M)[1:]
 
 def blocks(recipe):
     """Path and text of every file or line that the recipe shows."""
-    return re.findall(r"^`([^`\n]+)`:\n\n```\w*\n(.*?)^```$", recipe, re.M | re.S)
+    return re.findall(r"^`([^`\n]+)`[^`\n]*:\n\n```\w*\n(.*?)^```$", recipe, re.M | re.S)
 
 
 def copy_tree(folder):
