@@ -17,7 +17,7 @@
 #define TND_RUNTIME_CORE_LEADER_H
 
 #include "runtime/core/protocol/effect.h"
-#include "runtime/core/restart.h"
+#include "runtime/core/members.h"
 
 typedef enum {
     TND_LEADER_CORE_JOINING, /* hosts are missing */
@@ -27,27 +27,6 @@ typedef enum {
     TND_LEADER_CORE_DONE,
     TND_LEADER_CORE_FAILED
 } tnd_leader_core_state_t;
-
-typedef enum {
-    TND_ROLE_READER,
-    TND_ROLE_WORKER,
-    TND_ROLE_JOIN,
-    TND_ROLE_FEEDER,
-    TND_ROLE_REDUCER
-} tnd_role_t;
-
-typedef struct {
-    tnd_actor_id_t id;
-    tnd_role_t role;
-    uint32_t host, lane;
-    const char *name; /* for texts */
-} tnd_member_t;
-
-/*  What the death of a host means, beside what its members say. */
-enum {
-    TND_HOST_FINAL = 1, /* it is not started again: its death ends the run */
-    TND_HOST_SPARE = 2  /* nobody waits for it: it may come, and go, at any time */
-};
 
 typedef struct {
     const tnd_member_t *members; /* kept by the caller */

@@ -7,41 +7,9 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 #include "runtime/core/numeric/reduction_tree.h"
+#include "runtime/core/reduction_rounds.h"
 
-#define NONE UINT32_MAX
-
-typedef struct {
-    uint64_t round;
-    uint32_t slot;
-} name_t;
-
-/*  What is known of one leaf in one round; the post stands at the first leaf of its node. */
-typedef struct {
-    uint64_t weight;
-    void *payload;
-    uint32_t count; /* 0: no node begins here */
-    uint32_t reduction;
-    bool covered;
-} leaf_t;
-
-typedef enum { GETS_NOTHING, GETS_SENT, GETS_GOT } gets_t;
-
-typedef struct {
-    name_t name;
-    uint32_t before, behind; /* in the list of open rounds, or of free ones */
-    uint32_t covered, got;
-    uint64_t weight;
-    void *root;
-    bool queued, asked, has_root, closing;
-    bool reduce_due, results_due;
-    uint32_t walk; /* how far the effects of closing have come */
-} round_t;
-
-typedef struct {
-    name_t name;
-    uint32_t round; /* NONE: closed */
-    bool used;
-} entry_t;
+#define NONE TND_ROUND_NONE
 
 /*  What a feeder said it does not post: of the steps that it has done, and of slots that went to
  *  other reducers.
@@ -55,115 +23,19 @@ typedef struct {
 typedef struct {
     void *payload;
     tnd_actor_id_t closed_to; /* TND_NOBODY: nothing to say */
-    name_t name;
+    tnd_round_name_t name;
 } answer_t;
 
-/*  Open rounds stand in a list by name, so that the oldest is known; the hash finds them, and those
- *  closed last, by name.  A feeder that lost the word CLOSED with its connection posts no more than
- *  `rounds_max` rounds again, so that many closed ones are remembered.
- */
 struct tnd_reducer_core {
     tnd_reducer_core_config_t config;
-    uint32_t feeder_count, hash_mask;
-    uint32_t oldest, newest, spare;   /* rounds */
-    uint32_t open, incomplete;        /* how many */
-    uint32_t closed_at, closed_count; /* ring of the names closed last */
-    uint32_t work_first, work_count;  /* ring of rounds with effects to hand out */
+    uint32_t feeder_count;
     uint32_t answer_first, answer_count, answer_room;
-    feeder_t *feeders; /* sorted by id */
-    name_t *latest;    /* by replica: of its last post ... */
-    bool *has_posted;  /* ... if there was one */
-    round_t *rounds;
-    leaf_t *leaves; /* by round x replica */
-    uint8_t *gets;  /* by round x feeder: gets_t */
-    entry_t *hash;
-    name_t *closed;
-    uint32_t *work;
+    feeder_t *feeders;        /* sorted by id */
+    tnd_round_name_t *latest; /* by replica: of its last post ... */
+    bool *has_posted;         /* ... if there was one */
+    tnd_reduction_rounds_t rounds;
     answer_t *answers;
 };
-
-/*  Open rounds, and closed ones whose effects were not handed out yet. */
-static uint32_t pool_of(const tnd_reducer_core_config_t *config)
-{
-    return 2 * config->rounds_max;
-}
-
-static uint32_t hash_size(const tnd_reducer_core_config_t *config)
-{
-    uint32_t size = 8;
-    while (size < 4 * config->rounds_max)
-        size *= 2;
-    return size;
-}
-
-static int compare(name_t a, name_t b)
-{
-    if (a.round != b.round)
-        return a.round < b.round ? -1 : 1;
-    return a.slot < b.slot ? -1 : a.slot > b.slot;
-}
-
-static name_t name_of(const tnd_post_note_t *post)
-{
-    return (name_t){.round = post->round, .slot = post->reducer_slot};
-}
-
-/* The hash. */
-
-static uint32_t home(const tnd_reducer_core_t *self, name_t name)
-{
-    uint64_t mixed = (name.round * 31 + name.slot) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(mixed >> 32) & self->hash_mask;
-}
-
-static uint32_t find(const tnd_reducer_core_t *self, name_t name)
-{
-    uint32_t at = home(self, name);
-    while (self->hash[at].used && compare(self->hash[at].name, name) != 0)
-        at = (at + 1) & self->hash_mask;
-    return at;
-}
-
-/*  Moves later entries of the same run up, so that none stands behind a gap. */
-static void remove_entry(tnd_reducer_core_t *self, name_t name)
-{
-    uint32_t gap = find(self, name), at = gap;
-    assert(self->hash[gap].used);
-    for (;;) {
-        at = (at + 1) & self->hash_mask;
-        if (!self->hash[at].used)
-            break;
-        uint32_t distance = (at - home(self, self->hash[at].name)) & self->hash_mask;
-        if (distance < ((at - gap) & self->hash_mask))
-            continue;
-        self->hash[gap] = self->hash[at];
-        gap = at;
-    }
-    self->hash[gap].used = false;
-}
-
-static round_t *find_open(const tnd_reducer_core_t *self, name_t name)
-{
-    const entry_t *entry = &self->hash[find(self, name)];
-    return entry->used && entry->round != NONE ? &self->rounds[entry->round] : NULL;
-}
-
-/* Rounds. */
-
-static uint32_t number_of(const tnd_reducer_core_t *self, const round_t *round)
-{
-    return (uint32_t)(round - self->rounds);
-}
-
-static leaf_t *leaves_of(const tnd_reducer_core_t *self, const round_t *round)
-{
-    return &self->leaves[(size_t)number_of(self, round) * self->config.replicas];
-}
-
-static uint8_t *gets_of(const tnd_reducer_core_t *self, const round_t *round)
-{
-    return &self->gets[(size_t)number_of(self, round) * self->feeder_count];
-}
 
 static uint32_t find_feeder(const tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
@@ -178,96 +50,35 @@ static uint32_t find_feeder(const tnd_reducer_core_t *self, tnd_actor_id_t id)
     return low < self->feeder_count && self->feeders[low].id == id ? low : NONE;
 }
 
-static void enqueue(tnd_reducer_core_t *self, round_t *round)
-{
-    if (round->queued)
-        return;
-    round->queued = true;
-    uint32_t at = (self->work_first + self->work_count++) % pool_of(&self->config);
-    self->work[at] = number_of(self, round);
-}
-
-static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t closed_to, name_t name)
+static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t closed_to,
+                   tnd_round_name_t name)
 {
     assert(self->answer_count < self->answer_room);
     uint32_t at = (self->answer_first + self->answer_count++) % self->answer_room;
     self->answers[at] = (answer_t){.payload = payload, .closed_to = closed_to, .name = name};
 }
 
-static void link_in(tnd_reducer_core_t *self, round_t *round)
-{
-    uint32_t number = number_of(self, round), before = self->newest;
-    while (before != NONE && compare(self->rounds[before].name, round->name) > 0)
-        before = self->rounds[before].before;
-    uint32_t behind = before == NONE ? self->oldest : self->rounds[before].behind;
-    round->before = before;
-    round->behind = behind;
-    *(before == NONE ? &self->oldest : &self->rounds[before].behind) = number;
-    *(behind == NONE ? &self->newest : &self->rounds[behind].before) = number;
-}
-
-static void link_out(tnd_reducer_core_t *self, round_t *round)
-{
-    *(round->before == NONE ? &self->oldest : &self->rounds[round->before].behind) = round->behind;
-    *(round->behind == NONE ? &self->newest : &self->rounds[round->behind].before) = round->before;
-}
-
-static round_t *open_round(tnd_reducer_core_t *self, name_t name)
-{
-    if (self->open == self->config.rounds_max)
-        return NULL;
-    assert(self->spare != NONE);
-    round_t *round = &self->rounds[self->spare];
-    self->spare = round->behind;
-    *round = (round_t){.name = name};
-    memset(leaves_of(self, round), 0, self->config.replicas * sizeof(leaf_t));
-    memset(gets_of(self, round), GETS_NOTHING, self->feeder_count);
-    self->hash[find(self, name)] =
-        (entry_t){.name = name, .round = number_of(self, round), .used = true};
-    link_in(self, round);
-    self->open++;
-    self->incomplete++;
-    return round;
-}
-
-static void close_round(tnd_reducer_core_t *self, round_t *round)
-{
-    if (self->closed_count == self->config.rounds_max)
-        remove_entry(self, self->closed[self->closed_at]);
-    else
-        self->closed_count++;
-    self->closed[self->closed_at] = round->name;
-    self->closed_at = (self->closed_at + 1) % self->config.rounds_max;
-    self->hash[find(self, round->name)].round = NONE;
-    link_out(self, round);
-    self->open--;
-    self->incomplete -= round->covered < self->config.replicas;
-    round->closing = true;
-    round->reduce_due = round->results_due = false;
-    enqueue(self, round);
-}
-
 /*  A replica posts its rounds in order, after a loss too.  So one that has gone on without posting
  *  to an open round had seen that closed, by a reducer that is gone: nobody lacks its result.
  */
-static void close_passed(tnd_reducer_core_t *self, name_t name, uint32_t leaf)
+static void close_passed(tnd_reducer_core_t *self, tnd_round_name_t name, uint32_t leaf)
 {
-    uint32_t number = self->newest;
+    uint32_t number = self->rounds.newest;
     while (number != NONE) {
-        round_t *round = &self->rounds[number];
-        number = round->before;
-        if (compare(round->name, name) >= 0)
+        tnd_round_t *round = &self->rounds.rounds[number];
+        number = round->previous;
+        if (tnd_round_compare(round->name, name) >= 0)
             continue;
-        if (leaves_of(self, round)[leaf].covered)
+        if (tnd_round_leaves(&self->rounds, round)[leaf].covered)
             return;
-        close_round(self, round);
+        tnd_round_close(&self->rounds, round);
     }
 }
 
-static bool was_passed(const tnd_reducer_core_t *self, name_t name)
+static bool was_passed(const tnd_reducer_core_t *self, tnd_round_name_t name)
 {
     for (uint32_t i = 0; i < self->config.replicas; i++)
-        if (self->has_posted[i] && compare(self->latest[i], name) > 0)
+        if (self->has_posted[i] && tnd_round_compare(self->latest[i], name) > 0)
             return true;
     for (uint32_t i = 0; i < self->feeder_count; i++)
         if (self->feeders[i].has_done && self->feeders[i].done.last >= name.round)
@@ -278,14 +89,14 @@ static bool was_passed(const tnd_reducer_core_t *self, name_t name)
 /*  Likewise of all that a feeder has done and has not posted again. */
 static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
 {
-    uint32_t at = self->oldest;
-    while (at != NONE && self->rounds[at].name.round <= self->feeders[feeder].done.last) {
-        round_t *round = &self->rounds[at];
-        const leaf_t *leaves = leaves_of(self, round);
-        at = round->behind;
+    uint32_t at = self->rounds.oldest;
+    while (at != NONE && self->rounds.rounds[at].name.round <= self->feeders[feeder].done.last) {
+        tnd_round_t *round = &self->rounds.rounds[at];
+        const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
+        at = round->next;
         for (uint32_t i = 0; i < self->config.replicas; i++)
             if (self->config.feeders[i] == self->feeders[feeder].id && !leaves[i].covered) {
-                close_round(self, round);
+                tnd_round_close(&self->rounds, round);
                 break;
             }
     }
@@ -293,7 +104,7 @@ static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
 
 /* Who left out what. */
 
-static bool leaves_out(const tnd_passed_note_t *passed, name_t name)
+static bool leaves_out(const tnd_passed_note_t *passed, tnd_round_name_t name)
 {
     return name.round >= passed->first && name.round <= passed->last &&
            name.slot >= passed->begin && name.slot < passed->end;
@@ -301,7 +112,7 @@ static bool leaves_out(const tnd_passed_note_t *passed, name_t name)
 
 /*  A replica posted to a round that another one leaves out: both and what they did, for the user.
  */
-static tnd_status_t tell(const tnd_reducer_core_t *self, name_t name, uint32_t one,
+static tnd_status_t tell(const tnd_reducer_core_t *self, tnd_round_name_t name, uint32_t one,
                          uint32_t reduction, uint32_t other, const tnd_passed_note_t *passed,
                          tnd_error_t *error)
 {
@@ -322,8 +133,9 @@ static tnd_status_t tell(const tnd_reducer_core_t *self, name_t name, uint32_t o
 }
 
 /*  Whether a replica but those of feeder `but` has passed a round without posting to it. */
-static tnd_status_t check_passed(const tnd_reducer_core_t *self, name_t name, const leaf_t *leaves,
-                                 uint32_t one, uint32_t reduction, tnd_error_t *error)
+static tnd_status_t check_passed(const tnd_reducer_core_t *self, tnd_round_name_t name,
+                                 const tnd_round_leaf_t *leaves, uint32_t one, uint32_t reduction,
+                                 tnd_error_t *error)
 {
     for (uint32_t i = 0; i < self->config.replicas; i++) {
         if (self->config.feeders[i] == self->config.feeders[one] ||
@@ -342,9 +154,9 @@ static tnd_status_t check_passed(const tnd_reducer_core_t *self, name_t name, co
 static tnd_status_t check_steps(const tnd_reducer_core_t *self, uint64_t first, uint64_t last,
                                 tnd_error_t *error)
 {
-    for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
-        const round_t *round = &self->rounds[at];
-        const leaf_t *leaves = leaves_of(self, round);
+    for (uint32_t at = self->rounds.oldest; at != NONE; at = self->rounds.rounds[at].next) {
+        const tnd_round_t *round = &self->rounds.rounds[at];
+        const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
         if (round->name.round > last)
             break;
         if (round->name.round < first || round->covered == self->config.replicas)
@@ -397,7 +209,7 @@ static tnd_status_t check_post(const tnd_reducer_core_t *self, const tnd_msg_t *
     return TND_OK;
 }
 
-static void check_complete(tnd_reducer_core_t *self, round_t *round)
+static void check_complete(tnd_reducer_core_t *self, tnd_round_t *round)
 {
     uint32_t needed = self->config.replicas;
     if (TND_BUG(ROUND_CLOSED_EARLY) && needed > 1)
@@ -405,37 +217,40 @@ static void check_complete(tnd_reducer_core_t *self, round_t *round)
     if (round->covered < needed || round->asked)
         return;
     round->asked = round->reduce_due = true;
-    enqueue(self, round);
+    tnd_round_queue(&self->rounds, round);
 }
 
-static void take(tnd_reducer_core_t *self, round_t *round, const tnd_post_note_t *post)
+static void take(tnd_reducer_core_t *self, tnd_round_t *round, const tnd_post_note_t *post)
 {
-    leaf_t *leaves = leaves_of(self, round);
+    tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
     leaves[post->first].weight = post->weight;
     leaves[post->first].payload = post->payload;
     leaves[post->first].count = post->count;
     leaves[post->first].reduction = post->reduction;
     for (uint32_t i = post->first; i < post->first + post->count; i++) {
         leaves[i].covered = true;
-        if (!self->has_posted[i] || compare(self->latest[i], round->name) < 0)
+        if (!self->has_posted[i] || tnd_round_compare(self->latest[i], round->name) < 0)
             self->latest[i] = round->name;
         self->has_posted[i] = true;
     }
     round->weight += post->weight;
     round->covered += post->count;
-    self->incomplete -= round->covered == self->config.replicas;
+    self->rounds.incomplete -= round->covered == self->config.replicas;
     check_complete(self, round);
+}
+
+static uint32_t answer_room(const tnd_reducer_core_config_t *config)
+{
+    return tnd_reduction_rounds_pool(config->rounds_max) * config->replicas + 1;
 }
 
 size_t tnd_reducer_core_bytes(const tnd_reducer_core_config_t *config)
 {
-    size_t rounds = pool_of(config), replicas = config->replicas;
+    size_t replicas = config->replicas;
     return tnd_align(sizeof(tnd_reducer_core_t)) + tnd_align(replicas * sizeof(feeder_t)) +
-           tnd_align(replicas * sizeof(name_t)) + tnd_align(replicas * sizeof(bool)) +
-           tnd_align(rounds * sizeof(round_t)) + tnd_align(rounds * replicas * sizeof(leaf_t)) +
-           tnd_align(rounds * replicas) + tnd_align(hash_size(config) * sizeof(entry_t)) +
-           tnd_align(rounds * sizeof(name_t)) + tnd_align(rounds * sizeof(uint32_t)) +
-           tnd_align((rounds * replicas + 1) * sizeof(answer_t));
+           tnd_align(replicas * sizeof(tnd_round_name_t)) + tnd_align(replicas * sizeof(bool)) +
+           tnd_reduction_rounds_bytes(config->replicas, config->rounds_max) +
+           tnd_align(answer_room(config) * sizeof(answer_t));
 }
 
 static void *piece(char **at, size_t bytes)
@@ -448,25 +263,16 @@ static void *piece(char **at, size_t bytes)
 tnd_reducer_core_t *tnd_reducer_core_init(void *memory, const tnd_reducer_core_config_t *config)
 {
     assert(config->replicas > 0 && config->rounds_max > 0);
-    size_t rounds = pool_of(config), replicas = config->replicas;
+    size_t replicas = config->replicas;
     char *at = memory;
     tnd_reducer_core_t *self = piece(&at, sizeof *self);
     self->config = *config;
     self->feeders = piece(&at, replicas * sizeof *self->feeders);
     self->latest = piece(&at, replicas * sizeof *self->latest);
     self->has_posted = piece(&at, replicas * sizeof *self->has_posted);
-    self->rounds = piece(&at, rounds * sizeof *self->rounds);
-    self->leaves = piece(&at, rounds * replicas * sizeof *self->leaves);
-    self->gets = piece(&at, rounds * replicas);
-    self->hash = piece(&at, hash_size(config) * sizeof *self->hash);
-    self->closed = piece(&at, rounds * sizeof *self->closed);
-    self->work = piece(&at, rounds * sizeof *self->work);
-    self->answers = piece(&at, (rounds * replicas + 1) * sizeof *self->answers);
-    self->answer_room = (uint32_t)(rounds * replicas + 1);
-    self->hash_mask = hash_size(config) - 1;
-    self->oldest = self->newest = NONE;
-    for (uint32_t i = 0; i < rounds; i++)
-        self->rounds[i].behind = i + 1 < rounds ? i + 1 : NONE;
+    self->answer_room = answer_room(config);
+    self->answers = piece(&at, self->answer_room * sizeof *self->answers);
+    tnd_reduction_rounds_init(&self->rounds, at, config->replicas, config->rounds_max);
     for (uint32_t i = 0; i < config->replicas; i++) {
         tnd_actor_id_t id = config->feeders[i];
         if (find_feeder(self, id) != NONE)
@@ -476,6 +282,7 @@ tnd_reducer_core_t *tnd_reducer_core_init(void *memory, const tnd_reducer_core_c
             self->feeders[place] = self->feeders[place - 1];
         self->feeders[place] = (feeder_t){.id = id};
     }
+    self->rounds.feeder_count = self->feeder_count;
     return self;
 }
 
@@ -483,13 +290,13 @@ tnd_status_t tnd_reducer_core_post(tnd_reducer_core_t *self, const tnd_msg_t *ms
                                    tnd_error_t *error)
 {
     const tnd_post_note_t *post = &msg->post;
-    const name_t name = name_of(post);
+    const tnd_round_name_t name = tnd_round_name(post);
     tnd_status_t status = check_post(self, msg, error);
     if (status != TND_OK) {
         answer(self, post->payload, TND_NOBODY, name);
         return status;
     }
-    const entry_t *entry = &self->hash[find(self, name)];
+    const tnd_round_entry_t *entry = tnd_round_entry(&self->rounds, name);
     status = has_done(self, &self->feeders[find_feeder(self, msg->from)], name.round, error);
     if (status == TND_OK && !entry->used)
         status = check_passed(self, name, NULL, post->first, post->reduction, error);
@@ -502,9 +309,9 @@ tnd_status_t tnd_reducer_core_post(tnd_reducer_core_t *self, const tnd_msg_t *ms
         return TND_OK;
     }
     close_passed(self, name, post->first);
-    round_t *round = find_open(self, name);
+    tnd_round_t *round = tnd_round_find(&self->rounds, name);
     if (round == NULL)
-        round = open_round(self, name);
+        round = tnd_round_open(&self->rounds, name);
     if (round == NULL) {
         answer(self, post->payload, TND_NOBODY, name);
         return tnd_fail(error,
@@ -513,7 +320,7 @@ tnd_status_t tnd_reducer_core_post(tnd_reducer_core_t *self, const tnd_msg_t *ms
                         name_of_feeder(self, msg->from), (unsigned long long)post->round,
                         self->config.rounds_max);
     }
-    const leaf_t *leaves = leaves_of(self, round);
+    const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
     for (uint32_t i = post->first; i < post->first + post->count; i++) {
         if (!leaves[i].covered)
             continue;
@@ -553,34 +360,34 @@ tnd_status_t tnd_reducer_core_passed(tnd_reducer_core_t *self, const tnd_msg_t *
 
 void tnd_reducer_core_reduced(tnd_reducer_core_t *self, const tnd_msg_t *msg, void *root)
 {
-    round_t *round = find_open(self, name_of(&msg->post));
+    tnd_round_t *round = tnd_round_find(&self->rounds, tnd_round_name(&msg->post));
     if (round == NULL || round->has_root || !round->asked) {
-        answer(self, root, TND_NOBODY, name_of(&msg->post));
+        answer(self, root, TND_NOBODY, tnd_round_name(&msg->post));
         return;
     }
     round->root = root;
     round->has_root = round->results_due = true;
-    enqueue(self, round);
+    tnd_round_queue(&self->rounds, round);
 }
 
 void tnd_reducer_core_got(tnd_reducer_core_t *self, const tnd_msg_t *msg)
 {
-    const name_t name = name_of(&msg->post);
+    const tnd_round_name_t name = tnd_round_name(&msg->post);
     uint32_t feeder = find_feeder(self, msg->from);
-    const entry_t *entry = &self->hash[find(self, name)];
+    const tnd_round_entry_t *entry = tnd_round_entry(&self->rounds, name);
     if (feeder == NONE || !entry->used)
         return;
     if (entry->round == NONE) {
         answer(self, NULL, msg->from, name);
         return;
     }
-    round_t *round = &self->rounds[entry->round];
-    uint8_t *gets = gets_of(self, round);
-    if (!round->has_root || gets[feeder] == GETS_GOT)
+    tnd_round_t *round = &self->rounds.rounds[entry->round];
+    uint8_t *results = tnd_round_results(&self->rounds, round);
+    if (!round->has_root || results[feeder] == TND_RESULT_GOT)
         return;
-    gets[feeder] = GETS_GOT;
+    results[feeder] = TND_RESULT_GOT;
     if (++round->got == self->feeder_count)
-        close_round(self, round);
+        tnd_round_close(&self->rounds, round);
 }
 
 void tnd_reducer_core_feeder_up(tnd_reducer_core_t *self, tnd_actor_id_t id)
@@ -588,14 +395,14 @@ void tnd_reducer_core_feeder_up(tnd_reducer_core_t *self, tnd_actor_id_t id)
     uint32_t feeder = find_feeder(self, id);
     assert(feeder != NONE);
     self->feeders[feeder].up = true;
-    for (uint32_t at = self->oldest; at != NONE; at = self->rounds[at].behind) {
-        round_t *round = &self->rounds[at];
-        uint8_t *gets = gets_of(self, round);
-        if (!round->has_root || gets[feeder] == GETS_GOT)
+    for (uint32_t at = self->rounds.oldest; at != NONE; at = self->rounds.rounds[at].next) {
+        tnd_round_t *round = &self->rounds.rounds[at];
+        uint8_t *results = tnd_round_results(&self->rounds, round);
+        if (!round->has_root || results[feeder] == TND_RESULT_GOT)
             continue;
-        gets[feeder] = GETS_NOTHING;
+        results[feeder] = TND_RESULT_UNSENT;
         round->results_due = true;
-        enqueue(self, round);
+        tnd_round_queue(&self->rounds, round);
     }
 }
 
@@ -609,10 +416,11 @@ void tnd_reducer_core_feeder_lost(tnd_reducer_core_t *self, tnd_actor_id_t id)
 uint32_t tnd_reducer_core_nodes(const tnd_reducer_core_t *self, uint64_t number,
                                 uint32_t reducer_slot, tnd_post_note_t *posts, uint32_t room)
 {
-    const round_t *round = find_open(self, (name_t){.round = number, .slot = reducer_slot});
+    const tnd_round_t *round =
+        tnd_round_find(&self->rounds, (tnd_round_name_t){.round = number, .slot = reducer_slot});
     if (round == NULL)
         return 0;
-    const leaf_t *leaves = leaves_of(self, round);
+    const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->config.replicas; i++) {
         if (leaves[i].count == 0)
@@ -631,7 +439,7 @@ uint32_t tnd_reducer_core_nodes(const tnd_reducer_core_t *self, uint64_t number,
 
 /*  An effect about a whole round. */
 static void fill(const tnd_reducer_core_t *self, tnd_effect_kind_t kind, tnd_msg_kind_t msg_kind,
-                 tnd_actor_id_t to, name_t name, tnd_effect_t *effect)
+                 tnd_actor_id_t to, tnd_round_name_t name, tnd_effect_t *effect)
 {
     effect->kind = kind;
     effect->msg.kind = msg_kind;
@@ -661,13 +469,13 @@ static bool next_answer(tnd_reducer_core_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool next_result(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_result(tnd_reducer_core_t *self, tnd_round_t *round, tnd_effect_t *effect)
 {
-    uint8_t *gets = gets_of(self, round);
+    uint8_t *results = tnd_round_results(&self->rounds, round);
     for (uint32_t i = 0; i < self->feeder_count; i++) {
-        if (!self->feeders[i].up || gets[i] != GETS_NOTHING)
+        if (!self->feeders[i].up || results[i] != TND_RESULT_UNSENT)
             continue;
-        gets[i] = GETS_SENT;
+        results[i] = TND_RESULT_SENT;
         fill(self, TND_EFFECT_LINK, TND_MSG_RESULT, self->feeders[i].id, round->name, effect);
         effect->msg.post.weight = round->weight;
         effect->msg.post.payload = round->root;
@@ -678,7 +486,7 @@ static bool next_result(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *
 }
 
 /*  CLOSED to each feeder, then FORGET for each node and the root. */
-static bool next_closing(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_closing(tnd_reducer_core_t *self, tnd_round_t *round, tnd_effect_t *effect)
 {
     for (; round->walk < self->feeder_count; round->walk++)
         if (self->feeders[round->walk].up) {
@@ -686,7 +494,7 @@ static bool next_closing(tnd_reducer_core_t *self, round_t *round, tnd_effect_t 
             fill(self, TND_EFFECT_LINK, TND_MSG_CLOSED, id, round->name, effect);
             return true;
         }
-    const leaf_t *leaves = leaves_of(self, round);
+    const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, round);
     while (round->walk < self->feeder_count + self->config.replicas) {
         uint32_t first = round->walk++ - self->feeder_count;
         if (leaves[first].count == 0)
@@ -707,7 +515,7 @@ static bool next_closing(tnd_reducer_core_t *self, round_t *round, tnd_effect_t 
     return true;
 }
 
-static bool next_of_round(tnd_reducer_core_t *self, round_t *round, tnd_effect_t *effect)
+static bool next_of_round(tnd_reducer_core_t *self, tnd_round_t *round, tnd_effect_t *effect)
 {
     if (round->closing)
         return next_closing(self, round, effect);
@@ -726,20 +534,14 @@ bool tnd_reducer_core_next(tnd_reducer_core_t *self, uint64_t now, tnd_effect_t 
     memset(effect, 0, sizeof *effect);
     if (next_answer(self, effect))
         return true;
-    while (self->work_count > 0) {
-        uint32_t number = self->work[self->work_first];
-        round_t *round = &self->rounds[number];
+    for (;;) {
+        tnd_round_t *round = tnd_round_queued(&self->rounds);
+        if (round == NULL)
+            return false;
         if (next_of_round(self, round, effect))
             return true;
-        self->work_first = (self->work_first + 1) % pool_of(&self->config);
-        self->work_count--;
-        round->queued = false;
-        if (round->closing) {
-            round->behind = self->spare;
-            self->spare = number;
-        }
+        tnd_round_done(&self->rounds);
     }
-    return false;
 }
 
 void tnd_reducer_core_end(tnd_reducer_core_t *self)
@@ -748,15 +550,16 @@ void tnd_reducer_core_end(tnd_reducer_core_t *self)
         self->feeders[i].up = false;
     for (uint32_t i = 0; i < self->answer_count; i++)
         self->answers[(self->answer_first + i) % self->answer_room].closed_to = TND_NOBODY;
-    while (self->oldest != NONE)
-        close_round(self, &self->rounds[self->oldest]);
+    while (self->rounds.oldest != NONE)
+        tnd_round_close(&self->rounds, &self->rounds.rounds[self->rounds.oldest]);
 }
 
 uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self)
 {
     /* For posts, or for the word of feeders that they have a result. */
-    uint32_t waits = self->open == 0 || self->incomplete < self->open ? TND_WAIT_INPUT : 0;
-    if (self->incomplete > 0)
+    uint32_t waits =
+        self->rounds.open == 0 || self->rounds.incomplete < self->rounds.open ? TND_WAIT_INPUT : 0;
+    if (self->rounds.incomplete > 0)
         waits |= TND_WAIT_REDUCE;
     for (uint32_t i = 0; i < self->feeder_count; i++)
         if (!self->feeders[i].up)
@@ -766,17 +569,17 @@ uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self)
 
 uint32_t tnd_reducer_core_open(const tnd_reducer_core_t *self)
 {
-    return self->open;
+    return self->rounds.open;
 }
 
 uint32_t tnd_reducer_core_missing(const tnd_reducer_core_t *self, uint32_t *ids, uint32_t room)
 {
-    uint32_t at = self->oldest, count = 0;
-    while (at != NONE && self->rounds[at].covered == self->config.replicas)
-        at = self->rounds[at].behind;
+    uint32_t at = self->rounds.oldest, count = 0;
+    while (at != NONE && self->rounds.rounds[at].covered == self->config.replicas)
+        at = self->rounds.rounds[at].next;
     if (at == NONE)
         return 0;
-    const leaf_t *leaves = leaves_of(self, &self->rounds[at]);
+    const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, &self->rounds.rounds[at]);
     for (uint32_t i = 0; i < self->config.replicas; i++) {
         if (leaves[i].covered)
             continue;
