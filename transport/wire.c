@@ -6,162 +6,6 @@
 
 #include <msgpack/pack.h>
 
-typedef enum { FIELD_U32, FIELD_U64, FIELD_BOOL, FIELD_TEXT } field_type_t;
-
-typedef struct {
-    size_t offset;
-    field_type_t type;
-    uint64_t most;
-} field_t;
-
-typedef struct {
-    const field_t *fields;
-    uint32_t count;
-    uint32_t carries; /* bits of tnd_carry_t */
-} layout_t;
-
-/*  Positions and ranks leave room for sums. */
-#define POSITION_MAX (UINT64_MAX / 4)
-
-#define U32(member)                                                                                \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_U32, UINT32_MAX                                         \
-    }
-#define U64(member)                                                                                \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_U64, UINT64_MAX                                         \
-    }
-#define BOOL(member)                                                                               \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_BOOL, 1                                                 \
-    }
-#define TEXT(member)                                                                               \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_TEXT, TND_WIRE_TEXT_MAX                                 \
-    }
-#define LANE(member)                                                                               \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_U32, TND_LANES_MAX - 1                                  \
-    }
-#define PLACE(member)                                                                              \
-    {                                                                                              \
-        offsetof(tnd_msg_t, member), FIELD_U64, POSITION_MAX                                       \
-    }
-
-static const field_t hello_fields[] = {U64(hello.life),           U64(hello.birth),
-                                       U32(hello.connection),     U64(hello.terms.graph[0]),
-                                       U64(hello.terms.graph[1]), U64(hello.terms.schema),
-                                       U64(hello.terms.numeric),  U64(hello.terms.listener),
-                                       U32(hello.terms.abi),      BOOL(hello.terms.tolerant)};
-static const field_t stale_fields[] = {U64(hello.life)};
-static const field_t refuse_fields[] = {TEXT(refuse.why), BOOL(refuse.elsewhere)};
-static const field_t credit_fields[] = {U64(credit.blocks), U64(credit.bytes)};
-static const field_t block_fields[] = {
-    PLACE(block.first), LANE(block.lane),     U32(block.epoch),     U32(block.count),
-    U32(block.asked),   U32(block.attempt),   U32(block.rows),      BOOL(block.end),
-    PLACE(block.bytes), U32(block.bad_count), U32(block.why_bytes), U64(block.work_ns)};
-static const field_t until_fields[] = {U64(until.step)};
-static const field_t slice_fields[] = {PLACE(slice.step),      PLACE(slice.step_of_epoch),
-                                       PLACE(slice.rank),      U32(slice.epoch),
-                                       LANE(slice.lane),       U32(slice.replica),
-                                       U32(slice.offset),      U32(slice.rows),
-                                       U32(slice.total),       U32(slice.padded),
-                                       U32(slice.step_rows),   BOOL(slice.last_of_epoch),
-                                       BOOL(slice.last_of_run)};
-static const field_t post_fields[] = {U64(post.round), U32(post.reducer_slot), U32(post.reduction),
-                                      U32(post.first), U32(post.count),        U64(post.weight)};
-static const field_t passed_fields[] = {PLACE(passed.first), PLACE(passed.last), U32(passed.begin),
-                                        U32(passed.end), U32(passed.reductions)};
-static const field_t keep_fields[] = {U64(keep.every), U64(keep.step), U64(keep.below)};
-static const field_t ticket_fields[] = {PLACE(ticket.first),     LANE(ticket.lane),
-                                        U32(ticket.epoch),       U32(ticket.count),
-                                        U32(ticket.attempt),     PLACE(ticket.floor.index),
-                                        U32(ticket.floor.epoch), U32(ticket.floor.used)};
-static const field_t bad_fields[] = {PLACE(bad.position), LANE(bad.lane), U32(bad.epoch),
-                                     U32(bad.way)};
-static const field_t mark_fields[] = {PLACE(mark.rows), LANE(mark.lane), U32(mark.epoch),
-                                      BOOL(mark.ended)};
-static const field_t part_fields[] = {PLACE(part.step),
-                                      LANE(part.lane),
-                                      U32(part.epoch),
-                                      PLACE(part.step_of_epoch),
-                                      PLACE(part.rank),
-                                      PLACE(part.position.index),
-                                      U32(part.position.epoch),
-                                      U32(part.position.used),
-                                      PLACE(part.ledger.read),
-                                      PLACE(part.ledger.added),
-                                      PLACE(part.ledger.fed),
-                                      PLACE(part.ledger.filtered),
-                                      PLACE(part.ledger.quarantined),
-                                      PLACE(part.ledger.dropped),
-                                      PLACE(part.ledger.padded)};
-static const field_t note_fields[] = {U64(note.number)};
-static const field_t commit_fields[] = {U64(commit.step), U64(commit.digest[0]),
-                                        U64(commit.digest[1]), U32(commit.rows)};
-
-#define LAYOUT(table, carries)                                                                     \
-    {                                                                                              \
-        table, sizeof table / sizeof table[0], 1u << TND_CARRY_NOTHING | (carries)                 \
-    }
-#define BARE(carries)                                                                              \
-    {                                                                                              \
-        NULL, 0, 1u << TND_CARRY_NOTHING | (carries)                                               \
-    }
-#define BUFFER (1u << TND_CARRY_BUFFER)
-
-static const layout_t layouts[TND_MSG_KINDS] = {
-    [TND_MSG_HELLO] = LAYOUT(hello_fields, 0),
-    [TND_MSG_WELCOME] = BARE(0),
-    [TND_MSG_REFUSE] = LAYOUT(refuse_fields, 0),
-    [TND_MSG_STALE] = LAYOUT(stale_fields, 0),
-    [TND_MSG_GOODBYE] = BARE(0),
-    [TND_MSG_PING] = BARE(0),
-    [TND_MSG_PONG] = BARE(0),
-    [TND_MSG_CREDIT] = LAYOUT(credit_fields, 0),
-    [TND_MSG_BLOCK] = LAYOUT(block_fields, 1u << TND_CARRY_BLOCK),
-    [TND_MSG_BEGIN] = LAYOUT(ticket_fields, 0),
-    [TND_MSG_GO] = LAYOUT(ticket_fields, 0),
-    [TND_MSG_WINDOW] = LAYOUT(until_fields, 0),
-    [TND_MSG_SLICE] = LAYOUT(slice_fields, 1u << TND_CARRY_SLICE),
-    [TND_MSG_POST] = LAYOUT(post_fields, BUFFER),
-    [TND_MSG_RESULT] = LAYOUT(post_fields, BUFFER),
-    [TND_MSG_GOT] = LAYOUT(post_fields, BUFFER),
-    [TND_MSG_CLOSED] = LAYOUT(post_fields, BUFFER),
-    [TND_MSG_PASSED] = LAYOUT(passed_fields, 0),
-    [TND_MSG_REWIND] = BARE(1u << TND_CARRY_CURSOR),
-    [TND_MSG_TICKET] = LAYOUT(ticket_fields, 0),
-    [TND_MSG_LOST] = LAYOUT(ticket_fields, 0),
-    [TND_MSG_BAD] = LAYOUT(bad_fields, BUFFER),
-    [TND_MSG_ASIDE] = LAYOUT(bad_fields, BUFFER),
-    [TND_MSG_WHY] = LAYOUT(bad_fields, BUFFER),
-    [TND_MSG_MARK] = LAYOUT(mark_fields, 0),
-    [TND_MSG_PART] = LAYOUT(part_fields, 0),
-    [TND_MSG_LAST] = LAYOUT(part_fields, 0),
-    [TND_MSG_BROKEN] = BARE(0),
-    [TND_MSG_HELD] = LAYOUT(until_fields, 0),
-    [TND_MSG_COMMIT] = LAYOUT(commit_fields, BUFFER),
-    [TND_MSG_BOOKED] = LAYOUT(until_fields, 0),
-    [TND_MSG_DRAIN] = LAYOUT(until_fields, 0),
-    [TND_MSG_KEEP] = LAYOUT(keep_fields, 0),
-    [TND_MSG_FACTS] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_STREAM] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_ENDPOINTS] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_TABLE] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_READY] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_DOWN] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_WORDS] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_LOG] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_ASK] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_MODEL] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_STATISTICS] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_OUTCOME] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_SEAT] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_LEAVE] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_HUNG] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_RESTART] = LAYOUT(note_fields, BUFFER),
-    [TND_MSG_LIVES] = LAYOUT(note_fields, BUFFER)};
-
 enum { PREFIX_FIELDS = 6, FORM_ORIGIN = 16 };
 
 typedef struct {
@@ -187,36 +31,36 @@ static void encode_text(msgpack_packer *packer, const char *text)
 size_t tnd_wire_encode(const tnd_msg_t *msg, tnd_carry_t carry, uint8_t bytes[TND_WIRE_BYTES_MAX])
 {
     assert((unsigned)msg->kind < TND_MSG_KINDS);
-    const layout_t *layout = &layouts[msg->kind];
-    assert(layout->carries >> carry & 1);
+    const tnd_msg_spec_t *spec = &tnd_msg_specs[msg->kind];
+    assert(carry == TND_CARRY_NOTHING || carry == spec->carry);
     writer_t writer = {bytes, bytes + TND_WIRE_BYTES_MAX};
     msgpack_packer packer;
     msgpack_packer_init(&packer, &writer, append);
     bool has_origin = msg->kind == TND_MSG_BLOCK && msg->block.origin != NULL;
 
-    msgpack_pack_array(&packer, PREFIX_FIELDS + layout->count);
+    msgpack_pack_array(&packer, PREFIX_FIELDS + spec->field_count);
     msgpack_pack_uint8(&packer, TND_WIRE_VERSION);
     msgpack_pack_uint8(&packer, (uint8_t)msg->kind);
     msgpack_pack_uint8(&packer, (uint8_t)(carry | (has_origin ? FORM_ORIGIN : 0)));
     msgpack_pack_uint32(&packer, msg->generation);
     msgpack_pack_uint32(&packer, msg->from);
     msgpack_pack_uint32(&packer, msg->to);
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const uint8_t *at = (const uint8_t *)msg + layout->fields[i].offset;
-        switch (layout->fields[i].type) {
-        case FIELD_U32:
+    for (uint32_t i = 0; i < spec->field_count; i++) {
+        const uint8_t *at = (const uint8_t *)msg + spec->fields[i].offset;
+        switch (spec->fields[i].type) {
+        case TND_FIELD_U32:
             msgpack_pack_uint32(&packer, *(const uint32_t *)(const void *)at);
             break;
-        case FIELD_U64:
+        case TND_FIELD_U64:
             msgpack_pack_uint64(&packer, *(const uint64_t *)(const void *)at);
             break;
-        case FIELD_BOOL:
+        case TND_FIELD_BOOL:
             if (*(const bool *)at)
                 msgpack_pack_true(&packer);
             else
                 msgpack_pack_false(&packer);
             break;
-        case FIELD_TEXT:
+        case TND_FIELD_TEXT:
             encode_text(&packer, *(const char *const *)(const void *)at);
             break;
         }
@@ -289,21 +133,21 @@ static bool read_text(reader_t *self, char text[TND_WIRE_TEXT_MAX + 1])
     return true;
 }
 
-static bool read_field(reader_t *reader, const field_t *field, tnd_msg_t *msg, char *text)
+static bool read_field(reader_t *reader, const tnd_msg_field_t *field, tnd_msg_t *msg, char *text)
 {
     uint8_t *at = (uint8_t *)msg + field->offset;
     uint64_t value = 0;
     switch (field->type) {
-    case FIELD_U32:
+    case TND_FIELD_U32:
         if (!read_uint(reader, field->most, &value))
             return false;
         *(uint32_t *)(void *)at = (uint32_t)value;
         return true;
-    case FIELD_U64:
+    case TND_FIELD_U64:
         return read_uint(reader, field->most, (uint64_t *)(void *)at);
-    case FIELD_BOOL:
+    case TND_FIELD_BOOL:
         return read_bool(reader, (bool *)at);
-    case FIELD_TEXT:
+    case TND_FIELD_TEXT:
         *(const char **)(void *)at = text;
         return read_text(reader, text);
     }
@@ -331,11 +175,12 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
         !read_uint(&reader, UINT32_MAX, &generation) || !read_uint(&reader, UINT32_MAX, &from) ||
         !read_uint(&reader, UINT32_MAX, &to))
         return tnd_fail(error, "the message header is cut short or out of range");
-    const layout_t *layout = &layouts[kind];
+    const tnd_msg_spec_t *spec = &tnd_msg_specs[kind];
     bool has_origin = shape & FORM_ORIGIN;
     unsigned carry = (unsigned)shape & (FORM_ORIGIN - 1);
-    if (count != PREFIX_FIELDS + layout->count || carry > TND_CARRY_CURSOR ||
-        !(layout->carries >> carry & 1) || (has_origin && carry != TND_CARRY_BLOCK))
+    if (count != PREFIX_FIELDS + spec->field_count || carry > TND_CARRY_CURSOR ||
+        (carry != TND_CARRY_NOTHING && carry != (unsigned)spec->carry) ||
+        (has_origin && carry != TND_CARRY_BLOCK))
         return tnd_fail(error, "a message of kind %u does not look like this", (unsigned)kind);
 
     memset(msg, 0, sizeof *msg);
@@ -343,8 +188,8 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
     msg->generation = (uint32_t)generation;
     msg->from = (tnd_actor_id_t)from;
     msg->to = (tnd_actor_id_t)to;
-    for (uint32_t i = 0; i < layout->count; i++)
-        if (!read_field(&reader, &layout->fields[i], msg, form->text))
+    for (uint32_t i = 0; i < spec->field_count; i++)
+        if (!read_field(&reader, &spec->fields[i], msg, form->text))
             return tnd_fail(error, "field %u of a message of kind %u is cut short or out of range",
                             i, (unsigned)kind);
     if (reader.at != reader.end)

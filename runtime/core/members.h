@@ -13,14 +13,6 @@
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/restart.h"
 
-typedef enum {
-    TND_ROLE_READER,
-    TND_ROLE_WORKER,
-    TND_ROLE_JOIN,
-    TND_ROLE_FEEDER,
-    TND_ROLE_REDUCER
-} tnd_role_t;
-
 /*  An actor. */
 typedef struct {
     tnd_actor_id_t id;

@@ -5,54 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-
-/*  Parties as bits: the roles, and those who are no actor. */
-enum {
-    READER = 1 << TND_ROLE_READER,
-    WORKER = 1 << TND_ROLE_WORKER,
-    JOIN = 1 << TND_ROLE_JOIN,
-    FEEDER = 1 << TND_ROLE_FEEDER,
-    REDUCER = 1 << TND_ROLE_REDUCER,
-    LEADER = 1 << (TND_ROLE_REDUCER + 1),
-    HOST = 1 << (TND_ROLE_REDUCER + 2),
-    ACTOR = READER | WORKER | JOIN | FEEDER | REDUCER,
-    NONE = 0
-};
-
-typedef struct {
-    tnd_msg_kind_t kind;
-    uint8_t says, hears;
-} rule_t;
-
-static const rule_t links[] = {
-    {TND_MSG_CREDIT, WORKER | JOIN, READER}, {TND_MSG_BLOCK, READER, WORKER},
-    {TND_MSG_BLOCK, READER | WORKER, JOIN},  {TND_MSG_WINDOW, FEEDER, JOIN},
-    {TND_MSG_SLICE, JOIN, FEEDER},           {TND_MSG_POST, FEEDER, REDUCER},
-    {TND_MSG_RESULT, REDUCER, FEEDER},       {TND_MSG_GOT, FEEDER, REDUCER},
-    {TND_MSG_CLOSED, REDUCER, FEEDER},       {TND_MSG_PASSED, FEEDER, REDUCER},
-    {TND_MSG_BEGIN, WORKER, JOIN},           {TND_MSG_GO, JOIN, WORKER},
-    {TND_MSG_WINDOW, JOIN, FEEDER},
-};
-
-static const rule_t controls[] = {
-    {TND_MSG_REWIND, LEADER, ACTOR},      {TND_MSG_TICKET, JOIN, READER},
-    {TND_MSG_LOST, READER, JOIN},         {TND_MSG_MARK, JOIN, JOIN},
-    {TND_MSG_PART, JOIN, LEADER},         {TND_MSG_LAST, JOIN, LEADER},
-    {TND_MSG_LAST, LEADER, FEEDER},       {TND_MSG_BROKEN, JOIN, LEADER},
-    {TND_MSG_HELD, FEEDER, LEADER},       {TND_MSG_COMMIT, FEEDER, LEADER},
-    {TND_MSG_BOOKED, LEADER, FEEDER},     {TND_MSG_DRAIN, LEADER, FEEDER},
-    {TND_MSG_DRAIN, FEEDER, LEADER},      {TND_MSG_FACTS, HOST, LEADER},
-    {TND_MSG_STREAM, LEADER, HOST},       {TND_MSG_ENDPOINTS, HOST, LEADER},
-    {TND_MSG_TABLE, LEADER, HOST},        {TND_MSG_READY, HOST, LEADER},
-    {TND_MSG_DOWN, HOST, LEADER},         {TND_MSG_WORDS, HOST, HOST},
-    {TND_MSG_LOG, HOST | ACTOR, LEADER},  {TND_MSG_ASK, HOST, LEADER},
-    {TND_MSG_MODEL, FEEDER, LEADER},      {TND_MSG_STATISTICS, HOST, LEADER},
-    {TND_MSG_OUTCOME, LEADER, HOST},      {TND_MSG_KEEP, LEADER, FEEDER},
-    {TND_MSG_LEAVE, HOST, LEADER},        {TND_MSG_HUNG, HOST, LEADER},
-    {TND_MSG_RESTART, LEADER, HOST},      {TND_MSG_LIVES, HOST, LEADER},
-    {TND_MSG_BAD, WORKER | JOIN, READER}, {TND_MSG_ASIDE, READER, JOIN},
-    {TND_MSG_WHY, JOIN, LEADER},
-};
+#include "runtime/core/protocol/message_table.h"
 
 /*  What a reader was given and has sent. */
 typedef struct {
@@ -81,8 +34,8 @@ static uint8_t bit_of(const tnd_membership_t *census, tnd_actor_id_t id)
     if (id < census->party_count)
         return (uint8_t)(1 << census->parties[id].role);
     if (id == TND_LEADER)
-        return LEADER;
-    return id >= census->host_id && id - census->host_id < census->host_count ? HOST : NONE;
+        return TND_PARTY_LEADER;
+    return id >= census->host_id && id - census->host_id < census->host_count ? TND_PARTY_HOST : 0;
 }
 
 /* --- numbers -----------------------------------------------------------------------------------
@@ -245,11 +198,15 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
 /* --- control between hosts ---------------------------------------------------------------------
  */
 
-static bool is_ruled(tnd_msg_kind_t kind, uint8_t says, uint8_t hears)
+static bool is_routed(tnd_msg_kind_t kind, uint8_t sender, uint8_t receiver)
 {
-    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (controls[i].kind == kind && (controls[i].says & says) && (controls[i].hears & hears))
+    if ((unsigned)kind >= TND_MSG_KINDS)
+        return false;
+    for (uint32_t i = 0; i < TND_ROUTES_MAX; i++) {
+        const tnd_msg_route_t *route = &tnd_msg_specs[kind].routes[i];
+        if (route->by_control && (route->senders & sender) && (route->receivers & receiver))
             return true;
+    }
     return false;
 }
 
@@ -257,18 +214,20 @@ const char *tnd_validator_relay(const tnd_membership_t *census, uint32_t self, u
                                 const tnd_msg_t *msg)
 {
     uint8_t says = bit_of(census, msg->from), hears = bit_of(census, msg->to);
-    if (says == NONE || hears == NONE || (hears == LEADER && self != 0) ||
-        (hears == HOST && msg->to - census->host_id != self) ||
-        ((hears & ACTOR) && self != 0 && census->parties[msg->to].host != self))
+    if (says == 0 || hears == 0 || (hears == TND_PARTY_LEADER && self != 0) ||
+        (hears == TND_PARTY_HOST && msg->to - census->host_id != self) ||
+        ((hears & TND_PARTY_ACTOR) && self != 0 && census->parties[msg->to].host != self))
         return stranger;
-    if (!is_ruled(msg->kind, says, hears))
+    if (!is_routed(msg->kind, says, hears))
         return wrong_kind;
-    const tnd_party_t *from = says & ACTOR ? &census->parties[msg->from] : NULL;
-    uint32_t home = from != NULL ? from->host : says == HOST ? msg->from - census->host_id : 0;
+    const tnd_party_t *from = says & TND_PARTY_ACTOR ? &census->parties[msg->from] : NULL;
+    uint32_t home = from != NULL             ? from->host
+                    : says == TND_PARTY_HOST ? msg->from - census->host_id
+                                             : 0;
     /* All control passes the leader's host: others hear what came from anywhere but themselves. */
     if (self == 0 ? home != host : host != 0 || home == self)
         return "it speaks for an actor of another host";
-    if ((msg->kind == TND_MSG_PART || (msg->kind == TND_MSG_LAST && hears == LEADER)) &&
+    if ((msg->kind == TND_MSG_PART || (msg->kind == TND_MSG_LAST && hears == TND_PARTY_LEADER)) &&
         msg->part.lane != from->lane)
         return elsewhere;
     if (msg->kind == TND_MSG_MARK && msg->mark.lane != from->lane)
@@ -301,12 +260,12 @@ tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *
     self->credits = (credit_t *)(self + 1);
     self->ahead_peer = TND_NOBODY;
     uint8_t bit = bit_of(&config->census, config->self);
-    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-        if (links[i].hears & bit)
-            self->by_link[links[i].kind] |= links[i].says;
-    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (controls[i].hears & bit)
-            self->by_control[controls[i].kind] |= controls[i].says;
+    for (uint32_t kind = 0; kind < TND_MSG_KINDS; kind++)
+        for (uint32_t i = 0; i < TND_ROUTES_MAX; i++) {
+            const tnd_msg_route_t *route = &tnd_msg_specs[kind].routes[i];
+            if (route->receivers & bit)
+                (route->by_control ? self->by_control : self->by_link)[kind] |= route->senders;
+        }
     return self;
 }
 
@@ -371,16 +330,16 @@ const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const
 const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     uint8_t says = bit_of(&self->config.census, msg->from);
-    if (says == NONE)
+    if (says == 0)
         return stranger;
     if ((unsigned)msg->kind >= TND_MSG_KINDS || !(self->by_control[msg->kind] & says))
         return wrong_kind;
-    if (says != LEADER && is_far_ahead(self, msg->generation))
+    if (says != TND_PARTY_LEADER && is_far_ahead(self, msg->generation))
         return "it speaks of a generation far ahead of the leader's";
     const char *why = check(self, msg->from, msg);
     if (why != NULL)
         return why;
-    if (says != LEADER)
+    if (says != TND_PARTY_LEADER)
         look_ahead(self, msg->from, msg->generation, now);
     else
         reach(self, msg->generation);

@@ -25,6 +25,7 @@
 
 #include "runtime/core/protocol/absence.h"
 #include "runtime/core/protocol/link_end.h"
+#include "runtime/core/protocol/message_table.h"
 #include "runtime/data/block.h"
 
 typedef struct tnd_hub tnd_hub_t;
@@ -36,18 +37,6 @@ enum {
     TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
-
-/*  What a message carries beside its struct. */
-typedef enum {
-    TND_CARRY_NOTHING,
-    TND_CARRY_BLOCK,  /* tnd_block_t */
-    TND_CARRY_SLICE,  /* tnd_slice_t */
-    TND_CARRY_BUFFER, /* tnd_buffer_t: tensors of reductions, metrics, opaque bytes */
-    TND_CARRY_CURSOR  /* none: msg.rewind.cursor, copied */
-} tnd_carry_t;
-
-/*  Where a message keeps its payload; NULL for kinds that have none. */
-void **tnd_msg_payload(tnd_msg_t *msg);
 
 /*  Drops the payload that travels with a message, if it is still there. */
 void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "runtime/core/protocol/message_table.h"
 #include "tests/sim/cluster.h"
 
 void sim_violate(sim_t *self, const char *format, ...)
@@ -34,19 +35,11 @@ const char *sim_name(sim_t *self, uint32_t actor)
     return actor >= SIM_HOST_ID ? self->host_names[actor - SIM_HOST_ID] : self->plan.names[actor];
 }
 
-static const char *const kind_names[] = {
-    "HELLO", "WELCOME", "REFUSE", "STALE",  "GOODBYE", "PING",   "PONG",   "CREDIT",
-    "BLOCK", "WINDOW",  "SLICE",  "POST",   "RESULT",  "GOT",    "CLOSED", "PASSED",
-    "BEGIN", "GO",      "REWIND", "TICKET", "LOST",    "BAD",    "ASIDE",  "WHY",
-    "MARK",  "PART",    "LAST",   "BROKEN", "HELD",    "COMMIT", "BOOKED", "DRAIN"};
-
 void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
 {
     if (!self->trace)
         return;
-    const char *kind = (size_t)msg->kind < sizeof kind_names / sizeof *kind_names
-                           ? kind_names[msg->kind]
-                       : msg->kind == TND_MSG_MODEL          ? "MODEL"
+    const char *kind = (unsigned)msg->kind < TND_MSG_KINDS   ? tnd_msg_specs[msg->kind].name
                        : (int)msg->kind == SIM_MSG_ACTOR     ? "ACTOR"
                        : (int)msg->kind == SIM_MSG_TABLE     ? "TABLE"
                        : (int)msg->kind == SIM_MSG_ENDPOINTS ? "ENDPOINTS"

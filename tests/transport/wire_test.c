@@ -40,7 +40,18 @@ Test(wire, the_fields_of_a_block_keep_their_places)
     tnd_wire_form_t form;
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     static const uint32_t origin = 0;
-    msg.block.origin = &origin;
+    msg.block = (tnd_block_note_t){.first = 1ull << 41,
+                                   .lane = 255,
+                                   .epoch = 4,
+                                   .count = 128,
+                                   .asked = 129,
+                                   .attempt = 2,
+                                   .rows = 127,
+                                   .end = true,
+                                   .bad_count = 1,
+                                   .bytes = 99999,
+                                   .work_ns = 20000000,
+                                   .origin = &origin};
     size_t size = tnd_wire_encode(&msg, TND_CARRY_BLOCK, bytes);
 
     cr_assert_eq(tnd_wire_decode(&back, &form, bytes, size, NULL), TND_OK);
@@ -64,6 +75,10 @@ Test(wire, the_fields_of_a_block_keep_their_places)
 Test(wire, msgpack_reads_what_we_write)
 {
     tnd_msg_t msg = tnd_message_of(TND_MSG_HELLO);
+    msg.hello.life = UINT64_MAX;
+    msg.hello.birth = 1u << 31;
+    msg.hello.connection = 70000;
+    msg.hello.terms = (tnd_terms_t){{1, UINT64_MAX - 1}, 300, 1u << 31, UINT64_MAX, 6, true};
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     size_t size = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
     msgpack_unpacked unpacked;

@@ -29,67 +29,19 @@ typedef uint32_t tnd_actor_id_t;
  */
 typedef uint64_t tnd_life_t;
 
+/*  The role of an actor. */
 typedef enum {
-    /* links: any */
-    TND_MSG_HELLO,   /* connector -> binder: who I am, what I expect */
-    TND_MSG_WELCOME, /* binder -> connector: it fits */
-    TND_MSG_REFUSE,  /* binder -> connector: it does not, and why; or another one was meant */
-    TND_MSG_STALE,   /* binder -> connector: there was a later life of yours, `hello.life` */
-    TND_MSG_GOODBYE, /* I close this connection, and live: its end does not mean that I died */
-    TND_MSG_PING,
-    TND_MSG_PONG,
-    /* links: reader -> worker -> join, reader -> join */
-    TND_MSG_CREDIT, /* downstream -> reader: what may be sent, cumulative over the connection */
-    TND_MSG_BLOCK,
-    /* links: join -> feeder */
-    TND_MSG_WINDOW, /* feeder -> join: steps below `step` have a slot; join -> feeder: I wait for a
-                       slot of the step `step`, see feed.h */
-    TND_MSG_SLICE,
-    /* links: feeder <-> reducer */
-    TND_MSG_POST,   /* feeder -> reducer: one node of the tree of one round */
-    TND_MSG_RESULT, /* reducer -> feeder: the root of that round */
-    TND_MSG_GOT,    /* feeder -> reducer: has the root; its input is still kept */
-    TND_MSG_CLOSED, /* reducer -> feeder: all have the root; inputs may go */
-    TND_MSG_PASSED, /* feeder -> reducer: what it does not post there */
-    /* links: worker <-> join, about a block whose ticket was lost before */
-    TND_MSG_BEGIN, /* worker -> join: I am about to work on it */
-    TND_MSG_GO,    /* join -> worker: I know of it, or have it */
-    /* control */
-    TND_MSG_REWIND, /* leader -> all: drop older generations, go on from `cursor` */
-    TND_MSG_TICKET, /* join -> reader */
-    TND_MSG_LOST,   /* reader -> join: that ticket went to a worker that is gone */
-    TND_MSG_BAD,    /* worker, join -> reader: that record is bad; and why */
-    TND_MSG_ASIDE,  /* reader -> join: it is set aside, on disk */
-    TND_MSG_WHY,    /* join -> leader: how many bad records a step leaves behind, by reason */
-    TND_MSG_MARK,   /* join -> joins: watermark of a lane */
-    TND_MSG_PART,   /* join -> leader: the lane's part of the cursor after a step */
-    TND_MSG_LAST,   /* every join -> leader: the stream ends before step `step`; with what its lane
-                       read behind the last step */
-    TND_MSG_BROKEN, /* join -> leader: slices of this generation may have been lost */
-    TND_MSG_HELD,   /* feeder -> leader: has all its rows of every step below `step` */
-    TND_MSG_COMMIT, /* feeder -> leader: step done, with what it reports */
-    TND_MSG_BOOKED, /* leader -> feeder: commits below `step` are booked */
-    TND_MSG_DRAIN,  /* leader -> feeder: which step did you start last? / feeder's answer */
-    TND_MSG_KEEP,   /* leader -> feeder: behind which steps the models are to be kept */
-    /* control between hosts: `note`, a payload of lines of text that the life layer reads */
-    TND_MSG_FACTS,      /* host -> leader: what is in the data */
-    TND_MSG_STREAM,     /* leader -> hosts: what is in the data of every chain */
-    TND_MSG_ENDPOINTS,  /* host -> leader: where its actors listen */
-    TND_MSG_TABLE,      /* leader -> hosts: where everybody listens */
-    TND_MSG_READY,      /* host -> leader: all its actors are connected */
-    TND_MSG_DOWN,       /* host -> leader: an actor failed, and why */
-    TND_MSG_WORDS,      /* host <-> leader: which actors are inside a work hook */
-    TND_MSG_LOG,        /* host -> leader: a warning to be shown */
-    TND_MSG_ASK,        /* host -> leader: the user asks for an orderly end */
-    TND_MSG_MODEL,      /* feeder -> leader: hash of what the model's `save` wrote */
-    TND_MSG_STATISTICS, /* host -> leader: what its actors counted */
-    TND_MSG_OUTCOME,    /* leader -> hosts: how the run ended */
-    TND_MSG_SEAT,    /* who wants to join -> leader: a host of that range / which; not < host count:
-                        none, and why */
-    TND_MSG_LEAVE,   /* host -> leader: it leaves, the run goes on */
-    TND_MSG_HUNG,    /* host -> leader: actor `number` hangs, and where */
-    TND_MSG_RESTART, /* leader -> host: replace actor `number` */
-    TND_MSG_LIVES,   /* host -> leader: actor `number` runs again */
+    TND_ROLE_READER,
+    TND_ROLE_WORKER,
+    TND_ROLE_JOIN,
+    TND_ROLE_FEEDER,
+    TND_ROLE_REDUCER
+} tnd_role_t;
+
+/*  Who sends which kind to whom, and with which fields: messages.def. */
+typedef enum {
+#define TND_MESSAGE(name, ...) TND_MSG_##name,
+#include "runtime/core/protocol/messages.def"
     TND_MSG_KINDS
 } tnd_msg_kind_t;
 
