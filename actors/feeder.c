@@ -230,6 +230,7 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
     while (tnd_feeder_core_next_effect(feeder->machine, tnd_actor_round(self), &effect)) {
         switch (effect.kind) {
         case TND_EFFECT_PLACE:
+            tnd_actor_flush(self); /* gathering takes long */
             TND_TRY(tnd_batch_slots_place(feeder->slots, &effect, error));
             break;
         case TND_EFFECT_READY:

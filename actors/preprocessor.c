@@ -230,6 +230,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
                            .who = tnd_actor_instance(self)->actor,
                            .way = worker->stream->bad_made};
     fit_pool(worker, in->note.rows);
+    tnd_actor_flush(self);
     tnd_status_t status =
         tnd_chain_run(worker->chain, &key, in, worker->rack, worker->pool, &out, error);
     /* An operation that refused zeros in place of lost rows has found no bad row. */

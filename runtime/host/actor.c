@@ -175,6 +175,11 @@ bool tnd_actor_is_over(const tnd_actor_t *self)
     return atomic_load(&self->over);
 }
 
+void tnd_actor_flush(tnd_actor_t *self)
+{
+    tnd_hub_flush(self->hub);
+}
+
 void tnd_actor_wake(tnd_actor_t *self)
 {
     tnd_hub_wake(self->hub);

@@ -49,6 +49,10 @@ bool tnd_actor_stopping(const tnd_actor_t *self);
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
 /*  This feeder has done its last step: programs may destroy the session without breaking it off. */
 void tnd_actor_over(tnd_actor_t *self);
+/*  Wakes the receivers of what was sent; the end of each round does so too.  For use before long
+ *  work, which they need not wait for.
+ */
+void tnd_actor_flush(tnd_actor_t *self);
 /*  Ends the wait of the actor's thread; any thread. */
 void tnd_actor_wake(tnd_actor_t *self);
 /*  What the kind's `facts` opened on this host for all instances of the actor; NULL: nothing. */

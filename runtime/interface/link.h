@@ -111,6 +111,7 @@ typedef struct tnd_hub_ops {
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
                          tnd_carry_t carry);
     tnd_status_t (*receive)(tnd_hub_t *self, tnd_arrival_t *arrival);
+    void (*flush)(tnd_hub_t *self);
     tnd_status_t (*wait)(tnd_hub_t *self, uint64_t until_ns);
     void (*wake)(tnd_hub_t *self);
     void (*counts)(const tnd_hub_t *self, tnd_hub_counts_t *counts);
@@ -233,6 +234,14 @@ static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_acto
 static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
 {
     return self->ops->receive(self, arrival);
+}
+
+/*  Wakes the receivers of messages sent inside the process.  tnd_hub_wait does so too, and
+ *  tnd_hub_receive where it returns TND_AGAIN; call this before long work.
+ */
+static inline void tnd_hub_flush(tnd_hub_t *self)
+{
+    self->ops->flush(self);
 }
 
 /*  Sleeps until something arrived, a connection needs care, somebody woke the hub or `until_ns`

@@ -135,6 +135,28 @@ void tnd_mailbox_wake(tnd_mailbox_t *self)
     ring(self);
 }
 
+void tnd_bells_ring(tnd_bells_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        ring(self->mailboxes[i]);
+        release(self->mailboxes[i]);
+    }
+    self->count = 0;
+}
+
+static void note_bell(tnd_bells_t *self, tnd_mailbox_t *mailbox)
+{
+    if (!atomic_load(&mailbox->dozes))
+        return;
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->mailboxes[i] == mailbox)
+            return;
+    if (self->count == TND_BELLS_MAX)
+        tnd_bells_ring(self);
+    atomic_fetch_add_explicit(&mailbox->holders, 1, memory_order_relaxed);
+    self->mailboxes[self->count++] = mailbox;
+}
+
 /*  False: the mailbox is closed. */
 static bool append(tnd_mailbox_t *self, tnd_parcel_t *parcel)
 {
@@ -144,7 +166,6 @@ static bool append(tnd_mailbox_t *self, tnd_parcel_t *parcel)
             return false;
         parcel->next = head;
     } while (!atomic_compare_exchange_weak(&self->arrived, &head, parcel));
-    ring(self);
     return true;
 }
 
@@ -203,7 +224,7 @@ static void copy_cursor(tnd_parcel_t *self)
 }
 
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
-                   tnd_carry_t carry)
+                   tnd_carry_t carry, tnd_bells_t *bells)
 {
     tnd_side_t to = other(from);
     if (atomic_load_explicit(&self->shut[to], memory_order_acquire))
@@ -218,8 +239,10 @@ bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const
         snprintf(parcel->text, sizeof parcel->text, "%s", msg->refuse.why);
         parcel->msg.refuse.why = parcel->text;
     }
-    if (append(self->mailboxes[to], parcel))
+    if (append(self->mailboxes[to], parcel)) {
+        note_bell(bells, self->mailboxes[to]);
         return true;
+    }
     parcel->owns_payload = false;
     tnd_parcel_drop(parcel);
     return false;
@@ -233,7 +256,9 @@ void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels)
     if (!atomic_load_explicit(&self->shut[to], memory_order_acquire)) {
         tnd_parcel_t *parcel = new_parcel(self, to, parcels);
         parcel->is_end = true;
-        if (!append(self->mailboxes[to], parcel))
+        if (append(self->mailboxes[to], parcel))
+            ring(self->mailboxes[to]);
+        else
             tnd_parcel_drop(parcel);
     }
     tnd_pipe_drop(self);

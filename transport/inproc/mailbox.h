@@ -37,6 +37,19 @@ void tnd_mailbox_rise(tnd_mailbox_t *self);
 /*  Ends the wait of the owner, or makes the next tnd_mailbox_doze return false. */
 void tnd_mailbox_wake(tnd_mailbox_t *self);
 
+/*  Mailboxes whose owners sleep and have mail.  A sender that wakes each receiver once for several
+ *  messages saves most of the system calls and task switches.
+ */
+enum { TND_BELLS_MAX = 16 };
+
+typedef struct {
+    tnd_mailbox_t *mailboxes[TND_BELLS_MAX]; /* referenced */
+    uint32_t count;
+} tnd_bells_t;
+
+/*  Wakes the owners. */
+void tnd_bells_ring(tnd_bells_t *self);
+
 typedef enum { TND_SIDE_DIALER, TND_SIDE_BINDER } tnd_side_t;
 
 typedef struct tnd_pipe {
@@ -66,10 +79,11 @@ tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binde
 void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
 /*  Sends to the other side; parcels come from the sender's pool, of buffers of sizeof(tnd_parcel_t)
- *  bytes.  False: the other side is shut, and the payload is still the caller's.
+ *  bytes.  If the receiver sleeps, `bells` notes it: it is woken by tnd_bells_ring.  Returns false
+ *  if the other side is shut; the payload is still the caller's then.
  */
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
-                   tnd_carry_t carry);
+                   tnd_carry_t carry, tnd_bells_t *bells);
 /*  The caller's side takes no messages any more, and the other side is told.  Releases the
  *  caller's reference.
  */

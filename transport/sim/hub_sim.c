@@ -439,6 +439,11 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
     }
 }
 
+static void hub_flush(tnd_hub_t *hub)
+{
+    (void)hub; /* nobody sleeps */
+}
+
 static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
@@ -514,6 +519,7 @@ const tnd_hub_ops_t tnd_hub_sim = {
     .rebirth = hub_rebirth,
     .send = hub_send,
     .receive = hub_receive,
+    .flush = hub_flush,
     .wait = hub_wait,
     .wake = hub_wake,
     .counts = hub_counts,

@@ -75,6 +75,7 @@ typedef struct {
     char host[9];
     tnd_sockets_t lines;
     tnd_mailbox_t *mailbox;
+    tnd_bells_t bells; /* of receivers that a later flush wakes */
     uint32_t mail_budget;
     uint64_t now, linger_ns, visitors_ns;
     binder_t **binders;
@@ -329,7 +330,7 @@ static tnd_status_t carry_over(hub_t *self, tnd_connection_t *peer, const tnd_ms
     tnd_pipe_t *pipe = pipe_of(peer);
     if (pipe != NULL)
         return tnd_pipe_send(pipe, peer->end.config.binder ? TND_SIDE_BINDER : TND_SIDE_DIALER,
-                             self->parcels, msg, carry)
+                             self->parcels, msg, carry, &self->bells)
                    ? TND_OK
                    : TND_AGAIN;
     int count = tnd_frames_pack(&self->frames, msg, carry, parts);
@@ -856,9 +857,10 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
             continue;
         }
         if (line == NULL) {
-            if (!look_again(self))
-                return TND_AGAIN;
-            continue;
+            if (look_again(self))
+                continue;
+            tnd_bells_ring(&self->bells);
+            return TND_AGAIN;
         }
         self->mail_budget = MAIL_BUDGET;
         self->looked = true;
@@ -890,6 +892,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     hub_t *self = hub_of(hub);
     mind_the_time(self);
+    tnd_bells_ring(&self->bells);
     if (self->peers.notice_count > 0 || tnd_sockets_are_ready(&self->lines) ||
         !tnd_mailbox_doze(self->mailbox))
         return TND_OK;
@@ -905,6 +908,11 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
     tnd_mailbox_rise(self->mailbox);
     self->looked = true;
     return TND_OK;
+}
+
+static void hub_flush(tnd_hub_t *hub)
+{
+    tnd_bells_ring(&hub_of(hub)->bells);
 }
 
 static void hub_wake(tnd_hub_t *hub)
@@ -951,6 +959,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
         if (!self->peers.peers[i]->end.config.binder)
             dials[dial_count++] = self->peers.peers[i]->wire;
     tnd_connections_fini(&self->peers);
+    tnd_bells_ring(&self->bells);
     for (uint32_t i = 0; i < dial_count; i++)
         free(dials[i]);
     free(dials);
@@ -976,6 +985,7 @@ const tnd_hub_ops_t tnd_hub_zmq = {
     .rebirth = hub_rebirth,
     .send = hub_send,
     .receive = hub_receive,
+    .flush = hub_flush,
     .wait = hub_wait,
     .wake = hub_wake,
     .counts = hub_counts,
