@@ -484,3 +484,25 @@ Test(faults, an_address_of_another_machine_is_named)
     cr_assert_not_null(strstr(error.text, "tcp://192.0.2.1:7100"), "%s", error.text);
     part(&stage, &join, NULL);
 }
+
+/*  No such interface: libzmq cannot even make a socket for the address. */
+Test(faults, an_address_that_cannot_be_resolved_counts_as_one_where_no_peer_listens)
+{
+    static stage_t stage;
+    static site_t worker;
+    stage_open(&stage);
+    site_open_patient(&worker, &stage, WORKER, 1, 3600000000000);
+    cr_assert_eq(tnd_hub_connect(worker.hub, PORT_OUT, JOIN, "tcp://[fe80::1%nosuch]:7100",
+                                 &stage.terms, NULL),
+                 TND_OK);
+
+    uint64_t until = stage_now(&stage) + DEADLINE_NS;
+    while (!tnd_hub_refused(worker.hub, PORT_OUT, JOIN)) {
+        cr_assert_lt(stage_now(&stage), until);
+        while (site_step(&worker))
+            continue;
+        tnd_hub_wait(worker.hub, stage_now(&stage) + 5000000);
+    }
+
+    part(&stage, NULL, &worker);
+}

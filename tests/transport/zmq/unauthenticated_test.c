@@ -1,6 +1,9 @@
 /*  Covers transport/zmq/unauthenticated.h: how many may come at once, and who is cut off. */
 #include "transport/zmq/unauthenticated.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <criterion/criterion.h>
 
 /*  Descriptors that no process has. */
@@ -54,5 +57,29 @@ Test(strangers, one_that_says_nothing_is_cut_in_time_however_few_there_are)
     cr_assert_eq(next, late);
     cr_assert_eq(tnd_unauthenticated_dismiss(&self, late, &next), 0, "it was not one too many");
     cr_assert_eq(left_unknown(&self), 0);
+    tnd_unauthenticated_free(&self);
+}
+
+Test(strangers, a_peer_that_said_hello_stays_connected_when_a_silent_connection_is_cut)
+{
+    tnd_unauthenticated_t self = {0};
+    int peer[2], silent[2];
+    uint64_t late = TND_UNAUTHENTICATED_MS * UINT64_C(1000000);
+    char byte = 1;
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, peer), 0);
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, silent), 0);
+    tnd_unauthenticated_came(&self, peer[0], 0);
+    tnd_unauthenticated_came(&self, silent[0], 0);
+    tnd_unauthenticated_set_known(&self, peer[0], true, 0);
+
+    (void)tnd_unauthenticated_dismiss(&self, late, &next);
+
+    cr_assert_eq(send(peer[1], &byte, 1, MSG_NOSIGNAL), 1);
+    cr_assert_eq(recv(peer[0], &byte, 1, MSG_DONTWAIT), 1);
+    cr_assert_eq(recv(silent[1], &byte, 1, MSG_DONTWAIT), 0, "the silent connection was not cut");
+    for (int i = 0; i < 2; i++) {
+        close(peer[i]);
+        close(silent[i]);
+    }
     tnd_unauthenticated_free(&self);
 }
