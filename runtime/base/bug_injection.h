@@ -43,7 +43,8 @@
     X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
     X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
     X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \
-    X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")
+    X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")           \
+    X(HELLO_UNFOLLOWED, "a connector that waits for WELCOME does not ping")
 
 enum tnd_bug {
     TND_BUG_NONE,

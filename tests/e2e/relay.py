@@ -1,10 +1,13 @@
-"""A tcp relay that fails on request: it listens at ports of one address and passes on to another.
+"""A tcp relay that fails on request: it listens at ports of one address and forwards to another.
 
-What it does to the connections of now it does not do to later ones, except for `hold`.
+A failure concerns the connections that exist when it is requested; `hold` and `delay` also concern
+later ones.
 """
+import collections
 import select
 import socket
 import threading
+import time
 
 DIALLER, TARGET = 0, 1
 
@@ -15,9 +18,10 @@ class Relay:
     def __init__(self, here, target, ports):
         self.target = target
         self.lock = threading.Lock()
-        self.pairs = []  # [dialler, target, port, swallow]; a closed side is None
+        self.pairs = []  # [dialler, target, port, swallow, late]; a closed side is None
         self.condemned = []  # sides to be closed by the thread that looks at them
         self.held = set()  # (port, side): what that side sends waits
+        self.delays = {}  # seconds for what a side sends, by (port, side)
         self.fatal = []  # (side, text): a connection ends when that side sends the text
         self.listeners = {}
         for port in ports:
@@ -68,6 +72,11 @@ class Relay:
             self.held = set()
         self.wake.send(b".")
 
+    def delay(self, side, ports, seconds):
+        """Forwards what that side sends to these ports so much later; the relay acknowledges at once."""
+        with self.lock:
+            self.delays.update({(port, side): seconds for port in ports})
+
     def lose(self, side, text):
         """The next connection on which that side sends this text ends, and the text is lost."""
         with self.lock:
@@ -91,14 +100,37 @@ class Relay:
             data = b""
         if not data or self.is_fatal(side, data):
             self.shut(pair, side)
-            if not pair[3]:
-                self.shut(pair, 1 - side)
-        elif not pair[3] and pair[1 - side] is not None:
+            data = b""
+        seconds = self.delays.get((pair[2], side), 0)
+        if seconds > 0 or pair[4][side]:
+            pair[4][side].append((time.monotonic() + seconds, data))
+        else:
+            self.forward(pair, side, data)
+
+    def forward(self, pair, side, data):
+        """Passes on what that side sent; no bytes: it has closed."""
+        if pair[3]:
+            return
+        if not data:
+            self.shut(pair, 1 - side)
+        elif pair[1 - side] is not None:
             try:
                 pair[1 - side].sendall(data)
             except OSError:
                 self.shut(pair, DIALLER)
                 self.shut(pair, TARGET)
+
+    def forward_late(self):
+        """Passes on all that is due; seconds until more is, None: there is none."""
+        now, wait = time.monotonic(), None
+        for pair in self.pairs:
+            for side in (DIALLER, TARGET):
+                late = pair[4][side]
+                while late and late[0][0] <= now:
+                    self.forward(pair, side, late.popleft()[1])
+                if late and (wait is None or late[0][0] - now < wait):
+                    wait = late[0][0] - now
+        return wait
 
     def accept(self, listener):
         dialler, _ = listener.accept()
@@ -112,7 +144,8 @@ class Relay:
             return
         for one in (dialler, target):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.pairs.append([dialler, target, port, False])
+        self.pairs.append([dialler, target, port, False,
+                           (collections.deque(), collections.deque())])
 
     def run(self):
         while not self.ended:
@@ -120,10 +153,11 @@ class Relay:
                 for pair, side in self.condemned:
                     self.shut(pair, side)
                 self.condemned.clear()
+                wait = self.forward_late()
                 sides = {pair[side]: (pair, side) for pair in self.pairs
                          for side in (DIALLER, TARGET)
                          if pair[side] is not None and (pair[2], side) not in self.held}
-            ready, _, _ = select.select([*sides, *self.listeners, self.woken], [], [])
+            ready, _, _ = select.select([*sides, *self.listeners, self.woken], [], [], wait)
             with self.lock:
                 for one in ready:
                     if one is self.woken:

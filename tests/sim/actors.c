@@ -139,6 +139,7 @@ void sim_actor_worked(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     actor->busy = false;
+    actor->worked_at = self->now;
     role_of(self, id)->worked(self, id);
     if (!actor->alive)
         return;
@@ -187,6 +188,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->moved = false;
     memset(actor->places, 0, sizeof actor->places);
     actor->life = ++self->lives;
+    actor->born_at = self->now;
     actor->said = sim_life(self, actor->host);
     actor->due_ns = 0;
     actor->inbox = SIM_NONE;

@@ -85,6 +85,7 @@ typedef enum {
     SIM_CRAWL,
     SIM_LIAR,
     SIM_LAG,
+    SIM_HIDDEN_LAG,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -137,9 +138,13 @@ typedef struct {
      * come to a side from `moves_from` on until `last`.
      */
     uint64_t crawls_until, transfer_ns, moves_from[2];
-    /*  A path that is long in one direction: all that comes to `lag_side` takes so much longer. */
+    /*  A path that is long in one direction: all that comes to `lag_side` takes so much longer.
+     *  Hidden: a proxy on the path acknowledges at once, so the transport does not see how long.
+     */
     uint64_t lag_ns, lag_since, lag_until;
     uint32_t lag_side;
+    bool lag_is_hidden;
+    uint64_t proxy_ns[2]; /* how long the proxy keeps what was sent to that side last */
     uint64_t dialled_at;  /* the connector's socket, in true time */
     uint64_t alone_since; /* the connector believes in a connection that the binder gave up */
     uint32_t alone_net;   /* that connection */
@@ -174,10 +179,11 @@ typedef struct {
     tnd_validator_t *door;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
-    uint64_t long_ns;  /* the next work takes so much longer */
-    uint64_t due_ns;   /* of the event that is due */
-    uint32_t payloads; /* that this life holds */
-    tnd_effect_t work; /* under way when busy */
+    uint64_t born_at, worked_at; /* when it began, and when its last work ended */
+    uint64_t long_ns;            /* the next work takes so much longer */
+    uint64_t due_ns;             /* of the event that is due */
+    uint32_t payloads;           /* that this life holds */
+    tnd_effect_t work;           /* under way when busy */
     uint16_t links[SIM_ACTORS];
     uint32_t link_count;
     /* join */
@@ -356,6 +362,8 @@ void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
 void sim_link_drop(sim_t *self, uint32_t link, uint32_t side);
 void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *msg);
 void sim_link_arrive(sim_t *self, uint32_t parcel);
+/*  Something came that its owner no longer needs: the end hears that the peer lives. */
+void sim_link_hear(sim_t *self, uint32_t parcel);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
 /*  All are told that the actor listens. */
@@ -502,6 +510,8 @@ void sim_fault_moment(sim_t *self);
 /*  The stream is over. */
 void sim_fault_last(sim_t *self);
 void sim_drain(sim_t *self);
+/*  Whether a HELLO of that host's may still be on a path whose length is hidden. */
+bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);
 /*  Of the checks. */
 void sim_check_begin(sim_t *self);

@@ -42,8 +42,10 @@ static void arrive(sim_t *self, const sim_event_t *event)
 {
     sim_parcel_t *parcel = &self->parcels[event->a];
     const sim_link_t *link = &self->links[parcel->link];
-    if (parcel->net <= link->broken ||
-        (link->actor[0] == SIM_NONE && sim_parcel_is_late(self, parcel))) {
+    bool is_of_before = link->actor[0] == SIM_NONE && sim_parcel_is_late(self, parcel);
+    if (is_of_before)
+        sim_link_hear(self, event->a);
+    if (parcel->net <= link->broken || is_of_before) {
         sim_discard(self, event);
         return;
     }

@@ -9,6 +9,8 @@
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
+enum { HIDDEN_LAGS = 1200 }; /* the random stream that draws them */
+
 static const struct {
     const char *name;
     uint32_t weight;
@@ -45,6 +47,7 @@ static const struct {
     [SIM_CRAWL] = {"crawl", 0},
     [SIM_LIAR] = {"liar", 0},
     [SIM_LAG] = {"lag", 0},
+    [SIM_HIDDEN_LAG] = {"hidden_lag", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -131,6 +134,11 @@ static void plan_strangers(sim_t *self)
     for (uint32_t i = 0; i < lags; i++)
         sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
                        SIM_LAG, 0, 0);
+    luck = sim_random(self->plan.seed, HIDDEN_LAGS + self->plan.session);
+    lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
+    for (uint32_t i = 0; i < lags; i++)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
+                       SIM_HIDDEN_LAG, 0, 0);
 }
 
 /*  Draws a HELLO that cannot be of the peer that it names, as far as a listener can know: one of a
@@ -286,6 +294,22 @@ static bool has_long_path(const sim_t *self, uint32_t h)
         if (self->links[i].host[0] == h && self->links[i].lag_since > 0 &&
             self->now < self->links[i].lag_until + self->links[i].lag_ns)
             return true;
+    return false;
+}
+
+/*  A link crawls or has such a lag: of what crawls, only one transfer at a time is known. */
+static bool has_hidden_lag(const sim_t *self, uint32_t link)
+{
+    return self->links[link].lag_is_hidden && self->now < self->links[link].lag_until;
+}
+
+bool sim_fault_hides_hello(const sim_t *self, uint32_t h)
+{
+    for (uint32_t i = 0; i < self->link_count; i++) {
+        const sim_link_t *link = &self->links[i];
+        if (link->host[0] == h && link->lag_is_hidden && self->now < link->lag_until + link->lag_ns)
+            return true;
+    }
     return false;
 }
 
@@ -536,7 +560,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         return true;
     }
     case SIM_CRAWL:
-        if ((link = any_link(self, false)) == SIM_NONE)
+        if ((link = any_link(self, false)) == SIM_NONE || has_hidden_lag(self, link))
             return false;
         *lasts = sim_between(luck, 300, 1500) * ms;
         self->links[link].crawls_until = self->now + *lasts;
@@ -550,14 +574,18 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         sim_link_lie(self, link, &hello);
         return true;
     }
-    case SIM_LAG: {
+    case SIM_LAG:
+    case SIM_HIDDEN_LAG: {
         if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE)
             return false;
         sim_link_t *at = &self->links[link];
+        if (kind == SIM_HIDDEN_LAG && self->now < at->crawls_until)
+            return false;
         if (self->now < at->lag_until || (at->actor[0] == SIM_NONE && !is_whole(at)) ||
             self->hosts[at->host[0]].stepped)
             return false;
         *lasts = sim_between(luck, 500, 4000) * ms;
+        at->lag_is_hidden = kind == SIM_HIDDEN_LAG;
         at->lag_side = sim_below(luck, 2);
         at->lag_ns = self->plan.link_timeout_ns * sim_between(luck, 5, 40) / 10;
         at->lag_since = self->now;

@@ -119,21 +119,32 @@ static bool carries_rows(const tnd_msg_t *msg)
            msg->kind == TND_MSG_RESULT;
 }
 
-/*  Whether bytes are coming to that side now, by the connection that its end has. */
-static bool is_moving(const sim_t *self, const sim_link_t *link, uint32_t side)
+/*  Whether bytes come to that side at that time, by the connection that its end has. */
+static bool moves_at(const sim_link_t *link, uint32_t side, uint64_t at)
 {
     uint32_t net = side == 0 ? link->net : link->bound;
-    return net != 0 && net == link->net && !is_broken(link) &&
-           self->now >= link->moves_from[side] && self->now < link->last[side];
+    return net != 0 && net == link->net && !is_broken(link) && at >= link->moves_from[side] &&
+           at < link->last[side];
+}
+
+static bool is_moving(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    return moves_at(link, side, self->now);
+}
+
+/*  Whether bytes leave that side now: where the lag is hidden, a proxy has them at once. */
+static bool is_sending(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    return moves_at(link, 1 - side, self->now + link->proxy_ns[1 - side]);
 }
 
 /*  What the transport can tell beside messages. */
 static void look(sim_t *self, uint32_t index, uint32_t side, uint64_t now)
 {
     sim_link_t *link = &self->links[index];
-    bool is_long = self->now < link->lag_until;
+    bool is_long = self->now < link->lag_until && !link->lag_is_hidden;
     tnd_movement_t movement = {.came_ns = is_moving(self, link, side) ? now : 0,
-                               .went_ns = is_moving(self, link, 1 - side) ? now : 0,
+                               .went_ns = is_sending(self, link, side) ? now : 0,
                                .round_ns = is_long ? link->lag_ns : 0,
                                .overdue = is_long && self->now < link->lag_since + link->lag_ns};
     if (tnd_end_is_quiet(&link->end[side], now))
@@ -156,7 +167,9 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     parcel->net = net;
     parcel->link = index;
     parcel->side = 1 - side;
-    uint64_t arrival = self->now + delay(self, link) + lag(self, link, 1 - side);
+    uint64_t late = lag(self, link, 1 - side);
+    uint64_t arrival = self->now + delay(self, link) + late;
+    link->proxy_ns[1 - side] = link->lag_is_hidden ? late : 0;
     if (arrival < link->held_until[1 - side])
         arrival = link->held_until[1 - side];
     if (arrival <= link->last[1 - side])
@@ -321,6 +334,22 @@ static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side
            link->held_until[0] > heard_at || link->held_until[1] > heard_at;
 }
 
+/*  Whether the other side was stopped, or worked, when it should have said what is due now. */
+static bool was_mute(const sim_t *self, const sim_link_t *link, uint32_t side)
+{
+    uint32_t peer = link->actor[1 - side];
+    uint64_t until = self->hosts[link->host[1 - side]].resumed_at;
+    if (peer != SIM_NONE && self->actors[peer].worked_at > until)
+        until = self->actors[peer].worked_at;
+    return link->lag_is_hidden && until > 0 && until + link->lag_ns > link->heard_at[side];
+}
+
+/*  Whether the listener began after its peer had dialled: what came between is gone. */
+static bool is_reborn(const sim_t *self, const sim_link_t *link)
+{
+    return link->actor[1] != SIM_NONE && self->actors[link->actor[1]].born_at > link->dialled_at;
+}
+
 /*  Whether all that the other side says is only late, and was on this connection from its first
  * word on.
  */
@@ -330,7 +359,8 @@ static bool is_only_late(const sim_t *self, const sim_link_t *link, uint32_t sid
     bool runs = peer == SIM_NONE || (self->actors[peer].started && !self->actors[peer].busy);
     return self->now < link->lag_until && link->dialled_at > link->lag_since + link->lag_ns &&
            link->net != 0 && link->bound == link->net && !is_broken(link) && !link->stray && runs &&
-           is_alive(self, link, 1 - side) && !was_held_up(self, link, side);
+           is_alive(self, link, 1 - side) && !was_held_up(self, link, side) &&
+           !was_mute(self, link, side) && !is_reborn(self, link);
 }
 
 /*  Whether something that came by the connection waits to be looked at. */
@@ -512,6 +542,18 @@ void sim_link_send(sim_t *self, uint32_t index, uint32_t side, const tnd_msg_t *
     }
     tnd_end_said(&link->end[side], sim_clock(self, link->host[side]));
     put(self, index, side, side == 0 ? link->net : link->bound, msg);
+}
+
+void sim_link_hear(sim_t *self, uint32_t parcel)
+{
+    const sim_parcel_t *it = &self->parcels[parcel];
+    sim_link_t *link = &self->links[it->link];
+    uint32_t side = it->side;
+    if (it->net <= link->broken || it->net != (side == 0 ? link->net : link->bound) ||
+        !is_alive(self, link, side))
+        return;
+    link->heard_at[side] = self->now;
+    (void)tnd_end_heard(&link->end[side], &it->msg, sim_clock(self, link->host[side]));
 }
 
 /*  The owner of that end looks at what came. */

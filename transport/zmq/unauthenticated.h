@@ -14,8 +14,11 @@
 #include <stdint.h>
 
 enum {
-    TND_UNAUTHENTICATED_MAX = 64,  /* at the same time, beside those that are expected */
-    TND_UNAUTHENTICATED_MS = 10000 /* how long one may take: a few journeys on a slow link */
+    TND_UNAUTHENTICATED_MAX = 64, /* at the same time, beside those that are expected */
+    /*  How long a connection may take to say HELLO.  With ZMTP's greeting that is five journeys, of
+     *  several seconds each on a long path.
+     */
+    TND_UNAUTHENTICATED_MS = 30000
 };
 
 /*  A connection that was accepted, until it ends. */

@@ -20,9 +20,13 @@ static uint64_t quarter(const tnd_end_t *self)
     return self->config.link_timeout_ns / 4 + 1;
 }
 
+/*  A connector also pings while it waits for WELCOME: its peer hears without a gap then, however
+ * long the path is.
+ */
 static bool may_ping(const tnd_end_t *self)
 {
-    return self->state == TND_END_OPEN && self->pings < TND_END_PINGS;
+    bool greets = self->state == TND_END_OPENING && !self->hello_due && !TND_BUG(HELLO_UNFOLLOWED);
+    return (greets || self->state == TND_END_OPEN) && self->pings < TND_END_PINGS;
 }
 
 static bool is_connected(const tnd_end_t *self)
@@ -50,8 +54,10 @@ static uint64_t silent_at(const tnd_end_t *self)
     uint64_t most = TND_END_PATIENCE * self->config.link_timeout_ns, patience = 2 * self->round_ns;
     if (self->overdue)
         patience += TND_END_OVERDUE * self->config.link_timeout_ns;
-    if (self->state == TND_END_OPENING)
-        patience += (self->begun_ns - self->away_ns) / 2;
+    if (self->state == TND_END_OPENING) {
+        uint64_t away = (self->begun_ns - self->away_ns) / 2;
+        patience += away > self->handshake_ns ? away : self->handshake_ns;
+    }
     return self->heard_ns + self->config.link_timeout_ns + (patience < most ? patience : most);
 }
 
@@ -281,6 +287,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
     if (msg->kind == TND_MSG_WELCOME) {
         self->state = TND_END_OPEN;
         self->welcomed = true;
+        self->handshake_ns = now - self->begun_ns;
         self->elsewhere_ns = self->searched_ns = 0;
         return TND_END_UP;
     }

@@ -19,8 +19,12 @@
  * so, stops for as long.  While bytes that went are not acknowledged by the other system, the path
  *  itself is slow or broken, and a new connection would fare no better: TND_END_OVERDUE.  Before
  * the handshake nothing is known, so an attempt may also be silent for half of the time that the
- * end has had no connection.  All of this is bounded (TND_END_PATIENCE): a long delay makes a
- *  connection late, but neither ends nor prevents it.
+ * end has had no connection, or for as long as the last handshake took.  All of this is bounded
+ *  (TND_END_PATIENCE): a long delay makes a connection late, but neither ends nor prevents it.
+ *
+ *  A proxy may acknowledge at once what it delivers late, so the transport sees a short path.  The
+ *  connecting end therefore pings from its HELLO on, not only from WELCOME on: both ends hear a
+ * word every quarter of `link_timeout`, each as late as the one before.
  *
  *  Silence is not counted while the peer is inside a work hook (`busy`): it cannot answer then. Nor
  *  is the time by which a tick comes later than it was due: this end was away itself (in a hook,
@@ -67,9 +71,9 @@
 #include "runtime/core/protocol/effect.h"
 
 enum {
-    TND_END_PINGS = 16,
     TND_END_PATIENCE = 8, /* times link_timeout, at most, that a slow link is given beyond it */
-    TND_END_OVERDUE = 3   /* times link_timeout, likewise, while acknowledgements are overdue */
+    TND_END_OVERDUE = 3,  /* times link_timeout, likewise, while acknowledgements are overdue */
+    TND_END_PINGS = 4 * (1 + TND_END_PATIENCE) /* as many as are sent until a silent peer is lost */
 };
 
 /*  What the transport knows of a connection beside its messages. */
@@ -121,9 +125,10 @@ typedef struct {
     uint32_t pings;      /* since it was heard */
     uint64_t begun_ns;   /* when this connection was asked for, or its HELLO came */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
-    uint64_t round_ns; /* what a round trip takes, as far as is known */
-    bool overdue;      /* the other system does not acknowledge what was sent */
-    uint64_t away_ns;  /* connector: since when it has not been up */
+    uint64_t round_ns;     /* what a round trip takes, as far as is known */
+    bool overdue;          /* the other system does not acknowledge what was sent */
+    uint64_t handshake_ns; /* connector: what the last handshake took; 0: none was completed */
+    uint64_t away_ns;      /* connector: since when it has not been up */
     /*  Connector: when another listener answered last in place of the peer (0: none did), and for
      *  how long such answers have come, the time that this end was away left out.
      */

@@ -615,6 +615,91 @@ Test(link_end, a_handshake_over_a_long_way_succeeds)
     cr_assert_lt(answer, 20000 * MS);
 }
 
+enum { ON_THE_WAY = 256 };
+
+/*  A connector, a binder and what each has sent: every word takes `way` to the other end, and the
+ *  transport sees nothing of it.
+ */
+typedef struct {
+    tnd_end_t end[2];
+    struct {
+        tnd_msg_t msg;
+        uint64_t arrives;
+    } sent[2][ON_THE_WAY];
+    unsigned first[2], count[2];
+    uint64_t way[2];
+    unsigned ups, losses; /* of the connector; at either end, of connections that were up */
+    uint64_t up_at;       /* the last time */
+} path_t;
+
+static void path_changed(path_t *self, int side, tnd_end_change_t change, bool was_open,
+                         uint64_t now)
+{
+    if (change == TND_END_CONNECT) {
+        tnd_end_connected(&self->end[side], now);
+        (void)tnd_end_disconnected(&self->end[1 - side], now);
+        self->first[0] = self->count[0] = self->first[1] = self->count[1] = 0;
+    }
+    self->losses += change == TND_END_LOST && was_open;
+    if (change == TND_END_UP && side == 0) {
+        self->ups++;
+        self->up_at = now;
+    }
+}
+
+static void path_run(path_t *self, uint64_t from, uint64_t until)
+{
+    for (uint64_t now = from; now < until; now += 10 * MS)
+        for (int side = 0; side < 2; side++) {
+            tnd_end_t *end = &self->end[side];
+            bool was_open = end->state == TND_END_OPEN;
+            tnd_msg_t msg;
+            path_changed(self, side, tnd_end_tick(end, false, now), was_open, now);
+            for (int to = 1 - side; tnd_end_next(end, now, &msg); self->count[to]++) {
+                unsigned at = (self->first[to] + self->count[to]) % ON_THE_WAY;
+                cr_assert_lt(self->count[to], ON_THE_WAY);
+                self->sent[to][at].msg = msg;
+                self->sent[to][at].arrives = now + self->way[to];
+            }
+            while (self->count[side] > 0 && self->sent[side][self->first[side]].arrives <= now) {
+                was_open = end->state == TND_END_OPEN;
+                msg = self->sent[side][self->first[side]].msg;
+                self->first[side] = (self->first[side] + 1) % ON_THE_WAY;
+                self->count[side]--;
+                path_changed(self, side, tnd_end_heard(end, &msg, now), was_open, now);
+            }
+        }
+}
+
+Test(link_end, a_delay_that_the_transport_does_not_see_ends_no_connection)
+{
+    const uint64_t ways[][2] = {{0, 4000 * MS}, {4000 * MS, 0}, {4000 * MS, 4000 * MS}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        static path_t path;
+        path = (path_t){.end = {make(false, terms), make(true, terms)},
+                        .way = {ways[i][0], ways[i][1]}};
+        path_run(&path, 0, 120000 * MS);
+
+        cr_assert_eq(path.ups, 1, "%u ups in case %zu", path.ups, i);
+        cr_assert_eq(path.losses, 0);
+        cr_assert_lt(path.up_at, 30000 * MS);
+    }
+}
+
+Test(link_end, a_handshake_gets_as_much_time_as_the_last_one_took)
+{
+    static path_t path;
+    path = (path_t){.end = {make(false, terms), make(true, terms)}, .way = {0, 4000 * MS}};
+    path_run(&path, 0, 60000 * MS);
+
+    (void)tnd_end_disconnected(&path.end[0], 60000 * MS);
+    (void)tnd_end_disconnected(&path.end[1], 60000 * MS);
+    path_run(&path, 60000 * MS, 120000 * MS);
+
+    cr_assert_eq(path.ups, 2);
+    cr_assert_lt(path.up_at, 64100 * MS, "the first attempt was given up");
+}
+
 Test(link_end, an_end_that_was_away_gives_the_peer_what_was_left_of_its_time)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
