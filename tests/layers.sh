@@ -7,7 +7,8 @@ cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
     runtime/core/order runtime/core/numeric runtime/core/protocol runtime/core/lane runtime/core
     runtime/text runtime/option runtime/topology
-    runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/host
+    runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/resources
+    runtime/host
     transport transport/inproc transport/zmq transport/device transport/sim
     actors/source actors/quarantine actors/op actors/plan actors/reader actors/feeder actors
     tools/cli tools/machine tools/new tools/rows tools/report tools/process tools/reference tools/faults tools/command
@@ -51,5 +52,5 @@ refuse "an actor uses a socket, a lock or a driver" '#include <(zmq|czmq|pthread
 refuse "the library includes its own public header" '#include <tundish/' runtime/core runtime/data transport
 refuse "the runtime uses a transport library" '#include <(zmq|czmq|msgpack)' runtime
 refuse "the pure core is not pure" '#include <(pthread|time|unistd|stdio|stdlib|stdatomic|sys/|errno|fcntl)|[^_a-z](malloc|calloc|free|clock_gettime|rand)\(' runtime/core
-refuse "code of its own aborts for lack of memory (runtime/base/allocation.h)" '^ *(if \(.*== NULL.*\) *)?abort\(\);$' runtime/data runtime/feed runtime/text runtime/option runtime/topology runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/host transport
+refuse "code of its own aborts for lack of memory (runtime/base/allocation.h)" '^ *(if \(.*== NULL.*\) *)?abort\(\);$' runtime/data runtime/feed runtime/text runtime/option runtime/topology runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/resources runtime/host transport
 exit $bad

@@ -17,7 +17,7 @@
 
 #include "runtime/data/block.h"
 #include "runtime/option/option_parse.h"
-#include "runtime/host/guarded_call.h"
+#include "runtime/resources/guarded_call.h"
 
 typedef struct tnd_chain tnd_chain_t;
 

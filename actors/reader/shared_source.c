@@ -11,7 +11,7 @@
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
-#include "runtime/host/guarded_call.h"
+#include "runtime/resources/guarded_call.h"
 
 enum { ALL_LANES = TND_LANES_MAX };
 

@@ -1,4 +1,4 @@
-/*  runtime/checkpoint/checkpoint_writer.c - what the leader does about checkpoints. */
+/*  runtime/checkpoint/checkpoint_writer.c - writes the checkpoints of a run, on the leader. */
 #include "runtime/checkpoint/checkpoint_writer.h"
 
 #include <assert.h>
@@ -7,25 +7,25 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
+#include "runtime/checkpoint/resume.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/topology/topology.h"
-#include "runtime/base/thread.h"
 
-/*  One thing for the thread to do, and then done. */
+/*  A job of the thread: writes a manifest, or removes checkpoints if the manifest has no parts. */
 typedef struct job {
     struct job *next;
-    tnd_manifest_t manifest; /* to be written; without parts: what lies below its step is to go */
-    bool whole;              /* it was written */
-    bool lacks;              /* without parts: what there is of its step is to go */
+    tnd_manifest_t manifest;
+    bool whole;      /* it was written */
+    bool incomplete; /* removes the files of its step; otherwise all earlier checkpoints */
 } job_t;
 
 typedef struct news {
     struct news *next;
     tnd_log_level_t level;
-    char text[480];
+    char text[TND_CHECKPOINT_NEWS_SIZE];
 } news_t;
 
 struct tnd_checkpoint_writer {
@@ -33,18 +33,16 @@ struct tnd_checkpoint_writer {
     const tnd_checkpoint_options_t *options;
     uint32_t replicas;
     char *graph;
-    char *data;           /* what the run reads; NULL: not known yet */
-    tnd_data_table_t was; /* what was read before the run resumed */
+    char *data; /* what the run reads; NULL: not known yet */
     tnd_store_t *store;
-    tnd_resume_t resume;
-    tnd_cursor_t cursor;
-    bool resumes, started;
+    tnd_resume_search_t search;
+    bool started;
     void *machine_memory;
     tnd_checkpoint_t *machine;
     bool word_new;
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
     job_t *jobs, **jobs_end;
     job_t *done, **done_end;
@@ -55,19 +53,27 @@ struct tnd_checkpoint_writer {
 /* --- news --------------------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 3, 4))) static void
-tell(tnd_checkpoint_writer_t *self, tnd_log_level_t level, const char *format, ...)
+static void add_news(void *context, tnd_log_level_t level, const char *text)
 {
+    tnd_checkpoint_writer_t *self = context;
     news_t *news = tnd_allocate_zeroed(1, sizeof *news);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(news->text, sizeof news->text, format, arguments);
-    va_end(arguments);
+    snprintf(news->text, sizeof news->text, "%s", text);
     news->level = level;
     pthread_mutex_lock(&self->lock);
     *self->news_end = news;
     self->news_end = &news->next;
     pthread_mutex_unlock(&self->lock);
+}
+
+__attribute__((format(printf, 3, 4))) static void
+tell(tnd_checkpoint_writer_t *self, tnd_log_level_t level, const char *format, ...)
+{
+    char text[TND_CHECKPOINT_NEWS_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    add_news(self, level, text);
 }
 
 bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *level_p, char *text,
@@ -106,7 +112,7 @@ static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below)
 
 static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
 {
-    if (job->lacks)
+    if (job->incomplete)
         tnd_store_forget(self->options->dir, job->manifest.cursor.step);
     else
         forget_below(self, job->manifest.cursor.step);
@@ -121,12 +127,12 @@ static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
         status = tnd_store_commit(self->options->dir, &job->manifest, &error);
     job->whole = status == TND_OK;
     if (job->whole)
-        tell(self, TND_LOG_INFO, "checkpoint behind step %" PRIu64 " in %.300s", step - 1,
+        tell(self, TND_LOG_INFO, "checkpoint after step %" PRIu64 " in %.300s", step - 1,
              self->options->dir);
     else
-        tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %.400s", step - 1,
+        tell(self, TND_LOG_WARNING, "no checkpoint after step %" PRIu64 ": %.400s", step - 1,
              error.text);
-    /* Its parts would take the room of a later one. */
+    /* Its parts would use the disk space of a later checkpoint. */
     if (!job->whole)
         tnd_store_forget(self->options->dir, step);
 }
@@ -158,7 +164,7 @@ static void free_job(job_t *job)
 static void *write_all(void *context)
 {
     tnd_checkpoint_writer_t *self = context;
-    tnd_thread_begin("archive");
+    tnd_thread_begin("checkpoints");
     pthread_mutex_lock(&self->lock);
     for (;;) {
         while (self->jobs == NULL && !self->stopping)
@@ -200,19 +206,19 @@ static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *curso
     give(self, job);
 }
 
-/*  `lacks`: that step alone, which is not whole, for it takes the room of a later one. */
-static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool lacks)
+/*  Removes the incomplete checkpoint after `step`, or all checkpoints before it. */
+static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool incomplete)
 {
     job_t *job = tnd_allocate_zeroed(1, sizeof *job);
     job->manifest.cursor.step = step;
-    job->lacks = lacks;
+    job->incomplete = incomplete;
     give(self, job);
 }
 
-/* --- what the machine wants --------------------------------------------------------------------
+/* --- effects of the machine --------------------------------------------------------------------
  */
 
-/*  `cursor`: the one of the step that is booked now. */
+/*  `cursor` is that of the step that is booked now. */
 static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
 {
     tnd_checkpoint_effect_t effect;
@@ -224,12 +230,12 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
             break;
         case TND_CHECKPOINT_LACKS:
             if (effect.why[0] != '\0')
-                tell(self, TND_LOG_WARNING, "no checkpoint behind step %" PRIu64 ": %s",
+                tell(self, TND_LOG_WARNING, "no checkpoint after step %" PRIu64 ": %s",
                      effect.step - 1, effect.why);
             else
                 tell(self, TND_LOG_WARNING,
-                     "no checkpoint behind step %" PRIu64 ": %" PRIu32 " of %" PRIu32
-                     " models were not kept",
+                     "no checkpoint after step %" PRIu64 ": %" PRIu32 " of %" PRIu32
+                     " models were not saved",
                      effect.step - 1, self->replicas - effect.have, self->replicas);
             forget_later(self, effect.step, true);
             break;
@@ -242,7 +248,7 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
         }
 }
 
-/*  Takes note of what was written meanwhile. */
+/*  Reports finished writes to the machine. */
 static void take_done(tnd_checkpoint_writer_t *self)
 {
     for (;;) {
@@ -267,7 +273,7 @@ bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self)
     return busy;
 }
 
-/* --- what feeders say --------------------------------------------------------------------------
+/* --- reports of feeders --------------------------------------------------------------------------
  */
 
 bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, const char *line)
@@ -331,229 +337,13 @@ tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
     return tnd_checkpoint_word(self->machine);
 }
 
-/* --- what a run goes on from -------------------------------------------------------------------
+/* --- set-up ------------------------------------------------------------------------------------
  */
 
-/*  Whether the parts that can be seen from here are those of the manifest.  One that is not there
- *  may lie on the disk of the host that carries its replica.
+/*  Counts the checkpoints in the folder.  Those after the point that the user resumed from are
+ *  removed.
  */
-static tnd_status_t check_parts(const tnd_checkpoint_writer_t *self, const char *dir,
-                                const tnd_manifest_t *manifest, tnd_error_t *error)
-{
-    const tnd_plan_t *plan = self->config.plan;
-    for (uint32_t r = 0; r < manifest->replicas; r++) {
-        tnd_saved_t part;
-        tnd_error_t why;
-        char path[TND_STORE_PATH];
-        bool elsewhere = r < plan->chains[0].replicas &&
-                         plan->instances[plan->chains[0].carriers[r].instance].host != 0;
-        if (!tnd_saved_is(&manifest->parts[r]))
-            continue;
-        tnd_store_part_path(path, dir, manifest->cursor.step, r);
-        if (tnd_store_measure(dir, manifest->cursor.step, r, &part, &why) != TND_OK) {
-            if (elsewhere)
-                continue;
-            return tnd_fail(error, "%s", why.text);
-        }
-        if (!tnd_saved_equal(&part, &manifest->parts[r]))
-            return tnd_fail(error, "%s: is not what was kept: %" PRIu64 " bytes of %" PRIu64 "%s",
-                            path, part.bytes, manifest->parts[r].bytes,
-                            part.bytes == manifest->parts[r].bytes ? " with another hash" : "");
-    }
-    return TND_OK;
-}
-
-/*  The bytes of a key and its value, up to a separator that is not in quotes. */
-static size_t entry_bytes(const char *text)
-{
-    bool quoted = false;
-    size_t at = 0;
-    for (; text[at] != '\0' && (quoted || strchr(",{}\n", text[at]) == NULL); at++) {
-        if (text[at] == '"')
-            quoted = !quoted;
-        else if (text[at] == '\\' && text[at + 1] != '\0')
-            at++;
-    }
-    return at;
-}
-
-/*  The first entry by which two graphs differ. */
-static void find_difference(const char *was, const char *is, char *text, size_t room)
-{
-    size_t same = 0, entry = 0, line = 0;
-    while (was[same] != '\0' && was[same] == is[same])
-        same++;
-    for (size_t end; (end = entry + entry_bytes(was + entry)) < same; entry = end + 1)
-        line = was[end] == '\n' ? end + 1 : line;
-    entry += strspn(was + entry, " ");
-    size_t name = strcspn(was + line, ": ");
-    snprintf(text, room, "%.*s: `%.*s` was `%.*s`", (int)name, was + line,
-             (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
-}
-
-static tnd_status_t check_fits(const tnd_checkpoint_writer_t *self, const char *place,
-                               const tnd_manifest_t *manifest, tnd_error_t *error)
-{
-    const tnd_plan_t *plan = self->config.plan;
-    const tnd_cursor_t *cursor = &manifest->cursor;
-    char difference[256] = "";
-    if (manifest->graph != NULL && strcmp(manifest->graph, self->graph) != 0)
-        find_difference(manifest->graph, self->graph, difference, sizeof difference);
-    if (cursor->seed != plan->seed)
-        return tnd_fail(error, "%s is of another graph: the seed is %" PRIu64 " and was %" PRIu64,
-                        place, plan->seed, cursor->seed);
-    if (cursor->lanes != plan->lanes)
-        return tnd_fail(error,
-                        "%s is of another graph: there are %" PRIu32 " lanes and were %" PRIu32,
-                        place, plan->lanes, cursor->lanes);
-    if (manifest->replicas != self->replicas)
-        return tnd_fail(error,
-                        "%s is of another graph: there are %" PRIu32 " replicas and were %" PRIu32,
-                        place, self->replicas, manifest->replicas);
-    if (cursor->graph[0] != plan->fingerprint[0] || cursor->graph[1] != plan->fingerprint[1])
-        return tnd_fail(error, "%s is of another graph%s%s", place,
-                        difference[0] != '\0' ? ": " : "", difference);
-    return TND_OK;
-}
-
-static tnd_status_t read_data(const tnd_manifest_t *manifest, const char *place,
-                              tnd_data_table_t *table, tnd_error_t *error)
-{
-    tnd_error_t why;
-    tnd_status_t status = TND_OK;
-    char *rest = manifest->data;
-    for (char *line; status == TND_OK && (line = strsep(&rest, "\n")) != NULL;)
-        if (*line != '\0')
-            status = tnd_data_table_read(table, line, &why);
-    tnd_data_table_settle(table);
-    if (status == TND_OK && tnd_data_table_hash(table) != manifest->cursor.data)
-        status = tnd_fail(&why, "its data files are not those of its cursor");
-    return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", place, why.text);
-}
-
-static void take(tnd_checkpoint_writer_t *self, const char *dir, tnd_manifest_t *manifest)
-{
-    snprintf(self->resume.dir, sizeof self->resume.dir, "%s", dir);
-    self->resume.step = manifest->cursor.step;
-    self->resume.replicas = manifest->replicas;
-    self->resume.parts = manifest->parts;
-    manifest->parts = NULL;
-    self->cursor = manifest->cursor;
-    self->resumes = true;
-    tell(self, TND_LOG_INFO, "goes on behind step %" PRIu64 ", from %.300s",
-         manifest->cursor.step - 1, dir);
-}
-
-/*  The newest that is whole of those in a folder; what is skipped is said aloud. */
-static tnd_status_t find_latest(tnd_checkpoint_writer_t *self, const char *dir, bool wanted,
-                                tnd_error_t *error)
-{
-    uint64_t *steps;
-    size_t count;
-    TND_TRY(tnd_store_list(dir, &steps, &count, error));
-    tnd_status_t status = TND_OK;
-    size_t damaged = 0;
-    for (size_t i = 0; i < count && status == TND_OK && !self->resumes; i++) {
-        tnd_manifest_t manifest;
-        tnd_error_t why;
-        char place[TND_STORE_PATH];
-        snprintf(place, sizeof place, "%.900s/step-%08" PRIu64, dir, steps[i]);
-        if (!tnd_store_has(dir, steps[i])) {
-            tell(self, TND_LOG_INFO, "the checkpoint behind step %" PRIu64 " was never finished",
-                 steps[i] - 1);
-            continue;
-        }
-        bool whole = tnd_store_read(dir, steps[i], &manifest, &why) == TND_OK;
-        bool good = whole && check_parts(self, dir, &manifest, &why) == TND_OK;
-        if (good)
-            status = check_fits(self, place, &manifest, error);
-        if (good && status == TND_OK)
-            status = read_data(&manifest, place, &self->was, error);
-        if (good && status == TND_OK)
-            take(self, dir, &manifest);
-        if (!good) {
-            damaged++;
-            tell(self, TND_LOG_WARNING,
-                 "the checkpoint behind step %" PRIu64 " cannot be used: %.380s", steps[i] - 1,
-                 why.text);
-        }
-        if (whole)
-            tnd_manifest_free(&manifest);
-    }
-    free(steps);
-    if (status != TND_OK || self->resumes)
-        return status;
-    if (damaged > 0)
-        return tnd_fail(error,
-                        "%s: none of its %zu checkpoints can be used: begin anew in another "
-                        "folder",
-                        dir, damaged);
-    if (wanted)
-        return tnd_fail(error, "no checkpoint at %s", dir);
-    tell(self, TND_LOG_WARNING, "no checkpoint in %.300s: begins at the start", dir);
-    return TND_OK;
-}
-
-/*  One that the user named: its folder, its manifest, or a folder of several. */
-static tnd_status_t find_named(tnd_checkpoint_writer_t *self, const char *path, tnd_error_t *error)
-{
-    char dir[TND_STORE_PATH], file[TND_STORE_PATH];
-    snprintf(dir, sizeof dir, "%s", path);
-    size_t length = strlen(dir);
-    static const char manifest_end[] = "/manifest";
-    while (length > 1 && dir[length - 1] == '/')
-        dir[--length] = '\0';
-    if (length > strlen(manifest_end) &&
-        strcmp(dir + length - strlen(manifest_end), manifest_end) == 0)
-        dir[length - strlen(manifest_end)] = '\0';
-    const char *name = strrchr(dir, '/');
-    name = name != NULL ? name + 1 : dir;
-    uint64_t step;
-    int used = 0;
-    if (sscanf(name, "step-%" SCNu64 "%n", &step, &used) != 1 || name[used] != '\0')
-        return find_latest(self, dir, true, error);
-    snprintf(file, sizeof file, "%.900s", dir);
-    if (name == dir)
-        snprintf(dir, sizeof dir, ".");
-    else
-        dir[name - dir - 1] = '\0';
-    tnd_manifest_t manifest;
-    TND_TRY(tnd_store_read(dir, step, &manifest, error));
-    tnd_status_t status = check_parts(self, dir, &manifest, error);
-    if (status == TND_OK)
-        status = check_fits(self, file, &manifest, error);
-    if (status == TND_OK)
-        status = read_data(&manifest, file, &self->was, error);
-    if (status == TND_OK)
-        take(self, dir, &manifest);
-    tnd_manifest_free(&manifest);
-    return status;
-}
-
-/*  A folder with the checkpoints of an earlier run is not written into by another one. */
-static tnd_status_t refuse_old(const tnd_checkpoint_writer_t *self, tnd_error_t *error)
-{
-    uint64_t *steps;
-    size_t count;
-    tnd_status_t status = tnd_store_list(self->options->dir, &steps, &count, error);
-    for (size_t i = 0; i < count && status == TND_OK; i++) {
-        tnd_manifest_t manifest;
-        if (tnd_store_read(self->options->dir, steps[i], &manifest, NULL) != TND_OK)
-            continue;
-        tnd_manifest_free(&manifest);
-        status = tnd_fail(error,
-                          "%s: holds a checkpoint behind step %" PRIu64
-                          " of an earlier run: go on from it with --resume, or name another folder",
-                          self->options->dir, steps[i] - 1);
-    }
-    free(steps);
-    return status;
-}
-
-/*  What is already there counts among those that are kept; what lies ahead of a cursor that the
- *  user went back to is given up.
- */
-static void count_kept(tnd_checkpoint_writer_t *self)
+static void count_existing(tnd_checkpoint_writer_t *self)
 {
     uint64_t *steps;
     size_t count;
@@ -565,13 +355,13 @@ static void count_kept(tnd_checkpoint_writer_t *self)
         if (tnd_store_read(self->options->dir, step, &manifest, NULL) != TND_OK)
             continue;
         tnd_manifest_free(&manifest);
-        if (step <= self->resume.step) {
+        if (step <= self->search.resume.step) {
             tnd_checkpoint_found(self->machine, step);
             continue;
         }
         tell(self, TND_LOG_WARNING,
-             "the checkpoint behind step %" PRIu64
-             " is given up: the run goes on from an earlier one",
+             "the checkpoint after step %" PRIu64
+             " is removed: the run resumes from an earlier one",
              step - 1);
         tnd_store_forget(self->options->dir, step);
     }
@@ -586,27 +376,9 @@ static void make_machine(tnd_checkpoint_writer_t *self)
                                       .keep = self->options->keep,
                                       .depth = self->config.depth,
                                       .ahead = self->config.ahead,
-                                      .from = self->resume.step};
+                                      .from = self->search.resume.step};
     self->machine_memory = tnd_allocate_zeroed(1, tnd_checkpoint_bytes(&config));
     self->machine = tnd_checkpoint_init(self->machine_memory, &config);
-}
-
-static tnd_status_t find(tnd_checkpoint_writer_t *self, tnd_error_t *error)
-{
-    const tnd_checkpoint_options_t *options = self->options;
-    if (strcmp(options->resume, "none") == 0)
-        return refuse_old(self, error);
-    if (strcmp(options->resume, "latest") == 0)
-        return find_latest(self, options->dir, false, error);
-    return find_named(self, options->resume, error);
-}
-
-/*  Before the folder is made, which may be the very one that is not there. */
-static tnd_status_t check_place(const char *resume, tnd_error_t *error)
-{
-    if (strcmp(resume, "none") == 0 || strcmp(resume, "latest") == 0 || access(resume, F_OK) == 0)
-        return TND_OK;
-    return tnd_fail(error, "no checkpoint at %s", resume);
 }
 
 static char *print_graph(const tnd_plan_t *plan)
@@ -634,16 +406,18 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
     self->done_end = &self->done;
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
+    self->search =
+        (tnd_resume_search_t){.plan = plan, .graph = self->graph, .context = self, .log = add_news};
     *self_p = self;
-    tnd_status_t status = check_place(self->options->resume, error);
+    tnd_status_t status = tnd_resume_check_path(self->options->resume, error);
     if (status == TND_OK)
         status = tnd_store_open(&self->store, self->options->dir, error);
     if (status == TND_OK)
-        status = find(self, error);
+        status = tnd_resume_search(&self->search, error);
     make_machine(self);
     if (status != TND_OK)
         return status;
-    count_kept(self);
+    count_existing(self);
     perform(self, NULL);
     tnd_thread_create(&self->thread, write_all, self);
     self->started = true;
@@ -663,20 +437,19 @@ void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p)
         pthread_join(self->thread, NULL);
         take_done(self);
     }
-    /* What the last one that was written lets go. */
+    /* The last write may allow earlier checkpoints to be removed. */
     for (job_t *job; (job = take_first(&self->jobs, &self->jobs_end)) != NULL; free_job(job))
         forget(self, job);
     tnd_log_level_t level;
-    char text[480];
+    char text[TND_CHECKPOINT_NEWS_SIZE];
     while (tnd_checkpoint_writer_news(self, &level, text, sizeof text))
         continue;
     pthread_mutex_destroy(&self->lock);
     pthread_cond_destroy(&self->changed);
     tnd_store_close(&self->store);
-    free(self->resume.parts);
     free(self->graph);
     free(self->data);
-    tnd_data_table_free(&self->was);
+    tnd_resume_search_free(&self->search);
     free(self->machine_memory);
     free(self);
     *self_p = NULL;
@@ -684,12 +457,12 @@ void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p)
 
 const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *self)
 {
-    return self->resumes ? &self->resume : NULL;
+    return self->search.found ? &self->search.resume : NULL;
 }
 
 const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self)
 {
-    return self->resumes ? &self->cursor : NULL;
+    return self->search.found ? &self->search.cursor : NULL;
 }
 
 tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
@@ -697,8 +470,9 @@ tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
 {
     size_t size = 0;
     assert(self->data == NULL);
-    if (self->resumes)
-        TND_TRY(tnd_data_table_compare(&self->was, table, self->options->trust_data, error));
+    if (self->search.found)
+        TND_TRY(
+            tnd_data_table_compare(&self->search.data, table, self->options->trust_data, error));
     FILE *out = tnd_memory_stream(&self->data, &size);
     for (size_t i = 0; i < table->count; i++)
         tnd_data_table_write(table, i, out);

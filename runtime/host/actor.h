@@ -10,11 +10,9 @@
 #ifndef TND_RUNTIME_HOST_ACTOR_H
 #define TND_RUNTIME_HOST_ACTOR_H
 
-#include "runtime/plan/placement.h"
+#include "runtime/host/actor_services.h"
 #include "runtime/interface/kind.h"
 #include "runtime/observe/statistics.h"
-#include "runtime/data/stream.h"
-#include "runtime/checkpoint/store.h"
 
 /* --- for kinds ---------------------------------------------------------------------------------
  */
@@ -73,8 +71,6 @@ void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor);
 /* --- for the host ------------------------------------------------------------------------------
  */
 
-typedef struct tnd_host tnd_host_t;
-
 typedef enum {
     TND_ACTOR_STARTING, /* opening, binding, kind's init */
     TND_ACTOR_BOUND,    /* its endpoints are known; waits for tnd_actor_go */
@@ -83,15 +79,7 @@ typedef enum {
     TND_ACTOR_ENDED   /* its thread has ended as asked */
 } tnd_actor_phase_t;
 
-enum { TND_ACTOR_ENDPOINTS_MAX = 6, TND_ENDPOINT_SIZE = 128 };
-
-/*  One endpoint that an actor listens at. */
-typedef struct {
-    uint32_t instance, port;
-    tnd_transport_t transport;
-    uint64_t listener; /* see tnd_terms_t */
-    char endpoint[TND_ENDPOINT_SIZE];
-} tnd_endpoint_t;
+enum { TND_ACTOR_ENDPOINTS_MAX = 6 };
 
 typedef struct {
     tnd_host_t *host;

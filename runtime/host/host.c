@@ -27,11 +27,6 @@ static const uint64_t words_every_ns = 250000000;
 /*  How long the leader waits for what other hosts counted, once the run has ended. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long a host may be away after its connection has ended, if its process has died or seems to
- *  have: another one has so long to take its place.
- */
-static const uint64_t grace_ns = 1500000000;
-
 /*  How long an actor may take to leave its hook once it was asked to stop. */
 static const uint64_t stop_wait_ns = 10000000000;
 
@@ -120,7 +115,7 @@ const tnd_resume_t *tnd_host_resume(const tnd_host_t *self)
     return self->resume.step > 0 ? &self->resume : NULL;
 }
 
-const tnd_membership_t *tnd_host_census(const tnd_host_t *self)
+const tnd_membership_t *tnd_host_membership(const tnd_host_t *self)
 {
     return &self->census;
 }
@@ -160,7 +155,7 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
     if (self->failed_ns == 0 || self->failure_said)
         return;
     bool heard = tnd_host_leads(self) || self->leader_up;
-    if (!heard && now < self->failed_ns + grace_ns)
+    if (!heard && now < self->failed_ns + tnd_host_absence_limits(self->plan).grace_ns)
         return;
     self->failure_said = true;
     tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed,
@@ -482,9 +477,9 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         return status;
     }
     if (tnd_host_leads(self)) {
-        tnd_leader_voice_t voice = {
+        tnd_leader_output_t output = {
             .context = self, .send = leader_send, .end = leader_end, .wake = leader_wake};
-        self->leader = tnd_leader_new(config, &voice, tnd_clock_now());
+        self->leader = tnd_leader_new(config, &output, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
     tnd_host_try_data(self);
@@ -612,11 +607,6 @@ void tnd_host_discard(tnd_host_t *self)
 const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
 {
     return tnd_pages_at(self->pages, instance);
-}
-
-tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
-{
-    return (tnd_absence_limits_t){.grace_ns = grace_ns, .dead_after_ns = plan->dead_after_ns};
 }
 
 bool tnd_host_destroy(tnd_host_t **self_p)

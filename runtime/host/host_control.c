@@ -256,7 +256,7 @@ static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *wh
     uint32_t host = arrival->peer - tnd_host_id(0);
     char text[512];
     snprintf(text, sizeof text,
-             "host %s sent a message of kind %u from actor %u to actor %u, which cannot be: %s",
+             "host %s sent an invalid message (kind %u, from actor %u to actor %u): %s",
              self->plan->hosts[host].name, (unsigned)arrival->msg.kind, arrival->msg.from,
              arrival->msg.to, why);
     warn(self, text);
@@ -324,7 +324,7 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
         tnd_text_payload_read(&reader, arrival->msg.note.payload);
         const char *pool = tnd_text_payload_line(&reader);
         answer.note.number =
-            tnd_leader_seat(self->leader, pool != NULL ? pool : "", now, why, sizeof why);
+            tnd_leader_free_host(self->leader, pool != NULL ? pool : "", now, why, sizeof why);
         answer.note.payload = tnd_text_payload_of("%s", why);
         send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
     } else {

@@ -14,7 +14,7 @@
 
 #include "runtime/host/leader.h"
 #include "runtime/observe/hang_detector.h"
-#include "runtime/host/resources.h"
+#include "runtime/resources/resources.h"
 
 /*  An actor that hangs. */
 enum {
@@ -95,7 +95,9 @@ static inline bool tnd_host_leads(const tnd_host_t *self)
     return self->config.host == 0;
 }
 
-/*  How it ended here: the first one counts. */
+/*  Whether an actor of the run is inside a work hook. */
+bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
+/*  Records how the run ended here; only the first call counts. */
 void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why);
 bool tnd_host_settled(tnd_host_t *self);
 /*  This host cannot go on: it says so to the leader, then ends. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/host/host.h"
+#include "runtime/host/host_config.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/plan/pace.h"
 

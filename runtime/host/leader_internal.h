@@ -1,26 +1,26 @@
-/*  runtime/host/leader_internal.h - what the files of the leader share among themselves.
+/*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
- *  leader.c has its life, the hosts and their messages; leader_start.c brings all hosts to the
- *  point where the stream can begin; leader_steps.c keeps what steps reported until they are
- * booked.
+ *  leader.c handles messages and effects, leader_hosts.c hosts that come and go, leader_start.c the
+ *  barriers of the start, and leader_steps.c the reports of steps until they are booked.
  */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
+#include "runtime/host/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
 
-/*  Steps that may be committed somewhere and not yet booked: more than any feeder's depth; and how
- *  often feeders are told what is booked, which wakes them.
+/*  Steps that may be committed but not booked: more than the depth of any feeder.  Feeders are told
+ *  what is booked every so many steps, which wakes them.
  */
 enum { STEPS_OPEN = 1024, BOOKED_EVERY = 64 };
 
-/*  Steps that feeders may hold or have done beyond what is booked. */
+/*  Steps that feeders may hold, or may have finished, beyond the booked ones. */
 enum { HELD_MOST = 16, AHEAD_MOST = 256 };
 
-/*  What one step reported, by metric and replica. */
+/*  The metrics of one step, by replica. */
 typedef struct {
     uint64_t step;
     uint32_t rows, metric_count;
@@ -28,9 +28,9 @@ typedef struct {
     double *sum, *weight; /* [metric][replica] */
 } report_t;
 
-/*  Bad records of one kind, and those of a step that is not booked yet. */
+/*  Bad records of one kind: all booked ones, or those of one step that is not booked. */
 typedef struct {
-    uint64_t step; /* COUNTED: all that were booked */
+    uint64_t step; /* COUNTED: all that are booked */
     uint32_t lane;
     tnd_reason_t reason;
 } reasons_t;
@@ -50,7 +50,7 @@ typedef struct {
     bool facts_known, model_known, over;
     tnd_stream_t facts;
     tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
-    uint32_t facts_host; /* who said them first */
+    uint32_t facts_host; /* the first host that reported the facts */
     uint64_t rank;       /* rows booked so far */
     report_t *reports;   /* ring by step */
     double *numbers;     /* of all reports */
@@ -58,51 +58,68 @@ typedef struct {
 
 typedef struct {
     bool up, facts_said, ready;
-    bool left;             /* by itself; its place is free */
-    bool late;             /* it came when the run was under way */
+    bool left;             /* on its own; it may be started again */
+    bool late;             /* it joined a running run */
     tnd_life_t life;       /* of its process */
-    tnd_process_t process; /* as it said with its endpoints */
-    tnd_fate_t fate;       /* of its process, at `fate_ns` */
+    tnd_process_t process; /* as reported with its endpoints */
+    tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
-    tnd_absence_t absence; /* its `until_ns` is 0: it is not away, or is lost already */
-    bool replaced;         /* its last connection was lost since it came by another */
-    uint64_t lost_ns;      /* since when; 0: it is not lost */
-    uint64_t kept_ns;      /* its place is kept until then for who asked for it */
+    tnd_absence_t absence;      /* `until_ns` 0: not away, or already lost */
+    bool replaced;              /* its last connection ended because it opened another */
+    uint64_t lost_ns;           /* since when it is lost; 0: not lost */
+    uint64_t reserved_until_ns; /* for the process that asked for it */
     char why[256];
     tnd_buffer_t *endpoints;
 } member_host_t;
 
 struct tnd_leader {
     tnd_host_config_t config;
-    tnd_leader_voice_t voice;
+    tnd_leader_output_t output;
     const tnd_plan_t *plan;
     chain_t *chains;
-    uint32_t chain; /* that runs */
+    uint32_t chain; /* the running one */
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
-    bool tabled; /* all hosts were there once and know where everybody listens */
+    bool tabled; /* all hosts were connected once and know all endpoints */
     const char **host_names;
     uint8_t *host_flags;
     void **memories;
-    tnd_data_table_t data;            /* of the first chain, as hosts list it */
-    tnd_checkpoint_writer_t *archive; /* of the first chain; NULL: its state is not kept */
-    tnd_error_t unusable;             /* its checkpoints are; "": they are not */
-    bool *model_said;                 /* by instance: the first chain's feeders */
-    bool closed;                      /* the archive knows the end of the chain */
+    tnd_data_table_t data;           /* of the first chain, as reported by hosts */
+    tnd_checkpoint_writer_t *writer; /* of the first chain; NULL: no checkpoints */
+    tnd_error_t unusable;            /* why the checkpoints cannot be used; "": they can */
+    bool *model_reported;            /* by instance: feeders of the first chain */
+    bool closed;                     /* the writer knows the end of the chain */
     bool ended, drain;
     tnd_outcome_t outcome; /* once ended */
     char why[512];
 };
 
-/*  The run has ended, and every host is told so; only the first time counts. */
+static inline tnd_leader_core_t *tnd_leader_session(const tnd_leader_t *self)
+{
+    return self->chains[self->chain].session;
+}
+
+/*  Ends the run and tells every host; only the first call counts. */
 void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
-/*  Something for who wants to see how the run goes. */
+void tnd_leader_tell_outcome(tnd_leader_t *self, uint32_t host);
+void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host, const char *actor,
+                    const char *text);
+/*  Logs the progress of the run. */
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/*  Of the chain that runs. */
+/*  The running chain is named by its feeder. */
 const char *tnd_leader_chain_name(const tnd_leader_t *self);
 
-/* --- the start --- */
+/* --- leader_hosts.c --- */
+
+/*  Reports all connected hosts to the session of a chain that begins. */
+void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now);
+void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now);
+void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now);
+/*  Gives up hosts that are away for too long; returns when to call it again. */
+uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
+
+/* --- leader_start.c --- */
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note);
 bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host);
@@ -110,7 +127,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
 void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
 
-/* --- steps --- */
+/* --- leader_steps.c --- */
 
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg);

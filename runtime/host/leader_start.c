@@ -10,7 +10,7 @@ void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd
 {
     tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = tnd_host_id(host)};
     msg.note.payload = tnd_buffer_hold(note);
-    self->voice.send(self->voice.context, &msg, TND_CARRY_BUFFER);
+    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
 }
 
 static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
@@ -34,7 +34,7 @@ bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
 static void write_resume(const tnd_leader_t *self, FILE *out)
 {
     const tnd_resume_t *resume =
-        self->archive != NULL ? tnd_checkpoint_writer_resume(self->archive) : NULL;
+        self->writer != NULL ? tnd_checkpoint_writer_resume(self->writer) : NULL;
     if (resume == NULL)
         return;
     fprintf(out, "resume %" PRIu64 " %" PRIu32 " %s\n", resume->step, resume->replicas,
@@ -50,13 +50,13 @@ static bool data_fit(tnd_leader_t *self)
     tnd_error_t error;
     char text[sizeof error.text + 32];
     uint64_t data = self->chains[0].facts.data;
-    if (self->archive != NULL) {
+    if (self->writer != NULL) {
         tnd_data_table_settle(&self->data);
         data = tnd_data_table_hash(&self->data);
     }
     tnd_leader_core_data(self->chains[0].session, data);
-    if (self->archive == NULL ||
-        tnd_checkpoint_writer_data(self->archive, &self->data, &error) == TND_OK)
+    if (self->writer == NULL ||
+        tnd_checkpoint_writer_data(self->writer, &self->data, &error) == TND_OK)
         return true;
     snprintf(text, sizeof text, "cannot resume: %s", error.text);
     tnd_leader_end(self, TND_OUTCOME_UNUSABLE, text);

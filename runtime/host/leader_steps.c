@@ -48,8 +48,8 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
         uint32_t replica;
         double sum, weight;
         char name[TND_METRIC_NAME];
-        if (self->archive != NULL && self->chain == 0 &&
-            tnd_checkpoint_writer_line(self->archive, msg->commit.step + 1, line))
+        if (self->writer != NULL && self->chain == 0 &&
+            tnd_checkpoint_writer_line(self->writer, msg->commit.step + 1, line))
             continue;
         if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
             replica >= replicas)
@@ -156,8 +156,8 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
     report_t *report = report_of(chain, step);
     uint64_t rows = cursor->rank - chain->rank;
     chain->rank = cursor->rank;
-    if (self->archive != NULL && self->chain == 0)
-        tnd_checkpoint_writer_booked(self->archive, cursor, now);
+    if (self->writer != NULL && self->chain == 0)
+        tnd_checkpoint_writer_booked(self->writer, cursor, now);
     if (chain->reason_count > 0) {
         tnd_leader_count_reasons(chain, cursor->step);
         check_limit(self, chain, &cursor->ledger);

@@ -9,7 +9,7 @@
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/open_files.h"
 #include "runtime/plan/graph.h"
-#include "runtime/host/descriptors.h"
+#include "runtime/resources/descriptors.h"
 #include "runtime/observe/run_summary.h"
 
 struct tnd_session {

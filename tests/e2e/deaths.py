@@ -423,7 +423,7 @@ def test_who_cannot_join_is_told(make, rounds):
     with make(transport="tcp", epochs=1000) as run:
         run.start()
         run.reaches(50)
-        for name, text in (("q+", "there is no range of hosts `q` that carries only workers; there is p"),
+        for name, text in (("q+", "no range of hosts named `q` carries only workers; these do: p"),
                            ("p0", "is already running here")):
             other = run.join(name)
             assert other.wait(10) == 75, other.returncode

@@ -404,7 +404,7 @@ def test_a_killed_feeder(run):
 def test_a_killed_worker_that_nobody_starts_again(run):
     run.overlay.write_text(run.overlay.read_text() + "restart_timeout: 1 s\n")
     killed(run, "b", "did not come back", "the last committed cursor is the one before step")
-    waits = "the run waits 1 s for it to be started again, by the same command with --host b"
+    waits = "the run waits 1 s for it; start it again by the same command with --host b"
     assert run.said("a").count(waits) == 1, run.said("a")
 
 
@@ -421,7 +421,7 @@ def test_a_killed_worker_started_again_by_hand(run):
         run.hosts["b"].wait()
         run.start("b")
         run.goes_on()
-    assert "host b was lost (the connection ended); it was started again" in run.said("a")
+    assert "host b was lost (the connection ended) and has been started again" in run.said("a")
     run.drains(by="c")
 
 

@@ -167,7 +167,7 @@ def test_a_killed_feeder_ends_the_run_and_says_what_it_goes_on_from(job):
     os.kill(pids.pop(), signal.SIGKILL)
     assert process.wait(60) != 0
     text = (job.folder / "log").read_text()
-    assert "host c was lost" in text and "--resume goes on behind step" in text, text[-1500:]
+    assert "host c was lost" in text and "--resume continues after step" in text, text[-1500:]
 
 
 def test_nothing_usable_is_an_error(job):
@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_run_goes_on(job):
     job.checkpoints.mkdir()
     (job.checkpoints / "step-00000020").write_text("a file in the way")
     text = job.run(extra=["--steps", "60"])
-    assert "no checkpoint behind step 19" in text and "is no folder" in text, text
+    assert "no checkpoint after step 19" in text and "is no folder" in text, text
     assert job.whole() == [40, 60], job.whole()
     assert job.told()["steps"] == 60
 
@@ -240,7 +240,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(job):
     line[-1] = line[-1].replace("exec ", "")
     done = subprocess.run(line + ["sh", *job.line(), "--steps", "60"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=120, cwd=ROOT)
-    assert "no checkpoint behind step 39" in done.stdout, done.stdout
+    assert "no checkpoint after step 39" in done.stdout, done.stdout
     assert job.told()["steps"] == 60
     assert (job.folder / "left" / "step-00000020" / "manifest").exists(), done.stdout
     # What there was of the others would take the room of a later one.

@@ -21,11 +21,11 @@ def test_a_level_shows_itself_and_what_is_worse(folder):
     same(run("run", path, "--quiet", "--log-level", "warn"), (0, "", ""))
     code, out, err = run("run", path, "--log-level", "info")
     same((code, levels(err)), (0, {"info"}))
-    holds(err, "local leader info host local is here\n", "local leader info feed is running\n",
+    holds(err, "local leader info host local is connected\n", "local leader info feed is running\n",
           "feed: epoch 1 has ended with step 3", "local leader info the run has ended\n")
     code, out, err = run("run", path, "--log-level=debug", "--quiet")
     same((code, out, levels(err)), (0, "", {"info", "debug"}))
-    holds(err, "local batch.0 debug is connected with feed\n")
+    holds(err, "local batch.0 debug is connected to feed\n")
 
 
 def test_json_has_one_object_a_line(folder):
@@ -63,7 +63,7 @@ def test_up_hands_the_records_of_all_hosts_through(folder):
     records = [json.loads(line) for line in err.splitlines()]
     same({record["host"] for record in records}, {"a", "b"})
     code, out, err = run("up", path, over, "--log-level", "info", "--quiet")
-    holds(err, "a | a leader info host b is here\n")
+    holds(err, "a | a leader info host b is connected\n")
 
 
 def test_head_takes_them(folder):

@@ -476,13 +476,13 @@ def test_a_run_that_fails_says_what_it_goes_on_from(folder):
     same((code, [p.name for p in kept.glob("step-*")]), (0, ["step-00000004"]), err)
     code, out, err = run("run", path, *keep, "--resume", "--log-level", "info", env=PLUGINS)
     same(code, 1)
-    holds(err, "the probe fails as it was told", "; --resume goes on behind step 3, which is kept\n",
-          f"checkpoint info goes on behind step 3, from {kept}")
+    holds(err, "the probe fails as it was told", "; --resume continues after step 3, the last checkpoint\n",
+          f"checkpoint info resumes after step 3, from {kept}")
     other = folder / "other"
     code, out, err = run("run", path, "--set", f"checkpoint.dir={other}", "--steps", "3", "--log-level",
                          "info", env=PLUGINS)
     same((code, [p.name for p in other.glob("step-*")]), (0, ["step-00000003"]), err)
-    holds(err, f"checkpoint info checkpoint behind step 2 in {other}")
+    holds(err, f"checkpoint info checkpoint after step 2 in {other}")
 
 
 def test_a_resumed_run_counts_its_own_rows_alone(folder):

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/host/resources.h"
+#include "runtime/resources/resources.h"
 
 /*  As text between quotes, in which a path cannot be anything else. */
 static void set_path(tnd_graph_t *graph, const char *key, const char *place)

@@ -8,7 +8,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/quantity.h"
 #include "runtime/option/option_print.h"
-#include "runtime/host/descriptors.h"
+#include "runtime/resources/descriptors.h"
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
 #include "tools/report/memory.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/host/descriptors.h"
+#include "runtime/resources/descriptors.h"
 #include "runtime/host/session.h"
 #include "tools/cli/crash.h"
 #include "tools/cli/load.h"

@@ -10,7 +10,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/host/descriptors.h"
+#include "runtime/resources/descriptors.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
 #include "tools/process/host_lock.h"

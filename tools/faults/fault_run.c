@@ -274,7 +274,7 @@ static void take_word(attempt_t *self, const char *line)
     self->activity_ns = tnd_clock_now();
     fprintf(self->log, "%9.3f  %s\n", (double)(self->activity_ns - runs->begun_ns) * 1e-9, line);
     runs->restarts += strstr(line, "it is started again in") != NULL;
-    runs->unwritten += strstr(line, "no checkpoint ") != NULL;
+    runs->unwritten += strstr(line, "no checkpoint after step") != NULL;
     if (number_after(line, ": generation ", &generation) &&
         number_after(line, " begins at step ", &step)) {
         runs->rewinds += generation > 1;

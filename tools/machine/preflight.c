@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/host/resources.h"
+#include "runtime/resources/resources.h"
 #include "tools/machine/machine.h"
 
 /*  Takes what a host of this machine says of a chain; two of them must say the same. */

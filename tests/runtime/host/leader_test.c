@@ -66,8 +66,8 @@ static void lead(const char *graph_file, const char *overlay)
     cr_assert_eq(tnd_graph_check(graph), TND_OK, "%s", tnd_graph_errors(graph));
     whole = tnd_placement_whole(tnd_graph_plan(graph));
     tnd_host_config_t config = {.plan = &whole, .steps_max = TND_UNKNOWN};
-    tnd_leader_voice_t voice = {.send = send, .end = end, .wake = wake};
-    leader = tnd_leader_new(&config, &voice, 0);
+    tnd_leader_output_t output = {.send = send, .end = end, .wake = wake};
+    leader = tnd_leader_new(&config, &output, 0);
     ended[0] = '\0';
 }
 
@@ -191,17 +191,17 @@ Test(leader, a_place_is_given_to_one_and_kept_for_ten_seconds)
 {
     char why[256];
     lead("tests/topology/good/lanes_prep.yaml", "tests/topology/good/pool.yaml");
-    uint32_t first = tnd_leader_seat(leader, "pool", second_ns, why, sizeof why);
-    uint32_t second = tnd_leader_seat(leader, "pool", second_ns, why, sizeof why);
+    uint32_t first = tnd_leader_free_host(leader, "pool", second_ns, why, sizeof why);
+    uint32_t second = tnd_leader_free_host(leader, "pool", second_ns, why, sizeof why);
     cr_assert(first < whole.host_count && second < whole.host_count, "%s", why);
     cr_assert_neq(first, second, "two got the same place");
     uint32_t third = first;
     for (uint32_t more = 2; third != UINT32_MAX && more <= whole.host_count; more++)
-        third = tnd_leader_seat(leader, "pool", second_ns, why, sizeof why);
+        third = tnd_leader_free_host(leader, "pool", second_ns, why, sizeof why);
     cr_assert_eq(third, UINT32_MAX);
     cr_assert_not_null(strstr(why, "are in the run"), "%s", why);
     /* Who asked for the first has not come. */
-    cr_assert_eq(tnd_leader_seat(leader, "pool", 12 * second_ns, why, sizeof why), first);
+    cr_assert_eq(tnd_leader_free_host(leader, "pool", 12 * second_ns, why, sizeof why), first);
 }
 
 /*  Lane 0 set two records aside in `step`. */

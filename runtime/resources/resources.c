@@ -1,5 +1,5 @@
-/*  runtime/host/resources.c - what a host has before a run begins. */
-#include "runtime/host/resources.h"
+/*  runtime/resources/resources.c - what a host has before a run begins. */
+#include "runtime/resources/resources.h"
 
 #include <errno.h>
 #include <pthread.h>

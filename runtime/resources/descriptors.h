@@ -1,12 +1,12 @@
-/*  runtime/host/descriptors.h - how many file descriptors a host of a plan needs.
+/*  runtime/resources/descriptors.h - how many file descriptors a host of a plan needs.
  *
  *  An upper bound, computed from the plan alone.  Files that sources and bad records keep open are
  *  not in it: they are known once data is open, and are reserved then (runtime/data/open_files.h).
  *
  *  Threads: any.
  */
-#ifndef TND_RUNTIME_HOST_DESCRIPTORS_H
-#define TND_RUNTIME_HOST_DESCRIPTORS_H
+#ifndef TND_RUNTIME_RESOURCES_DESCRIPTORS_H
+#define TND_RUNTIME_RESOURCES_DESCRIPTORS_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"

@@ -1,5 +1,5 @@
-/*  runtime/host/descriptors.c - how many file descriptors a host of a plan needs. */
-#include "runtime/host/descriptors.h"
+/*  runtime/resources/descriptors.c - how many file descriptors a host of a plan needs. */
+#include "runtime/resources/descriptors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  runtime/host/guarded_call.h - what is tried before a run begins, on threads that can be left
+/*  runtime/resources/guarded_call.h - what is tried before a run begins, on threads that can be left
  * behind.
  *
  *  To open a source and to try an operation is other people's code, which may never return.  A
@@ -11,8 +11,8 @@
  *  Threads: begin, done, hangs, wait and end on one; enter, at and leave on those of the trial, and
  *  on those that they make.
  */
-#ifndef TND_RUNTIME_HOST_GUARDED_CALL_H
-#define TND_RUNTIME_HOST_GUARDED_CALL_H
+#ifndef TND_RUNTIME_RESOURCES_GUARDED_CALL_H
+#define TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 
 #include "runtime/text/diagnostic.h"
 #include "runtime/plan/placement.h"

@@ -1,6 +1,6 @@
-/*  runtime/host/guarded_call.c - what is tried before a run begins, on threads that can be left
+/*  runtime/resources/guarded_call.c - what is tried before a run begins, on threads that can be left
  * behind. */
-#include "runtime/host/guarded_call.h"
+#include "runtime/resources/guarded_call.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-/*  Covers runtime/host/guarded_call.h: what hangs before the start is named and left behind, what
+/*  Covers runtime/resources/guarded_call.h: what hangs before the start is named and left behind, what
  * goes on is not, and what was found is handed over.
  */
-#include "runtime/host/guarded_call.h"
+#include "runtime/resources/guarded_call.h"
 
 #include <fcntl.h>
 #include <semaphore.h>

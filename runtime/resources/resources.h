@@ -1,4 +1,4 @@
-/*  runtime/host/resources.h - what a host has before a run begins: its data, opened, and whether
+/*  runtime/resources/resources.h - what a host has before a run begins: its data, opened, and whether
  * this machine has the plugins and devices that its actors need.
  *
  *  All that is missing is reported in one pass, with its place in the topology, before any actor is
@@ -7,14 +7,14 @@
  *  Lifecycle: zeroed; tnd_resources_list; tnd_resources_open; tnd_resources_close, also of a zeroed
  * one. Threads: one at a time.
  */
-#ifndef TND_RUNTIME_HOST_RESOURCES_H
-#define TND_RUNTIME_HOST_RESOURCES_H
+#ifndef TND_RUNTIME_RESOURCES_RESOURCES_H
+#define TND_RUNTIME_RESOURCES_RESOURCES_H
 
 #include "runtime/text/diagnostic.h"
 #include "runtime/plan/placement.h"
 #include "runtime/checkpoint/data_table.h"
 #include "runtime/data/stream.h"
-#include "runtime/host/guarded_call.h"
+#include "runtime/resources/guarded_call.h"
 
 typedef struct {
     const tnd_instance_t *instance; /* the first of its actor here */

@@ -1,5 +1,5 @@
-/*  Covers runtime/host/descriptors.h: what a host of a plan is counted to need. */
-#include "runtime/host/descriptors.h"
+/*  Covers runtime/resources/descriptors.h: what a host of a plan is counted to need. */
+#include "runtime/resources/descriptors.h"
 
 #include <criterion/criterion.h>
 

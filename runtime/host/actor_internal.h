@@ -1,0 +1,63 @@
+/*  runtime/host/actor_internal.h - the state of an actor, shared by actor.c and actor_links.c. */
+#ifndef TND_RUNTIME_HOST_ACTOR_INTERNAL_H
+#define TND_RUNTIME_HOST_ACTOR_INTERNAL_H
+
+#include "runtime/host/actor.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/host/control_batch.h"
+
+/*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
+enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };
+
+/*  The longest sleep of an actor; also the longest delay after a missed wake-up. */
+#define TND_ACTOR_SLEEP_NS UINT64_C(200000000)
+
+/*  A peer that this actor connects to. */
+typedef struct {
+    const tnd_edge_t *edge;
+    uint64_t listener; /* the listener it is connected to (tnd_terms_t); 0: not connected */
+} dial_t;
+
+struct tnd_actor {
+    tnd_actor_config_t config;
+    const tnd_plan_t *plan;
+    tnd_actor_id_t id;
+    tnd_life_t life;
+    tnd_hub_t *hub;
+    void *state;
+    uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
+    bool *connects; /* by instance: this actor connects to it */
+    bool *up;       /* by instance: connected */
+    dial_t *dials;
+    uint32_t dial_count;
+    uint32_t *violations; /* by instance */
+    void *validator_memory;
+    tnd_validator_t *validator;
+    pthread_t thread;
+    _Atomic bool stopping, over, moved; /* moved: an endpoint of a peer may have changed */
+    bool unnamed_refusal_logged;
+    uint64_t cpu_read_ns, ready_read_ns;
+    uint64_t counted_ns; /* when the processor time was read */
+    uint64_t round_ns;   /* when the current round of the loop began */
+    int schedstat;       /* of the thread; -1: not available */
+    tnd_control_batch_t control;
+    tnd_error_t lost; /* rows that could not be sent; "": none */
+
+    pthread_mutex_t lock; /* guards the rest, and `hub` against tnd_hub_wake after its end */
+    pthread_cond_t changed;
+    tnd_actor_phase_t phase;
+    bool go, joined, refused;
+    tnd_error_t error;
+    tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
+    uint32_t endpoint_count;
+};
+
+/*  Opens the hub, connects to the host and binds the ports. */
+tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error);
+/*  Connects to every peer at its last announced endpoint; again whenever endpoints changed. */
+tnd_status_t tnd_actor_connect_peers(tnd_actor_t *self, tnd_error_t *error);
+
+#endif

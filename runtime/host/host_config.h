@@ -1,0 +1,58 @@
+/*  runtime/host/host_config.h - how a host is started, and how a run can end.  Threads: any. */
+#ifndef TND_RUNTIME_HOST_HOST_CONFIG_H
+#define TND_RUNTIME_HOST_HOST_CONFIG_H
+
+#include "runtime/core/protocol/absence.h"
+#include "runtime/data/stream.h"
+#include "runtime/interface/link.h"
+#include "runtime/observe/observer.h"
+#include "runtime/plan/placement.h"
+
+typedef enum {
+    TND_OUTCOME_NONE, /* still running */
+    TND_OUTCOME_DONE,
+    TND_OUTCOME_DRAINED, /* on request, at the end of a step */
+    TND_OUTCOME_STOPPED, /* on request, at once */
+    TND_OUTCOME_FAILED,
+    TND_OUTCOME_LOST,     /* a peer was refused, did not arrive or was lost */
+    TND_OUTCOME_UNUSABLE, /* failed before the start: data that the graph cannot use */
+    TND_OUTCOME_MAX = TND_OUTCOME_UNUSABLE
+} tnd_outcome_t;
+
+/*  A check of the caller before the actors start. */
+typedef struct {
+    /*  Whether this host may run its part of the plan, now that the streams of all chains are
+     *  known; reports why not.  Runs on a thread of its own.
+     */
+    bool (*fits)(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
+                 tnd_diagnostics_t *found);
+} tnd_review_t;
+
+typedef struct {
+    const tnd_hub_ops_t *transport;
+    void *transport_context;
+    const tnd_plan_t *plan;
+    uint32_t host;                  /* index in the plan */
+    uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
+    const char *save;               /* where to save the first chain's model, or NULL */
+    const tnd_observer_t *observer; /* borrowed; may be NULL */
+    const tnd_review_t *review;     /* borrowed; may be NULL */
+} tnd_host_config_t;
+
+enum { TND_ENDPOINT_SIZE = 128 }; /* of the text of an endpoint */
+
+/*  The actor id of the control of a host. */
+static inline tnd_actor_id_t tnd_host_id(uint32_t host)
+{
+    return 0x80000000u + host;
+}
+
+/*  How long a host may be away from control.  A peer may end a connection and return within
+ *  1.5 seconds.
+ */
+static inline tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
+{
+    return (tnd_absence_limits_t){.grace_ns = 1500000000, .dead_after_ns = plan->dead_after_ns};
+}
+
+#endif

@@ -1,0 +1,247 @@
+/*  runtime/host/leader_hosts.c - hosts that join, leave, go away and are lost. */
+#include "runtime/host/leader_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/*  How long a host is reserved for the process that asked for it. */
+static const uint64_t reserved_ns = 10000000000;
+
+/*  How often the state of the process of an absent host is read. */
+static const uint64_t fate_every_ns = 100000000;
+
+/*  Reports a host and its actors to the session of the running chain. */
+static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    chain_t *chain = &self->chains[self->chain];
+    tnd_leader_core_host_up(chain->session, host, now);
+    for (uint32_t m = 0; m < chain->member_count; m++)
+        if (chain->members[m].host == host)
+            tnd_leader_core_actor_up(chain->session, chain->members[m].id, now);
+    tnd_leader_core_go(chain->session);
+}
+
+void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].ready && self->hosts[h].up)
+            enter_host(self, h, now);
+    /* The next chain does not wait for hosts that were lost and are not needed. */
+    tnd_leader_core_t *session = self->chains[self->chain].session;
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (!self->hosts[h].up && !tnd_leader_core_needs(session, h))
+            tnd_leader_core_host_left(session, h, now);
+}
+
+void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    if (!self->hosts[host].ready)
+        enter_host(self, host, now);
+    self->hosts[host].ready = true;
+}
+
+/*  A new process of a host has to repeat all reports of the previous one. */
+static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    const char *name = self->plan->hosts[host].name;
+    if (member->life == life)
+        return;
+    char why[300];
+    bool seen = member->why[0] != '\0' && !member->replaced;
+    snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process took its place");
+    bool joins = member->life == 0 || member->left;
+    if (joins && self->tabled)
+        tnd_leader_inform(self, "host %s joins the run", name);
+    if (!joins && self->tabled && !self->ended) {
+        tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
+        char text[400];
+        snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
+        if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
+            tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+    }
+    member->late = self->tabled;
+    member->life = life;
+    member->facts_said = member->ready = member->left = false;
+    member->process = (tnd_process_t){0};
+    member->why[0] = '\0';
+    tnd_buffer_drop(&member->endpoints);
+}
+
+void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    member->up = true;
+    tnd_absence_end(&member->absence, now);
+    member->lost_ns = member->reserved_until_ns = 0;
+    tnd_leader_inform(self, "host %s is connected", self->plan->hosts[host].name);
+    begin_life(self, host, life, now);
+    if (self->ended) {
+        tnd_leader_tell_outcome(self, host);
+        return;
+    }
+    if (self->stream_note != NULL && (member->facts_said || !tnd_leader_has_data(self, host)))
+        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
+    if (self->tabled && member->endpoints != NULL)
+        tnd_leader_tell_table(self, host);
+    if (member->ready)
+        enter_host(self, host, now);
+    else if (!self->tabled)
+        tnd_leader_core_host_up(tnd_leader_session(self), host, now);
+}
+
+void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
+                          uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    member->up = false;
+    if (member->left)
+        return;
+    tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+    tnd_absence_begin(&member->absence, &limits, loss, now);
+    member->replaced = loss == TND_LOSS_REPLACED;
+    member->fate_ns = 0;
+    snprintf(member->why, sizeof member->why, "%s", why);
+    tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
+}
+
+/*  Whether the run ends once that host is lost. */
+static bool ends_with(const tnd_leader_t *self, uint32_t host)
+{
+    return (!self->tabled && self->plan->hosts[host].restart == TND_RESTART_NEVER) ||
+           tnd_leader_core_ends_with(tnd_leader_session(self), host);
+}
+
+/*  Whether a host has been away for longer than a slow one could be. */
+static bool is_lost(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    if (!tnd_absence_is_over(&member->absence, TND_FATE_DEAD, true, now))
+        return false;
+    if (now >= member->fate_ns + fate_every_ns) {
+        member->fate = tnd_process_fate(&member->process);
+        member->fate_ns = now;
+    }
+    return tnd_absence_is_over(&member->absence, member->fate, ends_with(self, host), now);
+}
+
+static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    const tnd_plan_host_t *plan = &self->plan->hosts[host];
+    char text[700];
+    member->absence = (tnd_absence_t){0};
+    member->lost_ns = now;
+    if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
+        snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
+                 member->why);
+        tnd_leader_end(self, TND_OUTCOME_LOST, text);
+        return;
+    }
+    tnd_leader_core_host_lost(tnd_leader_session(self), host, member->why, now);
+    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+        return;
+    if (tnd_leader_core_needs(tnd_leader_session(self), host))
+        snprintf(text, sizeof text,
+                 "host %s is lost (%s): the run waits %" PRIu64
+                 " s for it; start it again by the same command with --host %s",
+                 plan->name, member->why, self->plan->restart_timeout_ns / 1000000000u, plan->name);
+    else
+        snprintf(text, sizeof text,
+                 "host %s is lost (%s): the run continues without it; start it again to rejoin",
+                 plan->name, member->why);
+    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+}
+
+void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now)
+{
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        tnd_absence_excuse(&self->hosts[h].absence, away_ns, now);
+    tnd_leader_core_excuse(tnd_leader_session(self), away_ns);
+}
+
+void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
+    tnd_leader_core_host_left(tnd_leader_session(self), host, now);
+    member->left = true;
+}
+
+static bool is_free(const tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    const member_host_t *member = &self->hosts[host];
+    if (member->up || now < member->reserved_until_ns)
+        return false;
+    bool lost = member->lost_ns != 0 && now - member->lost_ns >= self->plan->restart_timeout_ns;
+    return member->life == 0 || member->left || lost;
+}
+
+uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
+                              size_t room)
+{
+    char pools[160] = "";
+    size_t used = 0;
+    uint32_t places = 0;
+    const char *last = NULL;
+    why[0] = '\0';
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        const tnd_plan_host_t *host = &self->plan->hosts[h];
+        if (host->pool == NULL)
+            continue;
+        if (strcmp(host->pool, pool) != 0) {
+            if ((last == NULL || strcmp(last, host->pool) != 0) && used < sizeof pools)
+                used += (size_t)snprintf(pools + used, sizeof pools - used, "%s%s",
+                                         used > 0 ? ", " : "", host->pool);
+            last = host->pool;
+            continue;
+        }
+        places++;
+        if (!is_free(self, h, now))
+            continue;
+        self->hosts[h].reserved_until_ns = now + reserved_ns;
+        return h;
+    }
+    if (places > 0)
+        snprintf(why, room,
+                 "all %" PRIu32 " hosts of the range `%s` are in use: add hosts with `more:`",
+                 places, pool);
+    else if (used > 0)
+        snprintf(why, room, "no range of hosts named `%s` carries only workers; these do: %s", pool,
+                 pools);
+    else
+        snprintf(why, room,
+                 "no host can join: no range of hosts, such as `%s[0-3]`, carries only workers",
+                 pool);
+    return UINT32_MAX;
+}
+
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
+{
+    char text[400];
+    snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
+    /* Before the start the run needs this host; later it has another process of it. */
+    if (self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare)
+        tnd_leader_end(self, TND_OUTCOME_LOST, text);
+    else
+        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+}
+
+bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
+{
+    bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
+    return self->hosts[host].up || (good && self->hosts[host].absence.until_ns != 0);
+}
+
+uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)
+{
+    uint64_t wake = TND_NEVER;
+    for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
+        uint64_t due = tnd_absence_deadline(&self->hosts[h].absence, now);
+        if (is_lost(self, h, now))
+            lose_host(self, h, now);
+        else if (due < wake)
+            wake = due;
+    }
+    return wake;
+}
