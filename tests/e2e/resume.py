@@ -192,7 +192,7 @@ def test_a_folder_in_use_is_not_written_into(job):
 def test_another_graph_or_data_is_refused(job, folder):
     job.run(extra=["--steps", "30"])
     for setting, words in (("batch.size=64", ("batch", "size: 64", "size: 128")),
-                           ("seed=8", ("seed is 8 and was 7",)),
+                           ("seed=8", ("seed is 8, was 7",)),
                            ("read.shuffle=none", ("read", "shuffle: none", "shuffle: global"))):
         text = job.run(resume=True, expect=78, extra=["--set", setting])
         one_sentence(text, "another graph", *words)

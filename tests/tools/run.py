@@ -518,11 +518,11 @@ def test_another_graph_is_told_by_the_value_that_differs(folder):
     holds(line, '"n": ["${data}/a; b, {c}.npy"]')
     code, _, err = run("run", path, *keep, "--resume", "--set", "batch.size=16")
     same(code, 78)
-    holds(err, "of another graph: batch: `size: 16` was `size: 32`\n")
+    holds(err, "belongs to another graph: batch: `size: 16` was `size: 32`\n")
     path.write_text(path.read_text().replace("{c}", "{d}"))
     code, _, err = run("run", path, *keep, "--resume")
     same(code, 78)
-    holds(err, "of another graph: read: `\"n\": [\"${data}/a; b, {d}.npy\"]` was "
+    holds(err, "belongs to another graph: read: `\"n\": [\"${data}/a; b, {d}.npy\"]` was "
           "`\"n\": [\"${data}/a; b, {c}.npy\"]`\n")
 
 

@@ -199,7 +199,7 @@ Test(leader, a_place_is_given_to_one_and_kept_for_ten_seconds)
     for (uint32_t more = 2; third != UINT32_MAX && more <= whole.host_count; more++)
         third = tnd_leader_free_host(leader, "pool", second_ns, why, sizeof why);
     cr_assert_eq(third, UINT32_MAX);
-    cr_assert_not_null(strstr(why, "are in the run"), "%s", why);
+    cr_assert_not_null(strstr(why, "are in use"), "%s", why);
     /* Who asked for the first has not come. */
     cr_assert_eq(tnd_leader_free_host(leader, "pool", 12 * second_ns, why, sizeof why), first);
 }
