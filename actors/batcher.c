@@ -144,8 +144,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     uint64_t lane_rows[TND_LANES_MAX];
     (void)error;
     batcher->stream = tnd_actor_stream(self);
-    batcher->readers = tnd_peers_of(self, "reader", lane);
-    batcher->workers = tnd_peers_of(self, "preprocessor", UINT32_MAX);
+    batcher->readers = tnd_peers_of(self, TND_ROLE_READER, lane);
+    batcher->workers = tnd_peers_of(self, TND_ROLE_WORKER, UINT32_MAX);
     batcher->rack = tnd_rack_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
@@ -219,7 +219,7 @@ static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
     const char *worker = "worker";
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (plan->instances[i].chain == tnd_actor_instance(self)->chain &&
-            plan->instances[i].kind->instances == TND_INSTANCE_WORKER)
+            plan->instances[i].kind->role == TND_ROLE_WORKER)
             worker = plan->instances[i].actor;
     snprintf(why, sizeof why, "%d%.100s\tit ends the process that works on it", (int)way, worker);
     tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
@@ -584,7 +584,10 @@ const tnd_kind_t tnd_kind_batcher = {
                           "restores the order, cuts global batches and divides them among replicas",
                       TND_OPTIONS(options),
                       .size = sizeof(tnd_batcher_options_t)},
+            .role = TND_ROLE_JOIN,
             .instances = TND_INSTANCE_LANE,
+            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN) |
+                       TND_ACCEPT(ASIDE) | TND_ACCEPT(LOST) | TND_ACCEPT(MARK) | TND_ACCEPT(WINDOW),
             .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out", .flow = TND_FLOW_BATCH, .required = true}},

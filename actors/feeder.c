@@ -171,7 +171,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
-    feeder->joins = tnd_peers_of(self, "batcher", tnd_actor_plan(self)->lanes);
+    feeder->joins = tnd_peers_of(self, TND_ROLE_JOIN, tnd_actor_plan(self)->lanes);
     list_reducers(feeder, self);
     make_machine(feeder, self);
     if (feeder->options->step != NULL)
@@ -672,7 +672,11 @@ const tnd_kind_t tnd_kind_feeder = {
                       .help = "hands batches to devices and runs the step on them",
                       TND_OPTIONS(options),
                       .size = sizeof(tnd_feeder_options_t)},
+            .role = TND_ROLE_FEEDER,
             .instances = TND_INSTANCE_HOST,
+            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |
+                       TND_ACCEPT(BOOKED) | TND_ACCEPT(KEEP) | TND_ACCEPT(LAST) |
+                       TND_ACCEPT(DRAIN) | TND_ACCEPT(RESULT) | TND_ACCEPT(CLOSED),
             .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out",

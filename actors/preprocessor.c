@@ -92,12 +92,12 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
                             "one block of %" PRIu64 " rows coming in, one going out", rows);
 }
 
-/*  The peers of `kind` that serve, or are served in, this worker's lanes. */
-static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, const char *kind, uint32_t **lanes_p)
+/*  The peers of `role` that serve, or are served in, this worker's lanes. */
+static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, tnd_role_t role, uint32_t **lanes_p)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    tnd_peers_t all = tnd_peers_of(self, kind, UINT32_MAX);
+    tnd_peers_t all = tnd_peers_of(self, role, UINT32_MAX);
     uint32_t *lanes = tnd_allocate_zeroed(all.count + 1, sizeof *lanes), kept = 0;
     for (uint32_t i = 0; i < all.count; i++) {
         uint32_t lane = plan->instances[all.ids[i]].lane;
@@ -124,8 +124,8 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     const tnd_preprocessor_options_t *options = tnd_actor_options(self);
     worker->stream = tnd_actor_stream(self);
     worker->rack = tnd_rack_new();
-    worker->readers = peers_in_lanes(self, "reader", &worker->reader_lanes);
-    worker->joins = peers_in_lanes(self, "batcher", &worker->join_lanes);
+    worker->readers = peers_in_lanes(self, TND_ROLE_READER, &worker->reader_lanes);
+    worker->joins = peers_in_lanes(self, TND_ROLE_JOIN, &worker->join_lanes);
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
                            NULL, error));
     tnd_preprocessor_core_config_t config = {
@@ -370,7 +370,9 @@ const tnd_kind_t tnd_kind_preprocessor = {
                       .help = "applies a chain of operations to each row",
                       TND_OPTIONS(options),
                       .size = sizeof(tnd_preprocessor_options_t)},
+            .role = TND_ROLE_WORKER,
             .instances = TND_INSTANCE_WORKER,
+            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(GO),
             .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out", .flow = TND_FLOW_ROWS, .required = true, .connects = true}},

@@ -156,7 +156,7 @@ static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
 static void make_machine(reader_t *reader, const tnd_actor_t *self)
 {
     tnd_reader_core_config_t config = core_config(tnd_actor_plan(self));
-    tnd_peers_t batchers = tnd_peers_of(self, "batcher", reader->lane);
+    tnd_peers_t batchers = tnd_peers_of(self, TND_ROLE_JOIN, reader->lane);
     config.self = tnd_actor_id(self);
     config.join = batchers.ids[0];
     config.lane = reader->lane;
@@ -493,7 +493,10 @@ const tnd_kind_t tnd_kind_reader = {
                       .help = "reads samples from a source, in the order of the stream",
                       TND_OPTIONS(options),
                       .size = sizeof(tnd_reader_options_t)},
+            .role = TND_ROLE_READER,
             .instances = TND_INSTANCE_LANE,
+            .accepts =
+                TND_ACCEPT(REWIND) | TND_ACCEPT(TICKET) | TND_ACCEPT(CREDIT) | TND_ACCEPT(BAD),
             .outlets = {{.name = "out", .flow = TND_FLOW_ROWS, .required = true}},
             .outlet_count = 1,
         },

@@ -21,8 +21,8 @@ static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
         if (edge->to == batcher && edge->transport != TND_TRANSPORT_INPROC)
             return true;
         const tnd_instance_t *from = &plan->instances[edge->from];
-        if (from->chain == own->chain && from->lane == own->lane && from->kind->inlet_count == 0 &&
-            edge->transport != TND_TRANSPORT_INPROC)
+        if (from->chain == own->chain && from->lane == own->lane &&
+            from->kind->role == TND_ROLE_READER && edge->transport != TND_TRANSPORT_INPROC)
             return true;
     }
     return false;
@@ -32,7 +32,7 @@ bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == batcher && plan->instances[edge->from].kind->inlet_count == 0)
+        if (edge->to == batcher && plan->instances[edge->from].kind->role == TND_ROLE_READER)
             return true;
     }
     return false;

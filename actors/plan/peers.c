@@ -2,7 +2,6 @@
 #include "actors/plan/peers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/base/allocation.h"
 
@@ -12,14 +11,13 @@ static tnd_peers_t make(uint32_t room)
     return peers;
 }
 
-tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane)
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     tnd_peers_t peers = make(plan->instance_count);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        if (instance->chain == tnd_actor_instance(self)->chain &&
-            strcmp(instance->kind->table.name, kind) == 0 &&
+        if (instance->chain == tnd_actor_instance(self)->chain && instance->kind->role == role &&
             (lane >= plan->lanes || instance->lane == lane))
             peers.ids[peers.count++] = i;
     }
@@ -42,7 +40,7 @@ tnd_peers_t tnd_peers_reducers(const tnd_actor_t *self)
     tnd_peers_t peers = make(plan->edge_count);
     for (uint32_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].from == tnd_actor_id(self) &&
-            strcmp(plan->instances[plan->edges[e].to].kind->table.name, "reducer") == 0)
+            (plan->instances[plan->edges[e].to].kind->accepts & TND_ACCEPT(POST)) != 0)
             peers.ids[peers.count++] = plan->edges[e].to;
     return peers;
 }

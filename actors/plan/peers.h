@@ -12,10 +12,10 @@ typedef struct {
     tnd_actor_id_t *ids;
 } tnd_peers_t;
 
-/*  The instances of the actor's chain and of `kind` ("reader"); with `lane` below the plan's lanes
+/*  The instances of the actor's chain and of `role`; with `lane` below the plan's lanes
  *  only those of that lane, else all, in order of the plan.
  */
-tnd_peers_t tnd_peers_of(const tnd_actor_t *self, const char *kind, uint32_t lane);
+tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane);
 /*  The feeder of each replica of the actor's chain. */
 tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self);
 /*  The reducers that the actor posts to, in order of the plan's edges. */

@@ -8,9 +8,9 @@
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
 
-static bool is_kind(const tnd_instance_t *instance, const char *kind)
+static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
 {
-    return strcmp(instance->kind->table.name, kind) == 0;
+    return instance->kind->role == role;
 }
 
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
@@ -18,7 +18,7 @@ uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane)
     uint32_t i = 0;
     while (i < plan->instance_count &&
            (plan->instances[i].chain != chain || plan->instances[i].lane != lane ||
-            !is_kind(&plan->instances[i], "batcher")))
+            !has_role(&plan->instances[i], TND_ROLE_JOIN)))
         i++;
     return i;
 }
@@ -27,7 +27,7 @@ uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain)
 {
     uint32_t i = 0;
     while (i < plan->instance_count &&
-           (plan->instances[i].chain != chain || !is_kind(&plan->instances[i], "feeder")))
+           (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_FEEDER)))
         i++;
     return i;
 }
@@ -97,7 +97,7 @@ bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane)
 static bool keeps_rows(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++) {
-        if (plan->instances[i].chain != chain || !is_kind(&plan->instances[i], "preprocessor"))
+        if (plan->instances[i].chain != chain || !has_role(&plan->instances[i], TND_ROLE_WORKER))
             continue;
         const tnd_preprocessor_options_t *options = plan->instances[i].options;
         for (size_t o = 0; o < options->ops.count; o++)

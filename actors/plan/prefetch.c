@@ -1,8 +1,6 @@
 /*  actors/plan/prefetch.c - how many steps a feeder prepares ahead: its option `depth`.  */
 #include "actors/plan/prefetch.h"
 
-#include <string.h>
-
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/core/order/split.h"
@@ -21,7 +19,7 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         uint64_t budget = plan->hosts[instance->host].memory;
-        if (instance->chain != chain || strcmp(instance->kind->table.name, "feeder") != 0)
+        if (instance->chain != chain || instance->kind->role != TND_ROLE_FEEDER)
             continue;
         if (instance->replica_count > replicas)
             replicas = instance->replica_count;

@@ -27,7 +27,7 @@ tnd_status_t tnd_bad_reports_init(tnd_bad_reports_t *self, const tnd_actor_t *re
     const tnd_stream_t *stream = tnd_actor_stream(reader);
     uint32_t lane = tnd_actor_instance(reader)->lane;
     *self = (tnd_bad_reports_t){.rows = rows};
-    tnd_peers_t readers = tnd_peers_of(reader, "reader", lane);
+    tnd_peers_t readers = tnd_peers_of(reader, TND_ROLE_READER, lane);
     bool is_first = readers.ids[0] == tnd_actor_id(reader);
     tnd_peers_free(&readers);
     if (!is_first || !has_quarantine(stream))

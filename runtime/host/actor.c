@@ -254,6 +254,8 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
     /* A message from this process carries its cursor beside it. */
     if (arrival->msg.kind == TND_MSG_REWIND)
         arrival->msg.rewind.cursor = arrival->cursor;
+    if ((self->config.kind->spec.accepts >> arrival->msg.kind & 1) == 0)
+        return "actors of its kind do not handle this message";
     return arrival->port == PORT_CONTROL
                ? tnd_validator_control(self->validator, &arrival->msg, now)
                : tnd_validator_link(self->validator, arrival->peer, &arrival->msg, now);
@@ -497,6 +499,7 @@ static void fill_page(const tnd_actor_t *self)
     tnd_statistics_t *page = self->config.statistics;
     const tnd_instance_t *instance = self->config.instance;
     snprintf(page->actor, sizeof page->actor, "%s", instance->name);
+    page->role = instance->kind->role;
     snprintf(page->kind, sizeof page->kind, "%s", instance->kind->table.name);
     page->instance = self->id;
     page->chain = instance->chain;

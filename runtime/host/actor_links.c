@@ -30,7 +30,7 @@ static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const t
         return &self->config.stream->fed;
     if (msg->kind != TND_MSG_BLOCK || msg->from >= self->plan->instance_count)
         return NULL;
-    bool read = self->plan->instances[msg->from].kind->instances == TND_INSTANCE_LANE;
+    bool read = self->plan->instances[msg->from].kind->role == TND_ROLE_READER;
     return read ? &self->config.stream->read : &self->config.stream->fed;
 }
 
@@ -48,7 +48,7 @@ static void edge_terms(const tnd_actor_t *self, const tnd_edge_t *edge, tnd_term
     switch (from->outlets[edge->outlet].flow) {
     case TND_FLOW_ROWS:
         terms->schema =
-            tnd_schema_hash(from->instances == TND_INSTANCE_LANE ? &stream->read : &stream->fed);
+            tnd_schema_hash(from->role == TND_ROLE_READER ? &stream->read : &stream->fed);
         break;
     case TND_FLOW_BATCH:
         terms->schema = tnd_schema_hash(&stream->fed);

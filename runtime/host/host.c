@@ -557,7 +557,7 @@ uint32_t tnd_host_port(const tnd_host_t *self)
 /*  The feed of an instance of this host; NULL: it has none. */
 static tnd_feed_t *feed_of(const tnd_host_t *self, uint32_t instance)
 {
-    bool feeds = self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST;
+    bool feeds = self->plan->instances[instance].kind->role == TND_ROLE_FEEDER;
     return feeds && self->actors[instance] != NULL ? tnd_actor_handle(self->actors[instance])
                                                    : NULL;
 }
@@ -579,7 +579,7 @@ bool tnd_host_over(const tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host != self->config.host || instance->kind->instances != TND_INSTANCE_HOST)
+        if (instance->host != self->config.host || instance->kind->role != TND_ROLE_FEEDER)
             continue;
         if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))
             return false;

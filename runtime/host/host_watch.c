@@ -80,7 +80,7 @@ static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *p
     char where[300], why[512];
     uint64_t since = atomic_load_explicit(&page->since_ns, memory_order_relaxed);
     pid_t thread = (pid_t)atomic_load_explicit(&page->thread, memory_order_relaxed);
-    if (self->plan->instances[instance].kind->instances == TND_INSTANCE_HOST ||
+    if (self->plan->instances[instance].kind->role == TND_ROLE_FEEDER ||
         !tnd_hang_detector_hangs(&self->watches[instance], since, thread, self->plan->hung_after_ns,
                                  now))
         return;

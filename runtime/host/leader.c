@@ -21,7 +21,7 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             continue;
         chain->members[chain->member_count++] = (tnd_member_t){
             .id = i,
-            .role = tnd_membership_role(instance->kind),
+            .role = instance->kind->role,
             .host = instance->host,
             .lane = instance->lane,
             .name = instance->name,

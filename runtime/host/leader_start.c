@@ -25,7 +25,7 @@ bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->plan->instances[i].host == host &&
-            tnd_membership_role(self->plan->instances[i].kind) == TND_ROLE_READER)
+            self->plan->instances[i].kind->role == TND_ROLE_READER)
             return true;
     return false;
 }
@@ -111,7 +111,7 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
         if (instance->host == host && instance->chain == said->chain &&
-            tnd_membership_role(instance->kind) == TND_ROLE_READER)
+            instance->kind->role == TND_ROLE_READER)
             reads[instance->lane] = true;
     }
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)

@@ -5,28 +5,13 @@
 
 #include "runtime/base/allocation.h"
 
-tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind)
-{
-    switch (kind->instances) {
-    case TND_INSTANCE_WORKER:
-        return TND_ROLE_WORKER;
-    case TND_INSTANCE_HOST:
-        return TND_ROLE_FEEDER;
-    case TND_INSTANCE_ONE:
-        return TND_ROLE_REDUCER;
-    case TND_INSTANCE_LANE:
-        break;
-    }
-    return kind->inlet_count == 0 ? TND_ROLE_READER : TND_ROLE_JOIN;
-}
-
 tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
 {
     tnd_party_t *parties = tnd_allocate_zeroed(plan->instance_count + 1u, sizeof *parties);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         parties[i] = (tnd_party_t){
-            .role = tnd_membership_role(instance->kind),
+            .role = instance->kind->role,
             .host = instance->host,
             .chain = instance->chain,
             .lane = instance->lane,

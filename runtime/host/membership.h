@@ -9,7 +9,6 @@
 #include "runtime/plan/placement.h"
 #include "runtime/data/stream.h"
 
-tnd_role_t tnd_membership_role(const tnd_kind_spec_t *kind);
 /*  `host_id`: of the first host's control. */
 tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id);
 tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/protocol/message.h"
 #include "runtime/core/order/position.h"
 #include "runtime/base/status.h"
 
@@ -88,6 +89,7 @@ typedef struct {
     _Atomic uint64_t thread; /* its number, as the system's tools show it */
     char actor[48];
     char kind[16];
+    tnd_role_t role;
     uint32_t instance, chain, lane; /* in the plan, which all hosts of the run have */
     uint32_t peer_count;
     uint32_t peers[TND_PAGE_PEERS]; /* instances at the other ends of its edges */
@@ -97,7 +99,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 4 };
+enum { TND_PAGES_VERSION = 5 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

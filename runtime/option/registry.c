@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+const tnd_kind_spec_t *tnd_registry_kind_of_role(tnd_role_t role)
+{
+    size_t count = 0;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i]->role == role)
+            return kinds[i];
+    return NULL;
+}
+
 const tnd_kind_spec_t *tnd_registry_kind(const char *name)
 {
     size_t count = 0;

@@ -20,6 +20,9 @@ const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p);
 /*  The kind called `name`; NULL if there is none. */
 const tnd_kind_spec_t *tnd_registry_kind(const char *name);
 
+/*  The first kind of that role; NULL if there is none. */
+const tnd_kind_spec_t *tnd_registry_kind_of_role(tnd_role_t role);
+
 /*  For option tables: `.type = TND_OPTION_PART, .parts = tnd_registry_source_table`. */
 const tnd_table_t *tnd_registry_source_table(size_t index);
 const tnd_table_t *tnd_registry_op_table(size_t index);

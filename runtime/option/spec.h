@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/protocol/message.h"
 #include "runtime/option/option_parse.h"
 
 /*  What passes through a port.  Two ports fit if their flows are equal. */
@@ -35,6 +36,9 @@ typedef struct {
 
 enum { TND_PORT_MAX = 4 };
 
+/*  One message in the set that a kind accepts: TND_ACCEPT(BLOCK). */
+#define TND_ACCEPT(message) (UINT64_C(1) << TND_MSG_##message)
+
 /*  How many instances of an actor there are. */
 typedef enum {
     TND_INSTANCE_ONE,    /* one, on one host */
@@ -45,7 +49,9 @@ typedef enum {
 
 typedef struct {
     tnd_table_t table;
+    tnd_role_t role;
     tnd_instance_rule_t instances;
+    uint64_t accepts; /* the messages that its actors handle: a set of TND_ACCEPT */
     tnd_port_spec_t inlets[TND_PORT_MAX];
     size_t inlet_count;
     tnd_port_spec_t outlets[TND_PORT_MAX];

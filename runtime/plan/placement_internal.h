@@ -85,7 +85,7 @@ static inline bool same_machine(const char *address, const char *other)
 
 static inline bool is_feeder(const tnd_topology_actor_t *actor)
 {
-    return actor->kind->instances == TND_INSTANCE_HOST;
+    return actor->kind->role == TND_ROLE_FEEDER;
 }
 
 /* --- placement_hosts.c -------------------------------------------------------------------------

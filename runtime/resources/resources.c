@@ -194,7 +194,7 @@ void tnd_resources_close(tnd_resources_t *self)
 static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++)
-        if (plan->instances[i].chain == chain && plan->instances[i].kind->inlet_count == 0)
+        if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_READER)
             return &plan->instances[i];
     return NULL;
 }

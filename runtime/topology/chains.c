@@ -11,7 +11,7 @@ static const char *after_of(const tnd_topology_actor_t *actor)
 
 static bool is_feeder(const tnd_topology_actor_t *actor)
 {
-    return actor->kind != NULL && actor->kind->instances == TND_INSTANCE_HOST;
+    return actor->kind != NULL && actor->kind->role == TND_ROLE_FEEDER;
 }
 
 /*  The end of a chain is a feeder, or, if the graph is open-ended, what gives rows or batches to

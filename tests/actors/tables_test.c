@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/core/protocol/message_table.h"
 #include "runtime/topology/topology.h"
 
 static void check_table(const tnd_table_t *table);
@@ -62,6 +63,18 @@ static void check_table(const tnd_table_t *table)
         check_option(table, i);
 }
 
+/*  A kind handles exactly the messages that messages.def sends to its role. */
+static void check_accepts(const tnd_kind_spec_t *kind)
+{
+    for (uint32_t m = 0; m < TND_MSG_KINDS; m++) {
+        uint8_t receivers = 0;
+        for (size_t r = 0; r < TND_ROUTES_MAX; r++)
+            receivers |= tnd_msg_specs[m].routes[r].receivers;
+        cr_expect_eq(kind->accepts >> m & 1, receivers >> kind->role & 1, "%s and %s",
+                     kind->table.name, tnd_msg_specs[m].name);
+    }
+}
+
 Test(tables, those_of_kinds_hold_what_they_say)
 {
     size_t count = 0;
@@ -71,6 +84,8 @@ Test(tables, those_of_kinds_hold_what_they_say)
     for (size_t i = 0; i < count; i++) {
         check_table(&kinds[i]->table);
         cr_expect(kinds[i]->inlet_count + kinds[i]->outlet_count > 0);
+        check_accepts(kinds[i]);
+        cr_expect(tnd_registry_kind_of_role(kinds[i]->role) != NULL);
         if (i > 0)
             cr_expect_lt(strcmp(kinds[i - 1]->table.name, kinds[i]->table.name), 0);
     }

@@ -95,9 +95,8 @@ static uint8_t flags_of(const tnd_plan_t *plan, uint32_t host)
             flags |= TND_FAULT_LISTENS;
     }
     for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const char *kind = plan->instances[i].kind->table.name;
-        if (plan->instances[i].host == host &&
-            (strcmp(kind, "reader") == 0 || strcmp(kind, "preprocessor") == 0))
+        tnd_role_t role = plan->instances[i].kind->role;
+        if (plan->instances[i].host == host && (role == TND_ROLE_READER || role == TND_ROLE_WORKER))
             flags |= TND_FAULT_LOCAL;
     }
     return flags;
@@ -138,19 +137,20 @@ void tnd_fault_run_fini(tnd_fault_run_t *self)
 /*  The kinds of actor on a host: "reader, batcher". */
 static void name_actors(const tnd_plan_t *plan, uint32_t host, char *text, size_t room)
 {
-    static const char *const kinds[][2] = {{"reader", "reader"},
-                                           {"preprocessor", "worker"},
-                                           {"batcher", "batcher"},
-                                           {"reducer", "reducer"},
-                                           {"feeder", "feeder"}};
+    static const char *const names[] = {[TND_ROLE_READER] = "reader",
+                                        [TND_ROLE_WORKER] = "worker",
+                                        [TND_ROLE_JOIN] = "batcher",
+                                        [TND_ROLE_REDUCER] = "reducer",
+                                        [TND_ROLE_FEEDER] = "feeder"};
+    static const tnd_role_t order[] = {TND_ROLE_READER, TND_ROLE_WORKER, TND_ROLE_JOIN,
+                                       TND_ROLE_REDUCER, TND_ROLE_FEEDER};
     size_t used = 0;
     text[0] = '\0';
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
         for (uint32_t i = 0; i < plan->instance_count; i++)
-            if (plan->instances[i].host == host &&
-                strcmp(plan->instances[i].kind->table.name, kinds[k][0]) == 0) {
+            if (plan->instances[i].host == host && plan->instances[i].kind->role == order[k]) {
                 used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
-                                         kinds[k][1]);
+                                         names[order[k]]);
                 break;
             }
 }

@@ -85,14 +85,14 @@ static void print_given(FILE *out, overlay_t *overlay, const tnd_value_t *hosts)
     }
 }
 
-/*  `count` hosts for all actors of a kind, if the graph has any. */
+/*  `count` hosts for all actors of a role, if the graph has any. */
 static void print_own(FILE *out, overlay_t *overlay, const char *name, uint32_t count,
-                      const char *kind)
+                      tnd_role_t role)
 {
     const tnd_topology_t *topology = overlay->plan->topology;
-    bool any = false, workers = strcmp(kind, "preprocessor") == 0;
+    bool any = false, workers = role == TND_ROLE_WORKER;
     for (uint32_t a = 0; a < topology->actor_count; a++) {
-        if (strcmp(topology->actors[a].kind->table.name, kind) != 0)
+        if (topology->actors[a].kind->role != role)
             continue;
         if (!any) {
             fprintf(out, "  %s: {", name);
@@ -107,7 +107,7 @@ static void print_own(FILE *out, overlay_t *overlay, const char *name, uint32_t 
         return;
     fputc(']', out);
     for (uint32_t a = 0, told = 0; workers && a < topology->actor_count; a++)
-        if (strcmp(topology->actors[a].kind->table.name, kind) == 0)
+        if (topology->actors[a].kind->role == role)
             fprintf(out, "%s%s: 1", told++ > 0 ? ", " : ", workers: {", topology->actors[a].name);
     fputs(workers ? "}}\n" : "}\n", out);
     overlay->hosts += count;
@@ -134,11 +134,11 @@ static void print_overlay(FILE *out, overlay_t *overlay)
         return;
     }
     snprintf(several, sizeof several, "work[0-%d]", WORK_HOSTS - 1);
-    print_own(out, overlay, "feed", 1, "feeder");
-    print_own(out, overlay, "read", 1, "reader");
-    print_own(out, overlay, several, WORK_HOSTS, "preprocessor");
-    print_own(out, overlay, "batch", 1, "batcher");
-    print_own(out, overlay, "reduce", 1, "reducer");
+    print_own(out, overlay, "feed", 1, TND_ROLE_FEEDER);
+    print_own(out, overlay, "read", 1, TND_ROLE_READER);
+    print_own(out, overlay, several, WORK_HOSTS, TND_ROLE_WORKER);
+    print_own(out, overlay, "batch", 1, TND_ROLE_JOIN);
+    print_own(out, overlay, "reduce", 1, TND_ROLE_REDUCER);
 }
 
 /* --- the relay ---------------------------------------------------------------------------------

@@ -51,9 +51,9 @@ static tnd_state_t state_of(const tnd_statistics_t *page)
     return (tnd_state_t)(page->state & 0xff);
 }
 
-static bool is_kind(const who_t *who, const char *kind)
+static bool has_role(const who_t *who, tnd_role_t role)
 {
-    return strcmp(who->page->kind, kind) == 0;
+    return who->page->role == role;
 }
 
 /*  What it waits for above all, as a bit; 0: for nothing. */
@@ -99,7 +99,7 @@ static int weight_of(const who_t *who)
     if (state_of(who->page) == TND_STATE_WORKING || stepping(who->page) != NULL)
         return 3;
     uint32_t waits = foremost(who->page);
-    if (is_kind(who, "feeder") && who->page->credit == 0)
+    if (has_role(who, TND_ROLE_FEEDER) && who->page->credit == 0)
         return 2;
     return waits != TND_WAIT_INPUT && waits != TND_WAIT_ENDED ? 1 : 0;
 }
@@ -118,18 +118,18 @@ static who_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bool up
         if (page->upstream[i] != upstream)
             continue;
         EACH_ACTOR(walk, who)
-        if (who.page->instance == page->peers[i] && !is_kind(&who, "reducer"))
+        if (who.page->instance == page->peers[i] && !has_role(&who, TND_ROLE_REDUCER))
             prefer(&best, &who);
     }
     return best;
 }
 
-/*  The same among all of a kind in its chain but itself. */
-static who_t best_other(const walk_t *walk, const tnd_statistics_t *page, const char *kind)
+/*  The same among all actors of a role in its chain but itself. */
+static who_t best_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
 {
     who_t best = {NULL, NULL}, who;
     EACH_ACTOR(walk, who)
-    if (is_kind(&who, kind) && who.page->chain == page->chain &&
+    if (has_role(&who, role) && who.page->chain == page->chain &&
         who.page->instance != page->instance)
         prefer(&best, &who);
     return best;
@@ -140,7 +140,7 @@ static const char *reducer_of(const walk_t *walk, const tnd_statistics_t *page)
     who_t who;
     for (uint32_t i = 0; i < page->peer_count; i++) {
         EACH_ACTOR(walk, who)
-        if (who.page->instance == page->peers[i] && is_kind(&who, "reducer"))
+        if (who.page->instance == page->peers[i] && has_role(&who, TND_ROLE_REDUCER))
             return who.page->actor;
     }
     return NULL;
@@ -218,7 +218,7 @@ static who_t from_step(walk_t *walk, const who_t *who)
         blame(walk, who, NULL);
         return nobody;
     }
-    other = best_other(walk, who->page, "feeder");
+    other = best_other(walk, who->page, TND_ROLE_FEEDER);
     const char *reducer = reducer_of(walk, who->page);
     if (other.page != NULL && reducer != NULL)
         say(walk, " waits for %s, which", reducer);
@@ -238,7 +238,7 @@ static who_t from_step(walk_t *walk, const who_t *who)
 static who_t from_batcher(walk_t *walk, const who_t *who, uint32_t waits)
 {
     if (waits == TND_WAIT_MARK)
-        return best_other(walk, who->page, "batcher");
+        return best_other(walk, who->page, TND_ROLE_JOIN);
     return best_peer(walk, who->page, waits != TND_WAIT_WINDOW);
 }
 
@@ -252,12 +252,12 @@ static who_t next_of(walk_t *walk, const who_t *who)
             waits == TND_WAIT_LEADER ? " waits for word from the leader" : " has done its part");
         return next;
     }
-    if (is_kind(who, "feeder") && (waits == TND_WAIT_STEP || waits == TND_WAIT_REDUCE))
+    if (has_role(who, TND_ROLE_FEEDER) && (waits == TND_WAIT_STEP || waits == TND_WAIT_REDUCE))
         return from_step(walk, who);
-    if (is_kind(who, "batcher"))
+    if (has_role(who, TND_ROLE_JOIN))
         next = from_batcher(walk, who, waits);
-    else if (is_kind(who, "reader") && waits == TND_WAIT_INPUT)
-        next = best_other(walk, who->page, "batcher"); /* who gives out its tickets */
+    else if (has_role(who, TND_ROLE_READER) && waits == TND_WAIT_INPUT)
+        next = best_other(walk, who->page, TND_ROLE_JOIN); /* who gives out its tickets */
     else
         next = best_peer(walk, who->page, waits != TND_WAIT_CREDIT);
     if (next.page == NULL)
@@ -340,7 +340,7 @@ static double rate_of(const walk_t *walk)
     {
         const tnd_statistics_t *old =
             tnd_inspection_find(walk->before, who.process, who.page->actor);
-        if (is_kind(&who, "feeder") && old != NULL && who.page->rows_out > old->rows_out)
+        if (has_role(&who, TND_ROLE_FEEDER) && old != NULL && who.page->rows_out > old->rows_out)
             rows += (double)(who.page->rows_out - old->rows_out);
     }
     return seconds > 0 ? rows / seconds : 0;
@@ -414,7 +414,7 @@ static who_t begin_at(const walk_t *walk)
         uint32_t waits = foremost(who.page);
         bool idle = waits == TND_WAIT_LEADER || waits == TND_WAIT_ENDED ||
                     state_of(who.page) == TND_STATE_ENDED;
-        if (is_kind(&who, "feeder") && !idle &&
+        if (has_role(&who, TND_ROLE_FEEDER) && !idle &&
             (best.page == NULL || (stepping(best.page) != NULL && is_reducing(who.page))))
             best = who;
     }

@@ -29,7 +29,7 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
         if (instance->host != host)
             continue;
         threads++;
-        if (strcmp(instance->kind->table.name, "feeder") == 0)
+        if (instance->kind->role == TND_ROLE_FEEDER)
             threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
         self->known = self->known && chain->known;
         if (chain->known && kind->needs != NULL)
@@ -78,21 +78,20 @@ static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
     return machine;
 }
 
-/*  What makes a term smaller, by the kind of actor that has it. */
+/*  What makes a term of actor `who` smaller. */
 static const char *remedy_for(const tnd_plan_t *plan, const char *who)
 {
-    const char *kind = "";
+    static const char *const remedies[] = {
+        [TND_ROLE_READER] =
+            "files that are not compressed, or a smaller `block:` or `size:` of the batcher",
+        [TND_ROLE_WORKER] = "a smaller `block:` of the batcher",
+        [TND_ROLE_JOIN] = "a smaller `size:` or `block:` of the batcher",
+        [TND_ROLE_FEEDER] = "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder",
+        [TND_ROLE_REDUCER] = "fewer actors on this host",
+    };
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (strcmp(plan->instances[i].name, who) == 0)
-            kind = plan->instances[i].kind->table.name;
-    if (strcmp(kind, "feeder") == 0)
-        return "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder";
-    if (strcmp(kind, "batcher") == 0)
-        return "a smaller `size:` or `block:` of the batcher";
-    if (strcmp(kind, "preprocessor") == 0)
-        return "a smaller `block:` of the batcher";
-    if (strcmp(kind, "reader") == 0)
-        return "files that are not compressed, or a smaller `block:` or `size:` of the batcher";
+            return remedies[plan->instances[i].kind->role];
     return "fewer actors on this host";
 }
 

@@ -11,9 +11,9 @@
 /*  Rows shown at once where there is no batcher to say how many. */
 #define ROWS_THAT_PASS "32"
 
-static bool is_kind(const tnd_instance_t *instance, const char *name)
+static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
 {
-    return strcmp(instance->kind->table.name, name) == 0;
+    return instance->kind->role == role;
 }
 
 /*  The options of a kind: its defaults, and one number. */
@@ -48,7 +48,7 @@ static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const cha
         if (found == NULL)
             return tnd_fail(error, "there is no actor '%s' in this graph", at);
         chain = found->chain;
-        if (!is_kind(found, "feeder") && !is_kind(found, "reducer")) {
+        if (!has_role(found, TND_ROLE_FEEDER) && !has_role(found, TND_ROLE_REDUCER)) {
             *actor_p = found->actor;
             return TND_OK;
         }
@@ -59,11 +59,11 @@ static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const cha
         const tnd_instance_t *instance = &plan->instances[i];
         if (instance->chain != chain)
             continue;
-        if (is_kind(instance, "batcher")) {
+        if (has_role(instance, TND_ROLE_JOIN)) {
             *actor_p = instance->actor;
             return TND_OK;
         }
-        if (last == NULL || is_kind(instance, "preprocessor"))
+        if (last == NULL || has_role(instance, TND_ROLE_WORKER))
             last = instance->actor;
     }
     *actor_p = last;
@@ -129,7 +129,7 @@ static void connect(maker_t *self, uint32_t from, uint32_t to)
 /*  A batcher a lane behind the instances of `actor`. */
 static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
 {
-    const tnd_kind_spec_t *kind = tnd_registry_kind("batcher");
+    const tnd_kind_spec_t *kind = tnd_registry_kind_of_role(TND_ROLE_JOIN);
     const void *options = options_of(arena, kind, "size", ROWS_THAT_PASS);
     uint32_t before = self->instance_count;
     for (uint32_t lane = 0; lane < self->from->lanes; lane++) {
@@ -144,9 +144,10 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
         };
         for (uint32_t i = 0; i < before; i++) {
             const tnd_instance_t *from = &self->instances[i];
-            bool serves = is_kind(from, "reader") ? from->lane == lane
-                                                  : lane >= from->lane_first &&
-                                                        lane < from->lane_first + from->lane_count;
+            bool serves =
+                has_role(from, TND_ROLE_READER)
+                    ? from->lane == lane
+                    : lane >= from->lane_first && lane < from->lane_first + from->lane_count;
             if (strcmp(from->actor, actor) == 0 && serves)
                 connect(self, i, number);
         }
@@ -155,7 +156,7 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
 
 static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
 {
-    const tnd_kind_spec_t *kind = tnd_registry_kind("feeder");
+    const tnd_kind_spec_t *kind = tnd_registry_kind_of_role(TND_ROLE_FEEDER);
     uint32_t number = self->instance_count++;
     self->instances[number] = (tnd_instance_t){
         .actor = TND_HEAD_PLAN_FEEDER,
@@ -166,7 +167,7 @@ static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
         .replica_count = replicas,
     };
     for (uint32_t i = 0; i < number; i++)
-        if (is_kind(&self->instances[i], "batcher"))
+        if (has_role(&self->instances[i], TND_ROLE_JOIN))
             connect(self, i, number);
 }
 
@@ -210,11 +211,11 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
     *self = (tnd_head_plan_t){.plan = *plan};
     self->plan.checkpoint = NULL;
     for (uint32_t i = 0; i < maker.instance_count; i++)
-        self->batches = self->batches || is_kind(&maker.instances[i], "batcher");
+        self->batches = self->batches || has_role(&maker.instances[i], TND_ROLE_JOIN);
     if (!self->batches)
         add_batchers(&maker, arena, actor);
     for (uint32_t i = 0; i < maker.instance_count; i++)
-        if (is_kind(&maker.instances[i], "batcher")) {
+        if (has_role(&maker.instances[i], TND_ROLE_JOIN)) {
             const tnd_batcher_options_t *options = maker.instances[i].options;
             self->replicas = (uint32_t)options->replicas;
             self->size = options->size;

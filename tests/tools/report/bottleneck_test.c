@@ -45,12 +45,12 @@ static void device(uint32_t who, tnd_device_state_t state, uint32_t replica)
 static void begin(void)
 {
     static const char *const names[] = {"read.0", "prep.0", "batch.0", "feed@a", "mean", "feed@c"};
-    static const char *const kinds[] = {"reader", "preprocessor", "batcher",
-                                        "feeder", "reducer",      "feeder"};
+    static const tnd_role_t roles[] = {TND_ROLE_READER, TND_ROLE_WORKER,  TND_ROLE_JOIN,
+                                       TND_ROLE_FEEDER, TND_ROLE_REDUCER, TND_ROLE_FEEDER};
     memset(pages, 0, sizeof pages);
     for (uint32_t i = 0; i < 6; i++) {
         strcpy(pages[i].actor, names[i]);
-        strcpy(pages[i].kind, kinds[i]);
+        pages[i].role = roles[i];
         pages[i].instance = i;
         waits(i, TND_WAIT_INPUT);
     }
@@ -160,7 +160,7 @@ Test(waits, a_batcher_without_a_watermark_waits_for_the_other_lane)
 {
     processes[1].count = 0;
     strcpy(pages[MEAN].actor, "batch.1");
-    strcpy(pages[MEAN].kind, "batcher");
+    pages[MEAN].role = TND_ROLE_JOIN;
     pages[MEAN].state = TND_STATE_WORKING;
     pages[MEAN].since_ns = now_ns - 4 * second_ns;
     waits(BATCH, TND_WAIT_MARK);
