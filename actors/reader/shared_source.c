@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "actors/plan/kind_options.h"
-#include "actors/source/content.h"
+#include "actors/file/content.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"

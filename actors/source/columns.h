@@ -20,27 +20,12 @@
 
 #include <stdatomic.h>
 
-#include "actors/source/content.h"
-#include "actors/source/failures.h"
-#include "actors/source/files.h"
+#include "actors/file/failures.h"
+#include "actors/file/files.h"
+#include "actors/source/stored.h"
 #include "runtime/data/loader.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/interface/source.h"
-
-/*  One file of a strand: record i is at byte offset + i * its size. */
-typedef struct {
-    const char *path; /* for errors; borrowed */
-    tnd_dtype_t dtype;
-    uint32_t rank; /* of a row */
-    uint64_t shape[TND_RANK_MAX];
-    uint64_t rows;
-    size_t offset;
-    tnd_buffer_t *buffer;  /* sealed; held; NULL: the file is read */
-    tnd_content_t content; /* closed where the rows lie in memory */
-    uint64_t identity;     /* of the file as it is on the disk */
-    uint64_t size;         /* of that file, in bytes; 0: there is none */
-    int64_t modified_ns;
-} tnd_stored_t;
 
 typedef struct {
     const char *what;  /* for errors: "column `image`"; borrowed */
@@ -82,18 +67,6 @@ typedef struct {
     tnd_source_file_t *files; /* of all strands, once sealed */
     size_t file_count;
 } tnd_columns_t;
-
-/*  Says what is in the file that stored->content shows: type, shape, rows, offset.  Rows that do
- * not lie in the file as they must be handed out it leaves in stored->buffer.
- */
-typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *context,
-                                        tnd_error_t *error);
-
-/*  Opens one file alone; on failure nothing has to be released. */
-tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
-                             const void *context, const tnd_source_scope_t *scope,
-                             tnd_error_t *error) TND_CHECKED;
-void tnd_stored_close(tnd_stored_t *self);
 
 /*  Adds a strand of the files that `written` stands for.  `record`: bytes of a record, 0: of a row
  *  of the first file; then all must have its type and shape.  `context` is handed to `open`.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "actors/source/columns.h"
-#include "actors/source/inflate.h"
+#include "actors/file/inflate.h"
 #include "actors/source/sources.h"
 #include "runtime/base/round_up.h"
 

@@ -11,7 +11,7 @@
 #ifndef TND_ACTORS_SOURCE_SPLITS_H
 #define TND_ACTORS_SOURCE_SPLITS_H
 
-#include "actors/source/columns.h"
+#include "actors/source/stored.h"
 
 /*  Whether an open file holds the splits of an open file of values; *longest_p: of its rows. */
 tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, uint64_t *longest_p,

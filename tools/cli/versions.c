@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zmq.h>
 
-#include "actors/source/inflate.h"
+#include "actors/file/inflate.h"
 #include "runtime/interface/link.h"
 
 enum { LIBRARIES = 7 };

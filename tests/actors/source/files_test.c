@@ -1,4 +1,4 @@
-/*  Covers actors/source/files.c, columns.c and content.c: which files a text stands for, columns in
+/*  Covers actors/file/files.c, columns.c and content.c: which files a text stands for, columns in
  *  many files, lanes that share them, and what does not fit together.
  */
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "actors/source/files.h"
+#include "actors/file/files.h"
 #include "tests/actors/source/opened.h"
 
 static char folder[64];

@@ -1,5 +1,5 @@
-/*  actors/source/files.c - which files a source reads.  */
-#include "actors/source/files.h"
+/*  actors/file/files.c - which files a source reads.  */
+#include "actors/file/files.h"
 
 #include <assert.h>
 #include <dirent.h>

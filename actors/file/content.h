@@ -1,4 +1,4 @@
-/*  actors/source/content.h - the bytes of one file, mapped or read.
+/*  actors/file/content.h - the bytes of one file, mapped or read.
  *
  *  A mapped file costs no copy, but what its server cannot give ends in a signal.  So files on
  *  network and user-space file systems are read by pread, unless the caller says otherwise; what
@@ -9,8 +9,8 @@
  *
  *  Threads: open, view and close on one; read, ahead and check on any number at once.
  */
-#ifndef TND_ACTORS_SOURCE_CONTENT_H
-#define TND_ACTORS_SOURCE_CONTENT_H
+#ifndef TND_ACTORS_FILE_CONTENT_H
+#define TND_ACTORS_FILE_CONTENT_H
 
 #include "runtime/data/mapping.h"
 #include "runtime/interface/source.h"

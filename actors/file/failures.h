@@ -1,12 +1,12 @@
-/*  actors/source/failures.h - everything that keeps a source from being opened, in one pass.
+/*  actors/file/failures.h - everything that keeps a source from being opened, in one pass.
  *
  *  The first failure is what `open` returns; the others are told to whoever asks for them in the
  *  scope, and the source goes on as far as that makes sense.
  *
  *  Threads: the one that opens.
  */
-#ifndef TND_ACTORS_SOURCE_FAILURES_H
-#define TND_ACTORS_SOURCE_FAILURES_H
+#ifndef TND_ACTORS_FILE_FAILURES_H
+#define TND_ACTORS_FILE_FAILURES_H
 
 #include "runtime/interface/source.h"
 #include "runtime/base/status.h"

@@ -1,5 +1,5 @@
 /*  tests/actors/source/inflate_test.c - a whole gzip file at once gives what pieces of it give. */
-#include "actors/source/inflate.h"
+#include "actors/file/inflate.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

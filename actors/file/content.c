@@ -1,5 +1,5 @@
-/*  actors/source/content.c - the bytes of one file, mapped or read.  */
-#include "actors/source/content.h"
+/*  actors/file/content.c - the bytes of one file, mapped or read.  */
+#include "actors/file/content.h"
 
 #include <assert.h>
 #include <errno.h>

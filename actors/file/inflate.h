@@ -1,12 +1,12 @@
-/*  actors/source/inflate.h - the content of a gzip file in memory, in pieces of known size.
+/*  actors/file/inflate.h - the content of a gzip file in memory, in pieces of known size.
  *
  *  Several members in a row, as pigz and cat make them, are one content; zeros behind the last one
  *  are padding.
  *
  *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time.
  */
-#ifndef TND_ACTORS_SOURCE_INFLATE_H
-#define TND_ACTORS_SOURCE_INFLATE_H
+#ifndef TND_ACTORS_FILE_INFLATE_H
+#define TND_ACTORS_FILE_INFLATE_H
 
 #include <zlib.h>
 

@@ -1,5 +1,5 @@
-/*  actors/source/inflate.c - the content of a gzip file in memory, in pieces of known size.  */
-#include "actors/source/inflate.h"
+/*  actors/file/inflate.c - the content of a gzip file in memory, in pieces of known size.  */
+#include "actors/file/inflate.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-/*  actors/source/files.h - which files a source reads: paths, ranges and patterns written down by a
+/*  actors/file/files.h - which files a source reads: paths, ranges and patterns written down by a
  *  person, as a list of paths.
  *
  *  `part-[00-15].bin` stands for the sixteen names, in the order of the numbers, there or not;
@@ -7,8 +7,8 @@
  *
  *  Lifecycle: zeroed; find; any number of looks; free.  Threads: one at a time.
  */
-#ifndef TND_ACTORS_SOURCE_FILES_H
-#define TND_ACTORS_SOURCE_FILES_H
+#ifndef TND_ACTORS_FILE_FILES_H
+#define TND_ACTORS_FILE_FILES_H
 
 #include "runtime/option/option_parse.h"
 #include "runtime/base/status.h"

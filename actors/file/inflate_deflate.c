@@ -1,9 +1,9 @@
-/*  actors/source/inflate_deflate.c - the whole content of a gzip file at once, by libdeflate: more
+/*  actors/file/inflate_deflate.c - the whole content of a gzip file at once, by libdeflate: more
  *  than twice as fast as zlib, which is for pieces.
  */
 #include <libdeflate.h>
 
-#include "actors/source/inflate.h"
+#include "actors/file/inflate.h"
 
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes)
 {

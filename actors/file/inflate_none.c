@@ -1,5 +1,5 @@
-/*  actors/source/inflate_none.c - without libdeflate, content is inflated in pieces.  */
-#include "actors/source/inflate.h"
+/*  actors/file/inflate_none.c - without libdeflate, content is inflated in pieces.  */
+#include "actors/file/inflate.h"
 
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes)
 {

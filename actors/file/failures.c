@@ -1,5 +1,5 @@
-/*  actors/source/failures.c - the first is kept, the others are told. */
-#include "actors/source/failures.h"
+/*  actors/file/failures.c - the first is kept, the others are told. */
+#include "actors/file/failures.h"
 
 void tnd_failures_add(tnd_failures_t *self, const tnd_error_t *why)
 {

@@ -1,0 +1,259 @@
+/*  actors/source/columns_read.c - shows or copies the rows of columns. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/source/columns_internal.h"
+#include "actors/source/splits.h"
+#include "runtime/base/allocation.h"
+
+enum { LINE_BYTES = 64 };
+
+/*  Whether the rows stand in one run, which needs no index list.  TND_FAILED: there is no such
+ *  row.
+ */
+static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
+                                  bool *run_p, tnd_error_t *error)
+{
+    uint64_t rows = self->strands[0].rows;
+    bool run = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (index[i] >= rows)
+            return tnd_fail(error, "%s: row %llu was asked for, but there are only %llu",
+                            self->strands[0].stored[0].path, (unsigned long long)index[i],
+                            (unsigned long long)rows);
+        run &= index[i] == index[0] + i;
+    }
+    *run_p = run;
+    return TND_OK;
+}
+
+/*  Waits here for the pages of rows [row, row + count) of a file, so that nobody downstream does.
+ */
+static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
+                             tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[file];
+    if (stored->content.mapping == NULL)
+        return TND_OK;
+    return tnd_mapping_populate(stored->content.mapping, stored->offset + row * strand->record,
+                                count * strand->record, error);
+}
+
+static tnd_status_t check_file(const tnd_strand_t *strand, size_t file, tnd_error_t *error)
+{
+    const tnd_mapping_t *mapping = strand->stored[file].content.mapping;
+    return mapping != NULL ? tnd_mapping_check(mapping, error) : TND_OK;
+}
+
+/*  Copies rows [row, row + count) of a file. */
+static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t row, uint32_t count,
+                              uint8_t *to, tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[file];
+    size_t offset = stored->offset + row * strand->record, bytes = count * strand->record;
+    if (stored->buffer == NULL)
+        return tnd_content_read(&stored->content, offset, bytes, to, error);
+    TND_TRY(check_file(strand, file, error));
+    TND_TRY(fault_in(strand, file, row, count, error));
+    memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
+    return tnd_mapped_check((const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes,
+                            error);
+}
+
+/*  Copies the rows to `to`, those that follow each other in a file at once. */
+static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                             uint8_t *to, tnd_error_t *error)
+{
+    for (uint32_t i = 0, some; i < count; i += some) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file], left = strand->stored[file].rows - row;
+        for (some = 1; i + some < count && some < left && index[i + some] == index[i] + some;)
+            some++;
+        TND_TRY(copy_rows(strand, file, row, some, to + i * strand->record, error));
+    }
+    return TND_OK;
+}
+
+/*  How a strand shows its rows. */
+typedef struct {
+    const uint8_t *base;
+    size_t stride;
+    const uint64_t *index, *lengths;
+    tnd_buffer_t *buffer; /* not held */
+} shown_t;
+
+/*  Writes where each row lies, in bytes from the base; faults it in. */
+static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                                  uint64_t *offsets, tnd_error_t *error)
+{
+    size_t checked = SIZE_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file];
+        if (file != checked)
+            TND_TRY(check_file(strand, file, error));
+        checked = file;
+        TND_TRY(fault_in(strand, file, row, 1, error));
+        offsets[i] = strand->start[file] + row * strand->record;
+    }
+    return TND_OK;
+}
+
+/*  One row of a ragged column, in `file`: values [begin, end), which are copied to `to`, or where
+ *  they lie faulted in.
+ */
+static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
+                          uint8_t *to, tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[file];
+    size_t offset = stored->offset + begin * strand->record;
+    size_t bytes = (end - begin) * strand->record;
+    if (stored->buffer == NULL)
+        return tnd_content_read(&stored->content, offset, bytes, to, error);
+    TND_TRY(fault_in(strand, file, begin, end - begin, error));
+    if (to == NULL || bytes == 0)
+        return TND_OK;
+    const uint8_t *from = (const uint8_t *)tnd_buffer_data(stored->buffer) + offset;
+    memcpy(to, from, bytes);
+    return tnd_mapped_check(from, bytes, error);
+}
+
+/*  Writes where each row of a ragged column lies and how long it is; copies it or faults it in. */
+static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_call_t *call,
+                                uint8_t **room, shown_t *shown, tnd_error_t *error)
+{
+    uint64_t *index = tnd_buffer_data(call->indices);
+    uint64_t *offsets = index + (size_t)(1 + strand->list) * call->count;
+    uint64_t *lengths = offsets + call->count;
+    size_t checked = SIZE_MAX, used = 0;
+    for (uint32_t i = 0; i < call->count; i++) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file], begin, end;
+        if (file != checked)
+            TND_TRY(check_file(strand, file, error));
+        checked = file;
+        TND_TRY(
+            tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end, error));
+        lengths[i] = end - begin;
+        if (lengths[i] > strand->longest) {
+            (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
+                           (unsigned long long)lengths[i], (unsigned long long)strand->longest);
+            return TND_REFUSED;
+        }
+        offsets[i] = strand->copies ? used : strand->start[file] + begin * strand->record;
+        TND_TRY(bring(strand, file, begin, end, strand->copies ? *room + used : NULL, error));
+        used += lengths[i] * strand->record;
+    }
+    *shown = (shown_t){.base = strand->copies ? *room : strand->base,
+                       .stride = 1,
+                       .index = offsets,
+                       .lengths = lengths,
+                       .buffer = strand->copies ? call->room : strand->all};
+    if (strand->copies)
+        *room += (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return TND_OK;
+}
+
+static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *call, bool run,
+                         uint8_t **room, shown_t *shown, tnd_error_t *error)
+{
+    uint64_t *index = tnd_buffer_data(call->indices);
+    uint32_t count = call->count;
+    if (strand->splits != NULL)
+        return show_ragged(strand, call, room, shown, error);
+    *shown = (shown_t){.base = strand->base, .stride = strand->record, .buffer = strand->all};
+    if (strand->copies) {
+        shown->base = *room;
+        shown->buffer = call->room;
+        size_t bytes = count * strand->record;
+        *room += (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+        return copy_all(strand, index, count, (uint8_t *)(uintptr_t)shown->base, error);
+    }
+    size_t file = run ? tnd_strand_file(strand, index[0]) : 0;
+    uint64_t row = run ? index[0] - strand->first[file] : 0;
+    if (run && count <= strand->stored[file].rows - row) {
+        TND_TRY(check_file(strand, file, error));
+        shown->base += strand->start[file] + row * strand->record;
+        return fault_in(strand, file, row, count, error);
+    }
+    if (strand->count > 1) {
+        uint64_t *offsets = index + (size_t)(1 + strand->list) * count;
+        shown->stride = 1;
+        shown->index = offsets;
+        return write_offsets(strand, index, count, offsets, error);
+    }
+    shown->index = index;
+    TND_TRY(check_file(strand, 0, error));
+    const tnd_stored_t *stored = &strand->stored[0];
+    if (stored->content.mapping == NULL)
+        return TND_OK;
+    return tnd_mapping_populate_rows(stored->content.mapping, stored->offset, strand->record, index,
+                                     count, error);
+}
+
+void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place)
+{
+    const tnd_strand_t *strand = &self->strands[0];
+    size_t file = tnd_strand_file(strand, index);
+    const tnd_stored_t *stored = &strand->stored[file];
+    uint64_t record = index - strand->first[file], at = record, end;
+    tnd_error_t ignored;
+    if (strand->splits != NULL &&
+        tnd_splits_row(&strand->splits[file], stored, record, &at, &end, &ignored) != TND_OK)
+        at = 0;
+    *place = (tnd_source_place_t){
+        .file = stored->path, .record = record, .offset = stored->offset + at * strand->record};
+}
+
+tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
+                              tnd_block_t *block, tnd_error_t *error)
+{
+    shown_t shown[TND_COLUMNS_MAX];
+    bool run = false, listed = false;
+    if (call->count == 0)
+        return TND_OK;
+    TND_TRY(look_at_index(self, tnd_buffer_data(call->indices), call->count, &run, error));
+    uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        TND_TRY(show(&self->strands[s], call, run, &room, &shown[s], error));
+        tnd_columns_note(self, &self->strands[s], *(uint64_t *)tnd_buffer_data(call->indices));
+        listed = listed || shown[s].index != NULL;
+    }
+    if (listed)
+        tnd_buffer_seal(call->indices);
+    if (call->room != NULL)
+        tnd_buffer_seal(call->room);
+    for (uint32_t i = 0; i < self->schema.count; i++) {
+        const shown_t *from = &shown[self->strand_of[i]];
+        block->columns[i] = (tnd_block_column_t){.base = from->base + self->at[i],
+                                                 .stride = from->stride,
+                                                 .index = from->index,
+                                                 .lengths = from->lengths,
+                                                 .buffer = tnd_buffer_hold(from->buffer)};
+    }
+    if (listed)
+        block->index = tnd_buffer_hold(call->indices);
+    return TND_OK;
+}
+
+void tnd_columns_close(tnd_columns_t *self)
+{
+    tnd_loader_destroy(&self->loader);
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        tnd_strand_t *strand = &self->strands[s];
+        for (size_t i = 0; i < strand->count; i++)
+            tnd_stored_close(&strand->stored[i]);
+        for (size_t i = 0; i < strand->splits_count; i++)
+            tnd_stored_close(&strand->splits[i]);
+        tnd_buffer_drop(&strand->all);
+        free(strand->stored);
+        free(strand->splits);
+        tnd_files_free(&strand->splits_files);
+        free(strand->first);
+        tnd_files_free(&strand->files);
+    }
+    free(self->files);
+    *self = (tnd_columns_t){0};
+}

@@ -1,0 +1,35 @@
+/*  actors/source/stored.c - one file of records of one size. */
+#include "actors/source/stored.h"
+
+void tnd_stored_close(tnd_stored_t *self)
+{
+    tnd_buffer_drop(&self->buffer);
+    tnd_content_close(&self->content);
+}
+
+tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
+                             const void *context, const tnd_source_scope_t *scope,
+                             tnd_error_t *error)
+{
+    *self = (tnd_stored_t){.path = path};
+    TND_TRY(tnd_content_open(&self->content, path, scope, error));
+    tnd_status_t status = open(self, context, error);
+    if (status == TND_OK)
+        status = tnd_content_identity(&self->content, &self->identity, error);
+    /* What was read of lost pages, and is complained of, was not in the file. */
+    tnd_error_t lost;
+    if (tnd_content_intact(&self->content, &lost) != TND_OK)
+        status = tnd_fail(error, "%s", lost.text);
+    if (status != TND_OK) {
+        tnd_stored_close(self);
+        return status;
+    }
+    self->size = self->content.size;
+    self->modified_ns = self->content.modified_ns;
+    tnd_content_forget(&self->content);
+    if (self->buffer != NULL)
+        tnd_content_close(&self->content);
+    else if (self->content.mapping != NULL)
+        self->buffer = tnd_mapping_buffer(self->content.mapping);
+    return TND_OK;
+}
