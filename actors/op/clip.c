@@ -6,6 +6,7 @@
 
 #include "actors/op/loops.h"
 #include "actors/op/ops.h"
+#include "runtime/core/numeric/half.h"
 #include "runtime/core/numeric/numeric.h"
 
 typedef struct {

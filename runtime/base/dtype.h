@@ -8,28 +8,7 @@
 #ifndef TND_RUNTIME_BASE_DTYPE_H
 #define TND_RUNTIME_BASE_DTYPE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#ifndef TND_DTYPE_DEFINED
-#define TND_DTYPE_DEFINED
-/*  The numbers travel between processes: new types are added at the end. */
-typedef enum {
-    TND_U8 = 0,
-    TND_I8,
-    TND_U16,
-    TND_I16,
-    TND_U32,
-    TND_I32,
-    TND_U64,
-    TND_I64,
-    TND_F16,
-    TND_BF16,
-    TND_F32,
-    TND_F64,
-    TND_BOOL
-} tnd_dtype_t;
-#endif
+#include "runtime/tundish/tundish.h"
 
 #define TND_DTYPE_COUNT ((int)TND_BOOL + 1)
 

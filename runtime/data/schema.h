@@ -13,24 +13,6 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 
-#ifndef TND_SCHEMA_DEFINED
-#define TND_SCHEMA_DEFINED
-enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
-
-typedef struct {
-    char name[TND_COLUMN_NAME_MAX];
-    tnd_dtype_t dtype;
-    uint32_t rank; /* of one row; 0: a scalar */
-    uint64_t shape[TND_RANK_MAX];
-    bool ragged; /* shape[0] is the most; each row has a length of its own */
-} tnd_column_t;
-
-typedef struct tnd_schema {
-    uint32_t count;
-    tnd_column_t columns[TND_COLUMNS_MAX];
-} tnd_schema_t;
-#endif
-
 /*  Elements and bytes of one row of a column, of the longest if it is ragged; of one row of all
  *  columns.
  */

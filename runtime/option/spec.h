@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/message.h"
+#include "runtime/tundish/tundish.h"
 #include "runtime/option/option_parse.h"
 
 /*  What passes through a port.  Two ports fit if their flows are equal. */
@@ -58,14 +59,6 @@ typedef struct {
     size_t outlet_count;
 } tnd_kind_spec_t;
 
-#ifndef TND_SOURCE_CAPS_DEFINED
-#define TND_SOURCE_CAPS_DEFINED
-/*  What a source can do.  Neither: it can be read once, from its start. */
-enum {
-    TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
-    TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
-};
-#endif
 /*  Of several files, which lanes can share out (`shard: file`): formats of ours alone. */
 enum { TND_SOURCE_FILES = 4 };
 
@@ -76,17 +69,6 @@ typedef struct {
     const struct tnd_source_ops *given;
     void *shared;
 } tnd_source_spec_t;
-
-#ifndef TND_OP_CAPS_DEFINED
-#define TND_OP_CAPS_DEFINED
-/*  What an operation does to the number of rows, and whether it draws random numbers. */
-enum {
-    TND_OP_DROPS = 1,   /* may leave rows out */
-    TND_OP_EXPANDS = 2, /* may make several of one */
-    TND_OP_RANDOM = 4,  /* draws */
-    TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
-};
-#endif
 
 typedef struct {
     tnd_table_t table;

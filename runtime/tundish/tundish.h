@@ -49,8 +49,6 @@ extern "C" {
 #define TND_API __attribute__((visibility("default")))
 #define TND_ABI 3u /* of the tables below; a plugin states the one it was built with */
 
-#ifndef TND_STATUS_DEFINED
-#define TND_STATUS_DEFINED
 typedef enum {
     TND_OK = 0,
     TND_END,     /* nothing more will come: the stream has ended */
@@ -59,10 +57,7 @@ typedef enum {
     TND_AGAIN,   /* not now */
     TND_REFUSED  /* the other side does not fit */
 } tnd_status_t;
-#endif
 
-#ifndef TND_DTYPE_DEFINED
-#define TND_DTYPE_DEFINED
 /*  The numbers travel between processes: new types are added at the end. */
 typedef enum {
     TND_U8 = 0,
@@ -79,12 +74,8 @@ typedef enum {
     TND_F64,
     TND_BOOL
 } tnd_dtype_t;
-#endif
 
-#ifndef TND_REDUCE_DEFINED
-#define TND_REDUCE_DEFINED
 typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
-#endif
 
 #define TND_UNKNOWN UINT64_MAX /* a number that is known only once the end is there */
 
@@ -95,8 +86,6 @@ typedef struct tnd_replica tnd_replica_t;
 
 /* --- columns: what a row is made of --- */
 
-#ifndef TND_SCHEMA_DEFINED
-#define TND_SCHEMA_DEFINED
 enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
 /*  Every row of a stream has the same columns, each a dense array, C order, little endian: of fixed
@@ -114,16 +103,12 @@ typedef struct tnd_schema {
     uint32_t count;
     tnd_column_t columns[TND_COLUMNS_MAX];
 } tnd_schema_t;
-#endif
 
-#ifndef TND_ERROR_DEFINED
-#define TND_ERROR_DEFINED
 /*  A text that explains a failure; the caller owns the struct. */
 typedef struct tnd_error {
     char text[512];
     const void *about; /* the library's own */
 } tnd_error_t;
-#endif
 
 /*  Appends a column to a schema, which begins zeroed; `shape` has `rank` numbers.  TND_FAILED: the
  *  name is empty, too long or taken, there are too many columns or dimensions, a dimension is 0, or
@@ -383,8 +368,6 @@ static inline void *tnd_rows_at(const tnd_rows_t *rows, uint32_t column, size_t 
     return (char *)rows->columns[column].data + row * rows->columns[column].stride;
 }
 
-#ifndef TND_SOURCE_CAPS_DEFINED
-#define TND_SOURCE_CAPS_DEFINED
 /*  What a source can do, and what follows, which is checked before the start.
  *
  *  RANDOM: any shuffle, any number of lanes, readers and epochs.
@@ -397,7 +380,6 @@ enum {
     TND_SOURCE_RANDOM = 1, /* any index, any time, the same rows */
     TND_SOURCE_REWINDS = 2 /* again from the start, the same rows */
 };
-#endif
 
 /*  What a source says of its data once it is open. */
 typedef struct {
@@ -447,8 +429,6 @@ TND_API void tnd_graph_callback(tnd_graph_t *graph, const char *name, const tnd_
 
 /* --- operations: what is done to rows --- */
 
-#ifndef TND_OP_CAPS_DEFINED
-#define TND_OP_CAPS_DEFINED
 /*  What an operation does to the number of rows, and whether it draws random numbers. */
 enum {
     TND_OP_DROPS = 1,   /* may leave rows out */
@@ -456,7 +436,6 @@ enum {
     TND_OP_RANDOM = 4,  /* draws */
     TND_OP_FAILS = 8    /* may refuse a row, which is then bad */
 };
-#endif
 
 /*  Draws that are a function of (seed, epoch, sample, place of the operation): the same on any
  *  worker, on a retry and after a resume.

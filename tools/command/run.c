@@ -35,7 +35,7 @@ typedef struct {
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, while it runs; the same if those are */
-    tnd_report_t report;
+    tnd_run_report_t report;
     tnd_progress_t progress;
     tnd_session_t *session;
     pthread_mutex_t lock; /* a signal may come while the session ends */

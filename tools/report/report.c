@@ -9,18 +9,18 @@
 #include "tools/cli/json.h"
 #include "tools/cli/versions.h"
 
-tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error)
+tnd_status_t tnd_report_open(tnd_run_report_t *self, const char *path, tnd_error_t *error)
 {
-    *self = (tnd_report_t){0};
+    *self = (tnd_run_report_t){0};
     return path != NULL ? tnd_output_open(&self->output, path, error) : TND_OK;
 }
 
-void tnd_report_abandon(tnd_report_t *self)
+void tnd_report_abandon(tnd_run_report_t *self)
 {
     tnd_output_abandon(&self->output);
 }
 
-tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_run_summary_t *tally,
+tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *tally,
                               tnd_error_t *error)
 {
     if (self->output.out == NULL)

@@ -15,14 +15,15 @@
 
 typedef struct {
     tnd_output_t output; /* not open: nobody asked */
-} tnd_report_t;
+} tnd_run_report_t;
 
-tnd_status_t tnd_report_open(tnd_report_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_report_open(tnd_run_report_t *self, const char *path,
+                             tnd_error_t *error) TND_CHECKED;
 /*  Writes the report and puts it in its place. */
-tnd_status_t tnd_report_close(tnd_report_t *self, const tnd_run_summary_t *tally,
+tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *tally,
                               tnd_error_t *error) TND_CHECKED;
 /*  Leaves nothing behind. */
-void tnd_report_abandon(tnd_report_t *self);
+void tnd_report_abandon(tnd_run_report_t *self);
 
 /*  Prints the report. */
 void tnd_report_print(const tnd_run_summary_t *tally, FILE *out);

@@ -275,7 +275,8 @@ static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
     return true;
 }
 
-static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved};
+static const tnd_connection_ops_t carrier = {carrier_open, carrier_shut, carrier_say,
+                                             carrier_moved};
 
 static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
                              tnd_error_t *error)

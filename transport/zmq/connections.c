@@ -10,8 +10,8 @@
 
 #include "runtime/base/allocation.h"
 
-void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
-                          const tnd_hub_config_t *config)
+void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
+                          const tnd_connection_ops_t *carrier, const tnd_hub_config_t *config)
 {
     *self = (tnd_connections_t){.hub = hub,
                                 .carrier = carrier,

@@ -34,11 +34,11 @@ typedef struct {
     bool (*say)(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg);
     /*  What the transport sees of the peer's connection beside its messages; false: nothing. */
     bool (*moved)(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now, tnd_movement_t *movement);
-} tnd_carrier_t;
+} tnd_connection_ops_t;
 
 typedef struct {
     tnd_hub_t *hub;
-    const tnd_carrier_t *carrier;
+    const tnd_connection_ops_t *carrier;
     tnd_hub_config_t config;
     tnd_life_t birth; /* the first life */
     tnd_hub_counts_t counts;
@@ -49,8 +49,8 @@ typedef struct {
     uint64_t deadline; /* at the latest, something must be done */
 } tnd_connections_t;
 
-void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub, const tnd_carrier_t *carrier,
-                          const tnd_hub_config_t *config);
+void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
+                          const tnd_connection_ops_t *carrier, const tnd_hub_config_t *config);
 /*  Shuts all connections. */
 void tnd_connections_fini(tnd_connections_t *self);
 

@@ -375,7 +375,8 @@ static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
     return route != NULL && tnd_monitor_moved(route->fd, &route->seen, now, movement);
 }
 
-static const tnd_carrier_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved};
+static const tnd_connection_ops_t carrier = {carrier_open, carrier_shut, carrier_say,
+                                             carrier_moved};
 
 /* --- receiving --------------------------------------------------------------------------------
  */

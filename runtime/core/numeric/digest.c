@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/numeric/digest_rows.h"
+#include "runtime/core/numeric/digest_internal.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are hashed as they lie");
 

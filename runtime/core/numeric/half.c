@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "runtime/core/numeric/numeric.h"
-
 static inline uint32_t bits_of(float value)
 {
     uint32_t bits;

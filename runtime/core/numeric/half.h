@@ -1,8 +1,8 @@
-/*  runtime/core/numeric/half.h - f32 from and to f16 and bf16, many at a time, for each width of
- * vector.
+/*  runtime/core/numeric/half.h - casts f32 from and to f16 and bf16, with the widest vectors of the
+ *  machine.
  *
- *  What the casts give stands in numeric.h, which is also what others call.  Each loop is written
- *  once and compiled for every set of instructions that pays; all give the same bits.
+ *  numeric.h says what the casts give.  Each loop is written once and compiled for every set of
+ *  instructions that is worth it; all give the same bits.
  *
  *  `in` and `out` do not overlap and are aligned to their elements.
  *
@@ -26,7 +26,13 @@ typedef struct {
 enum { TND_HALF_PATHS = 2 };
 size_t tnd_half_paths(const tnd_half_t *paths[TND_HALF_PATHS]);
 
-/*  The last of them. */
+/*  The fastest path. */
 const tnd_half_t *tnd_half(void);
+
+/*  Casts of one number. */
+uint16_t tnd_f16_from_f32(float value);
+float tnd_f32_from_f16(uint16_t bits);
+uint16_t tnd_bf16_from_f32(float value);
+float tnd_f32_from_bf16(uint16_t bits);
 
 #endif

@@ -32,11 +32,6 @@
 
 #include "runtime/base/dtype.h"
 
-#ifndef TND_REDUCE_DEFINED
-#define TND_REDUCE_DEFINED
-typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
-#endif
-
 typedef struct {
     uint32_t first;
     uint32_t count;

@@ -9,12 +9,9 @@
 #ifndef TND_RUNTIME_CORE_ORDER_POSITION_H
 #define TND_RUNTIME_CORE_ORDER_POSITION_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "runtime/tundish/tundish.h"
 
-/*  How many there will be is not known before the end / there is no end. */
-#define TND_UNKNOWN UINT64_MAX
-#define TND_ENDLESS UINT32_MAX
+#define TND_ENDLESS UINT32_MAX /* a number of epochs without end */
 
 /*  The next row to use: the `used`-th row made from position `index` of `epoch`. */
 typedef struct {

@@ -2,6 +2,7 @@
  * wherever it promises a value, by arithmetic for all 2^16 halves, and the header's rules where C
  * has none.
  */
+#include "runtime/core/numeric/half.h"
 #include "runtime/core/numeric/numeric.h"
 
 #include <math.h>
