@@ -45,9 +45,6 @@ found=$(grep -rE '^ *# *include "' $order --include='*.[ch]' --include='*.def' |
 complain "includes of a later folder" "$found"
 # Includes that close a circle and are not removed yet: one "FROM TO" per line.
 allowed='actors/source/splits actors/source/columns
-runtime/host/actor runtime/host/host
-runtime/host/join_request runtime/host/host
-runtime/host/leader runtime/host/host
 runtime/option/custom runtime/option/spec
 runtime/option/field runtime/option/option_parse
 runtime/option/field runtime/option/part
