@@ -3,8 +3,8 @@
  *
  *      compose [DIRECTORY OF THE DATA [EPOCHS [CHECKPOINTS]]]
  *
- *  With a folder for checkpoints it keeps its models every 100 steps, and goes on from the newest
- *  when it is started again.
+ *  With a folder for checkpoints it saves its models every 100 steps, and resumes from the newest
+ *  checkpoint.
  */
 #include <stdio.h>
 #include <stdlib.h>

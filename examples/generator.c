@@ -1,9 +1,9 @@
 /*  examples/generator.c - rows from a callback of the program, with several inputs and outputs.
  *
- *  A row is a noisy wave: its samples and its kind go into the model, its frequency and whether it
- *  is loud are what it should say.  Any row can be made at any time, so the callback declares
- *  RANDOM, and the rows can be shuffled, sharded and read again.  The step reads all columns; here
- *  it only fits the mean frequency of each kind, to show where a model stands.
+ *  A row is a noisy wave: the model gets its samples and its kind, and should predict its frequency and
+ *  whether it is loud.  Any row can be made at any time, so the callback declares RANDOM, and the rows
+ *  can be shuffled, sharded and read again.  The step reads all columns; instead of a real model it
+ *  fits the mean frequency of each kind.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static tnd_status_t make_rows(void *user, const uint64_t *index, size_t count, t
     return TND_OK;
 }
 
-/*  What is learnt: sums by kind, and how many rows are behind them. */
+/*  The model: sums by kind, and their number of rows. */
 typedef struct {
     float sums[2 * KINDS];
     float totals[2 * KINDS];

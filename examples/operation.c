@@ -1,4 +1,4 @@
-/*  examples/operation.c - a source and an operation of one's own.
+/*  examples/operation.c - a source and an operation, as a plugin or linked in.
  *
  *  Built as operation.so, it is a plugin, named in operation.yaml:
  *
@@ -81,9 +81,9 @@ static tnd_status_t jitter_open(void *state, void *shared, const char *options,
         return TND_FAILED;
     int found = tnd_schema_find(in, column);
     if (found < 0)
-        return tnd_fail(error, "there is no column `%s`", column);
+        return tnd_fail(error, "column `%s` does not exist", column);
     if (in->columns[found].dtype != TND_F32 || in->columns[found].rank != 0)
-        return tnd_fail(error, "column `%s` is not one f32 a row", column);
+        return tnd_fail(error, "column `%s` does not have one f32 per row", column);
     self->from = (uint32_t)found;
     self->by = (float)by;
     self->to = out->count;

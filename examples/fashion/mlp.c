@@ -89,7 +89,7 @@ static float exponential(float x)
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
         sum = sum * r + terms[i];
 
-    uint32_t bits; /* n stands in the low bits of `shifted`; moved up it is an exponent */
+    uint32_t bits; /* the low bits of `shifted` are n; shifted left they are an exponent */
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits << 23) + 0x3f800000u;
     float power;

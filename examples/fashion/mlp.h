@@ -2,7 +2,7 @@
  *  with ReLU, 10 classes with softmax and cross-entropy, trained by momentum.
  *
  *  Data-parallel: every replica has a model of its own, made from the same seed.  Each step it
- *  computes the mean gradient of its own rows into `grad`; whoever trains replaces `grad` by the
+ *  computes the mean gradient of its own rows into `grad`; the caller replaces `grad` by the
  *  mean over all replicas, weighted by their rows; then each replica applies it.  So all models
  *  stay equal, bit for bit, and the bits are the same on every machine and instruction set: sums
  *  have a fixed order, nothing is contracted, exp and log are polynomials of our own.

@@ -69,7 +69,7 @@ bool mlp_load(mlp_t *self, const char *file, char *error, size_t error_bytes)
     const char *wrong = NULL;
     if (fread(&header, sizeof header, 1, in) != 1 ||
         memcmp(header.magic, expected_header.magic, sizeof header.magic) != 0)
-        wrong = "is no saved model; give a file that mlp_save wrote";
+        wrong = "is not a saved model; give a file that mlp_save wrote";
     else if (memcmp(&header, &expected_header, sizeof header) != 0)
         wrong = "holds a network of other sizes or byte order than 784-128-10, little-endian";
     else if (fread(memory, sizeof(float), 2 * MLP_PARAMS, in) != 2 * MLP_PARAMS)

@@ -1,7 +1,7 @@
 /*  examples/fashion/mlp_step.c - the network as a step plugin: `step: {plugin: mlp, seed: 7}`.
  *
- *  Each replica computes the gradient of its own rows and posts it; when the mean over all replicas
- *  stands in its place, it applies that.  The columns are "image" (784 floats, 0 to 1) and "label".
+ *  Each replica computes the gradient of its own rows and posts it; `apply` then uses the mean over
+ *  all replicas.  The columns are "image" (784 floats, 0 to 1) and "label".
  */
 #include <stdio.h>
 
@@ -49,7 +49,7 @@ static tnd_status_t mlp_open(void **model_p, const char *options, tnd_replica_t 
 /*  Which label is none, in words. */
 static tnd_status_t wrong_label(tnd_replica_t *replica, const uint8_t *labels, size_t rows)
 {
-    char text[96] = "a label is no class";
+    char text[96] = "a label is not a class";
     for (size_t i = 0; i < rows; i++)
         if (labels[i] >= MLP_CLASSES) {
             snprintf(text, sizeof text, "row %zu of the replica has label %u; classes are 0 to 9",

@@ -3,7 +3,7 @@
 
 Usage: deaths.py [--rounds N] [NAME...]; without a name it lists them.  A run under `tundish up` has
 its processes killed at random moments; rows, order and what replicas computed must be those of a
-run that nobody disturbed.  The longest time between two steps around a kill is measured and shown.
+run without faults.  The longest time between two steps around a kill is measured and shown.
 """
 import argparse
 import json
@@ -285,7 +285,7 @@ def test_a_leader_ends_the_run(make, rounds):
 
 
 def test_a_batcher_while_a_worker_is_stopped(make, rounds):
-    """The worker is told of no rewind, and for it alone there is no other one."""
+    """A worker that is paused is not told of a rewind, and no other rewind follows."""
     settings = "dead_after: 1500 ms\nlink_timeout: 300 ms"
     with make(epochs=20, settings=settings) as run:
         run.start()
@@ -439,7 +439,7 @@ def test_who_cannot_join_is_told(make, rounds):
 
 
 def alive(pid):
-    """Whether a process runs, and is not only kept by whoever should have waited for it."""
+    """Whether a process runs, and is not a zombie."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

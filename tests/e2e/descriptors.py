@@ -48,7 +48,7 @@ hosts:
 
 
 def write(folder, place, transport, epochs=2):
-    """The files of a graph, and those of where it stands."""
+    """The files of a graph, and of its placements."""
     lanes = 4 if "four" in place else 1
     data, graph, overlay = folder / "x.bin", folder / "graph.yaml", folder / "hosts.yaml"
     data.write_bytes(os.urandom(8 * 64 * 50))

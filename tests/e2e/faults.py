@@ -92,7 +92,7 @@ def until(what, condition, seconds=20):
 
 
 def free_range(address, count=8):
-    """The first of some consecutive ports that nobody listens at; another test looks elsewhere."""
+    """The first of some consecutive ports that are free; each test searches another range."""
     for first in range(20000 + os.getpid() % 700 * 16, 32000, count):
         taken = []
         try:

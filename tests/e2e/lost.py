@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A file that shrinks just before its rows are read is an error with file and offset, whichever thread
-reads them, and no step has the zeros that stand in for them.
+reads them, and no step has the zeros that replace them.
 
 Usage: lost.py NAME...; without a name it lists them.  tests/support/shrink.c makes the moment certain.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory: a consumer that stands still does not make a run grow, and nothing grows with restarts.
+"""Memory: a run whose consumer is stopped does not grow, and nothing grows with restarts.
 
 Usage: memory.py [--sleep S] [--rounds N] [NAME...]; without a name it lists them.  Measured is what the
 processes have for themselves: RssAnon + RssShmem of /proc/PID/status, of a host and of the processes that
@@ -204,7 +204,7 @@ def wears(run, hosts, asked, disturb):
 
 
 def worn(folder, **words):
-    """A run without an end whose files stand in a folder of their own, and that starts again what dies."""
+    """An endless run with its files in a folder of their own, which restarts killed processes."""
     made = Made(epochs=1000000, settings="restarts: {max: 1000000, backoff_max: 10ms}", **words)
     run = made.__enter__()
     run.temporary = folder

@@ -7,7 +7,7 @@ import traceback
 def run_named(scope, names, call, note=""):
     """Calls `call(test)` for each of `names` ("all": every one), or lists them where none is given.
 
-    `scope` is the script's globals(), `note` what stands behind the name of one that failed.  The exit
+    `scope` is the script's globals(), `note` is printed after the name of a test that failed.  The exit
     code for the script.
     """
     tests = {name[5:]: value for name, value in scope.items() if name.startswith("test_")}

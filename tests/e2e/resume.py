@@ -2,7 +2,7 @@
 """Checkpoints: a job that is killed goes on, on other hosts, workers and devices, to the same end.
 
 Usage: resume.py [--rounds N] [NAME...]; without a name it lists them.  Model and stream of a run that
-was killed N times are compared with those of a run that nobody disturbed, bit by bit.
+was killed N times are compared with those of an undisturbed run, bit by bit.
 """
 import argparse
 import inspect
@@ -76,7 +76,7 @@ class Job:
         return done.stdout
 
     def killed(self, place, resume, beyond):
-        """Runs until there is a checkpoint behind more than `beyond` steps, then kills all of it."""
+        """Runs until there is a checkpoint after more than `beyond` steps, then kills all processes."""
         with open(self.folder / "log", "w") as log:
             process = subprocess.Popen(self.line(place, resume), stdout=log, stderr=log, cwd=ROOT,
                                        start_new_session=True)

@@ -22,7 +22,7 @@ def need_data():
 
 
 def free_port():
-    """A tcp port of loopback that nobody listens at now."""
+    """A tcp port of loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

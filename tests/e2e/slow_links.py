@@ -43,7 +43,7 @@ hosts:
 
 
 class Link:
-    """Two network namespaces, this one and another, and what lies between them."""
+    """Two network namespaces, this one and another, and the link between them."""
 
     def __init__(self, rate):
         self.holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo ready; exec cat"],

@@ -138,7 +138,7 @@ def test_an_operation_that_never_returns(rounds):
 
 
 def test_an_operation_that_is_tried_and_never_returns(rounds):
-    """Before the start: it is named, at the leader too, and nobody waits for it, also not Ctrl-C."""
+    """Before the start: it is named, at the leader too, and does not delay the end or Ctrl-C."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         cluster, sticks = Cluster(folder, 60, True), folder / "sticks"

@@ -132,7 +132,7 @@ class Drawn:
                 ends = [0, *sorted(draw.sample(range(1, self.rows), count - 1)), self.rows]
                 cut = [range(a, b) for a, b in zip(ends, ends[1:])]
             self.cuts[name] = cut
-        #  Bytes before and behind the records of a file that has all columns; None: a file a column.
+        #  Bytes before and after the records of a file that has all columns; None: a file a column.
         draw = random.Random(self.seed + 2000000)
         self.raw = draw.choice([None, None, (0, 0), (draw.randint(1, 40), draw.randint(0, 9))])
         if self.raw:

@@ -363,7 +363,7 @@ static void make_folder(void)
     snprintf(file, sizeof file, "%s/model", folder);
 }
 
-/*  Fails when a temporary file was left behind. */
+/*  Fails when a temporary file was not removed. */
 static void remove_folder(void)
 {
     remove(file);
@@ -465,12 +465,12 @@ Test(mlp_file, a_disk_that_is_full_leaves_the_old_model)
 
 Test(mlp_file, what_is_no_model_is_refused)
 {
-    expect_refusal(0, "PK", FILE_BYTES, "is no saved model");
+    expect_refusal(0, "PK", FILE_BYTES, "is not a saved model");
 }
 
 Test(mlp_file, an_empty_file_is_refused)
 {
-    expect_refusal(0, "", 0, "is no saved model");
+    expect_refusal(0, "", 0, "is not a saved model");
 }
 
 Test(mlp_file, a_model_of_another_size_is_refused)
@@ -506,7 +506,7 @@ Test(mlp_file, a_save_that_fails_leaves_the_old_file_and_nothing_else)
     mlp_t *model = mlp_new(7);
     char error[256] = "";
 
-    /* A folder stands in its place: everything is written, only the renaming fails. */
+    /* A folder has its name: everything is written, only the renaming fails. */
     cr_assert_not(mlp_save(model, folder, error, sizeof error));
 
     cr_assert_not_null(strstr(error, "directory"), "%s", error);

@@ -1,7 +1,7 @@
 /*  tests/fuzz/cursor_fuzz.c - cursors: what is read again as it was written, and whatever is not.
  *
  *  A cursor is closed by a hash that no mutation finds; so the bytes are also tried as the content
- *  of one, put in behind a hash that fits.
+ *  of one, with a correct hash.
  */
 #include <assert.h>
 #include <stdlib.h>

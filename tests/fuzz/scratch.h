@@ -1,4 +1,4 @@
-/*  tests/fuzz/scratch.h - bytes as a file that lies in memory and has a path.
+/*  tests/fuzz/scratch.h - bytes as a file in memory with a path.
  *
  *  Ownership: until the process ends.  Threads: one.
  */

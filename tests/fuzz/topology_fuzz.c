@@ -1,4 +1,4 @@
-/*  tests/fuzz/topology_fuzz.c - topology files, with an overlay behind a line `#over`. */
+/*  tests/fuzz/topology_fuzz.c - topology files, with an overlay after a line `#over`. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/*  tests/fuzz/wire_fuzz.c - messages: headers alone; behind a byte FRAMES with the frames that
- *  follow them, each its size as u16 little-endian and its bytes; behind a byte KIND, of the kind
+/*  tests/fuzz/wire_fuzz.c - messages: headers alone; after a byte FRAMES with the frames that
+ *  follow them, each its size as u16 little-endian and its bytes; after a byte KIND, of the kind
  *  that the next one says, with other bytes in places: pairs of a place and what is changed there.
  *
  *  The version of a header is made the present one, so that the corpus outlives it; 0xff stays.

@@ -110,7 +110,7 @@ def one_hot(cases):
 def reduce(cases):
     """sum|mean DTYPE REPLICAS WIDTH | ROWS value ... | ... = result ...
     A replica's tensor is ROWS by WIDTH and reduced over its rows too (over all axes: WIDTH is 1;
-    without an axis: one row). Left out are other axes, and the integers' mean, which is no integer.
+    without an axis: one row). Left out are other axes, and the integers' mean, which is not an integer.
     """
     lines = []
     for case in cases:

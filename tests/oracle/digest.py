@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes digest.txt: digests of made-up rows, by the `xxhash` package of PyPI.
 
-A line is `FIRST_RANK ROWS COLUMN... : DIGEST`, where COLUMN is its bytes a row, with an r behind
+A line is `FIRST_RANK ROWS COLUMN... : DIGEST`, where COLUMN is its bytes a row, with an r after
 where it is ragged (row k of a ragged column of n bytes then has (n + 3 k) % (n + 1) bytes). Byte i
 of column j of row k is (i * i // 7 + 13 * i * j + 101 * k + 7 * j + 3) % 256.
 """

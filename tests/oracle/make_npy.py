@@ -3,10 +3,10 @@
     make_npy.py FOLDER [SEED [CHAINS]]
 
 SEED and CHAINS are of the chains that are drawn at random.
-FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE stands
+FOLDER/sources.txt has a line a file: format, file, dtype, rows, bytes of a row; beside FILE is
 FILE.rows: rows (5 * i + 3) mod n for i = 0 ... n - 1 as they must be read, little-endian.
 FILE may be a pattern or a range that names several.  rec_*.bin are records of
-{label: u8, image: "u8[3,4,4]", score: f32} and three unused bytes, behind 16 bytes and before 3; their
+{label: u8, image: "u8[3,4,4]", score: f32} and three unused bytes, after 16 bytes and before 3; their
 columns are in rec.COLUMN.rows.
 FOLDER/ops.txt has a line a chain: name, whether the rows are read in reverse, columns that come in
 and that go out, operations, separated by `|`; a column is read from FOLDER/NAME.in.COLUMN.npy, and

@@ -19,7 +19,7 @@ def philox(counter, key):
 
 
 def permutation(count, seed, epoch):
-    """A function from a position of the epoch to the sample that stands there."""
+    """A function from a position of the epoch to its sample."""
     width = math.isqrt(count - 1) + 1
     height = -(-count // width)
     rounds = 24 if count < 32 else 12 if count < 256 else 6

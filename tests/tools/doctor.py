@@ -16,7 +16,7 @@ def test_it_says_a_line_for_each_thing(folder):
     same({line.split()[0] for line in lines} - {"ok", "warning"}, set())
     holds(out, "zeromq ", "czmq ", "msgpack ", "libyaml ", "xxhash ", "zlib ", "libdeflate")
     assert "\033" not in out
-    same(list(folder.iterdir()), [], "it leaves nothing behind")
+    same(list(folder.iterdir()), [], "it leaves no file")
 
 
 def test_what_is_bad_is_said_and_makes_it_fail(folder):

@@ -31,7 +31,7 @@ def test_the_drawing_says_what_a_person_asks(_):
           "host a: 10.0.0.1, leads, port 7100", "cuda:0 cuda:1")
     one = run("graph", GOOD / "fashion.yaml")[1]
     assert "inproc" not in one and "host" not in one, one
-    # Each arrow leads to the name behind it.
+    # Each arrow leads to the name after it.
     assert re.search(r"read -+> prep -+> batch -+> feed <-+> mean", one), one
     holds(run("graph", FASHION / "fashion.yaml")[1], "after feed:\n  test_read")
 

@@ -28,7 +28,7 @@ def lines(*words):
 
 
 def array(column):
-    """The array that a column of the JSON stands for."""
+    """The array that a column of the JSON represents."""
     dtype = column["dtype"]
     kind = FLOATS.get(dtype, "?" if dtype == "bool" else dtype[0] + str(int(dtype[1:]) // 8))
     data = [WORDS.get(value, value) if isinstance(value, str) and value in WORDS else

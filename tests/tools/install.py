@@ -73,7 +73,7 @@ def test_each_way_to_the_library_gives_the_same_stream(folder):
     done(stage / "bin" / "tundish", "run", place / "operation.yaml", "--report", place / "r.json")
     holds((place / "r.json").read_text(), first.split()[1])
 
-    # Nothing lies beside it now: the plugin is the one of the tree, wherever that was put.
+    # Without a plugin beside the file, the installed one is used.
     (place / "operation.so").unlink()
     done(stage / "bin" / "tundish", "run", place / "operation.yaml")
 

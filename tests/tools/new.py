@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tundish new`: what it writes for somebody's data runs as it is."""
+"""`tundish new`: what it writes for data files runs unchanged."""
 import gzip
 import json
 import os

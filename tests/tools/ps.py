@@ -103,7 +103,7 @@ def test_files_of_others_are_said_and_not_believed(folder):
     for name, content in (("tundish-a-b-1.pages", b""), ("tundish-c-d-2.pages", b"x" * 9000)):
         (folder / name).write_bytes(content)
     os.mkfifo(folder / "tundish-e-f-3.pages")
-    (folder / "somebody-else").write_bytes(b"x")
+    (folder / "not-a-page").write_bytes(b"x")
     code, _, err = run("ps", env={"XDG_RUNTIME_DIR": str(folder)})
     same(code, 0)
     same(err.count("it is not of tundish"), 2)
@@ -111,9 +111,9 @@ def test_files_of_others_are_said_and_not_believed(folder):
 
 
 def test_it_shows_the_run_that_is_asked_for(folder):
-    code, out, err = run("ps", "nobody", env={"XDG_RUNTIME_DIR": str(folder)})
+    code, out, err = run("ps", "absent", env={"XDG_RUNTIME_DIR": str(folder)})
     same((code, out), (1, ""))
-    holds(err, "tundish ps: no run `nobody` is here")
+    holds(err, "tundish ps: no run `absent` is here")
 
 
 if __name__ == "__main__":

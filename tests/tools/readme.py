@@ -104,7 +104,7 @@ def test_the_operation_halves(folder):
     numpy.save(folder / "numbers.npy", numpy.ones((100, 8), "f4"))
     status, _, err = tundish(folder, "head", "halve.yaml")
     same(status, 78)
-    holds(err, "there is no column `x` with one f32 per row")
+    holds(err, "column `x` with one f32 per row does not exist")
 
 
 def test_the_step_finds_the_slope(folder):

@@ -638,7 +638,7 @@ def test_one_signal_drains_and_the_report_is_written(folder):
 
 
 def test_a_run_that_is_done_is_done_whatever_signal_comes(folder):
-    # It ends, and cannot write its last words before somebody reads.
+    # It ends, and cannot write its last lines until the pipe is read.
     mine, theirs = os.pipe()
     os.set_blocking(theirs, False)
     with contextlib.suppress(BlockingIOError):
@@ -671,7 +671,7 @@ def test_a_second_signal_leaves(folder):
 
 
 def test_signals_leave_a_step_that_never_returns(folder):
-    # A run is looked at by its name: this one is nobody else's.
+    # Runs are selected by name, and this name is unique.
     top = f"name: hang{os.getpid()}\n"
     started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever", top=top),
                       "--report", folder / "r.json")

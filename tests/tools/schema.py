@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`tundish schema` and `tundish help`: what editors are told is what the parser does.
 
-A small validator of the keywords that the schema uses stands here, so that nothing has to be
+A small validator of the keywords that the schema uses is included, so that nothing has to be
 installed; where jsonschema or PyYAML are, they are asked too, and must agree.
 """
 import copy
@@ -149,7 +149,7 @@ def filled(table, but=None):
 
 
 def inside(chapter, table, options):
-    """A document in which these options stand where the table reads them."""
+    """A document with these options where the table reads them."""
     document = copy.deepcopy(BASE)
     if chapter == "kinds":
         document["actors"][ACTORS[table["name"]]].update(options)

@@ -187,7 +187,7 @@ def test_an_operation_that_does_not_fit_the_data_is_refused(folder):
 
 
 def place(text, path, word):
-    """Where `word` stands in a file, as errors name it."""
+    """The place of `word` in a file, as errors name it."""
     for number, line in enumerate(path.read_text().split("\n"), 1):
         if word in line:
             return f"{path}:{number}:{line.index(word) + 1}: error[{text}]"
