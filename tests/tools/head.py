@@ -328,7 +328,7 @@ def test_an_empty_stream_is_said_to_be_empty(folder):
                     "value: 9000000000000}}]}\n")
     code, out, err = run("head", path)
     same((code, out, err),
-         (0, "the stream is empty: there is no row of y i64, image u8[8,8]\n", ""))
+         (0, "the stream is empty: no rows of y i64, image u8[8,8]\n", ""))
     code, out, err = run("head", path, "--json")
     same((code, out), (0, ""))
     holds(err, "the stream is empty")
@@ -354,7 +354,7 @@ def test_an_unknown_place_is_a_mistake(folder):
     arrays(folder)
     code, _, err = run("head", topology(folder), "--at", "bacth")
     same(code, 2)
-    holds(err, "there is no actor 'bacth'", "did you mean 'batch'?")
+    holds(err, "unknown actor 'bacth'", "did you mean 'batch'?")
 
 
 def test_missing_data_is_named(folder):

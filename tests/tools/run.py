@@ -270,8 +270,8 @@ def umask():
 def test_a_model_that_cannot_be_saved_is_refused_before_the_start(folder):
     (folder / "in_the_way").mkdir()
     for place, why in ((folder / "no" / "file", "cannot be written"),
-                       (folder / "in_the_way", "it is no plain file"),
-                       ("/dev/null", "it is no plain file")):
+                       (folder / "in_the_way", "it is not a regular file"),
+                       ("/dev/null", "it is not a regular file")):
         code, out, err = run("run", graph(folder), "--save", place, env=PLUGINS)
         same((code, out), (2, ""))
         holds(err, str(place), why)

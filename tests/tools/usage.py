@@ -19,19 +19,19 @@ def test_without_a_command_it_says_where_help_is(_):
 def test_a_misspelt_command_is_guessed(_):
     code, _, err = run("vlidate", "x.yaml")
     same(code, 2)
-    holds(err, "there is no command 'vlidate'", "did you mean 'validate'?")
+    holds(err, "unknown command 'vlidate'", "did you mean 'validate'?")
 
 
 def test_a_misspelt_option_is_guessed(_):
     code, _, err = run("run", "x.yaml", "--reprot", "r.json")
     same(code, 2)
-    holds(err, "there is no option --reprot", "did you mean --report?", "tundish run --help")
+    holds(err, "unknown option --reprot", "did you mean --report?", "tundish run --help")
 
 
 def test_an_option_of_another_command_is_refused(_):
     code, _, err = run("validate", "x.yaml", "--npz=a.npz")
     same(code, 2)
-    holds(err, "there is no option --npz here; it is one of head")
+    holds(err, "option --npz does not belong here; it is one of head")
     holds(run("help", "--resume")[2], "it is one of run, up")
 
 

@@ -2,8 +2,8 @@
  *
  *  Its feeder has no step: it feeds and discards.  What comes after the first epoch is counted: by
  *  then all files have been touched, memory has been taken, threads have started.  With `steps`
- * that many are run and counted, from the start of the session.  Exits with the reason when the run
- *  fails.
+ *  that many are run and counted, from the start of the session.  Exits with the reason when the
+ *  run fails.
  */
 #ifndef TND_TOOLS_BENCH_FLOW_H
 #define TND_TOOLS_BENCH_FLOW_H

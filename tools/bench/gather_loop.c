@@ -72,7 +72,7 @@ static void *work(void *context)
         for (size_t at = self->first; at < rows; at += gather->batch)
             for (uint32_t c = 0; c < gather->column_count; c++) {
                 loops[self->loop](&gather->columns[c], self->order + at, self->count, batch[c]);
-                __asm__ volatile("" : : "r"(batch[c]) : "memory"); /* somebody reads it */
+                __asm__ volatile("" : : "r"(batch[c]) : "memory"); /* as if it were read */
             }
     for (uint32_t c = 0; c < gather->column_count; c++)
         free(batch[c]);

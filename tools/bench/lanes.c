@@ -1,5 +1,5 @@
 /*  tools/bench/lanes.c - two lanes on two cores, shuffled from mapped files into batches: samples
- * of 4 KiB at least at 0.8 of a bare loop on two threads, rows of 552 bytes in two columns of .npy
+ *  of 4 KiB at least at 0.8 of a bare loop on two threads, rows of 552 bytes in two columns of .npy
  *  files at 0.6 of one.  The bound is the better of a plain loop and one that prefetches.
  *
  *  Each lane is a host of its own, with its reader, batcher and feeder; both are in this process.

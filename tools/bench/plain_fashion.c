@@ -98,7 +98,7 @@ static uint8_t *read_idx(const char *folder, const char *name, uint8_t rank, siz
     int header_bytes = 4 + 4 * rank;
     if (gzread(in, header, (unsigned)header_bytes) != header_bytes ||
         big_endian(header) != 0x800u + rank)
-        refuse(file, "is no idx file of bytes with the expected dimensions");
+        refuse(file, "is not an idx file of bytes with the expected dimensions");
     size_t rows = big_endian(header + 4), bytes = rows * row_bytes;
     uint8_t *payload = malloc(bytes);
     if (payload == NULL)
@@ -246,7 +246,7 @@ static void train_step(worker_t *self, const uint32_t *order, size_t rows, size_
     }
     barrier_wait(&job->barrier);
     time = lap(self, WAIT, time);
-    fegetenv(&flushing); /* a mean keeps small numbers, whoever asks for it */
+    fegetenv(&flushing); /* a mean keeps denormals, as the reducer does */
     fesetenv(FE_DFL_ENV);
     reduce(job, self->index, rows);
     fesetenv(&flushing);

@@ -68,8 +68,8 @@ size_t bench_file_room(size_t bytes)
     room = (room < memory ? room : memory) / 3 * 2;
     if (room >= bytes)
         return bytes;
-    fprintf(stderr, "bench: %zu MiB of data instead of %zu: there is no room for more in %s\n",
-            room >> 20, bytes >> 20, folder);
+    fprintf(stderr, "bench: %zu MiB of data instead of %zu: %s is full\n", room >> 20, bytes >> 20,
+            folder);
     return room;
 }
 

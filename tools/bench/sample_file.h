@@ -11,7 +11,7 @@
 
 typedef struct {
     char path[256];
-    const uint8_t *rows; /* mapped: those behind the header */
+    const uint8_t *rows; /* mapped, after the header */
     size_t row_bytes, count, header_bytes;
 } bench_file_t;
 

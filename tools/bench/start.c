@@ -1,7 +1,7 @@
 /*  tools/bench/start.c - from the start of a process to its first batch: less than 100 ms, of
  *  Fashion-MNIST (two compressed files, shuffled, scaled, 128 rows for four replicas) and of a
  *  mapped file of 1.5 GB (shuffled, 256 rows of 3,072 bytes).  The most memory that the process had
- *  stands beside it.  The bound is a process of plain C that inflates by zlib, or maps, and gathers
+ *  is printed too.  The bound is a process of plain C that inflates by zlib, or maps, and gathers
  *  one batch.
  *  Usage: bench_start [--smoke | RUNS]; --first WHAT PATH... is what it starts itself with
  */
@@ -30,7 +30,7 @@ static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
 /* --- what is started ---------------------------------------------------------------------------
  */
 
-/*  One number for the next row of a shuffle that nobody checks. */
+/*  A simple generator for a shuffle. */
 static uint64_t next_row(uint64_t *state, uint64_t rows)
 {
     *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;

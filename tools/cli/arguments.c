@@ -1,4 +1,4 @@
-/*  tools/cli/arguments.c - reads a command line by what a command takes. */
+/*  tools/cli/arguments.c - parses a command line by the options of its command. */
 #include "tools/cli/arguments.h"
 
 #include <assert.h>
@@ -17,57 +17,58 @@ static const tnd_argument_t arguments[] = {
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, host)},
     {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
      TND_ARGUMENT_SETTING, 0},
-    {"--data", "DIR", "what ${data} stands for, whatever the files say", TND_ARGUMENT_TEXT,
+    {"--data", "DIR", "the value of ${data}, instead of that in the files", TND_ARGUMENT_TEXT,
      offsetof(tnd_request_t, data)},
     {"--steps", "N", "ends after N global steps", TND_ARGUMENT_NUMBER,
      offsetof(tnd_request_t, steps)},
-    {"--at", "ACTOR", "shows the rows as they leave ACTOR; by default the batcher",
-     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, at)},
+    {"--at", "ACTOR", "shows the rows that ACTOR sends; by default the batcher", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, at)},
     {"--replicas", NULL, "shows how each batch is divided among the replicas", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, replicas)},
-    {"--report", "FILE", "writes the account of the run to FILE, as JSON, when it has ended",
+    {"--report", "FILE", "writes the account of the run to FILE, as JSON, at its end",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, report)},
     {"--metrics", "FILE", "writes one line of JSON to FILE for each committed step",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, metrics)},
-    {"--npz", "FILE", "writes the rows to FILE for NumPy: one array a column, _step, _replica",
+    {"--npz", "FILE", "writes the rows to FILE for NumPy: an array per column, _step, _replica",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, npz)},
-    {"--png", "FILE", "writes the pictures to FILE, beside each other", TND_ARGUMENT_TEXT,
+    {"--png", "FILE", "writes the pictures to FILE, side by side", TND_ARGUMENT_TEXT,
      offsetof(tnd_request_t, png)},
     {"--resume", "[FROM]",
-     "goes on from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
-     "or a folder of several, where it goes on keeping if the topology has no folder",
+     "resumes from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
+     "or a folder of several, which is used for new ones too if the topology has none",
      TND_ARGUMENT_PLACE, offsetof(tnd_request_t, resume)},
     {"--trust-data", NULL,
-     "resumes though modification times of data files differ and their bytes cannot be compared: "
-     "for copies of the data",
+     "resumes even if modification times of data files differ and no hash can be compared: for "
+     "copies of the data",
      TND_ARGUMENT_FLAG, offsetof(tnd_request_t, trust_data)},
-    {"--save", "FILE", "writes what the step's `save` makes of the trained model to FILE",
-     TND_ARGUMENT_TEXT, offsetof(tnd_request_t, save)},
-    {"--log-level", "LEVEL", "shows records from error, warn (default), info or debug on",
+    {"--save", "FILE", "writes the trained model to FILE, by `save` of its step", TND_ARGUMENT_TEXT,
+     offsetof(tnd_request_t, save)},
+    {"--log-level", "LEVEL", "the lowest level of the log: error, warn (default), info or debug",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, log_level)},
-    {"--log-json", NULL, "writes records to stderr as JSON, one a line", TND_ARGUMENT_FLAG,
+    {"--log-json", NULL, "writes the log to stderr as JSON, one record per line", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, log_json)},
-    {"--output", "FILE", "writes to FILE, which must not be there yet, instead of stdout",
+    {"--output", "FILE", "writes to FILE, which must not exist, instead of stdout",
      TND_ARGUMENT_TEXT, offsetof(tnd_request_t, output)},
-    {"--minutes", "M", "how long it goes on, about", TND_ARGUMENT_NUMBER,
+    {"--minutes", "M", "the time of the faults, in minutes", TND_ARGUMENT_NUMBER,
      offsetof(tnd_request_t, minutes)},
-    {"--seconds", "S", "likewise", TND_ARGUMENT_NUMBER, offsetof(tnd_request_t, seconds)},
-    {"--seed", "SEED", "draws the same faults as another time", TND_ARGUMENT_NUMBER,
+    {"--seconds", "S", "the same in seconds", TND_ARGUMENT_NUMBER,
+     offsetof(tnd_request_t, seconds)},
+    {"--seed", "SEED", "draws the same faults as an earlier run", TND_ARGUMENT_NUMBER,
      offsetof(tnd_request_t, seed)},
-    {"--all", NULL, "also kills what no run survives, and goes on with --resume", TND_ARGUMENT_FLAG,
-     offsetof(tnd_request_t, all)},
+    {"--all", NULL, "also kills what no run survives, and continues with --resume",
+     TND_ARGUMENT_FLAG, offsetof(tnd_request_t, all)},
     {"--quiet", NULL, "prints errors only", TND_ARGUMENT_FLAG, offsetof(tnd_request_t, quiet)},
-    {"--dot", NULL, "prints it in the language of Graphviz", TND_ARGUMENT_FLAG,
+    {"--dot", NULL, "prints the graph for Graphviz", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, dot)},
-    {"--graph", NULL, "compares what makes the stream, not where it stands or how fast it is",
+    {"--graph", NULL, "compares what determines the stream, not placement or speed",
      TND_ARGUMENT_FLAG, offsetof(tnd_request_t, graph)},
-    {"--man", NULL, "prints the page of the manual, for man -l", TND_ARGUMENT_FLAG,
+    {"--man", NULL, "prints the manual page, for man -l", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, man)},
     {"--json", NULL, "prints JSON instead of text", TND_ARGUMENT_FLAG,
      offsetof(tnd_request_t, json)},
 };
 
-/*  What may be written with one letter. */
+/*  Options with a letter. */
 static const struct {
     const char *brief, *name;
 } briefs[] = {
@@ -138,13 +139,13 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
     if (elsewhere != NULL) {
         char owners[160];
         tnd_argument_owners(elsewhere, owners, sizeof owners);
-        return tnd_usage_error(command->name, "there is no option %s here; it is one of %s", name,
-                               owners);
+        return tnd_usage_error(command->name, "option %s does not belong here; it is one of %s",
+                               name, owners);
     }
     if (nearest.best != NULL)
-        return tnd_usage_error(command->name, "there is no option %s; did you mean %s?", name,
+        return tnd_usage_error(command->name, "unknown option %s; did you mean %s?", name,
                                nearest.best);
-    return tnd_usage_error(command->name, "there is no option %s", name);
+    return tnd_usage_error(command->name, "unknown option %s", name);
 }
 
 static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t *settings,
@@ -153,7 +154,7 @@ static int take_setting(const tnd_command_t *command, char *text, tnd_setting_t 
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
         return tnd_usage_error(command->name, "--set takes KEY=VALUE, not '%s'", text);
-    /* A copy: the words of the command line are what `ps` of the system shows. */
+    /* A copy, because `ps` of the system shows the words of the command line. */
     char *key = tnd_format_string("%.*s", (int)(equals - text), text);
     settings[request->setting_count++] = (tnd_setting_t){.key = key, .value = equals + 1};
     return TND_EXIT_OK;
@@ -205,12 +206,12 @@ static bool is_place(const char *word)
         return true;
     if (length >= strlen(manifest) && strcmp(word + length - strlen(manifest), manifest) == 0)
         return true;
-    /* A topology that is misspelt, or a checkpoint: its ending tells. */
+    /* A path that ends so is a topology, perhaps misspelt, not a checkpoint. */
     return stat(word, &is) != 0 && word[0] != '-' && !ends_in(word, ".yaml") &&
            !ends_in(word, ".yml");
 }
 
-/*  The value of an option: behind `=`, or the next word if it is one. */
+/*  The value of an option: after `=`, or the next word. */
 static char *value_of(const tnd_argument_t *argument, char *equals, char *const *words,
                       size_t count, size_t *i)
 {

@@ -1,8 +1,8 @@
 /*  tools/cli/command.h - a subcommand of `tundish`.
  *
- *  A subcommand is one file and one line in commands.def.  It says what it takes; arguments.h reads
- *  the command line by that and fills a request; `run` does the work and returns the exit code.
- *  Data goes to stdout, everything else to stderr.
+ *  A subcommand is one file and one line in commands.def.  It declares its options; arguments.h
+ *  parses the command line into a request; `run` does the work and returns the exit code.  Data is
+ *  written to stdout, everything else to stderr.
  *
  *  Threads: the main one.
  */
@@ -13,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*  How the program ends; `tundish help` documents them. */
+/*  Exit codes, documented by `tundish help`. */
 enum {
     TND_EXIT_OK = 0,
     TND_EXIT_FAILED = 1,    /* the run failed: data, a step, a port in use */
-    TND_EXIT_USAGE = 2,     /* the command line */
-    TND_EXIT_PEER = 75,     /* another process refused, did not come, was lost or is this host */
+    TND_EXIT_USAGE = 2,     /* the command line is wrong */
+    TND_EXIT_PEER = 75,     /* another process refused, is absent, was lost, or runs this host */
     TND_EXIT_TOPOLOGY = 78, /* the topology, or files that cannot be used when they are opened */
-    TND_EXIT_DRAINED = 130  /* ended early, as asked */
+    TND_EXIT_DRAINED = 130  /* ended early, as requested */
 };
 
 /*  `--set KEY=VALUE` */
@@ -28,46 +28,46 @@ typedef struct {
     const char *key, *value;
 } tnd_setting_t;
 
-/*  What a command line asked for. */
+/*  A parsed command line. */
 typedef struct {
-    const char *const *files; /* what is no option, in order */
+    const char *const *files; /* operands, in order */
     size_t file_count;
-    size_t divider; /* how many of them stand before `--`; file_count if there is none */
+    size_t divider; /* how many of them are before `--`; file_count without `--` */
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
     const char *output, *png;
-    const char *resume;              /* "latest": without a place */
+    const char *resume;              /* "latest": without a value */
     uint64_t steps;                  /* UINT64_MAX: not given */
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
     bool dot, graph, man, all, trust_data;
 } tnd_request_t;
 
-/*  Whether `name` is among its operands, or there are none: then all are meant. */
+/*  Whether `name` is among its operands; true if there are none, which means all. */
 bool tnd_request_names(const tnd_request_t *self, const char *name);
 
 typedef struct {
     const char *name;
     const char *operands;         /* "FILE..." */
     const char *summary;          /* one line */
-    const char *const *arguments; /* names of options it takes, then NULL: see arguments.c */
+    const char *const *arguments; /* names of its options, then NULL: see arguments.c */
     const char *details;          /* paragraphs for --help */
     const char *codes;            /* its exit codes, a line each */
     size_t operands_min;
-    const char *missing; /* what to say if there are fewer; NULL: of topologies */
+    const char *missing; /* the error if there are fewer; NULL: that of topologies */
     int (*run)(const tnd_request_t *request);
 } tnd_command_t;
 
-/*  All of them, in the order of the list. */
+/*  All subcommands, in the order of the list. */
 const tnd_command_t *const *tnd_commands(size_t *count_p);
-/*  The one called `name`, or NULL. */
+/*  Returns NULL if the command does not exist. */
 const tnd_command_t *tnd_command_find(const char *name);
 
-/*  Says on stderr what is wrong with the command line and where help is; returns TND_EXIT_USAGE. */
+/*  Prints an error of the command line and where help is; returns TND_EXIT_USAGE. */
 int tnd_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/*  Says "tundish COMMAND: text" on stderr. */
+/*  Prints "tundish COMMAND: text" on stderr. */
 void tnd_complain(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,7 +1,6 @@
-/*  tools/cli/crash.c - last words of a process that crashes or exits, most often in somebody's
- * step.
+/*  tools/cli/crash.c - prints where a process crashed or exited.
  *
- *  The handler calls only what is async-signal-safe and formats by hand.
+ *  The handler calls only async-signal-safe functions and formats by hand.
  */
 #include "tools/cli/crash.h"
 
@@ -20,9 +19,9 @@ static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 enum { FATAL_COUNT = sizeof fatal / sizeof fatal[0] };
 
-static struct sigaction before[FATAL_COUNT]; /* what handled them before this was armed */
+static struct sigaction before[FATAL_COUNT]; /* the previous handlers */
 
-/*  Read by the handler: the one place where a signal can find anything. */
+/*  Read by the signal handler, so they are global. */
 static const tnd_plan_t *_Atomic armed_plan;
 static const tnd_session_t *_Atomic armed_session;
 static _Atomic uint64_t committed = TND_UNKNOWN;
@@ -65,8 +64,8 @@ static const char *signal_name(int number)
     }
 }
 
-/*  The page of the actor that a thread belongs to: it is called as the actor, with more behind a
- *  space where an actor has several, and cut short where that is too long for a thread.
+/*  The page of the actor that a thread belongs to.  A thread's name is that of its actor, with a
+ *  suffix after a space if the actor has several threads, and truncated if it is too long.
  */
 static const tnd_statistics_t *page_of(const char *thread)
 {
@@ -84,7 +83,7 @@ static const tnd_statistics_t *page_of(const char *thread)
     return length > 0 ? best : NULL;
 }
 
-/*  The same where there is no page yet, or no longer. */
+/*  The same if the page does not exist yet or no more. */
 static const tnd_instance_t *instance_of(const char *thread)
 {
     const tnd_plan_t *plan = atomic_load(&armed_plan);
@@ -95,7 +94,7 @@ static const tnd_instance_t *instance_of(const char *thread)
     return NULL;
 }
 
-/*  What a device thread of that actor is at; NULL: it is another thread. */
+/*  The state of a device thread of that actor; NULL: it is another thread. */
 static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const char *thread)
 {
     const char *space = strchr(thread, ' ');
@@ -106,7 +105,7 @@ static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const ch
     return NULL;
 }
 
-/*  Where the calling thread is. */
+/*  Prints where the calling thread is. */
 static void put_place(line_t *line)
 {
     char thread[16] = "";
@@ -120,7 +119,7 @@ static void put_place(line_t *line)
         put(line, "`");
         const tnd_device_page_t *device = device_of(page, thread);
         uint64_t step = atomic_load(device != NULL ? &device->step : &page->step);
-        /* Readers and preprocessors know of none. */
+        /* Readers and preprocessors have no steps. */
         if (device != NULL || step > 0) {
             put(line, " at step ");
             put_number(line, step);
@@ -162,7 +161,7 @@ static void last_words(int number, siginfo_t *info, void *context)
     (void)context;
     if (number == SIGBUS && tnd_mapped_rescue(info))
         return;
-    /* The default action takes the process when the signal comes again. */
+    /* The default action ends the process when the signal is raised again. */
     signal(number, SIG_DFL);
     line_t line = {.used = 0};
     put(&line, "\ntundish: ");
@@ -172,7 +171,7 @@ static void last_words(int number, siginfo_t *info, void *context)
     raise(number);
 }
 
-/*  Somebody's code ended the process in the middle of a run: that is no end of a run. */
+/*  User code called exit() in the middle of a run, so the run has failed. */
 static void at_exit(int status, void *context)
 {
     (void)context;

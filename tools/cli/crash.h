@@ -1,13 +1,11 @@
-/*  tools/cli/crash.h - last words of a process that crashes or exits, most often in somebody's
- * step.
+/*  tools/cli/crash.h - prints where a process crashed or exited, most often in a user's step.
  *
  *  On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT one line on stderr names the actor by its thread,
- *  the step it was at and the last committed one.  Then the signal does what it does without us.  A
- *  SIGBUS on a page of a mapped file is not among them: it becomes an error of the run (mapped.h).
- * Somebody's exit() in the middle of a run is told likewise, and the status is that of a failed
- * run.
+ *  its step and the last committed step.  Then the signal has its default effect.  A SIGBUS on a
+ *  page of a mapped file is not among them: it becomes an error of the run (mapped.h).  A call of
+ *  exit() in the middle of a run is reported likewise, with the exit code of a failed run.
  *
- *  There is one such state a process, because signals belong to the process.
+ *  The state is global, because signals belong to the process.
  *
  *  Threads: arm and disarm on the main one; committed on any.
  */
@@ -16,11 +14,11 @@
 
 #include "runtime/host/session.h"
 
-/*  Both must live until the next arm or disarm.  `session` NULL: it is about to begin or
- *  to end, and steps are not known.
+/*  Both must live until the next arm or disarm.  `session` is NULL while it opens or closes; steps
+ *  are unknown then.
  */
 void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session);
-/*  The cursor to resume from: the number of the step that is next. */
+/*  The cursor to resume from: the number of the next step. */
 void tnd_crash_committed(uint64_t step);
 void tnd_crash_disarm(void);
 

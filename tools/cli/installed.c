@@ -1,4 +1,4 @@
-/*  tools/cli/installed.c - the files that come with the program. */
+/*  tools/cli/installed.c - finds the files that are installed with the program. */
 #include "tools/cli/installed.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
-/*  tools/cli/installed.h - the files that come with the program, wherever it was put.
+/*  tools/cli/installed.h - finds the files that are installed with the program.
  *
- *  Beside the examples: ../examples of the program in a tree that was built, share/tundish/examples
- *  of the prefix where it is installed.
+ *  In a build tree these are ../examples of the program, in an installation share/tundish/examples
+ *  of its prefix.
  *
  *  Threads: any.
  */
@@ -10,8 +10,8 @@
 
 #include "runtime/text/arena.h"
 
-/*  The absolute path of a file of the examples, "topology.schema.json", in `arena`; NULL: it is not
- *  there.
+/*  The absolute path of a file of the examples, such as "topology.schema.json", in `arena`; NULL if
+ *  it does not exist.
  */
 const char *tnd_installed_find(tnd_arena_t *arena, const char *name);
 

@@ -1,4 +1,4 @@
-/*  tools/cli/json.c - JSON, written piece by piece. */
+/*  tools/cli/json.c - writes JSON values. */
 #include "tools/cli/json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/*  tools/cli/json.h - JSON, written piece by piece.
+/*  tools/cli/json.h - writes JSON values.
  *
  *  Threads: any.
  */
@@ -10,7 +10,7 @@
 
 /*  A text in quotes; NULL is null. */
 void tnd_json_text(FILE *out, const char *text);
-/*  With %.17g, which reads back as the same double; what JSON lacks is "nan", "inf", "-inf". */
+/*  With %.17g, which reads back as the same double; "nan", "inf" and "-inf" are strings. */
 void tnd_json_number(FILE *out, double value);
 /*  128 bits as 32 hexadecimal digits in quotes; `words` low first. */
 void tnd_json_hash(FILE *out, const uint64_t words[2]);

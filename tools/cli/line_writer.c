@@ -1,5 +1,4 @@
-/*  tools/cli/line_writer.c - writes lines to a file, a pipe or a terminal on a thread of its own.
- */
+/*  tools/cli/line_writer.c - writes lines to a file, a pipe or a terminal on its own thread. */
 #include "tools/cli/line_writer.h"
 
 #include <errno.h>
@@ -23,17 +22,18 @@
 
 enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10 };
 
-/*  How long a thread that was told to stop may take to leave its write. */
+/*  The time that a stopped thread has to return from its write. */
 static const uint64_t stop_wait_ns = 100000000;
 
 struct tnd_line_writer {
     pthread_t thread;
     FILE *stream;
-    char *path; /* of a file that was opened here; NULL: the descriptor is the caller's */
-    int file;   /* -1: a FIFO that has no reader yet */
+    char *path; /* of a file that was opened here; NULL: the caller owns the descriptor */
+    int file;   /* -1: a FIFO without a reader */
     int stop;   /* readable: leave at once */
     bool drops, is_socket, is_regular;
-    off_t written, whole; /* of a regular file opened here: bytes, and those of its whole lines */
+    off_t written,
+        whole; /* of a regular file opened here: its bytes, and the bytes of its whole lines */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t filled, emptied;
@@ -55,21 +55,21 @@ static uint64_t lines_in(const char *bytes, size_t size)
 /* --- the thread --------------------------------------------------------------------------------
  */
 
-/*  Waits until a FIFO has a reader; false: it is to stop. */
+/*  Waits until a FIFO has a reader; false: the thread is to stop. */
 static bool await_reader(tnd_line_writer_t *self)
 {
     struct pollfd stop = {.fd = self->stop, .events = POLLIN};
     while (self->file < 0) {
         self->file = open(self->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         if (self->file < 0 && errno != ENXIO && errno != EINTR)
-            return true; /* the write says what is wrong */
+            return true; /* the write reports the error */
         if (self->file < 0 && poll(&stop, 1, OPEN_AGAIN_MS) > 0)
             return false;
     }
     return true;
 }
 
-/*  Writes some of the bytes; -1: it failed, or is to stop (errno 0). */
+/*  Writes some of the bytes; -1: the write failed (errno), or the thread is to stop (errno 0). */
 static ssize_t write_some(tnd_line_writer_t *self, const char *bytes, size_t size)
 {
     if (!self->drops)
@@ -86,18 +86,18 @@ static ssize_t write_some(tnd_line_writer_t *self, const char *bytes, size_t siz
         errno = 0;
         return -1;
     }
-    /* A pipe that can be written has room for so much. */
+    /* A pipe that is writable has room for this many. */
     size = size < PIPE_BUF ? size : PIPE_BUF;
     ssize_t got = self->is_socket ? send(self->file, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL)
                                   : write(self->file, bytes, size);
     return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : got;
 }
 
-/*  Leaves no half of a line behind. */
+/*  Truncates a file after its last whole line. */
 static void cut_line(tnd_line_writer_t *self)
 {
     if (self->is_regular && self->path != NULL && ftruncate(self->file, self->whole) != 0)
-        self->whole = self->written; /* then it stays */
+        self->whole = self->written; /* then the rest stays */
 }
 
 static void count_written(tnd_line_writer_t *self, const char *bytes, size_t size)
@@ -268,7 +268,7 @@ static bool join(tnd_line_writer_t *self, uint64_t until_ns)
     return left && pthread_join(self->thread, NULL) == 0;
 }
 
-/*  Makes the thread leave its queue; false: it is inside a write that does not return. */
+/*  Stops the thread; false: it is inside a write that does not return. */
 static bool stop(tnd_line_writer_t *self)
 {
     uint64_t one = 1;
@@ -298,7 +298,7 @@ uint64_t tnd_line_writer_close(tnd_line_writer_t **self_p, uint64_t until_ns, in
         dropped += self->bytes[(self->begin + i) % TND_LINES_BYTES] == '\n';
     pthread_mutex_unlock(&self->lock);
     if (!ended) {
-        pthread_detach(self->thread); /* what it works with is left to the exit */
+        pthread_detach(self->thread); /* the thread may still use it: freed at exit */
         return dropped;
     }
     if (self->path != NULL && self->file >= 0 && close(self->file) != 0 && *reason_p == 0)

@@ -1,13 +1,13 @@
-/*  tools/cli/line_writer.h - writes lines to a file, a pipe or a terminal on a thread of its own.
+/*  tools/cli/line_writer.h - writes lines to a file, a pipe or a terminal on its own thread.
  *
- *  What observes a run (metrics, log, progress) must not stop it, but a pipe that is not read
- * blocks its writer.  So lines wait in a queue of TND_LINES_BYTES.  When it is full, lines for a
- * pipe, a socket or a terminal are dropped and counted, whereas the caller waits for a regular file
- * or another device, which receives every line or reports an error.
+ *  Metrics, log and progress must not stop a run, but a pipe that is not read blocks its writer.
+ *  So lines wait in a queue of TND_LINES_BYTES.  If it is full, lines for a pipe, a socket or a
+ *  terminal are dropped and counted.  The caller waits for a regular file or another device, which
+ *  receives every line or reports an error.
  *
  *  Threads: put, await, stream and the counts on any; open and close on one.
- *  Errors: a write that fails is the last one; a regular file that was opened here then ends with
- *  its last whole line.
+ *  Errors: nothing is written after a failed write.  A regular file that was opened here then ends
+ *  with its last whole line.
  */
 #ifndef TUNDISH_TOOLS_LINE_WRITER_H
 #define TUNDISH_TOOLS_LINE_WRITER_H
@@ -28,22 +28,22 @@ tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path,
                                   tnd_error_t *error) TND_CHECKED;
 /*  Writes to a descriptor of the caller, which stays open. */
 tnd_line_writer_t *tnd_line_writer_new(int file);
-/*  Writes what is queued until `until_ns` (monotonic clock), to a regular file however long that
- *  takes; what is left then counts as dropped.  `*reason_p` is the errno of the write that failed,
- *  or 0; returns the number of lines that were dropped.
+/*  Writes the queue until `until_ns` (monotonic clock), to a regular file without a limit, and
+ *  drops the rest.  `*reason_p` is the errno of a failed write, or 0.  Returns the number of
+ *  dropped lines.
  */
 uint64_t tnd_line_writer_close(tnd_line_writer_t **self_p, uint64_t until_ns, int *reason_p);
 
-/*  Waits until all that is queued is written, at most until then. */
+/*  Waits until the queue is written, at most until then. */
 void tnd_line_writer_await(tnd_line_writer_t *self, uint64_t until_ns);
 
 /*  Queues whole lines. */
 void tnd_line_writer_put(tnd_line_writer_t *self, const char *lines, size_t size);
-/*  A stream whose lines are queued; it ends with the writer. */
+/*  A stream whose lines are queued; it is closed with the writer. */
 FILE *tnd_line_writer_stream(tnd_line_writer_t *self);
-/*  Lines that were dropped so far. */
+/*  The number of lines dropped so far. */
 uint64_t tnd_line_writer_dropped(tnd_line_writer_t *self);
-/*  The errno of the write that failed; 0: none did. */
+/*  The errno of the failed write; 0: none failed. */
 int tnd_line_writer_reason(tnd_line_writer_t *self);
 
 #endif

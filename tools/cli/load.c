@@ -1,4 +1,4 @@
-/*  tools/cli/load.c - the graph that a command line names. */
+/*  tools/cli/load.c - loads the graph of a command line. */
 #include "tools/cli/load.h"
 
 #include "actors/plan/kind_options.h"
@@ -12,7 +12,7 @@
 
 #include "runtime/resources/resources.h"
 
-/*  As text between quotes, in which a path cannot be anything else. */
+/*  As text between quotes, which YAML reads as a string. */
 static void set_path(tnd_graph_t *graph, const char *key, const char *place)
 {
     char *text = NULL;
@@ -31,7 +31,7 @@ static bool ends_as(const char *path, size_t length, const char *name)
            (length == last || path[length - last - 1] == '/');
 }
 
-/*  The folder of checkpoints that a checkpoint, its manifest or the folder itself lies in. */
+/*  The folder of a checkpoint, of its manifest, or the folder itself. */
 static char *folder_of(const char *place)
 {
     size_t length = strlen(place);
@@ -51,7 +51,7 @@ static char *folder_of(const char *place)
     return folder;
 }
 
-/*  Whether the graph, which has been made for this, has a good `checkpoint` or is wrong anyway. */
+/*  Whether `checkpoint` of the graph is valid, or the graph has other errors. */
 static bool keeps(tnd_graph_t *graph)
 {
     return tnd_graph_check(graph) != TND_OK || tnd_graph_plan(graph)->checkpoint != NULL;

@@ -1,4 +1,4 @@
-/*  tools/cli/load.h - the graph that a command line names.
+/*  tools/cli/load.h - loads the graph of a command line.
  *
  *  Threads: the main one.
  */
@@ -9,37 +9,37 @@
 #include "runtime/host/session.h"
 #include "tools/cli/command.h"
 
-/*  Reads the request's files, lays its settings on them and gives it its purpose: `host` and
- *  `open_ended` as tnd_graph_purpose_t says, ${data} as --data or $TUNDISH_DATA say.  Not checked
- *  yet; never NULL.
+/*  Loads the request's files and settings.  `host` and `open_ended` as in tnd_graph_purpose_t,
+ *  ${data} from --data or $TUNDISH_DATA.  The graph is not checked yet; never NULL.
  */
 tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool open_ended);
 
-/*  Whether what --resume asks for can be: the topology keeps checkpoints, or FROM is given, whose
- *  folder is then where the run keeps its own.  False after saying what is wrong.
+/*  Whether --resume is possible: the topology keeps checkpoints, or FROM is given, whose folder is
+ *  then used for new checkpoints too.  Prints an error if not.
  */
 bool tnd_load_resumes(const tnd_request_t *request, const char *command);
 
-/*  Likewise of other files, for a graph that is only looked at: it may end before a feeder, and
- *  nothing has to be known of its data.
+/*  Same, for other files and a graph that is only inspected: it may end before a feeder, and its
+ *  data may be absent.
  */
 tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *files, size_t count);
 
-/*  Checks it; prints what was found on stderr.  False: there are errors. */
+/*  Checks the graph and prints errors and warnings on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);
-/*  What its check found; where that failed, with files and plugins that are missing beside it.
+/*  The preflight of a checked graph; after a failed check it lists missing files and plugins.
  *  Lives as long as the graph.
  */
 tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph);
 
-/*  Prints what was wrong here before the session began, with places.  False: nothing was.
- */
+/*  Prints the errors of this host before the session began, with places.  False: there are none. */
 bool tnd_load_tell(const tnd_session_t *session, FILE *out);
 
 /*  Whether the feeder of a chain runs a step; without one it feeds and discards. */
 bool tnd_load_steps(const tnd_plan_t *plan, uint32_t chain);
 
-/*  The index of the host called `name`, NULL: the only one.  False after saying what is wrong. */
+/*  The index of the host called `name`; NULL: the only one.  Prints an error and returns false if
+ *  it does not exist.
+ */
 bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name, uint32_t *host_p);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/cli/log.c - what a run has to say beside its data: stderr, one line a record. */
+/*  tools/cli/log.c - the log of a run: stderr, one line per record. */
 #include "tools/cli/log.h"
 
 #include <inttypes.h>
@@ -13,9 +13,9 @@
 #include "tools/cli/json.h"
 #include "tools/cli/terminal.h"
 
-/*  As --log-level has them, by tnd_log_level_t. */
+/*  The values of --log-level, by tnd_log_level_t. */
 static const char *const names[] = {"debug", "info", "warn", "error"};
-/*  As a person reads them. */
+/*  The words in the log. */
 static const char *const words[] = {"debug", "info", "warning", "error"};
 
 static const uint64_t repeat_ns = 1000000000;
@@ -46,7 +46,7 @@ static FILE *stream_of(const tnd_log_t *self)
     return self->writer != NULL ? tnd_line_writer_stream(self->writer) : stderr;
 }
 
-/*  Prints the last record; `count` tells how often it was repeated, 0: this is the first time. */
+/*  Prints the last record; `count` is the number of its repetitions, 0 for the first time. */
 static void print(const tnd_log_t *self, unsigned count)
 {
     FILE *out = stream_of(self);
@@ -62,7 +62,7 @@ static void print(const tnd_log_t *self, unsigned count)
         tnd_json_text(out, self->last_text);
         fprintf(out, ",\"count\":%u}\n", count > 0 ? count : 1);
     } else {
-        /* The progress line stands there; it is drawn again. */
+        /* The progress line is on the screen; it is drawn again. */
         if (isatty(STDERR_FILENO) == 1 && tnd_terminal_look().line)
             fputs("\r\033[K", out);
         fprintf(out, "%s %s %s %s", self->last_host, self->last_actor, words[self->last_level],
@@ -77,7 +77,7 @@ static void print(const tnd_log_t *self, unsigned count)
     funlockfile(out);
 }
 
-/*  Lines are missing before the next one. */
+/*  Reports that lines were dropped before the next one. */
 static void say_dropped(tnd_log_t *self)
 {
     uint64_t dropped = self->writer != NULL ? tnd_line_writer_dropped(self->writer) : 0;

@@ -1,12 +1,11 @@
-/*  tools/cli/log.h - what a run has to say beside its data: stderr, one line a record.
+/*  tools/cli/log.h - the log of a run: stderr, one line per record.
  *
- *      a feed warning somebody came and was turned away
+ *      a feed warning a peer was refused
  *      {"time":1700000000.123456,"host":"a","actor":"feed","level":"warn","text":"...","count":1}
  *
- *  A line that is said again at once is not shown again; how often it was is said behind it, a
- *  second later at the latest.
+ *  A repeated line is not shown again; the number of repetitions is shown after at most a second.
  *
- *  Threads: take, tick and end on any, one after another or at the same time.
+ *  Threads: take, tick and end on any, also at the same time.
  */
 #ifndef TUNDISH_TOOLS_LOG_H
 #define TUNDISH_TOOLS_LOG_H
@@ -18,9 +17,9 @@
 #include "tools/cli/command.h"
 
 typedef struct {
-    tnd_log_level_t level; /* less is not shown */
+    tnd_log_level_t level; /* the lowest level that is shown */
     bool json;
-    tnd_line_writer_t *writer; /* of stderr, kept by the caller; NULL: stderr is written here */
+    tnd_line_writer_t *writer; /* of stderr, owned by the caller; NULL: written here */
     uint64_t dropped_said;     /* lines that it dropped */
     pthread_mutex_t lock;
     tnd_log_level_t last_level;
@@ -29,21 +28,23 @@ typedef struct {
     unsigned repeated; /* since it was shown */
 } tnd_log_t;
 
-/*  As --log-level, --log-json and --quiet say.  False after saying what is wrong with them. */
+/*  Sets up --log-level, --log-json and --quiet.  Prints an error and returns false if they are
+ *  wrong.
+ */
 bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *request);
 void tnd_log_take(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *actor,
                   const char *text);
-/*  Says how often the last line was repeated, if that has not been said for a second. */
+/*  Prints how often the last line was repeated, at most once a second. */
 void tnd_log_tick(tnd_log_t *self);
-/*  Says it now; nothing comes after. */
+/*  Prints it now; call it last. */
 void tnd_log_end(tnd_log_t *self);
 
-/*  A line of the command itself, whatever level is shown: a record where they are JSON, else
- *  tnd_complain's line.
+/*  A message of the command itself, shown at every level: a record with --log-json, otherwise as by
+ *  tnd_complain.
  */
 void tnd_log_say(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *command,
                  const char *text);
-/*  The same, for an error. */
+/*  Same, for an error. */
 void tnd_log_complain(tnd_log_t *self, const char *host, const char *command, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 

@@ -1,4 +1,4 @@
-/*  tools/cli/output.c - a file that takes its place whole, or not at all. */
+/*  tools/cli/output.c - writes a file completely or not at all. */
 #include "tools/cli/output.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 
-/*  A file in the folder of `path` that has no name yet, and is gone with a process that is killed;
- *  -1 where the file system cannot make one.
+/*  A file in the folder of `path` without a name, which disappears if the process is killed; -1 if
+ *  the file system cannot create one.
  */
 static int open_nameless(const char *path)
 {
@@ -42,7 +42,7 @@ tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error)
     if (code == 0 && ftruncate(file, is.st_size) == 0)
         return TND_OK;
     if (code != ENOSPC && code != EDQUOT)
-        return TND_OK; /* some file systems cannot promise room */
+        return TND_OK; /* some file systems cannot reserve space */
     return tnd_fail(error, "%s: cannot be written: %s", path, strerror(code));
 }
 
@@ -89,7 +89,7 @@ void tnd_output_abandon(tnd_output_t *self)
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
 {
     bool bad = ferror(self->out) != 0 || fflush(self->out) != 0;
-    /* A device or a pipe has nothing to make durable. */
+    /* Devices and pipes have nothing to synchronize. */
     bad = bad || (self->temporary != NULL && fsync(fileno(self->out)) != 0);
     if (self->nameless && !bad) {
         bad = !give_name(self);

@@ -1,9 +1,8 @@
-/*  tools/cli/output.h - a file that takes its place whole, or not at all.
+/*  tools/cli/output.h - writes a file completely or not at all.
  *
- *  A plain file is made beside its place, without a name where the file system can do that, and
- *  renamed when it is complete.  What already stands at
- *  the path and is none - a device such as /dev/null, a pipe, a link such as /dev/stdout - is
- *  never replaced: it is opened and written as it is.
+ *  A regular file is written under a temporary name, or without a name if the file system supports
+ *  that, and renamed when it is complete.  Any other file at the path (a device such as /dev/null,
+ *  a pipe, a link such as /dev/stdout) is opened and written directly.
  *
  *  Threads: one.
  */
@@ -17,22 +16,22 @@
 typedef struct {
     const char *path; /* borrowed */
     char *temporary;  /* NULL: `path` itself is written */
-    bool nameless;    /* it has not even the temporary name */
+    bool nameless;    /* it has no temporary name */
     FILE *out;        /* NULL: not open */
 } tnd_output_t;
 
-/*  TND_FAILED: the disk of an open file has no room for some more bytes, or its quota.  The file is
- *  not changed; what is none, such as a pipe, has room.
+/*  Errors: TND_FAILED if the disk or quota of an open file has no room for this many bytes.  The
+ *  file is unchanged.  Pipes and devices always have room.
  */
 tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error) TND_CHECKED;
 
-/*  TND_FAILED: it cannot be written, or its disk is full; nothing is left behind. */
+/*  Errors: TND_FAILED if it cannot be written or the disk is full; no file is left. */
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
-/*  Puts it in its place.  TND_FAILED: not all of it could be written, and its place is as it was;
- *  or its name could not be made durable.
+/*  Completes the file.  Errors: TND_FAILED if not all of it could be written, and the old file
+ *  stays; or if its name could not be made durable.
  */
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error) TND_CHECKED;
-/*  Leaves nothing behind; without effect when it is not open. */
+/*  Discards the file; no effect if it is not open. */
 void tnd_output_abandon(tnd_output_t *self);
 
 #endif

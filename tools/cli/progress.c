@@ -1,4 +1,4 @@
-/*  tools/cli/progress.c - how far a run is, for a person. */
+/*  tools/cli/progress.c - shows the progress of a run. */
 #include "tools/cli/progress.h"
 
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include "tools/cli/terminal.h"
 
 static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
-/*  Nothing has moved for so long before that is said instead of what is left. */
+/*  After this time without progress, the idle time is shown instead of the remaining time. */
 static const uint64_t still_ns = 10000000000;
 
-/*  Epochs that have a line each, however short they are. */
+/*  This many epochs have a line each, even if they are short. */
 enum { EPOCH_LINES = 10 };
 
 void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *tally, uint64_t steps_max,
@@ -51,7 +51,7 @@ static const char *duration(double seconds, char text[32])
     return text;
 }
 
-/*  How much of the chain is done, from 0 to 1; negative: that is not known. */
+/*  The part of the chain that is done, from 0 to 1; negative: unknown. */
 static double share_done(const tnd_progress_t *self, const tnd_run_summary_chain_t *chain)
 {
     double share = -1;
@@ -66,7 +66,7 @@ static double share_done(const tnd_progress_t *self, const tnd_run_summary_chain
     return share > 1 ? 1 : share;
 }
 
-/*  Seconds for which nothing has moved, if that is long for this run; 0: it moves. */
+/*  Seconds without progress, if that is long for this run; otherwise 0. */
 static double still_for(const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     if (chain->last_ns == 0 || now < chain->last_ns + still_ns ||
@@ -119,7 +119,7 @@ static void print_name(const tnd_run_summary_t *tally, const tnd_run_summary_cha
         snprintf(text, room, "epoch %" PRIu64, chain->epochs + 1);
 }
 
-/*  What stands behind name and bar. */
+/*  The text after name and bar. */
 static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t *chain,
                        double share, uint64_t now, char *text, size_t room)
 {
@@ -145,7 +145,7 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
                           left));
 }
 
-/*  Under the lock of the tally. */
+/*  Call it with the lock of the summary. */
 static void clear(tnd_progress_t *self)
 {
     if (self->drawn)
@@ -218,11 +218,11 @@ static void say_results(FILE *out, const tnd_metric_t *metrics, uint32_t count)
                 tnd_run_summary_mean(&metrics[m]));
 }
 
-/*  A line that stays for an epoch that ended, with the means over it. */
+/*  The line of an epoch that ended, with its means. */
 static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     char rows[32];
-    /* Epochs that ended before this run are told by the one that they ended in. */
+    /* A run that resumes reports the epoch in which it resumed, not earlier ones. */
     if (self->tally->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
         return;
     if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
@@ -237,13 +237,13 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
     say_results(self->out, chain->ended, chain->ended_count);
     if (chain->ended_part && chain->ended_count > 0)
         fprintf(self->out, " over its last %s rows", grouped((double)chain->ended_rows, rows));
-    /* An epoch without steps has no time. */
+    /* An epoch without steps has no duration. */
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
     fprintf(self->out, "  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
             (double)spent_ns * 1e-9);
 }
 
-/*  Under the lock of the tally. */
+/*  Call it with the lock of the summary. */
 static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
 {
     const tnd_run_summary_chain_t *chain = &self->tally->chains[self->tally->chain];
@@ -281,7 +281,7 @@ void tnd_progress_tick(tnd_progress_t *self)
     pthread_mutex_unlock(&self->tally->lock);
 }
 
-/*  What it goes on from had nothing left for this run. */
+/*  The checkpoint was at the end of the stream, so this run had no step. */
 static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain_t *first)
 {
     char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
@@ -313,9 +313,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     double seconds = tnd_run_summary_seconds(first);
     double fed = (double)(first->ledger.fed - first->before_fed);
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
-    /* Where nothing is computed, how fast the data comes is what one wants to know; of ragged rows
-     * their number does not tell.
-     */
+    /* Without a step, the data rate is of interest; the number of ragged rows is not enough. */
     if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0 &&
         tnd_schema_ragged(&first->stream.fed) == 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",

@@ -1,5 +1,4 @@
-/*  tools/cli/signals.c - SIGINT and SIGTERM as calls, and a clock tick, on a thread of their own.
- */
+/*  tools/cli/signals.c - delivers SIGINT, SIGTERM and a clock tick as calls on its own thread. */
 #include "tools/cli/signals.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
-/*  tools/cli/signals.h - SIGINT and SIGTERM as calls, and a clock tick, on a thread of their own.
+/*  tools/cli/signals.h - delivers SIGINT, SIGTERM and a clock tick as calls on its own thread.
  *
- *  From hold on the signals are blocked in every thread made meanwhile and taken by that thread
- *  alone, so that what they call may lock and print.
+ *  After hold, the signals are blocked in every new thread and handled by that thread only, so the
+ *  callbacks may lock and print.
  *
  *  Threads: hold, begin and end on the main one.
  */
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 typedef struct {
-    /*  A signal came: the first, the second, ... */
+    /*  The first signal, the second, ... */
     void (*signal)(void *context, int number, unsigned count);
     /*  Ten times a second. */
     void (*tick)(void *context);
@@ -24,12 +24,12 @@ typedef struct {
     int signals, over;
 } tnd_signals_t;
 
-/*  Blocks the signals: what comes from now on waits for begin.  Before other threads are made. */
+/*  Blocks the signals until begin.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
-/*  The calls are set. */
+/*  The callbacks are set. */
 void tnd_signals_begin(tnd_signals_t *self);
-/*  No more calls.  Without begin it undoes hold; behind it a signal is for nobody: all is done,
- * only the last words are still written, and the process ends as it would have.
+/*  No callback runs afterwards.  Without begin it undoes hold.  Later signals are ignored: only the
+ *  last lines are still written.
  */
 void tnd_signals_end(tnd_signals_t *self);
 

@@ -1,4 +1,4 @@
-/*  tools/cli/terminal.c - what the other side of stdout can show. */
+/*  tools/cli/terminal.c - the capabilities of the terminal at stdout. */
 #include "tools/cli/terminal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/*  tools/cli/terminal.h - what the other side of stdout can show.
+/*  tools/cli/terminal.h - the capabilities of the terminal at stdout.
  *
  *  Threads: any.
  */
@@ -9,13 +9,13 @@
 #include <stddef.h>
 
 typedef struct {
-    bool line;   /* a line can be drawn again: it is a terminal */
-    bool colour; /* and NO_COLOR does not stand in the way */
+    bool line;   /* a line can be redrawn: stdout is a terminal */
+    bool colour; /* and NO_COLOR is not set */
     bool wide;   /* characters beyond ASCII */
     size_t columns;
 } tnd_terminal_t;
 
-/*  Asks again each time: a window may be resized. */
+/*  Queries again on each call: a window may be resized. */
 tnd_terminal_t tnd_terminal_look(void);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/cli/versions.c - which tundish this is, and what it stands on. */
+/*  tools/cli/versions.c - the versions of the program and of its libraries. */
 #include "tools/cli/versions.h"
 
 #include <czmq.h>

@@ -1,4 +1,4 @@
-/*  tools/cli/versions.h - which tundish this is, and what it stands on.
+/*  tools/cli/versions.h - the versions of the program and of its libraries.
  *
  *  Threads: any.
  */
@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/*  "tundish 0.1.0", then a line a library. */
+/*  "tundish 0.1.0", then a line per library. */
 void tnd_versions_print(FILE *out);
-/*  What it stands on, in one line without its end. */
+/*  The libraries in one line, without a newline. */
 void tnd_versions_print_libraries(FILE *out);
-/*  Whether a library here is older than that which the program was built with. */
+/*  Whether an installed library is older than the one that the program was built with. */
 bool tnd_versions_old(void);
 /*  The same as a JSON object. */
 void tnd_versions_print_json(FILE *out);

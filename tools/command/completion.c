@@ -1,4 +1,4 @@
-/*  tools/command/completion.c - what shells complete of a command line of `tundish`. */
+/*  tools/command/completion.c - `tundish completion`: scripts that complete command lines. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "tools/reference/reference.h"
 #include "tools/reference/topics.h"
 
-/*  What stands for the value of an option or an operand. */
+/*  The values that complete an option or an operand. */
 typedef enum { WANT_NOTHING, WANT_FILE, WANT_DIRECTORY, WANT_TOPIC, WANT_SHELL } want_t;
 
 static want_t want_of(const char *value)
@@ -25,7 +25,7 @@ static want_t want_of(const char *value)
     return WANT_NOTHING;
 }
 
-/*  Everything that `tundish help` describes, with a space before each. */
+/*  Prints every name that `tundish help` knows, separated by spaces. */
 static void print_topics(void)
 {
     size_t count;
@@ -78,7 +78,7 @@ static void bash_words(want_t want)
     }
 }
 
-/*  The options of a command that take a value, by what the value is. */
+/*  Prints the options of a command that take a value, with the completion of the value. */
 static void bash_values(const tnd_command_t *command)
 {
     for (size_t i = 0; command->arguments[i] != NULL; i++) {
@@ -132,7 +132,7 @@ static void print_bash(void)
 
 /*  -------------------------------------------------------------------------------------- zsh */
 
-/*  Inside '...' and inside the brackets of _arguments. */
+/*  Quotes a text for '...' and the brackets of _arguments. */
 static void zsh_text(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -325,13 +325,15 @@ const tnd_command_t tnd_command_completion = {
     .name = "completion",
     .operands = "SHELL",
     .missing = "no shell is given: bash, fish or zsh",
-    .summary = "prints what lets a shell complete commands, options and files",
+    .summary = "prints a script that completes commands, options and files in a shell",
     .arguments = (const char *const[]){NULL},
-    .details = "bash:  source <(tundish completion bash)\n"
-               "zsh:   source <(tundish completion zsh), behind compinit\n"
-               "fish:  tundish completion fish | source\n"
-               "in the shell's start-up file; where tundish is installed, it is there already.\n",
-    .codes = "  0   printed\n  2   no such shell\n",
+    .details =
+        "bash:  source <(tundish completion bash)\n"
+        "zsh:   source <(tundish completion zsh), after compinit\n"
+        "fish:  tundish completion fish | source\n"
+        "Add the line to the start-up file of the shell; an installed tundish does not need it.\n",
+    .codes = "  0   printed\n"
+             "  2   the shell is unknown\n",
     .operands_min = 1,
     .run = completion,
 };

@@ -1,4 +1,4 @@
-/*  tools/command/cursor.c - `tundish cursor`: what a checkpoint holds. */
+/*  tools/command/cursor.c - `tundish cursor`: prints the contents of a checkpoint. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 
-/*  The manifest that a path means: itself, or that of the folder of one checkpoint. */
+/*  The manifest of a path: the path itself, or in the folder of one checkpoint. */
 static void find_manifest(const char *path, char file[TND_STORE_PATH])
 {
     struct stat is;
@@ -20,7 +20,7 @@ static void find_manifest(const char *path, char file[TND_STORE_PATH])
     snprintf(file, TND_STORE_PATH, "%s%s", path, folder ? "/manifest" : "");
 }
 
-/*  The newest manifest of a folder of checkpoints that can be read; false: it holds none. */
+/*  The newest readable manifest in a folder of checkpoints; false: there is none. */
 static bool find_newest(const char *path, char file[TND_STORE_PATH])
 {
     uint64_t *steps = NULL;
@@ -53,10 +53,10 @@ static uint64_t model_bytes(const tnd_manifest_t *manifest)
     return bytes;
 }
 
-/*  Files that are printed; --json has them all. */
+/*  The most files that are printed; --json prints all. */
 enum { FILES_SHOWN = 8 };
 
-/*  What a manifest says of the data.  False: it is damaged. */
+/*  Prints what a manifest has about the data.  False: it is damaged. */
 static bool read_data(const tnd_manifest_t *manifest, tnd_data_table_t *table, tnd_error_t *error)
 {
     bool good = true;
@@ -200,14 +200,14 @@ const tnd_command_t tnd_command_cursor;
 const tnd_command_t tnd_command_cursor = {
     .name = "cursor",
     .operands = "FILE...",
-    .summary = "prints what a checkpoint holds, and where a run goes on from it",
+    .summary = "prints the contents of a checkpoint, and where a run resumes from it",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
-        "FILE is a manifest, the folder of one checkpoint, or the folder of several, of which\n"
-        "the newest counts.  --json prints one object a line.\n",
+        "FILE is a manifest, the folder of one checkpoint, or a folder of several, of which the\n"
+        "newest is used.  --json prints one object per line.\n",
     .codes = "  0   done\n"
              "  2   usage\n"
-             "  78  a file is missing, damaged or no checkpoint\n",
+             "  78  a file is missing, damaged or not a checkpoint\n",
     .operands_min = 1,
     .missing = "no checkpoint is given",
     .run = cursor,

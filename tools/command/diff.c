@@ -1,4 +1,4 @@
-/*  tools/command/diff.c - whether two graphs are the same graph, and where they are not. */
+/*  tools/command/diff.c - `tundish diff`: compares two graphs key by key. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 #include "tools/cli/load.h"
 #include "tools/reference/reference.h"
 
-/*  What one side says of a key. */
+/*  The value of a key on one side. */
 typedef struct {
     const char *text; /* NULL: it has no such thing */
-    tnd_mark_t mark;  /* without a line: a default */
+    tnd_mark_t mark;  /* 0: a default */
 } side_t;
 
 typedef struct {
     tnd_arena_t *arena;
     unsigned roles;
     bool json;
-    size_t count; /* of differences, which are printed as they are found */
+    size_t count; /* of differences, which are printed when they are found */
 } diff_t;
 
 static void print_side_json(const side_t *side)
@@ -70,7 +70,7 @@ static void report(diff_t *self, const char *key, side_t a, side_t b)
 
 /*  ---------------------------------------------------------------------------------- options */
 
-/*  A struct that a table describes, and what was written of it. */
+/*  A struct that a table describes, and the options that were written for it. */
 typedef struct {
     const void *options;
     const tnd_value_t *value;
@@ -102,7 +102,7 @@ static tnd_mark_t mark_of(const tnd_value_t *map, const char *key)
 static void compare_tables(diff_t *self, const tnd_table_t *table, const char *path, filled_t a,
                            filled_t b);
 
-/*  `{NAME: {options}}` or NAME; the options that were written. */
+/*  For `{NAME: {options}}` or NAME: the options that were written. */
 static const tnd_value_t *inside(const tnd_value_t *value)
 {
     return value != NULL && value->type == TND_VALUE_MAP && value->count == 1
@@ -110,7 +110,7 @@ static const tnd_value_t *inside(const tnd_value_t *value)
                : NULL;
 }
 
-/*  Whether both name the same table, so that what differs lies in it. */
+/*  Whether both name the same table, so that its options can be compared. */
 static bool compare_parts(diff_t *self, const char *path, const tnd_part_t *a, const tnd_part_t *b)
 {
     if (a->table == NULL || a->table != b->table)
@@ -121,7 +121,7 @@ static bool compare_parts(diff_t *self, const char *path, const tnd_part_t *a, c
     return true;
 }
 
-/*  Lists of equal length are compared item by item; others as they are. */
+/*  Compares lists of equal length item by item, others as a whole. */
 static bool compare_part_lists(diff_t *self, const char *path, const tnd_part_list_t *a,
                                const tnd_part_list_t *b)
 {
@@ -168,7 +168,7 @@ static const char *names_of(diff_t *self, const tnd_pairs_t *pairs)
     return text;
 }
 
-/*  Keys that the table does not name: columns, options of a plugin.  Their order counts. */
+/*  Keys that the table does not name: columns, options of a plugin.  Their order matters. */
 static void compare_pairs(diff_t *self, const char *path, const tnd_pairs_t *a,
                           const tnd_pairs_t *b, filled_t left, filled_t right)
 {
@@ -272,7 +272,7 @@ static const tnd_topology_link_t *link_between(const tnd_topology_t *topology, c
     return NULL;
 }
 
-/*  Links of `a` that `b` lacks, or has in another way; `turned`: the sides change places. */
+/*  The links of `a` that `b` lacks or has in another form; `turned`: `a` is the second side. */
 static void compare_links(diff_t *self, const tnd_topology_t *a, const tnd_topology_t *b,
                           bool turned)
 {
@@ -293,7 +293,7 @@ static void compare_links(diff_t *self, const tnd_topology_t *a, const tnd_topol
     }
 }
 
-/*  The top level; actors, links and hosts are compared by themselves. */
+/*  The top level; actors, links and hosts are compared separately. */
 static void compare_settings(diff_t *self, const tnd_topology_t *a, const tnd_topology_t *b)
 {
     for (size_t i = 0; i < tnd_settings_table.option_count; i++) {
@@ -367,7 +367,7 @@ static tnd_graph_t *load_side(const tnd_request_t *request, tnd_arena_t *arena, 
     return tnd_load_form(request, files, count);
 }
 
-/*  Whoever compares a graph with an overlay means the graph with it laid on. */
+/*  If a graph is compared with an overlay only, the overlay is applied to the graph. */
 static void hint(const tnd_request_t *request, size_t middle, const tnd_graph_t *b)
 {
     const tnd_diagnostics_t *found = tnd_graph_diagnostics(b);
@@ -406,18 +406,20 @@ const tnd_command_t tnd_command_diff;
 const tnd_command_t tnd_command_diff = {
     .name = "diff",
     .operands = "A B | A... -- B...",
-    .summary = "says whether two topologies are the same graph, and where they differ",
+    .summary = "compares two topologies",
     .arguments = (const char *const[]){"--graph", "--json", "--set", NULL},
     .details =
-        "A and B are a topology each, or one and its overlays with commas between them, or\n"
+        "A and B are one topology each, or a topology and its overlays joined by commas, or\n"
         "several files with `--` between A and B:\n"
         "  tundish diff --graph fashion.yaml fashion.yaml,three.yaml\n"
         "  tundish diff --graph fashion.yaml -- fashion.yaml three.yaml\n"
-        "--graph compares what makes the stream: two that differ in nothing of it feed the\n"
-        "same rows in the same order, wherever they run.  Without it placement, security and\n"
-        "tuning are compared too.  --set changes both.\n",
-    .codes = "  0   they do not differ\n  1   they differ: each key, with both places\n"
-             "  2   usage\n  78  one of them is wrong\n",
+        "--graph compares only what determines the stream: if they are equal, both feed the\n"
+        "same rows in the same order on any placement.  Otherwise placement, security and\n"
+        "tuning are compared too.  --set changes both sides.\n",
+    .codes = "  0   equal\n"
+             "  1   different: each key, with both places\n"
+             "  2   usage\n"
+             "  78  one of them is wrong\n",
     .operands_min = 1,
     .missing = "no topology is given",
     .run = diff,

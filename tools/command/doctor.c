@@ -1,4 +1,4 @@
-/*  tools/command/doctor.c - whether runs can go well on this machine, and what to do where not. */
+/*  tools/command/doctor.c - `tundish doctor`: checks whether this machine is fit for runs. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +24,14 @@
 #include "tools/cli/terminal.h"
 #include "tools/cli/versions.h"
 
-/*  What facts point to. */
+/*  Texts of the facts. */
 typedef struct {
     tnd_facts_t facts;
     char shared[128], pages[640], pages_folder[160], temporary[128], tcp[128], ipc[128];
     char clock_source[64], huge_pages[64], libraries[256];
 } machine_t;
 
-/*  The first line of a file, without its end; "" where it cannot be read. */
+/*  The first line of a file, without its newline; "" if it cannot be read. */
 static void read_line(const char *path, char *line, int room)
 {
     FILE *in = fopen(path, "re");
@@ -46,7 +46,7 @@ static void look_at_cores(tnd_facts_t *facts)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     facts->online = facts->allowed = online > 0 ? (uint32_t)online : 1;
-    /* The mask is larger than a cpu_set_t on the largest machines. */
+    /* On the largest machines the mask is larger than a cpu_set_t. */
     for (int room = 1024; room <= 1 << 20; room *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)room);
         size_t bytes = CPU_ALLOC_SIZE((size_t)room);
@@ -82,7 +82,7 @@ static void look_at_memory(tnd_facts_t *facts)
     }
 }
 
-/*  Whether a file can be made in a folder, and be filled. */
+/*  Whether a file can be created and filled in a folder. */
 static void try_folder(const char *folder, char *reason, size_t room)
 {
     char path[512];
@@ -143,7 +143,7 @@ static void look_at_network(machine_t *machine)
     struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     try_listen((const struct sockaddr *)(const void *)&tcp, sizeof tcp, machine->tcp,
                sizeof machine->tcp);
-    /* A name that begins with a zero lies in no folder: those are the ones that runs use. */
+    /* A name that starts with NUL is abstract, not in a folder; runs use such names. */
     struct sockaddr_un ipc = {.sun_family = AF_UNIX};
     int used =
         snprintf(ipc.sun_path + 1, sizeof ipc.sun_path - 1, "tundish.doctor.%d", (int)getpid());
@@ -163,7 +163,7 @@ static void look_at_clock(machine_t *machine)
         facts->clock_resolution_ns =
             (uint64_t)resolution.tv_sec * 1000000000u + (uint64_t)resolution.tv_nsec;
     facts->clock_cost_ns = UINT64_MAX;
-    /* The best of some: the others were interrupted. */
+    /* The fastest of several, because others may have been interrupted. */
     for (int i = 0; i < TRIES; i++) {
         uint64_t begin = tnd_clock_now(), end = begin;
         for (int r = 0; r < READINGS; r++)
@@ -194,7 +194,7 @@ static void look_at_cuda(tnd_facts_t *facts)
         if (facts->cuda_error == 0)
             facts->cuda_error = count(&facts->cuda_devices);
     }
-    /* It stays loaded: a driver that has begun threads cannot be taken away. */
+    /* It stays loaded: a driver with threads cannot be unloaded. */
 }
 
 static void look(machine_t *machine)
@@ -269,16 +269,16 @@ const tnd_command_t tnd_command_doctor;
 const tnd_command_t tnd_command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "says whether runs can go well on this machine, and what to do where not",
+    .summary = "checks this machine, and advises what to change",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
-        "A line each: processors after affinity and control groups, memory and its limit, open\n"
-        "files, /dev/shm, the folders for statistics and for temporary files, ports, local\n"
-        "sockets, the clock, huge pages, libraries, the driver of CUDA; below a line that is not\n"
-        "ok, what to do.  --json prints one object: {\"checks\":[{\"name\",\"level\",\"found\",\n"
-        "\"advice\"}]}.\n",
-    .codes = "  0   nothing is bad; warnings may be there\n"
-             "  1   something is bad: runs may fail\n"
+        "Prints a line each for processors (after affinity and control groups), memory and its\n"
+        "limit, open files, /dev/shm, the folders for statistics and temporary files, ports,\n"
+        "local sockets, the clock, huge pages, libraries and the CUDA driver.  Below a line\n"
+        "that is not ok is what to do.  --json prints one object:\n"
+        "  {\"checks\":[{\"name\",\"level\",\"found\",\"advice\"}]}\n",
+    .codes = "  0   there are no errors; there may be warnings\n"
+             "  1   an error: runs may fail\n"
              "  2   usage\n",
     .run = doctor,
 };

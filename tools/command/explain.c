@@ -1,5 +1,4 @@
-/*  tools/command/explain.c - a graph, merged and resolved: what stands where, and who talks to
- * whom. */
+/*  tools/command/explain.c - `tundish explain`: a merged graph with placement and connections. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
 
-/*  Where an instance listens or would connect from, as far as that is known before the start. */
+/*  Where an instance listens or connects, as far as that is known before the start. */
 static void print_endpoint(FILE *out, const tnd_plan_t *plan, const tnd_edge_t *edge)
 {
     const tnd_instance_t *binds = &plan->instances[edge->from_connects ? edge->to : edge->from];
@@ -54,7 +53,7 @@ static void print_hosts(const tnd_plan_t *plan)
     }
 }
 
-/*  How files come into memory, and why. */
+/*  How files are accessed, and why. */
 static void print_files(const tnd_stream_t *stream)
 {
     char bytes[TND_QUANTITY_SIZE], room[TND_QUANTITY_SIZE];
@@ -114,8 +113,8 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
     print_files(&known->stream);
 }
 
-/*  The options of an instance, with as many workers as stand beside each other on its host: that is
- *  for the placement to say, whatever the actor's own option is.
+/*  The options of an instance.  `workers` is their number on its host, because the placement
+ *  decides it.
  */
 static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
@@ -408,13 +407,14 @@ const tnd_command_t tnd_command_explain = {
     .summary = "shows the graph as it would run: hosts, actors, connections, memory",
     .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
     .details =
-        "Merges a topology and its overlays and shows every instance of every actor, its host,\n"
-        "its options with their defaults, who connects to whom and by what, which device\n"
-        "carries which replica, and what memory and how many file descriptors each host needs,\n"
-        "term by term.\n",
+        "Merges a topology and its overlays and shows every instance of every actor: its host,\n"
+        "its options with their defaults, its connections, and which device carries which\n"
+        "replica.  It also shows the memory and file descriptors of each host, term by term.\n",
     .codes =
-        "  0   shown\n  2   usage\n  78  the topology has errors, lacks files or plugins, or does "
-        "not fit into its\n      `memory:`; what is known of it is shown all the same\n",
+        "  0   shown\n"
+        "  2   usage\n"
+        "  78  the topology has errors, lacks files or plugins, or exceeds its `memory:`; what is\n"
+        "      known is shown nevertheless\n",
     .operands_min = 1,
     .run = explain,
 };

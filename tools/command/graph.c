@@ -1,4 +1,4 @@
-/*  tools/command/graph.c - a graph as a drawing: for a person, for Graphviz, for programs. */
+/*  tools/command/graph.c - `tundish graph`: draws a graph as text, for Graphviz or as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +22,12 @@ typedef struct {
     tnd_arena_t *arena;
 } picture_t;
 
-/*  One actor of a chain as it is drawn: what stands above each other, and the arrow behind it. */
+/*  One actor of a drawn chain: a column of lines, and the arrow after it. */
 typedef struct {
     const char *name;
     const char *lines[LINES];
     size_t line_count;
-    const char *label; /* on the arrow; "": nothing */
+    const char *label; /* text on the arrow, or "" */
     bool arrow, call;
     size_t width;
 } column_t;
@@ -61,7 +61,7 @@ static uint32_t instances_on(const picture_t *self, const char *actor, uint32_t 
     return count;
 }
 
-/*  "on a, b x6"; on the only host just "x6", or nothing. */
+/*  "on a, b x6"; if there is only one host "x6" or "". */
 static const char *place_of(const picture_t *self, const char *actor)
 {
     const char *text = "";
@@ -82,7 +82,7 @@ static const char *place_of(const picture_t *self, const char *actor)
     return text;
 }
 
-/*  The scalars of a value, one after the other. */
+/*  The scalars of a value, concatenated. */
 static const char *scalars(tnd_arena_t *arena, const tnd_value_t *value)
 {
     const char *text = "";
@@ -98,7 +98,7 @@ static const char *scalars(tnd_arena_t *arena, const tnd_value_t *value)
     return text;
 }
 
-/*  `{scale: {column: image, to: f32}}` in short: its name, and the columns that it is about. */
+/*  `{scale: {column: image, to: f32}}` in short: its name and its columns. */
 static const char *part_text(tnd_arena_t *arena, const tnd_option_t *option,
                              const tnd_value_t *value)
 {
@@ -121,7 +121,7 @@ static const char *part_text(tnd_arena_t *arena, const tnd_option_t *option,
     return tnd_arena_format(arena, "%s%s%s", name, *text != '\0' ? " " : "", text);
 }
 
-/*  Adds a line, cut into several at its spaces. */
+/*  Adds a line, broken into several at its spaces. */
 static void add_line(const picture_t *self, column_t *column, const char *text)
 {
     while (*text != '\0' && column->line_count < LINES) {
@@ -135,7 +135,7 @@ static void add_line(const picture_t *self, column_t *column, const char *text)
     }
 }
 
-/*  What the file says of an actor, in short. */
+/*  The options of an actor in short. */
 static void describe(const picture_t *self, const tnd_topology_actor_t *actor, column_t *column)
 {
     *column = (column_t){.name = actor->name, .width = strlen(actor->name), .label = ""};
@@ -177,7 +177,7 @@ static void print_arrow(const column_t *column, size_t width)
     putchar('>');
 }
 
-/*  Columns beside each other. */
+/*  Prints the columns side by side. */
 static void print_band(const column_t *columns, size_t count, size_t indent)
 {
     size_t lines = 0;
@@ -207,7 +207,7 @@ static void print_band(const column_t *columns, size_t count, size_t indent)
     }
 }
 
-/*  As many beside each other as the screen is wide, the rest below. */
+/*  Prints as many actors per line as the screen allows. */
 static void print_columns(column_t *columns, size_t count)
 {
     size_t screen = tnd_terminal_look().columns, indent = 2;
@@ -246,7 +246,7 @@ static const tnd_topology_link_t *link_into(const tnd_topology_t *topology, uint
     return NULL;
 }
 
-/*  A chain from its reader to its end, and what the end posts to. */
+/*  A chain from its reader to its end, with the reducers of the end. */
 static void print_chain(const picture_t *self, uint32_t index, bool *drawn)
 {
     const tnd_topology_t *topology = self->topology;
@@ -472,13 +472,15 @@ const tnd_command_t tnd_command_graph;
 const tnd_command_t tnd_command_graph = {
     .name = "graph",
     .operands = "FILE...",
-    .summary = "draws a graph: its actors, what they do, where they stand, what connects them",
+    .summary = "draws a graph: actors, placement and connections",
     .arguments = (const char *const[]){"--dot", "--json", "--set", NULL},
-    .details = "For a person: a line for each chain, as wide as the screen, with the transport of\n"
-               "each link where there are several hosts.  --dot gives the same to Graphviz:\n"
+    .details = "Draws a line per chain, as wide as the screen, with the transport of each link if\n"
+               "there are several hosts.  --dot writes it for Graphviz:\n"
                "  tundish graph FILE --dot | dot -Tsvg >graph.svg\n"
-               "No data is opened, and ${data} need not be known.\n",
-    .codes = "  0   drawn\n  2   usage\n  78  the topology is wrong\n",
+               "No data is opened, and ${data} may be undefined.\n",
+    .codes = "  0   drawn\n"
+             "  2   usage\n"
+             "  78  the topology is wrong\n",
     .operands_min = 1,
     .run = graph,
 };

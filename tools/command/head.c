@@ -1,4 +1,4 @@
-/*  tools/command/head.c - what a pipeline would feed, without any model. */
+/*  tools/command/head.c - `tundish head`: shows what a graph feeds, without a model. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct {
     const tnd_request_t *request;
     tnd_graph_t *graph;
     tnd_head_plan_t look;
-    tnd_stream_t stream; /* known once the session's actors run */
+    tnd_stream_t stream; /* set once the session's actors run */
     tnd_session_t *session;
     tnd_log_t log;
 } head_t;
@@ -39,7 +39,7 @@ static void complain(head_t *head, const char *text)
     tnd_log_complain(&head->log, "local", "head", "%s", text);
 }
 
-/*  Whoever reads us has stopped. */
+/*  The reader of stdout has closed it. */
 static bool unread(void)
 {
     return fflush(stdout) != 0 || ferror(stdout) != 0;
@@ -55,7 +55,7 @@ static void show(const head_t *head, const tnd_capture_t *capture, uint64_t firs
         tnd_show_passing_json(capture, first);
 }
 
-/*  Where rows go: to the screen, or to files. */
+/*  The destinations of rows: the screen, or files. */
 typedef struct {
     const tnd_request_t *request;
     tnd_npz_t npz;
@@ -81,7 +81,9 @@ static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
         tnd_contact_sheet_add(&self->sheet, capture);
 }
 
-/*  Writes the files, or leaves them.  False after saying which cannot be written. */
+/*  Completes the files, or discards them.  Prints an error and returns false if one cannot be
+ *  written.
+ */
 static bool end_sinks(sinks_t *self, bool failed)
 {
     tnd_error_t error;
@@ -102,18 +104,18 @@ static bool end_sinks(sinks_t *self, bool failed)
     return good;
 }
 
-/*  Nothing came, and that is no error. */
+/*  An empty stream is not an error. */
 static void show_nothing(const head_t *head)
 {
     char text[1024];
     if (head->request->json || head->request->npz != NULL)
-        tnd_complain("head", "the stream is empty: there is no row");
+        tnd_complain("head", "the stream is empty: no rows");
     else if (head->request->png == NULL)
-        printf("the stream is empty: there is no row of %s\n",
+        printf("the stream is empty: no rows of %s\n",
                tnd_schema_text(&head->stream.fed, text, sizeof text));
 }
 
-/*  Pulls the steps that were asked for.  *failed_p: the feed has failed. */
+/*  Pulls the requested steps.  *failed_p: the feed has failed. */
 static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 {
     const tnd_request_t *request = head->request;
@@ -169,7 +171,7 @@ static int look(head_t *head)
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
     if (failed) {
-        /* The feed knows that it failed before the session has settled why. */
+        /* The feed may report a failure before the session has the reason. */
         (void)tnd_session_wait(head->session);
         bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
         if (unusable)
@@ -209,29 +211,31 @@ const tnd_command_t tnd_command_head;
 const tnd_command_t tnd_command_head = {
     .name = "head",
     .operands = "FILE...",
-    .summary = "shows what a pipeline would feed, without any model",
+    .summary = "shows what a graph feeds, without a model",
     .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--png",
                                        "--set", "--data", "--log-level", "--log-json", NULL},
     .details =
-        "Runs the graph up to its batcher, in this process whatever overlays say, and shows the\n"
-        "first steps (1 unless --steps says more): type, shape, range and first rows of each\n"
-        "column, images as small pictures.  The file needs no feeder, reducer or step.\n"
+        "Runs the graph up to its batcher, in this process whatever the overlays say, and shows\n"
+        "the first steps (1, or --steps): type, shape, range and first rows of each column,\n"
+        "images as small pictures.  The file needs no feeder, reducer or step.\n"
         "\n"
-        "--png writes a contact sheet of the first column of pictures, with the first column of\n"
-        "whole numbers below them; --steps says how many batches of it.\n"
+        "--png writes the first column of pictures to one file, with the first column of whole\n"
+        "numbers below them; --steps is the number of batches.\n"
         "\n"
-        "--at a reader or preprocessor shows the rows as they pass there, 32 a time.\n"
-        "--json prints one line for each step and replica:\n"
+        "--at shows the rows after a reader or preprocessor, 32 at a time.\n"
+        "--json prints one line per step and replica:\n"
         "  {\"step\":0,\"replica\":0,\"rows\":32,\"last\":false,\"columns\":{\"label\":\n"
         "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"
-        "  of a ragged column "
+        "  for a ragged column "
         "{\"dtype\":\"u8\",\"shape\":[32,null],\"splits\":[0,...],\"data\":[...]}\n"
         "or, before the batcher, {\"first\":0,\"rows\":32,\"columns\":{...}}.\n",
-    .codes = "  0   shown\n  1   the data could not be read\n  2   usage\n"
-             "  78  the topology is wrong, a file cannot be used when it is opened, or file "
-             "descriptors\n"
-             "      do not suffice\n"
-             "  128+n  signal n ended it: 139 is a crash of an operation, which is named\n",
+    .codes =
+        "  0   shown\n"
+        "  1   the data could not be read\n"
+        "  2   usage\n"
+        "  78  the topology is wrong, a file cannot be used when it is opened, or there are too\n"
+        "      few file descriptors\n"
+        "  128+n  killed by signal n: 139 is a crash of an operation, which is named\n",
     .operands_min = 1,
     .run = head_graph,
 };

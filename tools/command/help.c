@@ -230,7 +230,7 @@ static void print_general_json(void)
 
 /*  ---------------------------------------------------------------------------------- one name */
 
-/*  Prints a list such as "kinds" or "commands"; returns false if there is no such list. */
+/*  Prints a list such as "kinds" or "commands"; returns false if it does not exist. */
 static bool show_list(const char *name, bool json)
 {
     const tnd_chapter_t *chapter = tnd_reference_chapter_find(name);
@@ -340,7 +340,7 @@ static int show_option(const char *name, bool json)
     fputs(json && shown > 0 ? "\n" : "", stdout);
     int code = TND_EXIT_OK;
     if (shown == 0 && !known)
-        code = tnd_usage_error("help", "there is no kind, source or operation '%s'", thing);
+        code = tnd_usage_error("help", "no kind, source or operation is called '%s'", thing);
     else if (shown == 0 && nearest.best != NULL)
         code = tnd_usage_error("help", "'%s' has no option '%s'; did you mean '%s'?", thing, key,
                                nearest.best);
@@ -350,7 +350,7 @@ static int show_option(const char *name, bool json)
     return code;
 }
 
-/*  Prints a manual page; NULL: tundish(1).  Returns false if there is no such page. */
+/*  Prints a manual page; NULL: tundish(1).  Returns false if it does not exist. */
 static bool show_manual(const char *name)
 {
     const tnd_command_t *command = name != NULL ? tnd_command_find(name) : NULL;

@@ -18,9 +18,8 @@ static int refuse_unknown(const char *name)
     for (size_t i = 0; i < count; i++)
         tnd_nearest_offer(&nearest, commands[i]->name);
     if (nearest.best != NULL)
-        return tnd_usage_error("", "there is no command '%s'; did you mean '%s'?", name,
-                               nearest.best);
-    return tnd_usage_error("", "there is no command '%s'", name);
+        return tnd_usage_error("", "unknown command '%s'; did you mean '%s'?", name, nearest.best);
+    return tnd_usage_error("", "unknown command '%s'", name);
 }
 
 static int print_versions(int count, char **words)
@@ -57,8 +56,8 @@ static int serve(int count, char **words)
     return code;
 }
 
-/*  Whether something printed is missing where somebody may rely on it.  What a write said is lost
- *  when a later one passes, so a reader of a pipe that stopped is known by the pipe.
+/*  Whether output is incomplete.  stdio forgets a failed write when a later one succeeds, so the
+ *  pipe itself is asked whether its reader has closed it.
  */
 static bool lost_output(void)
 {
@@ -71,7 +70,7 @@ static bool lost_output(void)
 
 int main(int count, char **words)
 {
-    /* Whoever reads us may stop reading: that ends the output, not the program. */
+    /* If the reader of stdout closes it, the output ends, not the program. */
     signal(SIGPIPE, SIG_IGN);
     int code = serve(count, words);
     if (lost_output() && code == TND_EXIT_OK) {

@@ -1,4 +1,4 @@
-/*  tools/command/new.c - a topology for data that somebody has. */
+/*  tools/command/new.c - `tundish new`: writes a topology for data files. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
-/*  Bytes of a batch that a first try should not exceed. */
+/*  The most bytes of a batch in a new topology. */
 static const uint64_t batch_bytes_max = (uint64_t)16 << 20;
 
 static bool is_picture(const tnd_column_t *column)
@@ -26,8 +26,8 @@ static bool is_picture(const tnd_column_t *column)
            column->shape[0] >= IMAGE_LEAST && column->shape[1] >= IMAGE_LEAST;
 }
 
-/*  Keeps the files of one part, training before all, where the names say that there are several:
- *  a directory may hold the files of a test beside those of the training.
+/*  Keeps the files of one part, preferably training, if the names show several parts: a directory
+ *  may contain files for tests and for training.
  */
 static void choose_part(tnd_detected_format_list_t *found)
 {
@@ -55,7 +55,7 @@ static bool is_splits(const tnd_detected_format_t *found)
            strstr(found->path, "split") != NULL;
 }
 
-/*  Why files may have different numbers of rows. */
+/*  Explains why files have different numbers of rows. */
 static const char *guess(const tnd_detected_format_t *a, const tnd_detected_format_t *b)
 {
     if (strcmp(a->part, b->part) != 0)
@@ -66,7 +66,7 @@ static const char *guess(const tnd_detected_format_t *a, const tnd_detected_form
     return "";
 }
 
-/*  One reader reads one format, and as many rows of each column. */
+/*  A reader reads one format, and all its columns have the same number of rows. */
 static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *error)
 {
     const tnd_detected_format_t *first = &found->items[0];
@@ -87,7 +87,7 @@ static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *
     return TND_OK;
 }
 
-/*  The directory that all files stand under, "/" at the end. */
+/*  The common directory of all files, "/" at the end. */
 static const char *common_directory(tnd_arena_t *arena, const tnd_detected_format_list_t *found)
 {
     const char *first = found->items[0].path;
@@ -103,7 +103,7 @@ static const char *common_directory(tnd_arena_t *arena, const tnd_detected_forma
     return tnd_arena_text(arena, first, size);
 }
 
-/*  A power of two, of which there are some in an epoch, and not too large. */
+/*  A power of two: small enough for several batches per epoch, and limited in bytes. */
 static uint64_t batch_size(const tnd_detected_format_list_t *found)
 {
     uint64_t bytes = 0, size = BATCH_MOST;
@@ -130,7 +130,7 @@ static void write_operations(const tnd_detected_format_list_t *found, FILE *out)
     }
 }
 
-/*  A label is a whole number a row. */
+/*  A label is one whole number per row. */
 static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out)
 {
     for (size_t i = 0; i < found->count; i++) {
@@ -145,7 +145,7 @@ static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out
     }
 }
 
-/*  A path below the directory, with which `${data}` begins. */
+/*  A path in the common directory, written with `${data}`. */
 static void write_path(const char *path, const char *directory, FILE *out)
 {
     char *text = tnd_format_string("${data}/%s", path + strlen(directory));
@@ -211,10 +211,10 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
           out);
     tnd_value_print_text(
         strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
-    fputs("  # what ${data} stands for; --data DIR says otherwise\n\nactors:\n", out);
+    fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
     write_reader(arena, found, directory, out);
     fputs("\n  # done to each row, in this order; `tundish help ops` lists what there is\n", out);
-    /* `[]` would stand in the way of a suggestion that is taken. */
+    /* `[]` would have to be deleted before the suggestion could be used. */
     if (none && size > 0)
         fprintf(out,
                 "  prep:\n    kind: preprocessor\n    ops:  # none yet: remove the # of what you "
@@ -290,21 +290,20 @@ const tnd_command_t tnd_command_new = {
     .name = "new",
     .operands = "DATA...",
     .missing = "no data is given",
-    .summary = "writes a topology for data files, which runs as it is",
+    .summary = "writes a topology for data files, which runs unchanged",
     .arguments = (const char *const[]){"--output", NULL},
     .details =
-        "DATA are .npy files, IDX files raw or compressed by gzip, directories of them, or "
-        "patterns\n"
-        "such as 'data/x*.npy'.  Each file becomes a column, named after the file; all must have "
-        "as\n"
-        "many rows.  Files that differ in a number only, x-00.npy and x-01.npy, become one "
-        "column,\n"
-        "one after the other.  Of a directory with files for training and for tests the former "
-        "are\n"
-        "taken.  Records without a format are read by the source raw: tundish help raw.\n"
-        "What is written says what each line is for, and can be run, looked at and changed.\n",
-    .codes = "  0   written\n  1   the file is there already, or cannot be written\n  2   usage\n"
-             "  78  data that is not there, not known, or does not fit together\n",
+        "DATA are .npy files, IDX files (raw or compressed by gzip), directories of them, or\n"
+        "patterns such as 'data/x*.npy'.  Each file becomes a column, named after the file; all\n"
+        "must have the same number of rows.  Files that differ only in a number, such as\n"
+        "x-00.npy and x-01.npy, are concatenated to one column.  If a directory has files for\n"
+        "training and for tests, those for training are used.  Records without a format are\n"
+        "read by the source raw: tundish help raw.  The topology has a comment on each line and\n"
+        "can be run, inspected and changed.\n",
+    .codes = "  0   written\n"
+             "  1   the file exists already, or cannot be written\n"
+             "  2   usage\n"
+             "  78  the data do not exist, have an unknown format, or do not fit together\n",
     .operands_min = 1,
     .run = new,
 };

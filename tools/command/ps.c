@@ -1,4 +1,4 @@
-/*  tools/command/ps.c - every actor of the runs on this machine, and what it waits for. */
+/*  tools/command/ps.c - `tundish ps`: shows every actor of the runs on this machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 
-/*  Between the two looks that a rate is made of. */
+/*  The time between the two inspections from which rates are computed. */
 static const struct timespec pause_between = {.tv_nsec = 250000000};
 
 enum { COLUMNS = 11, CELL = 40 };
@@ -45,7 +45,7 @@ static uint32_t waits_of(const tnd_statistics_t *page)
     return state_of(page) == TND_STATE_WAITING ? (uint32_t)(page->state >> 8) : 0;
 }
 
-/*  Seconds that it has been so; one that woke up for nothing was not anything else meanwhile. */
+/*  Seconds in this state; a wake-up without work does not end it. */
 static double since_of(const tnd_statistics_t *page, uint64_t now)
 {
     uint64_t since = state_of(page) == TND_STATE_WAITING ? page->waiting_ns : page->since_ns;
@@ -59,7 +59,7 @@ static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *pa
     return (double)(page->rows_out - before->rows_out) / seconds;
 }
 
-/*  The names of some waits, the foremost first. */
+/*  The names of some wait reasons, the most important first. */
 static void print_waits(FILE *out, uint32_t waits, const char *before, const char *between,
                         const char *after)
 {
@@ -230,7 +230,7 @@ static void print_lines(const char *text)
  */
 
 typedef struct {
-    const tnd_request_t *request; /* whose operands are the runs that are shown; none: all */
+    const tnd_request_t *request; /* its operands are the runs to show; none: all */
     bool json, first, any;
     rows_t rows;
 } sheet_t;
@@ -274,7 +274,7 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
     for (uint32_t p = 0; p < after->count; p++)
         if (!after->processes[p].killed)
             show(sheet, before, after, &after->processes[p]);
-    /* Whoever was found killed at the first look is swept before the second. */
+    /* The pages of processes found dead in the first inspection are removed before the second. */
     const tnd_inspection_t *both[] = {before, after};
     for (size_t i = 0; i < 2; i++)
         for (uint32_t p = 0; p < both[i]->count; p++) {
@@ -336,29 +336,30 @@ const tnd_command_t tnd_command_ps = {
     .summary = "shows every actor of the runs on this machine, and what it waits for",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
-        "Reads the statistics that actors keep in shared pages; it asks nobody, so that what\n"
-        "hangs, or was stopped, is seen too.  A line each actor:\n"
+        "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
+        "shown too.  A line per actor:\n"
         "\n"
         "  STATE   running; working: inside its work (a read, an operation, a copy); waiting;\n"
-        "          stopped: its process was, by a signal; ended; failed\n"
-        "  FOR     what it waits for, the foremost first: input, credit (of who comes next),\n"
-        "          order (later blocks are there, earlier ones are not), mark (another lane's),\n"
+        "          stopped: its process was stopped by a signal; ended; failed\n"
+        "  FOR     what it waits for, most important first: input, credit (of the next actor),\n"
+        "          order (later blocks have arrived, earlier ones have not), mark (another lane),\n"
         "          window (a free slot of a feeder), memory, step (the user's), reduce (other\n"
         "          replicas), peer (a connection), leader, ended\n"
-        "  SINCE   how long it has been so\n"
-        "  ROWS/S  rows handed on, over a quarter of a second\n"
-        "  QUEUE   blocks that wait here, of a feeder whole steps\n"
-        "  CREDIT  blocks or steps that may still be sent; of a feeder its free slots\n"
+        "  SINCE   how long it has been in this state\n"
+        "  ROWS/S  rows sent, over a quarter of a second\n"
+        "  QUEUE   blocks in its queue, for a feeder whole steps\n"
+        "  CREDIT  blocks or steps that it may still send; for a feeder its free slots\n"
         "\n"
-        "and one each device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
-        "--json prints one object, with the `session` of each run, which tells those of one name\n"
-        "apart, and the times of each actor in seconds, which add up to its life: cpu, wait_in,\n"
-        "wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
+        "and one per device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
+        "--json prints one object, with the `session` of each run, which distinguishes runs of\n"
+        "the same name, and the times of each actor in seconds, which add up to its lifetime:\n"
+        "cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
         "work without computing), run_queue (no processor is free), other.\n"
         "\n"
-        "What killed processes left is told apart and removed.  Runs of other users are not "
-        "shown.  With RUN, the `name:` of a topology, only that one is.\n",
-    .codes = "  0   shown, also when nothing runs\n  1   a RUN that was asked for is not here\n"
+        "The pages of killed processes are removed.  Runs of other users are not shown.  With\n"
+        "RUN, the `name:` of a topology, only that run is shown.\n",
+    .codes = "  0   shown, also if nothing runs\n"
+             "  1   a RUN does not exist here\n"
              "  2   usage\n",
     .run = ps,
 };

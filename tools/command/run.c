@@ -1,4 +1,4 @@
-/*  tools/command/run.c - runs a graph, or this host's part of it. */
+/*  tools/command/run.c - `tundish run`: runs a graph, or one host of it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,41 +28,39 @@
 
 typedef struct {
     const tnd_request_t *request;
-    tnd_plan_t whole; /* with the hosts that may join */
+    tnd_plan_t whole; /* including hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
     tnd_run_summary_t tally;
     tnd_log_t log;
     tnd_metrics_t metrics;
-    tnd_line_writer_t *out, *err; /* of stdout and stderr, while it runs; the same if those are */
+    tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
     tnd_run_report_t report;
     tnd_progress_t progress;
     tnd_session_t *session;
-    pthread_mutex_t lock; /* a signal may come while the session ends */
+    pthread_mutex_t lock; /* protects `session`: a signal may arrive while it ends */
     bool over;
-    int code;          /* once it is over */
-    uint64_t drain_ns; /* when what is waited for is said; 0: it does not drain, or was said */
-    uint64_t leave_ns; /* 0: nobody asked to leave at once */
-    uint64_t wait_ns;  /* when it is said that the start is waited for; 0: it is not to be said */
+    int code;          /* set when the run is over */
+    uint64_t drain_ns; /* when to report what a drain waits for; 0: never, or it was reported */
+    uint64_t leave_ns; /* 0: no second signal came */
+    uint64_t wait_ns;  /* when to report what the start waits for; 0: never */
 } run_t;
 
-/*  Who asked to leave gets a clean end if there is one within this time: nobody knows when a step
- * or a source returns.
- */
+/*  After a second signal, the time for an orderly end; a step or a source may never return. */
 static const uint64_t leave_wait_ns = 500000000;
 
-/*  A start that takes longer is spoken of. */
+/*  A start that takes longer is reported. */
 static const uint64_t start_wait_ns = 2000000000;
 
-/*  How long the end of a run waits for pipes that are not read: all of them, and those of the log
- *  and the progress after the metrics, whose losses the log tells.
+/*  The time that the end of a run waits for pipes that are not read: for all of them, and for log
+ *  and progress after the metrics, whose losses the log reports.
  */
 static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
 
-/*  The same for a run that is left at once. */
+/*  Same, after a second signal. */
 static const uint64_t leave_lines_ns = 200000000;
 
-/*  Nothing has moved for so long in a drain before it is said why. */
+/*  A drain without progress for this time reports what it waits for. */
 static const uint64_t drain_wait_ns = 1000000000;
 
 /* --- what the leader tells ---------------------------------------------------------------------
@@ -120,7 +118,7 @@ static void observe_log(void *context, tnd_log_level_t level, const char *host, 
 /* --- signals -----------------------------------------------------------------------------------
  */
 
-/*  What was asked for is answered, whatever level is shown. */
+/*  Answers a signal, at every log level. */
 static void say_signal(run_t *run, const char *text)
 {
     tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
@@ -133,7 +131,7 @@ static bool is_same_file(int one, int other)
            a.st_ino == b.st_ino;
 }
 
-/*  From here on stdout and stderr cannot stop the run. */
+/*  From here on, blocked readers of stdout and stderr cannot block the run. */
 static void begin_lines(run_t *run)
 {
     fflush(stdout);
@@ -144,7 +142,7 @@ static void begin_lines(run_t *run)
     run->progress.out = tnd_line_writer_stream(run->out);
 }
 
-/*  Writes what is queued for them; false: stdout, a file, did not take all of it. */
+/*  Writes their queues; false: stdout is a file that is not complete. */
 static bool end_lines(run_t *run, uint64_t until_ns)
 {
     int out = 0, err = 0;
@@ -157,7 +155,7 @@ static bool end_lines(run_t *run, uint64_t until_ns)
     return out == 0 || out == EPIPE;
 }
 
-/*  Before the start there is nothing to finish, and what is tried may never return. */
+/*  Before the start nothing has to be finished, and what is probed may never return. */
 static void leave_soon(run_t *run)
 {
     if (!tnd_session_running(run->session))
@@ -199,7 +197,7 @@ static bool is_over(run_t *run)
     return over;
 }
 
-/*  A hook does not return, and nobody waits for it. */
+/*  A hook does not return, so the process ends without it. */
 static void leave(run_t *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -212,7 +210,7 @@ static void leave(run_t *run)
     _exit(run->over ? run->code : TND_EXIT_DRAINED);
 }
 
-/*  What a drain waits for, once nothing has moved for a while. */
+/*  Reports what a drain waits for after a time without progress. */
 static void say_drain(run_t *run)
 {
     uint64_t now = tnd_clock_now();
@@ -237,7 +235,7 @@ static void say_drain(run_t *run)
     tnd_inspection_destroy(&look);
 }
 
-/*  The leader shows whom it waits for; another host says whom it hears from, if that takes long. */
+/*  The leader shows the hosts that it waits for; another host reports the leader, after a while. */
 static void say_wait(run_t *run)
 {
     if (run->wait_ns == 0 || tnd_clock_now() < run->wait_ns)
@@ -295,7 +293,7 @@ static void complain(run_t *run, const char *text)
     tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", text);
 }
 
-/*  Closes what the run wrote; a file that could not be written is a failure of its own. */
+/*  Completes the output files; a file that could not be written is an error. */
 static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t until_ns)
 {
     tnd_error_t error;
@@ -317,7 +315,7 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
     return code;
 }
 
-/*  Whether this host's part fits into its `memory:`, or into the machine. */
+/*  Whether this host fits into its `memory:` and into the machine. */
 static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
                  tnd_diagnostics_t *found)
 {
@@ -424,7 +422,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return code;
 }
 
-/*  Whether the model that --save wants can be written, as far as that is known before the start. */
+/*  Whether the model of --save can be written, as far as that is known before the start. */
 static int check_save(const run_t *run)
 {
     const char *path = run->request->save;
@@ -441,14 +439,15 @@ static int check_save(const run_t *run)
         return tnd_usage_error("run", "--save is for host '%s': it carries the first replica",
                                run->plan->hosts[host].name);
     if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
-        return tnd_usage_error("run", "%s: cannot be written: it is no plain file", path);
+        return tnd_usage_error("run", "%s: cannot be written: it is not a regular file", path);
     if (tnd_output_open(&output, path, &error) != TND_OK)
         return tnd_usage_error("run", "%s", error.text);
     tnd_output_abandon(&output);
     return TND_EXIT_OK;
 }
 
-/*  Whether this process may have the descriptors of a host of that pool, all of which need as many.
+/*  Whether this process may open the descriptors of a host of that pool; all hosts need the same
+ *  number.
  */
 static bool may_join(const tnd_plan_t *plan, const char *pool)
 {
@@ -465,7 +464,7 @@ static bool may_join(const tnd_plan_t *plan, const char *pool)
     return true;
 }
 
-/*  Which host this process is: by name, or (`pool+`) one that the leader has a place for. */
+/*  The host of this process: by name, or (`pool+`) assigned by the leader. */
 static int find_host(run_t *run)
 {
     const char *name = run->request->host;
@@ -490,7 +489,7 @@ static int find_host(run_t *run)
     return TND_EXIT_PEER;
 }
 
-/*  What can be said about the command line once the hosts are known. */
+/*  Checks of the command line that need the hosts. */
 static int prepare(run_t *run)
 {
     const tnd_request_t *request = run->request;
@@ -553,45 +552,44 @@ const tnd_command_t tnd_command_run;
 const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
-    .summary = "runs a graph, or one host's part of it",
+    .summary = "runs a graph, or one host of it",
     .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
                                        "--metrics", "--resume", "--trust-data", "--save", "--quiet",
                                        "--json", "--log-level", "--log-json", NULL},
     .details =
-        "Reads a topology and its overlays and runs it.  Where the overlays name several hosts,\n"
-        "each of them is a process of its own, given by --host; the first one leads, shows the\n"
-        "progress and takes --report, --metrics and --json (the report on stdout).  A second\n"
-        "process of a host is refused on the same machine, and takes its place from another one.\n"
+        "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
+        "hosts, each is a process of its own, selected by --host.  The first host is the\n"
+        "leader: it shows the progress and writes --report, --metrics and --json (the report on\n"
+        "stdout).  A second process for the same host is refused on the same machine; from\n"
+        "another machine it replaces the first.\n"
         "\n"
-        "--host NAME+ joins a run that is under way as one more of the range NAME[0-9] of hosts, "
-        "which\n"
-        "must carry only workers, and takes work; Ctrl-C then ends this process, and the run goes "
-        "on.\n"
+        "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
+        "carry only workers.  Ctrl-C ends this process, and the run continues.\n"
         "\n"
-        "Ctrl-C (or SIGTERM) drains: every replica finishes the same last step, and the report is\n"
-        "written.  Once more leaves at once, whatever a step or a source is at.\n"
+        "Ctrl-C (or SIGTERM) drains the run: every replica finishes the same last step, and the\n"
+        "report is written.  A second Ctrl-C ends it at once, even during a step or a read.\n"
         "\n"
-        "--save FILE keeps the model of the first chain as its step's `save` writes it, when the "
-        "run\n"
-        "is done or drained; all replicas have the same one.  It takes its place whole, on the "
-        "host\n"
-        "that carries the first replica; its hash is the model digest.\n"
+        "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
+        "the run is done or drained; all replicas have the same model.  The file is written\n"
+        "whole or not at all, on the host with the first replica.  Its hash is the model\n"
+        "digest.\n"
         "\n"
-        "A feeder without `step:` feeds and discards: that is how fast the pipeline is.\n"
+        "A feeder without `step:` discards its batches, which measures the speed of the\n"
+        "pipeline.\n"
         "\n"
-        "Records go to stderr, one a line (HOST ACTOR LEVEL TEXT), those of other hosts too from\n"
-        "warnings on; what is said again at once is counted.\n"
+        "The log goes to stderr, one line per record (HOST ACTOR LEVEL TEXT); warnings and\n"
+        "errors of other hosts are included, and repeated lines are counted.\n"
         "\n"
         "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
     .codes =
         "  0    done\n"
         "  1    the run failed: data, a step, a port in use\n"
-        "  2    usage; a file to write that cannot be\n"
-        "  75   another host refused, did not come or was lost; or this run is already running\n"
-        "  78   the topology is wrong, a file cannot be used when it is opened, or memory or file\n"
-        "       descriptors do not suffice\n"
-        "  130  drained, or left\n"
-        "  128+n  signal n ended it: 139 is a crash of a step or an operation, which is named\n",
+        "  2    usage; an output file cannot be written\n"
+        "  75   another host refused, is absent or was lost; or this run is already running\n"
+        "  78   the topology is wrong, a file cannot be used when it is opened, or there is not\n"
+        "       enough memory or too few file descriptors\n"
+        "  130  drained, or interrupted\n"
+        "  128+n  killed by signal n: 139 is a crash of a step or an operation, which is named\n",
     .operands_min = 1,
     .run = run_graph,
 };

@@ -1,5 +1,4 @@
-/*  tools/command/schema.c - the JSON Schema of topology files, from which editors complete and
- * check. */
+/*  tools/command/schema.c - `tundish schema`: the JSON Schema of topology files, for editors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +13,10 @@
 #define NUMBER_PATTERN "(0|[1-9][0-9]*)(\\\\.[0-9]*)?"
 #define BYTES_PATTERN NUMBER_PATTERN " *(B|[kMGT]B|[KMGT]iB)"
 #define DURATION_PATTERN NUMBER_PATTERN " *(ns|us|ms|s|min|h)"
-/*  What a scalar that is read as a text may look like to an editor. */
+/*  The JSON types of a scalar that is read as text. */
 #define ANY_SCALAR "\"type\":[\"string\",\"number\",\"boolean\"]"
 
-/*  Whose values stand under a key; those of a file are known by their names, as the parser knows
- *  them.
- */
+/*  The owner of a key; values of some keys of a file have a schema of their own, known by name. */
 typedef enum { LEVEL_ANY, LEVEL_TOPOLOGY, LEVEL_OVERLAY, LEVEL_HOST } level_t;
 
 /*  One end of "1..64"; "" is open. */
@@ -38,7 +35,7 @@ static void print_range(const tnd_option_t *option)
     print_end("maximum", dots + 2, strlen(dots + 2));
 }
 
-/*  The words of "keep|drop" or "auto=0", as a list. */
+/*  The words of "keep|drop" or "auto=0", as a JSON list. */
 static void print_words(const char *choices)
 {
     putchar('[');
@@ -70,7 +67,7 @@ static void print_number(const tnd_option_t *option)
     fputs("}]", stdout);
 }
 
-/*  Something with a unit; 0 needs none. */
+/*  A value with a unit; 0 needs none. */
 static void print_quantity(const char *pattern)
 {
     printf("\"anyOf\":[{\"type\":\"string\",\"pattern\":\"^(0|%s)$\"},{\"const\":0}]", pattern);
@@ -88,7 +85,7 @@ static void print_text(const tnd_option_t *option)
 
 static void print_table(const tnd_table_t *table);
 
-/*  A list, or one that stands for a list of one; or a map instead. */
+/*  A list, one item that means a list of one, or a map. */
 static void print_list(const tnd_option_t *option, void (*print_item)(const tnd_option_t *))
 {
     fputs("\"anyOf\":[{", stdout);
@@ -113,7 +110,7 @@ static const char *chapter_of(const tnd_table_t *table)
     return "tables";
 }
 
-/*  `{NAME: {options}}`, `{plugin: NAME, options}`, or NAME alone where nothing has to be said. */
+/*  `{NAME: {options}}`, `{plugin: NAME, options}`, or NAME alone if all options are optional. */
 static void print_part(const tnd_option_t *option)
 {
     fputs("\"anyOf\":[{\"type\":\"object\",\"minProperties\":1,\"maxProperties\":1,"
@@ -142,7 +139,7 @@ static void print_part(const tnd_option_t *option)
     fputs(*glue == ',' && glue[1] == '\0' ? "]}]" : "]", stdout);
 }
 
-/*  What a value must look like. */
+/*  The schema of a value. */
 static void print_value(const tnd_option_t *option)
 {
     switch (option->type) {
@@ -206,7 +203,7 @@ static void print_value(const tnd_option_t *option)
     }
 }
 
-/*  The keys whose values the parser knows by their names; false: not one of them. */
+/*  Keys whose values the parser knows by name; false: another key. */
 static bool print_known(const tnd_option_t *option, level_t level)
 {
     bool top = level == LEVEL_TOPOLOGY || level == LEVEL_OVERLAY;
@@ -232,7 +229,7 @@ static bool print_known(const tnd_option_t *option, level_t level)
     return true;
 }
 
-/*  One key of a map.  Null restores a default, where there is one. */
+/*  One key of a map.  Null restores a default, if there is one. */
 static void print_option(const tnd_option_t *option, level_t level)
 {
     tnd_arena_t *arena = tnd_arena_new();
@@ -256,8 +253,8 @@ static void print_option(const tnd_option_t *option, level_t level)
     tnd_arena_destroy(&arena);
 }
 
-/*  The map that a table reads, without its braces; only options whose role is in `roles`.  `kind`:
- *  the key of that name stands beside them; NULL: there is none.
+/*  The map of a table, without its braces; only options with a role in `roles`.  `kind`: the key of
+ *  that name is added; NULL: no key.
  */
 static void print_map(const tnd_table_t *table, level_t level, unsigned roles, const char *kind)
 {
@@ -326,7 +323,7 @@ static void print_actor(void)
     fputs("]}", stdout);
 }
 
-/*  An actor of an overlay: what may be placed and tuned, of whatever kind it is. */
+/*  An actor of an overlay: what may be placed and tuned, for any kind. */
 static void print_placed(void)
 {
     const tnd_chapter_t *kinds = tnd_reference_chapter_find("kinds");
@@ -383,13 +380,12 @@ const tnd_command_t tnd_command_schema = {
     .summary = "prints the JSON Schema of topology files, for editors",
     .arguments = (const char *const[]){NULL},
     .details =
-        "Draft 2020-12, made from the tables that the parser reads.  An editor with a YAML "
-        "language\n"
-        "server completes and checks a file whose first line is\n"
+        "The schema (draft 2020-12) is made from the tables that the parser reads.  An editor\n"
+        "with a YAML language server completes and checks a file whose first line is\n"
         "  # yaml-language-server: $schema=PATH\n"
-        "where PATH leads, from that file, to what this prints; examples/topology.schema.json is\n"
-        "such a file.  What needs the whole graph (links, placement, data) `tundish validate` "
-        "checks.\n",
+        "where PATH is the path of the schema, relative to the file;\n"
+        "examples/topology.schema.json is a copy.  `tundish validate` checks what needs the\n"
+        "whole graph: links, placement, data.\n",
     .codes = "  0   printed\n  2   usage\n",
     .run = schema,
 };

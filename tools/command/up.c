@@ -1,5 +1,4 @@
-/*  tools/command/up.c - starts every host of this machine, and is one program to whoever watches.
- */
+/*  tools/command/up.c - `tundish up`: starts every host of this machine and merges their output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,24 +25,23 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/terminal.h"
 
-/*  How long the others may take to see for themselves that a host has ended, to drain, to leave. */
+/*  The time that the other hosts have to notice that a host has ended, to drain, and to end. */
 static const uint64_t patience_ns = 5000000000;
 
-/*  The same where nothing can come of it any more: the leader has ended, or the run cannot begin.
- */
+/*  Same if the run cannot succeed: the leader has ended, or the run cannot begin. */
 static const uint64_t short_patience_ns = 300000000;
 
-/*  And where the leader has ended well, or all were told to leave at once. */
+/*  Same after the leader has succeeded, or after all were told to end. */
 static const uint64_t late_ns = 1000000000;
 
 enum { LINE_MAX_BYTES = 4096 };
 
-/*  Files: standard streams, signals and what is open while a child is started; of each child two
- *  pipes.
+/*  Descriptors: standard streams, signals, and those open while a child is started; two pipes per
+ *  child.
  */
 enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
 
-/*  What one stream of a child said and has not ended with a new line. */
+/*  Output of one stream of a child that does not end with a newline yet. */
 typedef struct {
     int file; /* -1: closed */
     FILE *to;
@@ -55,10 +53,11 @@ typedef struct {
     const char *name;
     tnd_child_t process;
     pipe_t out, err;
-    char *held; /* what another host says of this one, until it has spoken; NULL: nothing */
+    char *
+        held; /* a sentence about this host from another one, until this host prints its own; NULL: none */
     uint32_t held_by;
-    bool complained; /* of something that no other had said */
-    int failed;      /* its exit code, once it has ended badly and nobody asked for it; 0: not */
+    bool complained; /* the status of a sentence that no other host had printed */
+    int failed;      /* its exit code, after a failure that was not requested; 0: none */
 } child_t;
 
 typedef struct {
@@ -66,10 +65,10 @@ typedef struct {
     child_t *children;
     uint32_t count, running;
     bool led;      /* the leader runs, here or elsewhere */
-    bool done;     /* the run has ended well */
+    bool done;     /* the run has succeeded */
     sigset_t mask; /* of the children */
     bool told;     /* which host failed */
-    size_t width;  /* of the longest name */
+    size_t width;  /* length of the longest name */
     int code;      /* of the first child that failed */
     unsigned signals;
     unsigned pressed;  /* how often the children were told to end */
@@ -77,7 +76,7 @@ typedef struct {
     tnd_terminal_t terminal;
     tnd_output_merge_t chorus;
     tnd_log_t log;
-    const char *saver; /* the host that carries the first replica */
+    const char *saver; /* the host with the first replica */
 } up_t;
 
 /* --- output ------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ typedef struct {
 static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
     static const int colours[] = {36, 33, 35, 32, 34, 31};
-    /* Records say themselves of which host they are. */
+    /* JSON records contain their host. */
     if (up->log.json && to == stderr) {
         fwrite(text, 1, size, to);
         fputc('\n', to);
@@ -108,7 +107,7 @@ static bool has_spoken(const child_t *child)
     return child->out.file < 0 && child->err.file < 0;
 }
 
-/*  The child that another one speaks for, if it may still speak for itself. */
+/*  The child that a sentence is about, if it may still print its own. */
 static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
 {
     size_t length = 0;
@@ -150,8 +149,8 @@ static void tell_failed(up_t *up, const child_t *child)
     up->told = true;
 }
 
-/*  A child has said all it will; what others have to add comes now.  Of those that ended badly the
- *  one to name is the one that had something to say.
+/*  A child has printed everything; sentences about it that were held back come now.  The failed
+ *  child that is named is the one that printed a sentence of its own.
  */
 static void conclude(up_t *up, child_t *child)
 {
@@ -165,7 +164,7 @@ static void conclude(up_t *up, child_t *child)
         tell_failed(up, child);
 }
 
-/*  False: there was nothing. */
+/*  False: no output was available. */
 static bool take_output(up_t *up, uint32_t index, pipe_t *from)
 {
     ssize_t got = read(from->file, from->text + from->used, sizeof from->text - from->used);
@@ -224,13 +223,13 @@ static bool start(up_t *up, uint32_t index)
     return started;
 }
 
-/*  Tells all children to end: the first time they drain, the second they leave, then they are
- *  killed.
+/*  Tells all children to end: the first time they drain, the second time they end at once, then
+ *  they are killed.
  */
 static void press(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
-    /* Each child would say that it drains and leaves; that is ours to say. */
+    /* The children are quiet about it, because `up` prints it. */
     (void)tnd_output_merge_repeats(&up->chorus,
                                    "tundish run: draining; once more to leave at once");
     (void)tnd_output_merge_repeats(&up->chorus, "tundish run: leaving");
@@ -241,7 +240,7 @@ static void press(up_t *up)
             kill(up->children[i].process.pid, number);
 }
 
-/*  The last words of a process that is to be started again. */
+/*  Prints how a process ended that will be restarted. */
 static void finish_output(up_t *up, uint32_t index, pipe_t *from)
 {
     while (from->file >= 0 && take_output(up, index, from))
@@ -256,11 +255,11 @@ static void take_ended(up_t *up, uint32_t index, int status)
     child_t *child = &up->children[index];
     char text[300];
     up->running--;
-    /* One that was still there a while after all were told to leave was killed here. */
+    /* A child that ran for too long after the end was killed here. */
     bool left = up->signals > 1 && up->pressed > 2;
     int code = left ? TND_EXIT_DRAINED : tnd_child_code(status);
     bool leader = child->process.host == 0;
-    /* A host ends well only after the whole run did, wherever its leader is. */
+    /* A host succeeds only after the whole run did, wherever its leader is. */
     up->done = up->done || code == TND_EXIT_OK;
     up->led = up->led && !leader && !up->done;
     bool needed = up->led && up->signals < 2 && up->code == TND_EXIT_OK;
@@ -273,7 +272,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         return;
     }
     child->process.again_ns = 0;
-    /* Who has not heard of the end by now came too late to hear of it. */
+    /* A child that still runs has missed the end of the run. */
     if (up->done && leader && up->press_ns == 0)
         up->press_ns = tnd_clock_now() + late_ns;
     if (code == TND_EXIT_OK)
@@ -285,7 +284,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
         conclude(up, child);
         return;
     }
-    /* One that was stopped while the run ended finds its leader gone. */
+    /* A child that was stopped while the run ended finds no leader. */
     bool asked = (code == TND_EXIT_DRAINED && (up->signals > 0 || up->done)) ||
                  (code == TND_EXIT_PEER && up->done);
     bool first = up->code == TND_EXIT_OK;
@@ -297,7 +296,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
     conclude(up, child);
     if (first && !(asked && up->done))
         up->code = code;
-    /* The others see it for themselves, or are told. */
+    /* The other hosts notice it themselves, or are told. */
     bool vain =
         leader || code == TND_EXIT_TOPOLOGY || code == TND_EXIT_USAGE || verdict == TND_CHILD_LIMIT;
     if (!asked && up->press_ns == 0)
@@ -325,8 +324,8 @@ static void take_signal(up_t *up, int files)
     }
 }
 
-/*  Starts again whose time has come, buries who has been dead for long; returns when the next one's
- *  comes.
+/*  Restarts children that are due, and reaps those that ended a while ago; returns when the next
+ *  one is due.
  */
 static uint64_t start_again(up_t *up)
 {
@@ -349,7 +348,7 @@ static uint64_t start_again(up_t *up)
     return next;
 }
 
-/*  Until all children have ended and all they said is shown. */
+/*  Runs until all children have ended and all output is shown. */
 static void watch(up_t *up, int signals)
 {
     struct pollfd *files = tnd_allocate_zeroed(2 * (size_t)up->count + 1, sizeof *files);
@@ -397,7 +396,7 @@ static int perform(up_t *up)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, &up->mask);
-    /* What a child gets before it can drain waits until it can. */
+    /* A signal that arrives before a child can drain is passed on later. */
     sigaddset(&up->mask, SIGINT);
     sigaddset(&up->mask, SIGTERM);
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -416,7 +415,7 @@ static int perform(up_t *up)
     return up->code;
 }
 
-/*  Whether none of the hosts here is already running. */
+/*  Whether a host of this machine runs already. */
 static bool is_free(up_t *up, const tnd_plan_t *plan)
 {
     for (uint32_t i = 0; i < up->count; i++) {
@@ -429,7 +428,7 @@ static bool is_free(up_t *up, const tnd_plan_t *plan)
     return true;
 }
 
-/*  What can be seen to be missing before anything is started, of all hosts here in one pass. */
+/*  Checks the files of all hosts of this machine in one pass, before anything is started. */
 static bool look(const tnd_graph_t *graph)
 {
     const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -449,7 +448,7 @@ static bool look(const tnd_graph_t *graph)
     return good;
 }
 
-/*  Whether this process may have the descriptors for its children, and each of them its own. */
+/*  Whether this process may open the descriptors for its children, and each child its own. */
 static bool may_open(up_t *up, const tnd_plan_t *plan)
 {
     tnd_plan_t whole = tnd_placement_whole(plan);
@@ -528,28 +527,28 @@ const tnd_command_t tnd_command_up;
 const tnd_command_t tnd_command_up = {
     .name = "up",
     .operands = "FILE...",
-    .summary = "starts every host of the overlays whose address is this machine",
+    .summary = "starts every host of a graph whose address is this machine",
     .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
                                        "--resume", "--trust-data", "--save", "--quiet",
                                        "--log-level", "--log-json", NULL},
     .details =
-        "Each host is a process, `tundish run FILES... --host NAME`; what it prints is shown with\n"
-        "its name before it.  Ctrl-C drains all of them, once more leaves.  A host without "
-        "replicas\n"
-        "that is killed is started again, as `restart:` and `restarts:` say, and the run goes on.\n"
-        "When one fails otherwise the others are stopped, and its exit code is that of `up`.\n"
+        "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
+        "its name before it.  Ctrl-C drains all hosts; a second one ends them.  A host without\n"
+        "replicas that is killed is restarted, as `restart:` and `restarts:` define, and the\n"
+        "run continues.  If a host fails in another way, the others are stopped; `up` returns\n"
+        "its exit code.\n"
         "\n"
-        "It starts the hosts whose `address:` is this machine, and names the others: start them\n"
-        "there, by the same command or each by `tundish run FILES... --host NAME`.  The run "
-        "begins\n"
-        "when all have come.  A host without an address is on every machine.  Of two processes of\n"
-        "one host the later takes the place of the earlier, which then ends with 75.\n",
-    .codes = "  0      all hosts have ended well\n"
+        "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
+        "those on their machines by the same command, or each by `tundish run FILES...  --host\n"
+        "NAME`.  The run begins when all hosts have connected.  A host without an address\n"
+        "counts as this machine.  A second process for the same host replaces the first, which\n"
+        "then ends with 75.\n",
+    .codes = "  0      all hosts succeeded\n"
              "  2      usage\n"
-             "  78     the topology is wrong, or file descriptors do not suffice\n"
-             "  130    drained, or left\n"
+             "  78     the topology is wrong, or there are too few file descriptors\n"
+             "  130    drained, or interrupted\n"
              "  128+n  the first host that failed was killed by signal n\n"
-             "  else   what the first host that failed ended with: see tundish run --help\n",
+             "  else   the exit code of the first host that failed: see tundish run --help\n",
     .operands_min = 1,
     .run = up_graph,
 };

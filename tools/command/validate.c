@@ -1,4 +1,4 @@
-/*  tools/command/validate.c - everything that is wrong with a topology, in one pass. */
+/*  tools/command/validate.c - `tundish validate`: reports all errors of a topology in one pass. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -81,15 +81,15 @@ const tnd_command_t tnd_command_validate;
 const tnd_command_t tnd_command_validate = {
     .name = "validate",
     .operands = "FILE...",
-    .summary = "says everything that is wrong with a topology, in one pass",
+    .summary = "reports everything that is wrong with a topology, in one pass",
     .arguments = (const char *const[]){"--set", "--data", "--json", NULL},
     .details =
-        "Reads a topology and its overlays and checks all that can be known before the start: "
-        "opens\n"
-        "the data that is on this machine, tries the operations on its columns, looks for plugins\n"
-        "and devices.  What only another host can check is listed.\n",
-    .codes =
-        "  0   all is well\n  2   usage\n  78  errors, printed on stderr (--json: on stdout)\n",
+        "Loads a topology and its overlays and checks everything that can be known before the\n"
+        "start: opens the data on this machine, probes the operations with its columns,\n"
+        "searches plugins and devices.  What only another host can check is listed.\n",
+    .codes = "  0   no errors\n"
+             "  2   usage\n"
+             "  78  errors, printed on stderr (--json: on stdout)\n",
     .operands_min = 1,
     .run = validate,
 };

@@ -1,4 +1,4 @@
-/*  tools/command/why.c - why a run is as fast as it is, in one sentence. */
+/*  tools/command/why.c - `tundish why`: names the bottleneck of a run in one sentence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 #include "tools/cli/json.h"
 #include "tools/report/bottleneck.h"
 
-/*  Between the two looks: short steps are done in it, long ones are seen. */
+/*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
 
-/*  Whether it is of a run that is asked for and on. */
+/*  Whether the process belongs to a requested run that is still alive. */
 static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
 {
     return !process->killed && tnd_request_names(request, process->run);
 }
 
-/*  Whether other runs are shown too: a sentence alone would not say of which it is. */
+/*  Whether other runs are shown too, so that the sentence must name its run. */
 static bool has_others(const tnd_request_t *request, const tnd_inspection_t *made,
                        const tnd_inspected_t *process)
 {
@@ -93,24 +93,23 @@ const tnd_command_t tnd_command_why;
 const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
-    .summary = "says in a sentence who holds up each run on this machine",
+    .summary = "names the bottleneck of each run on this machine",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
-        "Looks twice, half a second apart, at the pages that `tundish ps` shows.  Where rows were\n"
-        "fed meanwhile it names who is at work most of the time; where none were it goes from the\n"
-        "feeder along what each waits for, to the one that waits for nobody:\n"
+        "Reads the pages of `tundish ps` twice, half a second apart.  If rows were fed\n"
+        "meanwhile, it names the actor that works most of the time.  If not, it follows the\n"
+        "waits from the feeder to the actor that does not wait:\n"
         "\n"
         "  feed waits for mean, which waits for replica 3 on host c (cpu:1), whose step 57 has\n"
         "  been running for 12 s\n"
         "\n"
-        "With RUN, the `name:` of a topology, it looks at runs of that name only.  Of several "
-        "runs\n"
-        "each sentence begins with the name and a process of its run.\n"
+        "With RUN, the `name:` of a topology, only runs of that name are judged.  If there are\n"
+        "several runs, each sentence starts with the name and a process of its run.\n"
         "\n"
         "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
         "\"host\",\"device\",\"pid\"}]}.\n",
-    .codes = "  0   rows flow in every run that was asked for; none was, and nothing runs\n"
-             "  1   such a run stood still between the two looks, or is not here\n"
+    .codes = "  0   rows flow in every run, or nothing runs and no RUN was given\n"
+             "  1   no row was fed in a run, or a RUN does not exist here\n"
              "  2   usage\n",
     .run = why,
 };

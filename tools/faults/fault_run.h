@@ -1,8 +1,8 @@
 /*  tools/faults/fault_run.h - runs of a graph under faults, observed from outside.
  *
- *  A run is a process `tundish up` in a sandbox (sandbox.h).  Its steps are read from the metrics that
- *  it writes to a pipe, its hosts are found by their command lines, and its connections pass the relay
- *  of the sandbox.
+ *  A run is a process `tundish up` in a sandbox (sandbox.h).  Its steps are read from the metrics
+ *  that it writes to a pipe, its hosts are found by their command lines, and its connections pass
+ *  the relay of the sandbox.
  *
  *  Lifecycle: init, which blocks SIGINT and SIGTERM, before other threads start; begin, once the
  *  sandbox is open; run, any number of times; fini.

@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
-/*  Returns a pidfd of the descendant of `parent` that runs host `host` now, which the caller closes;
- *  -1 if it does not exist.
+/*  Returns a pidfd of the descendant of `parent` that runs host `host` now, which the caller
+ *  closes; -1 if it does not exist.
  */
 int tnd_process_tree_open(pid_t parent, const char *host, pid_t *pid_p);
 

@@ -34,8 +34,8 @@ tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_host_t *hosts,
                             tnd_error_t *error) TND_CHECKED;
 void tnd_relay_close(tnd_relay_t **self_p);
 
-/*  Injects a fault into the connections of a host: those to `port`, or if that is 0 to all ports but
- *  `except`.  Returns how many there were.
+/*  Injects a fault into the connections of a host: those to `port`, or if that is 0 to all ports
+ *  but `except`.  Returns how many there were.
  */
 uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t host, tnd_relay_fault_t fault, uint32_t port,
                         uint32_t except);

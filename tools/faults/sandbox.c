@@ -1,4 +1,5 @@
-/*  tools/faults/sandbox.c - places all hosts of a graph on this machine, reached through a relay. */
+/*  tools/faults/sandbox.c - places all hosts of a graph on this machine, reached through a relay.
+ */
 #include "tools/faults/sandbox.h"
 
 #include <dirent.h>

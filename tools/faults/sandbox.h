@@ -1,9 +1,9 @@
 /*  tools/faults/sandbox.h - places all hosts of a graph on this machine, reached through a relay.
  *
  *  A sandbox is a temporary folder with an overlay that makes every host a process of this machine,
- *  reached by tcp through a relay.  A graph without hosts gets some: one for its feeders, which is the
- *  leader, one each for its readers, batchers and reducers, and two for its workers.  Checkpoints are
- *  written to the folder, so the user's own are not touched.
+ *  reached by tcp through a relay.  A graph without hosts gets some: one for its feeders, which is
+ *  the leader, one each for its readers, batchers and reducers, and two for its workers.
+ *  Checkpoints are written to the folder, so the user's own are not touched.
  *
  *  Lifecycle: zeroed; open, after which `plan` is the merged graph; close.
  *  Threads: the main one.
@@ -26,8 +26,8 @@ typedef struct {
     bool own;      /* the hosts come from the sandbox, not from the files */
 } tnd_sandbox_t;
 
-/*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the exit
- *  code after an error was printed.
+/*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the
+ *  exit code after an error was printed.
  */
 int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep);
 /*  `remove`: removes the folder too. */

@@ -1,4 +1,4 @@
-/*  tools/machine/machine.c - which addresses are this machine's. */
+/*  tools/machine/machine.c - the addresses of this machine. */
 #include "tools/machine/machine.h"
 
 #include <ifaddrs.h>

@@ -1,4 +1,4 @@
-/*  tools/machine/machine.h - which addresses are this machine's.
+/*  tools/machine/machine.h - the addresses of this machine.
  *
  *  Threads: any.
  */

@@ -1,4 +1,4 @@
-/*  tools/machine/machine_check.c - what a machine must have for runs to go well on it. */
+/*  tools/machine/machine_check.c - judges whether a machine is fit for runs. */
 #include "tools/machine/machine_check.h"
 
 #include <assert.h>
@@ -81,7 +81,7 @@ static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
     snprintf(most, sizeof most, "%" PRIu64, facts->descriptors_max);
     say(check, "descriptors", "%" PRIu64 " open files allowed, at most %s", facts->descriptors,
         facts->descriptors_max == UINT64_MAX ? "any number" : most);
-    /* A run raises the first number to what it needs. */
+    /* A run raises the soft limit as needed. */
     if (facts->descriptors_max < 128)
         advise(check, TND_CHECK_BAD,
                "too few for most runs: ulimit -n 1024; `tundish explain` says what a graph needs");

@@ -1,6 +1,6 @@
-/*  tools/machine/machine_check.h - what a machine must have for runs to go well on it.
+/*  tools/machine/machine_check.h - judges whether a machine is fit for runs.
  *
- *  Facts in, judgements out: each says what was found, how good that is, and what to do about it.
+ *  A pure function of facts: each check has what was found, a grade, and what to do.
  *
  *  Threads: any.
  */
@@ -12,27 +12,27 @@
 
 #include "runtime/base/limits.h"
 
-/*  Found on a machine by doctor.c; texts are the caller's.  A reason is why something cannot be
- *  done, "" if it can.
+/*  Facts about a machine, found by doctor.c; the caller owns the texts.  A reason explains why
+ *  something is impossible; "" if it is possible.
  */
 typedef struct {
-    uint32_t online, allowed; /* processors; those that this process may run on */
+    uint32_t online, allowed; /* processors of the machine; those that this process may use */
     tnd_group_limits_t limits;
-    uint64_t memory_bytes, available_bytes;   /* of the machine; 0: not known */
+    uint64_t memory_bytes, available_bytes;   /* of the machine; 0: unknown */
     uint64_t descriptors, descriptors_max;    /* soft and hard limit; UINT64_MAX: none */
     uint64_t shared_bytes, shared_free_bytes; /* of /dev/shm */
     const char *shared_reason;
-    const char *pages_folder, *pages_reason;         /* where statistics go */
-    const char *temporary_folder, *temporary_reason; /* of models, if not /dev/shm */
-    uint32_t port_first, port_last;                  /* ephemeral; 0: not known */
+    const char *pages_folder, *pages_reason;         /* the folder of statistics pages */
+    const char *temporary_folder, *temporary_reason; /* of models, if it is not /dev/shm */
+    uint32_t port_first, port_last;                  /* ephemeral ports; 0: unknown */
     const char *tcp_reason, *ipc_reason;             /* listening on loopback, on a local socket */
-    const char *clock_source;                        /* "": not known */
-    uint64_t clock_resolution_ns, clock_cost_ns;     /* of one reading */
-    const char *huge_pages;                          /* the line of the system; "": not known */
+    const char *clock_source;                        /* "": unknown */
+    uint64_t clock_resolution_ns, clock_cost_ns;     /* the time to read it once */
+    const char *huge_pages;                          /* as the system reports it; "": unknown */
     const char *libraries;
-    bool libraries_old; /* older than what they were built for */
+    bool libraries_old; /* libraries older than at build time */
     bool cuda;          /* there is a driver */
-    int cuda_error;     /* what it said to being asked; 0: nothing wrong */
+    int cuda_error;     /* its error code; 0: none */
     int cuda_version;   /* 12040 is 12.4 */
     int cuda_devices;
 } tnd_facts_t;
@@ -43,12 +43,12 @@ typedef struct {
     const char *name;
     tnd_check_level_t level;
     char found[256];
-    char advice[256]; /* what to do; "": nothing */
+    char advice[256]; /* what to do; "" */
 } tnd_check_t;
 
 enum { TND_CHECKS = 12 };
 
-/*  Fills all `checks`, in the order in which they are shown. */
+/*  Fills all `checks`, in the order of display. */
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);
 
 #endif

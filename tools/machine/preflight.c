@@ -1,4 +1,4 @@
-/*  tools/machine/preflight.c - what can be known of a plan on this machine, before any start. */
+/*  tools/machine/preflight.c - checks a plan against this machine before the start. */
 #include "tools/machine/preflight.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "runtime/resources/resources.h"
 #include "tools/machine/machine.h"
 
-/*  Takes what a host of this machine says of a chain; two of them must say the same. */
+/*  Records what one host reports about a chain; two hosts must report the same. */
 static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
                        const tnd_resources_data_t *data, tnd_diagnostics_t *diagnostics)
 {
@@ -26,7 +26,7 @@ static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
     chain->known = true;
 }
 
-/*  A chain that evaluates the models of another feeds them; columns of one name should be alike. */
+/*  A chain that evaluates the models of another one should have the same columns. */
 static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan, uint32_t chain,
                             tnd_diagnostics_t *diagnostics)
 {
@@ -67,7 +67,7 @@ static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
     self->awaits = tnd_allocate_zeroed(plan->instance_count + 1, sizeof *self->awaits);
 }
 
-/*  A survey under way, which may have to be left to its thread. */
+/*  A preflight in progress, whose thread may have to be abandoned. */
 typedef struct {
     tnd_preflight_t survey;
     tnd_plan_t plan;

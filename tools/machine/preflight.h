@@ -1,10 +1,11 @@
-/*  tools/machine/preflight.h - what can be known of a plan on this machine, before any start.
+/*  tools/machine/preflight.h - checks a plan against this machine before the start.
  *
- *  Opens the sources of the hosts that are this machine, as a run would, looks for their plugins
- *  and devices, and derives the schemas along each chain.  What other hosts have awaits them.  A
- *  source or an operation that hangs meanwhile is an error, and is left behind, with the graph.
+ *  Opens the sources of the hosts on this machine, as a run would, searches their plugins and
+ *  devices, and derives the schemas along each chain.  What belongs to other hosts is listed.  A
+ *  source or an operation that hangs is an error; its memory and the graph are then leaked.
  *
- *  Ownership: the caller's, to tnd_preflight_destroy; the plan must outlive it.  Threads: one.
+ *  Ownership: the caller's, until tnd_preflight_destroy; the plan must outlive it.
+ *  Threads: one.
  */
 #ifndef TUNDISH_TOOLS_SURVEY_H
 #define TUNDISH_TOOLS_SURVEY_H
@@ -14,11 +15,11 @@
 #include "runtime/data/stream.h"
 
 typedef struct {
-    bool known; /* all of `stream` is */
+    bool known; /* all fields of `stream` are known */
     tnd_stream_t stream;
 } tnd_preflight_chain_t;
 
-/*  One thing that another host has to check. */
+/*  Something that another host has to check. */
 typedef struct {
     const char *host, *actor;
 } tnd_preflight_await_t;
@@ -30,7 +31,7 @@ typedef struct {
     bool hung; /* nothing is known */
 } tnd_preflight_t;
 
-/*  Reports what is missing or does not fit; the plan is one of `graph`. */
+/*  Reports what is missing or does not fit; the plan belongs to `graph`. */
 void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
                         tnd_diagnostics_t *diagnostics);
 void tnd_preflight_destroy(tnd_preflight_t *self);

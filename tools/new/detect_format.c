@@ -1,4 +1,4 @@
-/*  tools/new/detect_format.c - data files as somebody has them. */
+/*  tools/new/detect_format.c - detects the format, rows and name of data files. */
 #include "tools/new/detect_format.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 
 enum { HEAD = 64 };
 
-/*  The first bytes of a file, unpacked if it is compressed. */
+/*  The first bytes of a file, decompressed if needed. */
 typedef struct {
     unsigned char bytes[HEAD + 1];
     size_t size;
@@ -61,7 +61,7 @@ static bool is_idx(const head_t *head)
            head->bytes[3] <= TND_RANK_MAX + 1;
 }
 
-/*  The source that reads a file which begins so; NULL: none. */
+/*  The source that reads files with these first bytes; NULL: none. */
 static const char *source_of(const head_t *head)
 {
     if (begins(head, "\x93NUMPY", 6) && !head->packed)
@@ -69,7 +69,7 @@ static const char *source_of(const head_t *head)
     return is_idx(head) ? "idx" : NULL;
 }
 
-/*  What a file is that no source reads, and what can be done. */
+/*  Describes a file that no source reads, and what the user can do. */
 static const char *guess(const head_t *head)
 {
     static const struct {
@@ -106,7 +106,7 @@ static const char *guess(const head_t *head)
     return "text, perhaps CSV: np.loadtxt reads numbers from it, np.save writes them as .npy";
 }
 
-/*  Columns and rows of one file, as its source says. */
+/*  The columns and rows of one file, as its source reports them. */
 static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena, tnd_error_t *error)
 {
     tnd_mark_t nowhere = {0};
@@ -131,7 +131,7 @@ static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
     return TND_OK;
 }
 
-/*  Whether each byte belongs to a character; YAML has no other. */
+/*  Whether the bytes are valid UTF-8, as YAML requires. */
 static bool is_utf8(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
@@ -145,7 +145,7 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-/*  Adds a file; `optional`: one of no known format is passed over. */
+/*  Adds a file; `optional`: skips a file of unknown format. */
 static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
                              bool optional, tnd_error_t *error)
 {
@@ -170,7 +170,7 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
                         "compressed by gzip",
                         path, guess(&head));
     TND_TRY(open_source(&item, arena, error));
-    if ((self->count & (self->count - 1)) == 0) { /* full: room doubles */
+    if ((self->count & (self->count - 1)) == 0) { /* it is full: double it */
         tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
         if (self->count > 0)
             memcpy(items, self->items, self->count * sizeof *items);
@@ -235,7 +235,7 @@ static const char *part_of(const char *word)
     return NULL;
 }
 
-/*  Words that say the format, not the content: "idx3", "ubyte", "gz". */
+/*  Words for the format, not the content: "idx3", "ubyte", "gz". */
 static bool is_format(const char *word)
 {
     static const char *const formats[] = {"npy", "gz", "idx", "ubyte", "bin", "dat"};
@@ -245,7 +245,7 @@ static bool is_format(const char *word)
     return strncmp(word, "idx", 3) == 0 && strlen(word) == 4 && isdigit((unsigned char)word[3]);
 }
 
-/*  "images" is a column of which each row is an image. */
+/*  "images" becomes "image": each row is one. */
 static void make_singular(char *word)
 {
     static const char *const plurals[] = {"images", "labels",  "pixels", "targets", "features",
@@ -300,8 +300,9 @@ static size_t digits_at_end(const char *word)
     return count;
 }
 
-/*  The words of a file's name that say what is in it, without the numbers of parts.  `common`: also
- * those that all share. */
+/*  The words of a file's name that describe its content, without the numbers of parts.  `common`:
+ *  including the words that all names share.
+ */
 static void name_one(tnd_detected_format_t *items, size_t count, size_t index, bool common)
 {
     char word[TND_COLUMN_NAME_MAX], *name = items[index].column.name;

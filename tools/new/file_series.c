@@ -1,4 +1,4 @@
-/*  tools/new/file_series.c - names are compared number by number. */
+/*  tools/new/file_series.c - finds series of files by the numbers in their names. */
 #include "tools/new/file_series.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 static const char digits[] = "0123456789";
 
-/*  Whether two names differ, and in numbers only. */
+/*  Whether two names differ, and only in numbers. */
 static bool are_numbered(const char *a, const char *b)
 {
     bool differ = strcmp(a, b) != 0;
@@ -21,7 +21,7 @@ static bool are_numbered(const char *a, const char *b)
     return differ && *a == *b;
 }
 
-/*  The first number by which two numbered names differ, as its place in both. */
+/*  The place, in both names, of the first number in which they differ. */
 static size_t differ_at(const char *a, const char *b)
 {
     size_t at = 0;
@@ -52,14 +52,16 @@ static bool is_like(const tnd_detected_format_t *a, const tnd_detected_format_t 
            are_numbered(a->path, b->path);
 }
 
-/*  Whether the number by which they differ is a word of its own: x-1, but not x1. */
+/*  Whether that number is a word of its own: in x-1, but not in x1. */
 static bool stands_alone(const char *a, const char *b)
 {
     size_t at = differ_at(a, b);
     return at == 0 || !isalpha((unsigned char)a[at - 1]);
 }
 
-/*  Files that are like the one at `first`, this one too, and whether all are parts of a column. */
+/*  The files that are similar to the one at `first`, including it, and whether all are parts of a
+ *  column.
+ */
 static size_t count_like(const tnd_detected_format_list_t *found, size_t first, bool *parts_p)
 {
     const tnd_detected_format_t *one = &found->items[first];
@@ -75,7 +77,7 @@ static size_t count_like(const tnd_detected_format_list_t *found, size_t first, 
     return count;
 }
 
-/*  Takes the files that are like the one at `first` out of those behind it, as one. */
+/*  Joins the files after `first` that are similar to it into one. */
 static tnd_detected_format_t take_like(tnd_detected_format_list_t *found, size_t first,
                                        size_t count, tnd_arena_t *arena)
 {

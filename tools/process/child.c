@@ -1,4 +1,4 @@
-/*  tools/process/child.c - a process of this program that runs one host, and is started again. */
+/*  tools/process/child.c - a process of this program that runs one host, with its restarts. */
 #include "tools/process/child.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
-/*  By then all threads of one that has ended are gone, and nobody waits for what it left. */
+/*  After this time all threads of a killed process have ended, so reaping does not block. */
 static const uint64_t burial_ns = 1000000000;
 
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
@@ -57,10 +57,12 @@ void tnd_child_words_free(char **words)
     free(words);
 }
 
-/*  In the child, between fork and exec. */
+/*  Runs in the child, between fork and exec. */
 static void become(char *const *words, const tnd_child_terms_t *terms, pid_t parent)
 {
-    /* A group of its own: a Ctrl-C of the terminal comes to us alone, and once to the child. */
+    /* A process group of its own: Ctrl-C in the terminal reaches only the parent, which passes it
+     * on.
+     */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, terms->death_signal);
     if (getppid() != parent)
@@ -114,7 +116,7 @@ static bool can_be_mended(const tnd_child_t *self, int status)
     case TND_RESTART_NEVER:
         return false;
     case TND_RESTART_ON_FAILURE:
-        /* One that missed a leader which is there was stopped, or starved. */
+        /* The leader exists, so this process was stopped or starved. */
         return WIFSIGNALED(status) || (self->guided && code == TND_EXIT_PEER);
     case TND_RESTART_ALWAYS:
         return code != TND_EXIT_USAGE && code != TND_EXIT_TOPOLOGY;

@@ -1,4 +1,4 @@
-/*  tools/process/host_lock.c - one process a host. */
+/*  tools/process/host_lock.c - one process per host. */
 #include "tools/process/host_lock.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/*  The process that listens at an address; 0: not known. */
+/*  The process that listens at an address; 0: unknown. */
 static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
 {
     struct ucred other = {0};
@@ -25,15 +25,15 @@ static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
     return other.pid;
 }
 
-/*  Whether a host can be claimed: a run whose leader has no port of its own is not known to others,
- *  and may run as often as the user likes.
+/*  Whether a host can be locked.  A run whose leader has no fixed port has no identity, and may run
+ *  several times.
  */
 static bool is_claimed(const tnd_plan_t *plan)
 {
     return plan->host_count > 1 && plan->hosts[0].port != 0;
 }
 
-/*  The claim of a host; a name that begins with a NUL is not a file. */
+/*  The name of the lock; a name that starts with NUL is not a file. */
 static socklen_t address_of(const tnd_plan_t *plan, uint32_t host, struct sockaddr_un *address)
 {
     const tnd_plan_host_t *leader = &plan->hosts[0];
@@ -79,7 +79,7 @@ tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *e
     if (claim < 0)
         return TND_OK;
     if (bind(claim, (const struct sockaddr *)&address, size) == 0 && listen(claim, 1) == 0)
-        return TND_OK; /* and stays open until the process ends */
+        return TND_OK; /* it stays open until the process ends */
     bool taken = errno == EADDRINUSE;
     close(claim);
     if (!taken)

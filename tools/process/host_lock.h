@@ -1,7 +1,7 @@
-/*  tools/process/host_lock.h - one process a host: whoever runs a host of a run on this machine
- * says so.
+/*  tools/process/host_lock.h - one process per host: the process that runs a host holds its lock.
  *
- *  A claim is a socket in the kernel's own name space: it goes with its process, however that ends.
+ *  The lock is a socket in the abstract name space of the kernel, so it disappears with its
+ *  process.
  *
  *  Threads: any.
  */
@@ -11,11 +11,11 @@
 #include "runtime/plan/placement.h"
 #include "runtime/base/status.h"
 
-/*  Claims a host for this process, to its end.  TND_FAILED: another process runs that host of the
- *  same run; the text says which.
+/*  Locks a host until this process ends.  Errors: TND_FAILED if another process runs that host of
+ *  the same run; the text names it.
  */
 tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
-/*  The same without claiming it: whether another process runs that host now. */
+/*  Checks without locking: whether another process runs that host now. */
 tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host,
                                 tnd_error_t *error) TND_CHECKED;
 

@@ -1,4 +1,5 @@
-/*  tools/process/output_merge.c - several processes of one run speak, and say the same thing once.
+/*  tools/process/output_merge.c - merges the output of several processes of a run, without
+ *  repetitions.
  */
 #include "tools/process/output_merge.h"
 
@@ -9,7 +10,7 @@
 
 static const char by_run[] = "tundish run: ", by_host[] = "host ";
 
-/*  Shorter texts are too easily alike. */
+/*  Shorter texts are equal too easily. */
 enum { SENTENCE_MIN = 16 };
 
 const char *tnd_output_merge_speaks_for(const char *line, size_t *length_p)
@@ -25,7 +26,7 @@ const char *tnd_output_merge_speaks_for(const char *line, size_t *length_p)
     return strncmp(line + length, ": ", 2) == 0 ? line : NULL;
 }
 
-/*  A sentence without who says it. */
+/*  A sentence without its prefix. */
 static const char *content_of(const char *line)
 {
     size_t length = 0;
@@ -40,7 +41,7 @@ bool tnd_output_merge_repeats(tnd_output_merge_t *self, const char *line)
     const char *content = content_of(line);
     size_t size = strlen(content);
     for (size_t i = 0; i < TND_OUTPUT_MERGE_LINES && content != line; i++) {
-        /* Passed on, a sentence may be cut, or counts further errors at its end. */
+        /* A sentence that was passed on may be truncated, or count further errors at its end. */
         size_t known = self->lines[i] != NULL ? strlen(self->lines[i]) : 0;
         size_t both = known < size ? known : size;
         if (self->lines[i] != NULL && (both >= SENTENCE_MIN || known == size) &&

@@ -1,5 +1,6 @@
-/*  tools/process/process_supervisor.c - starts the isolated actors of a host, each a process, and
- * starts them again. */
+/*  tools/process/process_supervisor.c - starts and restarts the isolated actors of a host, each a
+ *  process.
+ */
 #include "tools/process/process_supervisor.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "runtime/base/clock.h"
 #include "tools/process/child.h"
 
-/*  How long processes may take to end by themselves once the run has ended. */
+/*  The time that processes have to end after the run has ended. */
 static const uint64_t patience_ns = 1000000000;
 
 typedef struct {
@@ -31,7 +32,7 @@ struct tnd_process_supervisor {
     const tnd_plan_t *plan;
     tnd_session_t *session;
     tnd_log_t *log;
-    tnd_setting_t *settings; /* those of the request, and the leader's port */
+    tnd_setting_t *settings; /* the files of the request, and the leader's port */
     char port[16];
     kept_t *kept;
     uint32_t count;
@@ -93,7 +94,7 @@ static void take_ended(tnd_process_supervisor_t *self, kept_t *kept, bool over)
     }
 }
 
-/*  Waits for something to happen, at most until `wake`; false: the run has ended. */
+/*  Waits for an event, at most until `wake`; false: the run has ended. */
 static bool look(tnd_process_supervisor_t *self, uint64_t wake, bool over)
 {
     for (uint32_t i = 0; i < self->count; i++)
@@ -116,7 +117,8 @@ static bool any_runs(const tnd_process_supervisor_t *self)
     return false;
 }
 
-/*  They hear how the run ended; who does not is killed, for it has nothing to lose. */
+/*  They learn how the run ended; those that do not end in time are killed, as they have no state.
+ */
 static void see_off(tnd_process_supervisor_t *self)
 {
     uint64_t until = tnd_clock_now() + patience_ns;

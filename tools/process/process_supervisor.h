@@ -1,9 +1,9 @@
-/*  tools/process/process_supervisor.h - starts the isolated actors of a host, each a process, and
- * starts them again.
+/*  tools/process/process_supervisor.h - starts and restarts the isolated actors of a host, each a
+ *  process.
  *
- *  A thread of its own starts them, for they end with the thread that started them: when this
- *  process is killed they are too.  They join by the leader's port and hear by control how the run
- *  ends; whoever dies too often ends the run with one sentence.
+ *  Its own thread starts them.  They end with that thread, so they are killed when this process is.
+ *  They join by the leader's port and learn from control how the run ends.  A process that dies too
+ *  often ends the run with one sentence.
  *
  *  Lifecycle: begin, once the session is open; end, once the run has ended.
  */
@@ -16,12 +16,12 @@
 
 typedef struct tnd_process_supervisor tnd_process_supervisor_t;
 
-/*  Whether host `host` has processes to keep. */
+/*  Whether host `host` has isolated actors. */
 bool tnd_process_supervisor_wanted(const tnd_plan_t *plan, uint32_t host);
 tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *request,
                                                        const tnd_plan_t *plan, uint32_t host,
                                                        tnd_session_t *session, tnd_log_t *log);
-/*  The session is not to be touched any more; those that still run are told to end. */
+/*  The session must not be used afterwards; processes that still run are told to end. */
 void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p);
 
 #endif

@@ -1,5 +1,6 @@
-/*  tools/reference/help_search.c - a word, looked up in the tables of topologies and of command
- * lines. */
+/*  tools/reference/help_search.c - searches a word in the keys of topologies and the options of
+ *  commands.
+ */
 #include "tools/reference/help_search.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@ typedef struct {
     bool json, any;
 } search_t;
 
-/*  Whether `text` has the word, whole and in capitals or not. */
+/*  Whether `text` contains the word as a whole, in any case. */
 static bool has_word(const char *text, const char *word)
 {
     size_t size = strlen(word);
@@ -26,7 +27,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/*  Whether something called `name` is looked for, of which these texts are said. */
+/*  Whether an item with this name, choices and sentence matches. */
 static bool fits(const search_t *self, const char *name, const char *choices, const char *help)
 {
     bool called = strcasecmp(name, self->word) == 0;
@@ -35,7 +36,7 @@ static bool fits(const search_t *self, const char *name, const char *choices, co
     return !called && (has_word(choices, self->word) || has_word(help, self->word));
 }
 
-/*  Before the first, or between two. */
+/*  Prints what precedes an item. */
 static void part(search_t *self)
 {
     const char *first = self->json ? "{\"mentions\":[" : self->title;

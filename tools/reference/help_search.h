@@ -1,5 +1,5 @@
-/*  tools/reference/help_search.h - where a word stands in all that can be written: keys of a
- * topology and options of commands, for those who know a word and not what it belongs to.
+/*  tools/reference/help_search.h - searches a word in the keys of topologies and the options of
+ *  commands.
  *
  *  Threads: the main one.
  */
@@ -11,13 +11,12 @@
 #include "runtime/text/diagnostic.h"
 
 typedef enum {
-    TND_HELP_SEARCH_NAME, /* what is called so: `shuffle` is reader.shuffle, `resume` --resume too
-                           */
-    TND_HELP_SEARCH_TEXT  /* what is not, but has it among its choices or in its sentence */
+    TND_HELP_SEARCH_NAME, /* keys and options with this name */
+    TND_HELP_SEARCH_TEXT  /* others that have the word among their choices or in their sentence */
 } tnd_help_search_t;
 
-/*  Prints each of them with where it belongs and its sentence behind `title`, or as one object of
- *  JSON.  False: there is none, and nothing was printed.
+/*  Prints each match with its owner and its sentence after `title`, or all as one object of JSON.
+ *  False: nothing matches, and nothing was printed.
  */
 bool tnd_help_search_print(const char *word, tnd_help_search_t how, const char *title, bool json);
 

@@ -1,4 +1,4 @@
-/*  tools/reference/manual.c - the pages of the manual. */
+/*  tools/reference/manual.c - prints the manual pages. */
 #include "tools/reference/manual.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include "tools/reference/reference.h"
 #include "tools/reference/topics.h"
 
-/*  A text of which nothing is a request or an escape. */
+/*  Prints a text with all requests and escapes of roff quoted. */
 static void put(FILE *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -36,7 +36,7 @@ static void put_text(FILE *out, const char *text)
     put(out, text, strlen(text));
 }
 
-/*  A sentence on lines of its own, none of which is too long for anybody. */
+/*  Prints a sentence on lines of at most 72 characters. */
 static void put_sentence(FILE *out, const char *text)
 {
     size_t column = 0;
@@ -59,7 +59,7 @@ static void put_sentence(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-/*  Paragraphs as a command's details have them: lines that are indented stay as they are. */
+/*  Prints paragraphs of a command's details; indented lines stay unchanged. */
 static void put_paragraphs(FILE *out, const char *text)
 {
     bool as_is = false, begins = false;
@@ -103,7 +103,7 @@ static void put_title(FILE *out, const char *name, const char *section, const ch
     put_sentence(out, summary);
 }
 
-/*  "  0   done" and its like, a line each; a line without a number goes on. */
+/*  Prints lines such as "  0   done"; a line without a number continues the one before. */
 static void put_codes(FILE *out, const char *codes)
 {
     fputs(".SH EXIT STATUS\n", out);
@@ -140,7 +140,7 @@ static void put_option(FILE *out, const tnd_argument_t *argument)
     put_sentence(out, argument->help);
 }
 
-/*  The other pages; `page`: this one, "run". */
+/*  Prints the other pages; `page` is this one, "run". */
 static void put_see_also(FILE *out, const char *page)
 {
     size_t count;
@@ -197,11 +197,12 @@ void tnd_manual_print(FILE *out, const char *general, const char *codes)
         fprintf(out, ".TP\n.BR tundish\\-%s (1)\n", commands[i]->name);
         put_sentence(out, commands[i]->summary);
     }
-    fputs(".SH OPTIONS\n.TP\n\\fB\\-\\-help\\fR\nlists the commands, and all that a topology can "
-          "say\n.TP\n\\fB\\-\\-version\\fR\nsays which version this is, and what it stands on\n"
-          ".SH ENVIRONMENT\n.TP\n.B TUNDISH_DATA\nwhat ${data} stands for in topologies that do "
-          "not say it\n.TP\n.B NO_COLOR\nif it is set and not empty, nothing is coloured\n",
-          out);
+    fputs(
+        ".SH OPTIONS\n.TP\n\\fB\\-\\-help\\fR\nlists the commands, and all that a topology can "
+        "say\n.TP\n\\fB\\-\\-version\\fR\nprints the versions of the program and of its libraries\n"
+        ".SH ENVIRONMENT\n.TP\n.B TUNDISH_DATA\nthe value of ${data} in topologies without `data:`"
+        "\n.TP\n.B NO_COLOR\nif it is set and not empty, nothing is coloured\n",
+        out);
     put_codes(out, codes);
     put_see_also(out, "tundish");
 }
@@ -264,11 +265,11 @@ void tnd_manual_print_topology(FILE *out)
     tnd_arena_t *arena = tnd_arena_new();
     put_title(out, "tundish-topology", "5", "files that describe a graph of actors");
     fputs(".SH DESCRIPTION\n", out);
-    put_sentence(out, "A topology is a YAML file of actors, what each does, and the links between "
-                      "them.  Overlays, further files behind it on the command line, say where "
-                      "actors stand, who may connect and how much memory and patience there is; "
-                      "what makes the stream they cannot change.  What each option may change is "
-                      "its role:");
+    put_sentence(out,
+                 "A topology is a YAML file of actors, their options and the links between them.  "
+                 "Further files on the command line are overlays.  They place actors, secure "
+                 "connections and tune memory and times; they cannot change the stream.  The "
+                 "role of an option tells which file may change it:");
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         fprintf(out, ".TP\n.B %s\n", tnd_reference_role(roles[i]));
         put_sentence(out, tnd_reference_role_meaning(roles[i]));

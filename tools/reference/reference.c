@@ -1,5 +1,5 @@
-/*  tools/reference/reference.c - the chapters of the reference, and what there is to say of their
- * tables. */
+/*  tools/reference/reference.c - the chapters of the reference, and the facts about their tables.
+ */
 #include "tools/reference/reference.h"
 
 #include <string.h>
@@ -182,7 +182,7 @@ const char *tnd_reference_role_meaning(tnd_option_role_t role)
     case TND_ROLE_GRAPH:
         return "changes the stream or what is computed from it; an overlay may not change it";
     case TND_ROLE_PLACE:
-        return "says where something stands; an overlay may change it";
+        return "determines a placement; an overlay may change it";
     case TND_ROLE_SECURE:
         return "says who may connect; an overlay may change it";
     case TND_ROLE_TUNE:

@@ -1,8 +1,8 @@
-/*  tools/reference/reference.h - everything that can be written in a topology file, as its tables
- * say it.
+/*  tools/reference/reference.h - everything that a topology file can contain, from its option
+ *  tables.
  *
- *  Help, the schema for editors, the manual and the completion of shells read the same tables as
- *  the parser, through here; none of them knows an option by itself.
+ *  Help, the schema for editors, the manual and shell completion read the same tables as the
+ *  parser, through this module, and do not know single options.
  *
  *  Threads: any; all is const.
  */
@@ -12,39 +12,38 @@
 #include "runtime/text/arena.h"
 #include "runtime/option/spec.h"
 
-/*  Things of one sort: kinds, sources, operations, and the parts of a file that are none. */
+/*  Things of one sort: kinds, sources, operations, and other parts of a file. */
 typedef struct {
     const char *name;  /* "kinds" */
-    const char *other; /* what it is called besides, "ops"; NULL: nothing else */
+    const char *other; /* another name, "ops"; NULL: none */
     const char *one;   /* "kind" */
-    const char *title; /* what they are and where they are written, a line */
+    const char *title; /* a line: what they are and where they are written */
     const tnd_table_t *(*at)(size_t index);
 } tnd_chapter_t;
 
-/*  The index-th chapter; NULL past the last. */
+/*  The index-th chapter; NULL after the last. */
 const tnd_chapter_t *tnd_reference_chapter(size_t index);
-/*  The one called `name`, by either name; NULL if there is none. */
+/*  The chapter called `name`, by either name; NULL if it does not exist. */
 const tnd_chapter_t *tnd_reference_chapter_find(const char *name);
-/*  The table called `name` of a chapter; NULL if there is none. */
+/*  The table called `name` of a chapter; NULL if it does not exist. */
 const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *name);
 
-/*  Calls `visit` for every option of every table, also of tables inside tables, with the path that
- *  names it: "batcher.size", "feeder.step.plugin".  The path is gone after the call.
+/*  Calls `visit` for every option of every table, including nested ones, with its path:
+ *  "batcher.size", "feeder.step.plugin".  The path is valid during the call only.
  */
 void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd_option_t *option),
                         void *context);
 
-/*  What holds for a thing beside its options: what a kind takes and gives, what a source can do,
- *  what an operation does to rows.  A text in `arena`, of several sentences; "" if there is nothing
- *  to say.
+/*  Facts besides the options: what a kind receives and sends, what a source can do, what an
+ *  operation does to rows.  Some sentences in `arena`, or "".
  */
 const char *tnd_reference_facts(tnd_arena_t *arena, const tnd_chapter_t *chapter,
                                 const tnd_table_t *table);
 
-/*  "graph" and its like, and what it means for an overlay, a clause. */
+/*  The name of a role, such as "graph", and its meaning for an overlay, a clause. */
 const char *tnd_reference_role(tnd_option_role_t role);
 const char *tnd_reference_role_meaning(tnd_option_role_t role);
-/*  "u64", "path" and its like: the type of an option, for programs. */
+/*  The name of an option's type for programs: "u64", "path". */
 const char *tnd_reference_type(tnd_option_type_t type);
 
 #endif

@@ -1,7 +1,7 @@
 /*  tools/reference/topics.h - the topics of `tundish help TOPIC`.
  *
  *  A topic is a text file in tools/reference/topics/ and a line in topics.def there.  Its first
- * line is a title, its second is empty; indented lines are printed as they are.
+ *  line is a title, its second is empty; indented lines are printed as they are.
  *
  *  Threads: any; all is const.
  */

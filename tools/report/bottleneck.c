@@ -1,4 +1,4 @@
-/*  tools/report/bottleneck.c - who waits for whom, and who is to blame. */
+/*  tools/report/bottleneck.c - finds the actor that limits a run, or that all others wait for. */
 #include "tools/report/bottleneck.h"
 
 #include <inttypes.h>
@@ -8,21 +8,21 @@
 
 #include "runtime/core/protocol/effect.h"
 
-/*  A way is never longer: it would have come round. */
+/*  The longest path; a longer one would be a cycle. */
 enum { WAY_MAX = 32 };
 
-/*  Nobody has moved for so long before it is called a fault and no moment between two. */
+/*  If nothing has moved for this time, it is a fault and not a moment between two steps. */
 static const uint64_t still_ns = 5000000000;
 
 typedef struct {
     const tnd_inspected_t *process;
-    const tnd_statistics_t *page; /* NULL: nobody */
+    const tnd_statistics_t *page; /* NULL: none */
 } who_t;
 
 typedef struct {
     const tnd_inspection_t *before, *after;
     const tnd_inspected_t *of; /* the run of this process */
-    bool several;              /* hosts: they are named */
+    bool several;              /* the run has several hosts, which are named */
     tnd_verdict_t *verdict;
     who_t way[WAY_MAX];
     uint32_t length;
@@ -36,7 +36,7 @@ static bool is_of(const walk_t *walk, const tnd_inspected_t *process)
     return !process->killed && tnd_inspected_same(process, walk->of);
 }
 
-/*  Calls for every actor of the run. */
+/*  Calls `visit` for every actor of the run. */
 #define EACH_ACTOR(walk, who)                                                                      \
     for (uint32_t p_ = 0; p_ < (walk)->after->count; p_++)                                         \
         for (uint32_t a_ = 0; is_of(walk, &(walk)->after->processes[p_]) &&                        \
@@ -56,7 +56,7 @@ static bool has_role(const who_t *who, tnd_role_t role)
     return who->page->role == role;
 }
 
-/*  What it waits for above all, as a bit; 0: for nothing. */
+/*  The most important reason that it waits for, as a bit; 0: it does not wait. */
 static uint32_t foremost(const tnd_statistics_t *page)
 {
     uint32_t waits = state_of(page) == TND_STATE_WAITING ? (uint32_t)(page->state >> 8) : 0;
@@ -69,7 +69,7 @@ static uint64_t since_of(const walk_t *walk, const tnd_statistics_t *page)
     return since != 0 && walk->after->now_ns > since ? walk->after->now_ns - since : 0;
 }
 
-/*  The device thread that has been in its step longest; NULL: none is. */
+/*  The device thread that has been in its step longest; NULL: none. */
 static const tnd_device_page_t *stepping(const tnd_statistics_t *page)
 {
     const tnd_device_page_t *found = NULL;
@@ -91,7 +91,7 @@ static bool is_reducing(const tnd_statistics_t *page)
     return false;
 }
 
-/*  How likely it is that others wait for this one. */
+/*  How likely it is that others wait for this actor. */
 static int weight_of(const who_t *who)
 {
     if (who->process->stopped)
@@ -124,7 +124,7 @@ static who_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bool up
     return best;
 }
 
-/*  The same among all actors of a role in its chain but itself. */
+/*  Same, among the other actors of a role in its chain. */
 static who_t best_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
 {
     who_t best = {NULL, NULL}, who;
@@ -203,20 +203,20 @@ static void blame_device(walk_t *walk, const who_t *who, const tnd_device_page_t
     blame(walk, who, device);
 }
 
-/*  What a feeder with a step under way waits for; a next one, or nobody. */
+/*  The actor that a feeder with a step in progress waits for, if any. */
 static who_t from_step(walk_t *walk, const who_t *who)
 {
-    who_t nobody = {NULL, NULL}, other;
+    who_t none = {NULL, NULL}, other;
     const tnd_device_page_t *device = stepping(who->page);
     if (device != NULL) {
         blame_device(walk, who, device);
-        return nobody;
+        return none;
     }
     if (!is_reducing(who->page)) {
         say(walk, " waits for its program, which has not asked for the next step for ");
         say_time(walk, since_of(walk, who->page));
         blame(walk, who, NULL);
-        return nobody;
+        return none;
     }
     other = best_other(walk, who->page, TND_ROLE_FEEDER);
     const char *reducer = reducer_of(walk, who->page);
@@ -225,12 +225,12 @@ static who_t from_step(walk_t *walk, const who_t *who)
     if (other.page == NULL) {
         say(walk, " waits for replicas of %s, which are not on this machine: ask there",
             reducer != NULL ? reducer : "others");
-        return nobody;
+        return none;
     }
     device = stepping(other.page);
     if (device != NULL && !other.process->stopped) {
         blame_device(walk, &other, device);
-        return nobody;
+        return none;
     }
     return other;
 }
@@ -242,7 +242,7 @@ static who_t from_batcher(walk_t *walk, const who_t *who, uint32_t waits)
     return best_peer(walk, who->page, waits != TND_WAIT_WINDOW);
 }
 
-/*  Whom it waits for; nobody: the sentence is over. */
+/*  The actor that this one waits for; none: the sentence is complete. */
 static who_t next_of(walk_t *walk, const who_t *who)
 {
     who_t next = {NULL, NULL};
@@ -257,7 +257,7 @@ static who_t next_of(walk_t *walk, const who_t *who)
     if (has_role(who, TND_ROLE_JOIN))
         next = from_batcher(walk, who, waits);
     else if (has_role(who, TND_ROLE_READER) && waits == TND_WAIT_INPUT)
-        next = best_other(walk, who->page, TND_ROLE_JOIN); /* who gives out its tickets */
+        next = best_other(walk, who->page, TND_ROLE_JOIN); /* the source of its tickets */
     else
         next = best_peer(walk, who->page, waits != TND_WAIT_CREDIT);
     if (next.page == NULL)
@@ -266,7 +266,7 @@ static who_t next_of(walk_t *walk, const who_t *who)
     return next;
 }
 
-/*  Whether this one does not wait itself; the sentence is over then. */
+/*  Whether this actor does not wait; the sentence is then complete. */
 static bool is_to_blame(walk_t *walk, const who_t *who)
 {
     if (who->process->stopped) {
@@ -301,9 +301,9 @@ static void come_round(walk_t *walk)
         least = since < least ? since : least;
     }
     if (least < still_ns)
-        say(walk, ": nobody was at work in this moment; ask again");
+        say(walk, ": no actor was working at this moment; try again");
     else
-        say(walk, ": nobody is at work, which is a fault of tundish itself; please report it with "
+        say(walk, ": no actor is working, which is a bug in tundish; please report it with "
                   "what `tundish ps --json` prints");
 }
 
@@ -405,7 +405,9 @@ static void find_limit(walk_t *walk)
 /* --- the judgement -----------------------------------------------------------------------------
  */
 
-/*  Where to begin: a feeder whose chain is on, best one that others do not wait for. */
+/*  The start of the path: a feeder whose chain runs, preferably one that the others do not wait
+ *  for.
+ */
 static who_t begin_at(const walk_t *walk)
 {
     who_t who, best = {NULL, NULL};

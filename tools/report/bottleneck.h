@@ -1,7 +1,7 @@
-/*  tools/report/bottleneck.h - who waits for whom, and who is to blame.
+/*  tools/report/bottleneck.h - finds the actor that limits a run, or that all others wait for.
  *
- *  From two looks at the pages of a run: where rows are fed, which actor limits; where none are,
- *  the way from a feeder that lacks something to the one that everybody waits for.
+ *  It compares two inspections of a run.  If rows were fed, it names the actor that limits the
+ *  rate; if not, it follows the waits from a feeder to the actor that does not wait.
  *
  *  Threads: any.
  */
@@ -12,15 +12,15 @@
 
 typedef struct {
     char run[64];
-    bool flows; /* rows were fed between the two looks */
+    bool flows; /* rows were fed between the two inspections */
     double rows_per_second;
     char sentence[1024];
-    /*  Who limits, or is waited for; "" and 0: nobody in sight. */
+    /*  The actor that limits the run or is waited for; "" and 0: unknown. */
     char actor[48], host[64], device[24];
     int process;
 } tnd_verdict_t;
 
-/*  Judges the run that a process of `after` is of. */
+/*  Judges the run of a process of `after`. */
 void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
                           const tnd_inspected_t *process, tnd_verdict_t *verdict);
 

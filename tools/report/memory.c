@@ -1,4 +1,4 @@
-/*  tools/report/memory.c - the most memory that a host's part of a run takes, term by term. */
+/*  tools/report/memory.c - the upper bound of a host's memory, term by term. */
 #include "tools/report/memory.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 
 enum { MIB = 1 << 20 };
 
-/*  Threads of a process beside its actors' and devices': main, control, the signals' and one that
+/*  Threads of a process besides those of actors and devices: main, control, signals, and one that
  *  moves messages.
  */
 enum { THREADS = 4 };
@@ -37,7 +37,7 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
     }
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
-            threads++; /* it keeps them */
+            threads++; /* it retains them */
             break;
         }
     threads += self->needs.threads - before;
@@ -56,7 +56,7 @@ void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
             add_process(self, plan, h, plan->hosts[h].name, survey);
 }
 
-/*  How much the host may use, and the words for who says so. */
+/*  The limit of the host, and where it comes from. */
 static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
 {
     char size[TND_QUANTITY_SIZE];
@@ -78,7 +78,7 @@ static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
     return machine;
 }
 
-/*  What makes a term of actor `who` smaller. */
+/*  The option that makes a term of actor `who` smaller. */
 static const char *remedy_for(const tnd_plan_t *plan, const char *who)
 {
     static const char *const remedies[] = {

@@ -1,12 +1,13 @@
-/*  tools/report/memory.h - the most memory that a host's part of a run takes, term by term.
+/*  tools/report/memory.h - the upper bound of a host's memory, term by term.
  *
- *  What each actor takes it says itself (`needs` of runtime/interface/kind.h): pools, reservations,
- * receive windows and slots at their bounds.  Pages of mapped files are the system's cache and not
- * counted, nor what a user's step allocates, posts to reductions or keeps of its batches.  The
- * processes that a host starts for isolated actors are parts of it: their actors and what each
- * process takes by itself are in its sum, and they have none of their own.
+ *  Each actor reports its terms (`needs` of runtime/interface/kind.h): pools, reservations, receive
+ *  windows and slots.  Pages of mapped files belong to the system's cache and are not counted, nor
+ *  what a user's step allocates, posts to reductions or retains of its batches.  The processes of
+ *  isolated actors are part of their host: its sum contains their actors and the base memory of
+ *  each process.
  *
- *  Ownership: tnd_memory_free ends what tnd_memory_sum made.  Threads: any.
+ *  Ownership: free the result of tnd_memory_sum with tnd_memory_free.
+ *  Threads: any.
  */
 #ifndef TUNDISH_TOOLS_MEMORY_H
 #define TUNDISH_TOOLS_MEMORY_H
@@ -17,15 +18,15 @@
 
 typedef struct {
     tnd_memory_estimate_t needs;
-    bool known; /* false: terms are missing whose rows another host has to describe */
+    bool known; /* false: terms are missing because another host has to describe their rows */
 } tnd_memory_t;
 
-/*  Of a host that is nobody's part. */
+/*  Of a host that is not part of another. */
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_preflight_t *survey);
-/*  Reports it if the host's part may take more than its `memory:` allows, or, without one on this
- *  machine, than the machine and the control groups of this process do: how much, and by what most.
- * Of an isolated actor's process its parent has reported.
+/*  Reports an error if the host may use more than its `memory:`, or, without that option on this
+ *  machine, than the machine and the control groups of this process allow: the sum and its largest
+ *  term.  An isolated actor's process is reported by its parent.
  */
 void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey,
                       tnd_diagnostics_t *diagnostics);

@@ -1,4 +1,4 @@
-/*  tools/report/metrics.c - one line of JSON for each committed step of the first chain. */
+/*  tools/report/metrics.c - writes one line of JSON per committed step of the first chain. */
 #include "tools/report/metrics.h"
 
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include "runtime/observe/run_summary.h"
 #include "tools/cli/json.h"
 
-/*  A reader of the file sees steps this soon. */
+/*  The delay after which a reader of the file sees a step. */
 static const uint64_t flush_every_ns = 10000000;
 
-/*  Lines that are handed over at once. */
+/*  Lines that are passed on at once. */
 enum { BATCH_BYTES = 64 << 10 };
 
 tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t *error)

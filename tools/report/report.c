@@ -1,4 +1,4 @@
-/*  tools/report/report.c - the account of a run, as JSON. */
+/*  tools/report/report.c - writes the account of a run as JSON. */
 #include "tools/report/report.h"
 
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static void print_results(const tnd_run_summary_t *tally, FILE *out)
 /* --- actors ------------------------------------------------------------------------------------
  */
 
-/*  The number that stands after `name` in the words of `counts`; 0 if it does not. */
+/*  The number after `name` in the text `counts`; 0 if it is absent. */
 static uint64_t count_of(const char *counts, const char *name)
 {
     size_t length = strlen(name);
@@ -134,7 +134,7 @@ void tnd_report_print(const tnd_run_summary_t *tally, FILE *out)
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
     fprintf(out, ",\"seconds\":%.9f,\"rows_per_second\":%.1f,\"bytes_per_second\":", seconds, rate);
     if (first->stream_known && tnd_schema_ragged(&first->stream.fed) > 0)
-        fputs("null", out); /* the number of rows does not tell */
+        fputs("null", out); /* the number of rows is not enough */
     else
         fprintf(out, "%.1f", rate * row_bytes);
     fputs(",\"actors\":[", out);

@@ -1,7 +1,7 @@
-/*  tools/report/report.h - the account of a run, as JSON.
+/*  tools/report/report.h - writes the account of a run as JSON.
  *
- *  The file is opened before the start, so that a path that cannot be written is known then, and
- *  takes its place whole when the run has ended, or not at all.
+ *  The file is opened before the start, so that a path that cannot be written is an error then.  It
+ *  is written completely when the run has ended, or not at all.
  *
  *  Threads: the main one.
  */

@@ -1,4 +1,4 @@
-/*  tools/rows/capture.c - the rows of one step, copied out of a feed to be shown. */
+/*  tools/rows/capture.c - copies the rows of one step out of a feed. */
 #include "tools/rows/capture.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void tnd_capture_fini(tnd_capture_t *self)
     free(self->replicas);
 }
 
-/*  Takes the rows of a ragged column without what is padding behind each. */
+/*  Copies the rows of a ragged column without their padding. */
 static void take_ragged(tnd_capture_replica_t *taken, const tnd_replica_t *replica, uint32_t c,
                         const tnd_column_t *column)
 {

@@ -1,4 +1,4 @@
-/*  tools/rows/capture.h - the rows of one step, copied out of a feed to be shown.
+/*  tools/rows/capture.h - copies the rows of one step out of a feed.
  *
  *  Threads: take on the threads of the devices, one replica at a time each; the rest on the main
  *  one.
@@ -14,8 +14,8 @@ typedef struct {
     uint64_t step, epoch, rows, padded;
     bool last;
     uint8_t *columns[TND_COLUMNS_MAX]; /* `rows` rows, packed */
-    /*  Of a ragged column, whose rows lie one behind the other: row r is the steps along the first
-     *  axis from splits[r] up to splits[r + 1].  NULL: the column is fixed.
+    /*  For a ragged column, whose rows are concatenated: row r has the entries of the first axis
+     *  from splits[r] to before splits[r + 1].  NULL: the column is not ragged.
      */
     uint64_t *splits[TND_COLUMNS_MAX];
 } tnd_capture_replica_t;
@@ -31,13 +31,13 @@ void tnd_capture_fini(tnd_capture_t *self);
 /*  A step function: `user` is the capture. */
 tnd_status_t tnd_capture_take(tnd_replica_t *replica, void *user);
 
-/*  Row `row` of a column of a replica; *elements_p: of it. */
+/*  Row `row` of a column of a replica, with its number of elements. */
 const uint8_t *tnd_capture_row(const tnd_capture_t *self, uint32_t replica, uint32_t column,
                                uint64_t row, uint64_t *elements_p);
-/*  Of all rows of a column of a replica. */
+/*  The number of elements of all rows of a column of a replica. */
 uint64_t tnd_capture_elements(const tnd_capture_t *self, uint32_t replica, uint32_t column);
 
-/*  Element `index` of an array as a double. */
+/*  Element `index` of an array, as a double. */
 double tnd_capture_number(tnd_dtype_t dtype, const void *data, uint64_t index);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/rows/contact_sheet.c - a contact sheet. */
+/*  tools/rows/contact_sheet.c - writes the pictures of some steps to one file, in rows. */
 #include "tools/rows/contact_sheet.h"
 
 #include <inttypes.h>
@@ -19,10 +19,10 @@ enum {
     INK = 230
 };
 
-/*  Bytes of a sheet; fewer pictures are shown rather than more. */
+/*  The most bytes of a sheet; it then shows fewer pictures. */
 static const uint64_t sheet_bytes_max = (uint64_t)1 << 28;
 
-/*  0 to 9 and the minus: five lines of three pixels, the left one is bit 2. */
+/*  The digits and the minus sign: five lines of three pixels, bit 2 is the left one. */
 static const uint8_t glyphs[11][GLYPH_TALL] = {
     {7, 5, 5, 5, 7}, {2, 6, 2, 2, 7}, {7, 1, 7, 4, 7}, {7, 1, 3, 1, 7},
     {5, 5, 7, 1, 1}, {7, 4, 7, 1, 7}, {7, 4, 7, 5, 7}, {7, 1, 2, 2, 2},
@@ -85,7 +85,7 @@ void tnd_contact_sheet_add(tnd_contact_sheet_t *self, const tnd_capture_t *captu
     }
 }
 
-/*  What becomes black and what white. */
+/*  The values that become black and white. */
 static void find_range(const tnd_contact_sheet_t *self, double *black_p, double *white_p)
 {
     const tnd_column_t *column = picture_of(self);
@@ -111,10 +111,10 @@ static uint8_t shade_of(double value, double black, double white)
     return part >= 1 ? 255 : part > 0 ? (uint8_t)(part * 255 + 0.5) : 0;
 }
 
-/*  Where everything lies. */
+/*  The layout of the sheet. */
 typedef struct {
-    uint32_t factor;                  /* a pixel becomes a square of so many */
-    uint32_t cell_width, cell_height; /* with the gap before, the label below */
+    uint32_t factor;                  /* the side of the square that shows one pixel */
+    uint32_t cell_width, cell_height; /* including the gap before and the label below */
     uint32_t across, down, shown;
 } layout_t;
 
@@ -144,7 +144,7 @@ static layout_t lay_out(const tnd_contact_sheet_t *self, uint32_t channels)
     uint64_t cell = (uint64_t)layout.cell_width * layout.cell_height * channels;
     uint64_t shown = sheet_bytes_max / cell > 0 ? sheet_bytes_max / cell : 1;
     layout.shown = (uint32_t)(shown < self->rows ? shown : self->rows);
-    /* About twice as wide as high, as screens are. */
+    /* About twice as wide as high, like a screen. */
     layout.across =
         (uint32_t)ceil(sqrt(2.0 * layout.shown * layout.cell_height / layout.cell_width));
     layout.across = layout.across < layout.shown ? layout.across : layout.shown;
@@ -190,7 +190,7 @@ tnd_status_t tnd_contact_sheet_end(tnd_contact_sheet_t *self, tnd_error_t *error
 {
     if (self->rows == 0) {
         tnd_contact_sheet_abandon(self);
-        return tnd_fail(error, "there is no picture to show: the stream is empty");
+        return tnd_fail(error, "the stream is empty: no picture to show");
     }
     const tnd_column_t *column = picture_of(self);
     uint32_t channels = column->rank == 3 && column->shape[2] >= 3 ? 3 : 1;

@@ -1,4 +1,4 @@
-/*  tools/rows/head_plan.c - a plan that ends where somebody wants to look. */
+/*  tools/rows/head_plan.c - a plan that ends at the actor whose rows `tundish head` shows. */
 #include "tools/rows/head_plan.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 
-/*  Rows shown at once where there is no batcher to say how many. */
+/*  Rows per batch if the graph does not have a batcher there. */
 #define ROWS_THAT_PASS "32"
 
 static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
@@ -30,7 +30,7 @@ static const void *options_of(tnd_arena_t *arena, const tnd_kind_spec_t *kind, c
     return options;
 }
 
-/*  Where to look: the last actor that rows or batches come out of, at or before `at`. */
+/*  The last actor at or before `at` that sends rows or batches. */
 static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const char **actor_p,
                                tnd_error_t *error)
 {
@@ -44,16 +44,16 @@ static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const cha
                 found = &plan->instances[i];
         }
         if (found == NULL && nearest.best != NULL)
-            return tnd_fail(error, "there is no actor '%s'; did you mean '%s'?", at, nearest.best);
+            return tnd_fail(error, "unknown actor '%s'; did you mean '%s'?", at, nearest.best);
         if (found == NULL)
-            return tnd_fail(error, "there is no actor '%s' in this graph", at);
+            return tnd_fail(error, "this graph has no actor '%s'", at);
         chain = found->chain;
         if (!has_role(found, TND_ROLE_FEEDER) && !has_role(found, TND_ROLE_REDUCER)) {
             *actor_p = found->actor;
             return TND_OK;
         }
     }
-    /* The batcher of the chain, or else whatever nothing of the chain stands behind. */
+    /* The batcher of the chain, or the last actor of the chain that sends rows. */
     const char *last = NULL;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
@@ -126,7 +126,7 @@ static void connect(maker_t *self, uint32_t from, uint32_t to)
     };
 }
 
-/*  A batcher a lane behind the instances of `actor`. */
+/*  Adds a batcher per lane after the instances of `actor`. */
 static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
 {
     const tnd_kind_spec_t *kind = tnd_registry_kind_of_role(TND_ROLE_JOIN);

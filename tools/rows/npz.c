@@ -1,4 +1,4 @@
-/*  tools/rows/npz.c - arrays in a file that NumPy loads: a zip of .npy, not compressed. */
+/*  tools/rows/npz.c - writes arrays to a file that NumPy loads: a zip of .npy, not compressed. */
 #include "tools/rows/npz.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "tools/cli/output.h"
 
-/*  As in zip's appnote: what is before the data of a file, and in the directory at the end. */
+/*  Sizes from the zip specification: the local header of a file, and its entry in the directory. */
 enum {
     LOCAL = 0x04034b50,
     CENTRAL = 0x02014b50,
@@ -84,7 +84,7 @@ static void put32(FILE *out, uint32_t value)
     put16(out, value >> 16);
 }
 
-/*  What local and central header have in common. */
+/*  The common part of local and central header. */
 static void put_common(FILE *out, const entry_t *entry)
 {
     put16(out, VERSION);
@@ -99,7 +99,7 @@ static void put_common(FILE *out, const entry_t *entry)
     put16(out, 0); /* extra */
 }
 
-/*  Where what follows an entry stands: counted, for a pipe has no position. */
+/*  The position of the data after an entry, counted because a pipe has none. */
 static uint32_t end_of(const entry_t *entry)
 {
     return entry->offset + LOCAL_BYTES + (uint32_t)strlen(entry->name) + entry->size;
@@ -151,7 +151,7 @@ static void list_array(entry_t *entry, const tnd_npz_array_t *array, const char 
     entry->header_size = tnd_npy_header(entry->header, column, rows, 0);
 }
 
-/*  All that the file will have; returns how many. */
+/*  Writes the headers of all arrays; returns their number. */
 static uint32_t list_entries(tnd_npz_t *self, entry_t *entries)
 {
     static const tnd_column_t number = {.dtype = TND_I64};

@@ -1,8 +1,8 @@
-/*  tools/rows/npz.h - arrays in a file that NumPy loads: a zip of .npy, not compressed.
+/*  tools/rows/npz.h - writes arrays to a file that NumPy loads: a zip of .npy, not compressed.
  *
- *  Rows are added step by step; the file takes its place whole at the end, or not at all.  bf16,
- *  which NumPy lacks, is written as its bits, u16.  A ragged column is its rows one behind the
- *  other, and beside it COLUMN.splits says where each begins and the last one ends, so that the
+ *  Rows are added step by step; the file is completed at the end, or not written at all.  NumPy
+ *  lacks bf16, so it is written as u16 with the same bits.  The rows of a ragged column are
+ *  concatenated, and COLUMN.splits has the start of each and the end of the last, so that the
  *  source `npy` can read both.
  *
  *  Threads: one.
@@ -31,9 +31,9 @@ typedef struct {
 
 void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema);
 void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture);
-/*  Writes the file.  TND_FAILED: it cannot be written, or an array has 4 GiB or more. */
+/*  Writes the file.  Errors: TND_FAILED if it cannot be written or an array has 4 GiB or more. */
 tnd_status_t tnd_npz_end(tnd_npz_t *self, tnd_error_t *error) TND_CHECKED;
-/*  Writes nothing. */
+/*  Discards the file. */
 void tnd_npz_abandon(tnd_npz_t *self);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/rows/png.c - pictures in a file that everything shows. */
+/*  tools/rows/png.c - writes a picture as PNG. */
 #include "tools/rows/png.h"
 
 #include <assert.h>
@@ -37,7 +37,7 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/*  Length, type, content, checksum of both. */
+/*  A chunk: length, type, content, checksum. */
 static void write_chunk(FILE *out, const char *type, const uint8_t *content, size_t size)
 {
     uint8_t length[4], sum[4];
@@ -67,7 +67,7 @@ void tnd_png_write(const tnd_png_t *self, FILE *out)
     size_t line = (size_t)self->width * self->channels;
     stream.next_out = piece;
     stream.avail_out = PIECE;
-    /* Each line is a byte that says how it is filtered, not at all, and its pixels. */
+    /* Each line starts with its filter type, which is 0 (none). */
     for (uint32_t part = 0; part <= 2 * self->height; part++) {
         bool end = part == 2 * self->height;
         stream.next_in = part % 2 == 0 ? &filter : self->pixels + part / 2 * line;

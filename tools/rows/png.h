@@ -1,6 +1,4 @@
-/*  tools/rows/png.h - pictures in a file that everything shows: PNG of 8 bits, grey or RGB.
- *
- *  Lines are compressed as they are; nothing is kept but the picture itself.
+/*  tools/rows/png.h - writes a picture as PNG of 8 bits, grey or RGB.
  *
  *  Threads: any.
  */
@@ -26,7 +24,7 @@ void tnd_png_fini(tnd_png_t *self);
 /*  The first channel of a pixel. */
 uint8_t *tnd_png_at(const tnd_png_t *self, uint32_t x, uint32_t y);
 
-/*  Writes it in the order of the file format; what failed `ferror` says. */
+/*  Writes the picture; `ferror` reports a failure. */
 void tnd_png_write(const tnd_png_t *self, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/*  tools/rows/show.h - the rows of a step, for a person or as JSON.
+/*  tools/rows/show.h - prints the rows of a step as text or JSON.
  *
  *  Threads: the main one.
  */
@@ -7,21 +7,22 @@
 
 #include "tools/rows/capture.h"
 
-/*  Type, shape, least, greatest, mean and the first rows of each column; images as small pictures
- *  in characters.  `batches`: of a batcher; else rows that pass, the first at `first`.
+/*  Prints type, shape, minimum, maximum, mean and the first rows of each column; images as small
+ *  pictures of characters.  `batches`: the rows come from a batcher; otherwise they are rows of the
+ *  stream, from `first` on.
  */
 void tnd_show_text(const tnd_capture_t *capture, bool batches, bool replicas, uint64_t first);
 
-/*  A line for each replica:
+/*  Prints a line per replica:
  *      {"step":0,"replica":0,"rows":32,"last":false,"columns":{"label":{"dtype":"u8","shape":[32],
  *      "data":[...]}}}
- *  with "padded" behind "rows" where there is padding.  Data is flat, row-major; floats read back
- *  as the same bits, what JSON lacks is "nan", "inf", "-inf", integers beyond 2^53 are texts.  Of a
- *  ragged column the varying length in "shape" is null, and "splits" says where its rows begin in
- *  the data, as row_splits of a RaggedTensor.
+ *  with "padded" after "rows" if there is padding.  Data is flat and row-major.  Floats read back
+ *  as the same bits; "nan", "inf", "-inf" and integers above 2^53 are strings.  In a ragged column
+ *  the first length in "shape" is null, and "splits" has the starts of its rows in the data, as
+ *  row_splits of a RaggedTensor.
  */
 void tnd_show_json(const tnd_capture_t *capture);
-/*  Rows that pass: {"first":0,"rows":32,"columns":{...}} */
+/*  Prints rows of the stream: {"first":0,"rows":32,"columns":{...}} */
 void tnd_show_passing_json(const tnd_capture_t *capture, uint64_t first);
 
 #endif

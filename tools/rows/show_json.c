@@ -1,4 +1,4 @@
-/*  tools/rows/show_json.c - the rows of a step as JSON. */
+/*  tools/rows/show_json.c - prints the rows of a step as JSON. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

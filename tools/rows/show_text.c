@@ -1,4 +1,4 @@
-/*  tools/rows/show_text.c - the rows of a step for a person. */
+/*  tools/rows/show_text.c - prints the rows of a step as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum {
     VALUES = 10,      /* of a column of numbers */
     ROWS = 2,         /* of a column of arrays */
-    PICTURE_WIDE = 28 /* characters; half as many lines, for characters are tall */
+    PICTURE_WIDE = 28 /* in characters; half as many lines, because characters are tall */
 };
 
 typedef struct {
@@ -31,7 +31,7 @@ static void measure(range_t *range, const tnd_column_t *column, const uint8_t *d
     }
 }
 
-/*  Which rows are shown: those of one replica, or of all in order. */
+/*  The rows that are shown: of one replica, or of all in order. */
 typedef struct {
     const tnd_capture_t *capture;
     uint32_t first, count;
@@ -45,7 +45,7 @@ static uint64_t view_rows(const view_t *view)
     return rows;
 }
 
-/*  *elements_p: of that row. */
+/*  *elements_p: the elements of that row. */
 static const uint8_t *view_row(const view_t *view, uint32_t column, uint64_t row,
                                uint64_t *elements_p)
 {
@@ -55,7 +55,7 @@ static const uint8_t *view_row(const view_t *view, uint32_t column, uint64_t row
     return tnd_capture_row(view->capture, r, column, row, elements_p);
 }
 
-/*  The mean of the part of an image that one character stands for. */
+/*  The mean of the part of an image that one character shows. */
 static double shade(const tnd_column_t *column, const uint8_t *image, uint64_t top, uint64_t bottom,
                     uint64_t left, uint64_t right)
 {
