@@ -14,15 +14,15 @@
 #include "tools/cli/output.h"
 
 typedef struct {
-    tnd_output_t output; /* not open: nobody asked */
+    tnd_output_t output; /* not open: not requested */
 } tnd_run_report_t;
 
 tnd_status_t tnd_report_open(tnd_run_report_t *self, const char *path,
                              tnd_error_t *error) TND_CHECKED;
-/*  Writes the report and puts it in its place. */
+/*  Writes the report and completes the file. */
 tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *tally,
                               tnd_error_t *error) TND_CHECKED;
-/*  Leaves nothing behind. */
+/*  Discards the file. */
 void tnd_report_abandon(tnd_run_report_t *self);
 
 /*  Prints the report. */
