@@ -10,7 +10,7 @@ order='runtime/tundish runtime/base
     runtime/text runtime/option runtime/topology
     runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/resources
     runtime/host
-    transport transport/inproc transport/zmq transport/device transport/sim
+    transport transport/inproc transport/zmq transport/device transport/hub
     actors/file actors/source actors/quarantine actors/op actors/plan actors/reader actors/feeder actors
     tools/cli tools/machine tools/new tools/rows tools/report tools/process tools/reference tools/faults tools/command
     examples examples/fashion tools/bench'

@@ -9,13 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "transport/zmq/context.h"
-#include "transport/hubs.h"
+#include "transport/hub/hubs.h"
 
 enum { WORKERS = 3, LIVES = 3, BLOCKS = 150, ROWS = 512, JOIN = 100 };
 
 typedef struct {
-    tnd_context_t *context;
+    void *context;
     tnd_schema_t schema;
     tnd_terms_t terms;
     char endpoints[2][256]; /* inproc, tcp */
@@ -52,7 +51,7 @@ static tnd_hub_t *open_hub(scene_t *scene, tnd_actor_id_t self, const char *name
                                .schema = schema_of,
                                .frame_max = 1 << 20};
     tnd_hub_t *hub = NULL;
-    tnd_status_t status = tnd_hub_open(&tnd_hub_zmq, &hub, scene->context, &config, NULL);
+    tnd_status_t status = tnd_hub_open(tnd_network->hub, &hub, scene->context, &config, NULL);
     assert(status == TND_OK);
     return hub;
 }
@@ -181,7 +180,7 @@ static void *join(void *argument)
 int main(void)
 {
     static scene_t scene;
-    scene.context = tnd_context_new(1);
+    scene.context = tnd_network->create();
     scene.terms = (tnd_terms_t){.graph = {1, 2}, .schema = 3, .abi = 1};
     tnd_status_t status = tnd_schema_add(&scene.schema, "x", TND_U32, 0, NULL, NULL);
     assert(status == TND_OK);
@@ -197,7 +196,7 @@ int main(void)
     }
     for (uint32_t i = 0; i <= WORKERS; i++)
         pthread_join(threads[i], NULL);
-    tnd_context_destroy(&scene.context);
+    tnd_network->destroy(&scene.context);
 
     if (atomic_load(&scene.taken_back) != WORKERS) {
         fprintf(stderr, "stress_hub: payloads were not given back\n");

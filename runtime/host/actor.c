@@ -245,7 +245,7 @@ static tnd_status_t reject_message(tnd_actor_t *self, tnd_arrival_t *arrival, co
     if (!by_link || !known || ++self->violations[peer] >= VIOLATIONS_MAX)
         return tnd_fail(error, "%s: %s", tnd_actor_name(self), text);
     write_log(self, TND_LOG_WARNING, text);
-    tnd_hub_expel(self->hub, arrival->port, arrival->peer, text);
+    tnd_hub_disconnect_peer(self->hub, arrival->port, arrival->peer, text);
     return TND_OK;
 }
 

@@ -172,7 +172,7 @@ static tnd_status_t dial_peer(tnd_actor_t *self, dial_t *dial, tnd_error_t *erro
     if (!tnd_host_endpoint(self->config.host, &at))
         return TND_OK; /* a later table will have it */
     if (at.listener == dial->listener) {
-        tnd_hub_hurry(self->hub, port, peer);
+        tnd_hub_connect_now(self->hub, port, peer);
         return TND_OK;
     }
     TND_TRY(disconnect(self, dial, peer, port, error));

@@ -260,7 +260,7 @@ static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *wh
              self->plan->hosts[host].name, (unsigned)arrival->msg.kind, arrival->msg.from,
              arrival->msg.to, why);
     warn(self, text);
-    tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, text);
+    tnd_hub_disconnect_peer(self->hub, PORT_HOSTS, arrival->peer, text);
     if (++self->violations[host] < VIOLATIONS_MAX)
         return;
     if (tnd_host_leads(self))
@@ -328,7 +328,8 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
         answer.note.payload = tnd_text_payload_of("%s", why);
         send_to(self, PORT_HOSTS, arrival->peer, &answer, TND_CARRY_BUFFER);
     } else {
-        tnd_hub_expel(self->hub, PORT_HOSTS, arrival->peer, "it has no place in this run");
+        tnd_hub_disconnect_peer(self->hub, PORT_HOSTS, arrival->peer,
+                                "it has no place in this run");
     }
     tnd_msg_drop(&arrival->msg, arrival->carry);
 }

@@ -71,7 +71,7 @@ static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, u
 {
     tnd_descriptors_t needed;
     tnd_error_t why;
-    tnd_descriptors_count(&needed, plan, host, &tnd_network.cost);
+    tnd_descriptors_count(&needed, plan, host, &tnd_network->cost);
     *count_p = needed.total;
     if (tnd_open_files_reserve(needed.total, &why) == TND_OK)
         return TND_OK;
@@ -88,7 +88,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .save = wishes->save,
         .observer = wishes->observer,
         .review = wishes->review,
-        .transport = tnd_network.hub,
+        .transport = tnd_network->hub,
     };
     TND_TRY(find_host(plan, wishes->host, &config.host, error));
     for (uint32_t h = 0; h < plan->host_count && !wishes->keeps; h++)
@@ -108,11 +108,11 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         watch(session, &session->plan);
         config.observer = &session->observer;
     }
-    session->network = tnd_network.create();
+    session->network = tnd_network->create();
     config.transport_context = session->network;
     tnd_status_t status = tnd_host_new(&session->host, &config, error);
     if (status != TND_OK) {
-        tnd_network.destroy(&session->network);
+        tnd_network->destroy(&session->network);
         if (session->tallies)
             tnd_run_summary_fini(&session->tally);
         tnd_open_files_release(descriptors);
@@ -291,7 +291,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
             tnd_graph_keep(session->graph);
         return status;
     }
-    tnd_network.destroy(&session->network);
+    tnd_network->destroy(&session->network);
     if (session->tallies)
         tnd_run_summary_fini(&session->tally);
     tnd_open_files_release(session->descriptors);

@@ -14,7 +14,7 @@
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
  *
- *  Implementations: transport/hubs.h (inproc://, ipc://, tcp://, and sim:// on a simulated
+ *  Implementations: transport/hub/ (inproc://, ipc://, tcp://, and sim:// on a simulated
  * network); one conformance suite runs on all.
  *
  *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
@@ -104,9 +104,9 @@ typedef struct tnd_hub_ops {
     tnd_status_t (*connect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                             const char *endpoint, const tnd_terms_t *terms, tnd_error_t *error);
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
-    void (*hurry)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    void (*connect_now)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     bool (*refused)(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
-    void (*expel)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
+    void (*disconnect_peer)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
                          tnd_carry_t carry);
@@ -127,15 +127,19 @@ typedef struct {
     uint32_t accepted; /* and at the other end */
 } tnd_link_cost_t;
 
-/*  What a session's hubs stand on: the transport of this build, which transport/ defines. */
+/*  What the hubs of a session share.  transport/hub/hubs.def lists the implementations. */
 typedef struct tnd_network {
     const tnd_hub_ops_t *hub;
-    void *(*create)(void);             /* the context of one session's hubs */
-    void (*destroy)(void **context_p); /* once they are all closed */
+    void *(*create)(void);                /* the context of one session's hubs */
+    void (*destroy)(void **context_p);    /* after all hubs were closed */
+    uint64_t (*now)(const void *context); /* the clock of deadlines and waits */
+    const char *const *endpoints; /* for tests: one per scheme, %ld: the process; NULL ends */
+    bool is_simulated;            /* one thread; a wait advances the clock */
     tnd_link_cost_t cost;
 } tnd_network_t;
 
-extern const tnd_network_t tnd_network;
+/*  The one that sessions use. */
+extern const tnd_network_t *const tnd_network;
 
 /*  Every implementation begins with this. */
 struct tnd_hub {
@@ -191,9 +195,9 @@ static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_
 /*  The peer is known to listen, maybe since now: such a connection, if it is down, is opened at
  *  once, and not when its back-off is over.
  */
-static inline void tnd_hub_hurry(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+static inline void tnd_hub_connect_now(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
-    self->ops->hurry(self, port, peer);
+    self->ops->connect_now(self, port, peer);
 }
 
 /*  Whether the last attempt to open such a connection was refused: nothing listens there. */
@@ -205,10 +209,10 @@ static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_act
 /*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come
  *  again by a new one.  Nothing if it is not up.
  */
-static inline void tnd_hub_expel(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
-                                 const char *why)
+static inline void tnd_hub_disconnect_peer(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
+                                           const char *why)
 {
-    self->ops->expel(self, port, peer, why);
+    self->ops->disconnect_peer(self, port, peer, why);
 }
 
 /*  Closes all connections that this hub opened and opens them again in a new life. */

@@ -12,22 +12,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
-#include "transport/hubs.h"
+#include "transport/hub/hubs.h"
 
-/*  What differs between the implementations. */
+/*  A hub of the list, and an endpoint of one of its schemes. */
 typedef struct {
-    const tnd_hub_ops_t *ops;
+    const tnd_network_t *network;
     void *context;
-    uint64_t (*now)(void *context);
-    void (*destroy)(void *context);
     char endpoint[200]; /* to bind; the same again after a close */
-    bool trusts;        /* in one process: what lies unread is bounded by credit alone */
+    bool trusts;        /* in one process: unread messages are bounded by credit alone */
 } hub_fixture_t;
 
 static hub_fixture_t hub_fixture(void);
+
+static hub_fixture_t hub_fixture_of(const char *scheme)
+{
+    hub_fixture_t self = {.network = tnd_network_of(scheme), .trusts = !strcmp(scheme, "inproc")};
+    cr_assert_not_null(self.network, "hubs.def does not list %s", scheme);
+    self.context = self.network->create();
+    const char *const *form = self.network->endpoints;
+    while (*form != NULL && strncmp(*form, scheme, strlen(scheme)) != 0)
+        form++;
+    cr_assert_not_null(*form, "no endpoint of scheme %s", scheme);
+    const char *process = strstr(*form, "%ld");
+    if (process == NULL)
+        snprintf(self.endpoint, sizeof self.endpoint, "%s", *form);
+    else
+        snprintf(self.endpoint, sizeof self.endpoint, "%.*s%ld", (int)(process - *form), *form,
+                 (long)getpid());
+    return self;
+}
 
 enum { JOIN = 1, WORKER = 2, PORT_IN = 0, PORT_OUT = 1 };
 
@@ -81,7 +98,7 @@ static void stage_open(stage_t *self)
 /*  The context waits for all that is still on its way; then every payload must be back. */
 static void stage_close(stage_t *self)
 {
-    self->net.destroy(self->net.context);
+    self->net.network->destroy(&self->net.context);
     cr_assert_eq(tnd_pool_out(self->pool), 0, "%zu payloads were lost", tnd_pool_out(self->pool));
     tnd_pool_destroy(&self->pool);
     tnd_rack_destroy(&self->rack);
@@ -89,7 +106,7 @@ static void stage_close(stage_t *self)
 
 static uint64_t stage_now(const stage_t *self)
 {
-    return self->net.now(self->net.context);
+    return self->net.network->now(self->net.context);
 }
 
 static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, tnd_life_t life,
@@ -105,8 +122,9 @@ static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, t
                                .schema = stage_schema,
                                .frame_max = 1 << 20,
                                .unread = stage_unread};
-    cr_assert_eq(tnd_hub_open(stage->net.ops, &self->hub, stage->net.context, &config, NULL),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_hub_open(stage->net.network->hub, &self->hub, stage->net.context, &config, NULL),
+        TND_OK);
 }
 
 static void site_open(site_t *self, stage_t *stage, tnd_actor_id_t id, tnd_life_t life)
@@ -308,6 +326,21 @@ static void send_block(site_t *worker, tnd_block_t *block)
 {
     tnd_msg_t msg = block_message(block);
     cr_assert_eq(tnd_hub_send(worker->hub, PORT_OUT, JOIN, &msg, TND_CARRY_BLOCK), TND_OK);
+}
+
+/*  Sends `count` tickets to the other one, and adds to `expected` what he will note of them. */
+static inline void send_tickets(site_t *site, tnd_actor_id_t from, unsigned count,
+                                char expected[4096])
+{
+    tnd_actor_id_t to = from == WORKER ? JOIN : WORKER;
+    for (unsigned i = 0; i < count; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_TICKET, .from = from, .to = to, .ticket.first = i};
+        cr_assert_eq(tnd_hub_send(site->hub, from == WORKER ? PORT_OUT : PORT_IN, to, &msg,
+                                  TND_CARRY_NOTHING),
+                     TND_OK);
+        size_t used = strlen(expected);
+        snprintf(expected + used, 4096 - used, "%u: ticket %u\n", TND_MSG_TICKET, i);
+    }
 }
 
 #endif

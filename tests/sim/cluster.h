@@ -367,7 +367,7 @@ void sim_link_hear(sim_t *self, uint32_t parcel);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
 /*  All are told that the actor listens. */
-void sim_link_hurry(sim_t *self, uint32_t actor);
+void sim_link_connect_now(sim_t *self, uint32_t actor);
 void sim_links_tick(sim_t *self, uint32_t actor);
 /*  Who was given up hears of it, or finds it out. */
 void sim_links_check(sim_t *self);

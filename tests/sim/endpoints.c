@@ -86,7 +86,7 @@ static void dial(sim_t *self, uint32_t id)
         if (at.listener == 0)
             continue;
         if (at.listener == link->dialled.listener)
-            tnd_end_hurry(&link->end[0], sim_clock(self, link->host[0]));
+            tnd_end_connect_now(&link->end[0], sim_clock(self, link->host[0]));
         else
             sim_link_dial(self, actor->links[i], at);
     }

@@ -40,7 +40,7 @@ void sim_leader_actor(sim_t *self, const tnd_msg_t *msg)
     if (life != 0) {
         tnd_leader_core_actor_up(self->session, id, now);
         if (!self->plan.ports)
-            sim_link_hurry(self, id);
+            sim_link_connect_now(self, id);
     }
     self->known_actor[id] = life;
 }

@@ -414,12 +414,12 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
         self->hosts[link->host[0]].given_up_net = 0; /* an attempt is given up without a word */
 }
 
-void sim_link_hurry(sim_t *self, uint32_t actor)
+void sim_link_connect_now(sim_t *self, uint32_t actor)
 {
     for (uint32_t i = 0; i < self->link_count; i++) {
         sim_link_t *link = &self->links[i];
         if (link->actor[1] == actor && is_alive(self, link, 0))
-            tnd_end_hurry(&link->end[0], sim_clock(self, link->host[0]));
+            tnd_end_connect_now(&link->end[0], sim_clock(self, link->host[0]));
     }
 }
 

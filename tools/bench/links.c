@@ -6,14 +6,13 @@
 #include <czmq.h>
 
 #include "tools/bench/bench.h"
-#include "transport/zmq/context.h"
-#include "transport/hubs.h"
+#include "transport/hub/hubs.h"
 
 enum { PRODUCER = 1, CONSUMER = 2 };
 
 typedef struct {
     const bench_link_t *link;
-    tnd_context_t *context;
+    void *context;
     tnd_schema_t schema;
     tnd_terms_t terms;
     char actual[256];
@@ -36,7 +35,7 @@ static tnd_hub_t *open_hub(side_t *self, tnd_actor_id_t id)
                                .schema = schema_of,
                                .frame_max = 64 << 20};
     tnd_hub_t *hub = NULL;
-    tnd_status_t status = tnd_hub_open(&tnd_hub_zmq, &hub, self->context, &config, NULL);
+    tnd_status_t status = tnd_hub_open(tnd_network->hub, &hub, self->context, &config, NULL);
     assert(status == TND_OK);
     return hub;
 }
@@ -101,7 +100,7 @@ static void grant(tnd_hub_t *hub, uint64_t blocks)
 
 double bench_hubs(const bench_link_t *link, uint64_t *copied_p)
 {
-    side_t self = {.link = link, .context = tnd_context_new(1), .terms = {.abi = 1}};
+    side_t self = {.link = link, .context = tnd_network->create(), .terms = {.abi = 1}};
     tnd_status_t status = tnd_schema_add(&self.schema, "x", TND_U8, 0, NULL, NULL);
     assert(status == TND_OK);
     tnd_hub_t *hub = open_hub(&self, CONSUMER);
@@ -130,7 +129,7 @@ double bench_hubs(const bench_link_t *link, uint64_t *copied_p)
     tnd_hub_close(&hub, 0);
     pthread_join(thread, NULL);
     *copied_p = self.copied + counts.bytes_copied;
-    tnd_context_destroy(&self.context);
+    tnd_network->destroy(&self.context);
     return (double)took / (link->blocks - 1);
 }
 

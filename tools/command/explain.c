@@ -192,7 +192,7 @@ static void print_descriptors(const tnd_plan_t *plan)
     puts("\nfile descriptors");
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_descriptors_t of;
-        tnd_descriptors_count(&of, &whole, h, &tnd_network.cost);
+        tnd_descriptors_count(&of, &whole, h, &tnd_network->cost);
         printf("  %-10s at most %" PRIu64 ": process %" PRIu64 ", actors %" PRIu64
                ", listeners %" PRIu64 ", connections %" PRIu64 ", children %" PRIu64
                ", reserve %" PRIu64 "\n",
@@ -259,7 +259,7 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *survey)
         }
         printf("]");
         tnd_descriptors_t files;
-        tnd_descriptors_count(&files, &whole, h, &tnd_network.cost);
+        tnd_descriptors_count(&files, &whole, h, &tnd_network->cost);
         printf(",\"descriptors\":{\"most\":%" PRIu64 ",\"reserve\":%" PRIu64 "}", files.total,
                files.reserve);
         if (host->isolated) {

@@ -156,7 +156,7 @@ static int look(head_t *head)
     tnd_session_wishes_t wishes = {
         .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
     tnd_error_t error;
-    if (tnd_descriptors_check(&head->look.plan, 0, &tnd_network.cost, &error) != TND_OK) {
+    if (tnd_descriptors_check(&head->look.plan, 0, &tnd_network->cost, &error) != TND_OK) {
         complain(head, error.text);
         return TND_EXIT_TOPOLOGY;
     }

@@ -456,7 +456,7 @@ static bool may_join(const tnd_plan_t *plan, const char *pool)
         const char *of = plan->hosts[h].pool;
         if (of == NULL || strcmp(of, pool) != 0)
             continue;
-        if (tnd_descriptors_check(plan, h, &tnd_network.cost, &error) == TND_OK)
+        if (tnd_descriptors_check(plan, h, &tnd_network->cost, &error) == TND_OK)
             return true;
         tnd_complain("run", "%s", error.text);
         return false;
@@ -481,7 +481,7 @@ static int find_host(run_t *run)
     if (!run->request->quiet && !run->log.json)
         tnd_complain("run", "asks host %s at tcp://%s:%" PRIu32 " for a place in %s", leader->name,
                      leader->address, leader->port, pool);
-    tnd_status_t status = tnd_join_request(&tnd_network, run->plan, pool, &run->host, &error);
+    tnd_status_t status = tnd_join_request(tnd_network, run->plan, pool, &run->host, &error);
     free(pool);
     if (status == TND_OK)
         return TND_EXIT_OK;
@@ -504,7 +504,7 @@ static int prepare(run_t *run)
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
                                only, run->plan->hosts[0].name);
-    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network.cost, &error) != TND_OK) {
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_TOPOLOGY;
     }

@@ -454,7 +454,7 @@ static bool may_open(up_t *up, const tnd_plan_t *plan)
     tnd_plan_t whole = tnd_placement_whole(plan);
     tnd_error_t error;
     for (uint32_t i = 0; i < up->count; i++) {
-        if (tnd_descriptors_check(&whole, up->children[i].process.host, &tnd_network.cost,
+        if (tnd_descriptors_check(&whole, up->children[i].process.host, &tnd_network->cost,
                                   &error) == TND_OK)
             continue;
         tnd_log_complain(&up->log, up->children[i].name, "up", "%s", error.text);

@@ -13,16 +13,16 @@
 #include "runtime/base/allocation.h"
 
 struct tnd_mailbox {
-    tnd_parcel_t *taken; /* the owner's, oldest first */
+    tnd_inproc_message_t *taken; /* the owner's, oldest first */
     int fd;
     /*  Newest first; `closed` once the owner has closed it. */
-    _Alignas(64) _Atomic(tnd_parcel_t *) arrived;
+    _Alignas(64) _Atomic(tnd_inproc_message_t *) arrived;
     atomic_bool dozes, woken;
     atomic_uint holders; /* the owner and the pipes */
 };
 
 /*  What `arrived` is once the mailbox is closed. */
-static tnd_parcel_t closed;
+static tnd_inproc_message_t closed;
 
 tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name, tnd_error_t *error)
 {
@@ -48,11 +48,11 @@ static void release(tnd_mailbox_t *self)
     free(self);
 }
 
-static tnd_parcel_t *reversed(tnd_parcel_t *newest)
+static tnd_inproc_message_t *reversed(tnd_inproc_message_t *newest)
 {
-    tnd_parcel_t *oldest = NULL;
+    tnd_inproc_message_t *oldest = NULL;
     while (newest != NULL) {
-        tnd_parcel_t *next = newest->next;
+        tnd_inproc_message_t *next = newest->next;
         newest->next = oldest;
         oldest = newest;
         newest = next;
@@ -60,7 +60,7 @@ static tnd_parcel_t *reversed(tnd_parcel_t *newest)
     return oldest;
 }
 
-tnd_parcel_t *tnd_mailbox_next(tnd_mailbox_t *self)
+tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self)
 {
     if (self->taken == NULL) {
         if (atomic_load_explicit(&self->arrived, memory_order_relaxed) == NULL)
@@ -68,7 +68,7 @@ tnd_parcel_t *tnd_mailbox_next(tnd_mailbox_t *self)
         self->taken =
             reversed(atomic_exchange_explicit(&self->arrived, NULL, memory_order_acquire));
     }
-    tnd_parcel_t *parcel = self->taken;
+    tnd_inproc_message_t *parcel = self->taken;
     self->taken = parcel->next;
     return parcel;
 }
@@ -84,11 +84,11 @@ int tnd_mailbox_descriptor(const tnd_mailbox_t *self)
     return self->fd;
 }
 
-static void drop_all(tnd_parcel_t *parcel)
+static void drop_all(tnd_inproc_message_t *parcel)
 {
     while (parcel != NULL) {
-        tnd_parcel_t *next = parcel->next;
-        tnd_parcel_drop(parcel);
+        tnd_inproc_message_t *next = parcel->next;
+        tnd_inproc_message_drop(parcel);
         parcel = next;
     }
 }
@@ -97,7 +97,8 @@ void tnd_mailbox_close(tnd_mailbox_t **self_p)
 {
     tnd_mailbox_t *self = *self_p;
     *self_p = NULL;
-    tnd_parcel_t *newest = atomic_exchange_explicit(&self->arrived, &closed, memory_order_acq_rel);
+    tnd_inproc_message_t *newest =
+        atomic_exchange_explicit(&self->arrived, &closed, memory_order_acq_rel);
     drop_all(self->taken);
     drop_all(reversed(newest));
     release(self);
@@ -158,9 +159,9 @@ static void note_bell(tnd_bells_t *self, tnd_mailbox_t *mailbox)
 }
 
 /*  False: the mailbox is closed. */
-static bool append(tnd_mailbox_t *self, tnd_parcel_t *parcel)
+static bool append(tnd_mailbox_t *self, tnd_inproc_message_t *parcel)
 {
-    tnd_parcel_t *head = atomic_load_explicit(&self->arrived, memory_order_relaxed);
+    tnd_inproc_message_t *head = atomic_load_explicit(&self->arrived, memory_order_relaxed);
     do {
         if (head == &closed)
             return false;
@@ -202,10 +203,10 @@ static tnd_side_t other(tnd_side_t side)
     return side == TND_SIDE_DIALER ? TND_SIDE_BINDER : TND_SIDE_DIALER;
 }
 
-static tnd_parcel_t *new_parcel(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *parcels)
+static tnd_inproc_message_t *new_parcel(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *parcels)
 {
     tnd_buffer_t *memory = tnd_pool_take(parcels);
-    tnd_parcel_t *self = tnd_buffer_data(memory);
+    tnd_inproc_message_t *self = tnd_buffer_data(memory);
     self->memory = memory;
     self->pipe = pipe;
     self->side = to;
@@ -216,7 +217,7 @@ static tnd_parcel_t *new_parcel(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *par
     return self;
 }
 
-static void copy_cursor(tnd_parcel_t *self)
+static void copy_cursor(tnd_inproc_message_t *self)
 {
     self->cursor = tnd_buffer_new(sizeof(tnd_cursor_t));
     memcpy(tnd_buffer_data(self->cursor), self->msg.rewind.cursor, sizeof(tnd_cursor_t));
@@ -229,7 +230,7 @@ bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const
     tnd_side_t to = other(from);
     if (atomic_load_explicit(&self->shut[to], memory_order_acquire))
         return false;
-    tnd_parcel_t *parcel = new_parcel(self, to, parcels);
+    tnd_inproc_message_t *parcel = new_parcel(self, to, parcels);
     parcel->owns_payload = true;
     parcel->carry = carry;
     parcel->msg = *msg;
@@ -244,7 +245,7 @@ bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const
         return true;
     }
     parcel->owns_payload = false;
-    tnd_parcel_drop(parcel);
+    tnd_inproc_message_drop(parcel);
     return false;
 }
 
@@ -254,17 +255,17 @@ void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels)
     bool was_shut = atomic_exchange(&self->shut[own], true);
     assert(!was_shut);
     if (!atomic_load_explicit(&self->shut[to], memory_order_acquire)) {
-        tnd_parcel_t *parcel = new_parcel(self, to, parcels);
+        tnd_inproc_message_t *parcel = new_parcel(self, to, parcels);
         parcel->is_end = true;
         if (append(self->mailboxes[to], parcel))
             ring(self->mailboxes[to]);
         else
-            tnd_parcel_drop(parcel);
+            tnd_inproc_message_drop(parcel);
     }
     tnd_pipe_drop(self);
 }
 
-void tnd_parcel_drop(tnd_parcel_t *self)
+void tnd_inproc_message_drop(tnd_inproc_message_t *self)
 {
     tnd_buffer_t *memory = self->memory;
     if (self->owns_payload)

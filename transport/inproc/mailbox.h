@@ -61,8 +61,8 @@ typedef struct tnd_pipe {
 } tnd_pipe_t;
 
 /*  One message under way. */
-typedef struct tnd_parcel {
-    struct tnd_parcel *next;
+typedef struct tnd_inproc_message {
+    struct tnd_inproc_message *next;
     tnd_buffer_t *memory; /* that this struct lies in */
     tnd_pipe_t *pipe;
     tnd_side_t side; /* that it is for */
@@ -72,13 +72,13 @@ typedef struct tnd_parcel {
     tnd_msg_t msg;
     tnd_buffer_t *cursor; /* of a REWIND, copied */
     char text[256];       /* of a REFUSE */
-} tnd_parcel_t;
+} tnd_inproc_message_t;
 
 /*  A new pipe, held by its dialling side. */
 tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port);
 void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
-/*  Sends to the other side; parcels come from the sender's pool, of buffers of sizeof(tnd_parcel_t)
+/*  Sends to the other side; parcels come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
  *  bytes.  If the receiver sleeps, `bells` notes it: it is woken by tnd_bells_ring.  Returns false
  *  if the other side is shut; the payload is still the caller's then.
  */
@@ -90,9 +90,9 @@ bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const
 void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels);
 
 /*  The next message, NULL if there is none.  Its payload is the caller's if it sets
- *  `owns_payload` to false; other pointers are valid until tnd_parcel_drop.
+ *  `owns_payload` to false; other pointers are valid until tnd_inproc_message_drop.
  */
-tnd_parcel_t *tnd_mailbox_next(tnd_mailbox_t *self);
-void tnd_parcel_drop(tnd_parcel_t *self);
+tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self);
+void tnd_inproc_message_drop(tnd_inproc_message_t *self);
 
 #endif

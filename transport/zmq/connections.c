@@ -191,7 +191,7 @@ void tnd_connections_connect_now(tnd_connections_t *self, uint32_t port, tnd_act
     tnd_connection_t *peer = tnd_connections_find(self, port, id);
     if (peer == NULL)
         return;
-    tnd_end_hurry(&peer->end, now);
+    tnd_end_connect_now(&peer->end, now);
     hurry(self, peer);
 }
 

@@ -252,7 +252,7 @@ void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now)
     clear_dues(self);
 }
 
-void tnd_end_hurry(tnd_end_t *self, uint64_t now)
+void tnd_end_connect_now(tnd_end_t *self, uint64_t now)
 {
     if (self->state == TND_END_CLOSED && !self->config.binder)
         self->retry_ns = self->away_ns = now;

@@ -154,7 +154,7 @@ void tnd_end_connected(tnd_end_t *self, uint64_t now);
 /*  The peer listens, as far as is known, maybe since now: a connecting end that waits to open a
  *  connection does it at once, and its back-off begins anew.
  */
-void tnd_end_hurry(tnd_end_t *self, uint64_t now);
+void tnd_end_connect_now(tnd_end_t *self, uint64_t now);
 
 /*  The transport saw the connection end: LOST, or nothing if there was none. */
 tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);

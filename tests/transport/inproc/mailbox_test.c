@@ -25,7 +25,7 @@ static pair_t open_pair(void)
     tnd_error_t error;
     for (int i = 0; i < 2; i++) {
         cr_assert(tnd_mailbox_new(&self.mailboxes[i], "test", &error) == TND_OK, "%s", error.text);
-        self.pools[i] = tnd_pool_new(sizeof(tnd_parcel_t));
+        self.pools[i] = tnd_pool_new(sizeof(tnd_inproc_message_t));
     }
     self.pipe =
         tnd_pipe_new(self.mailboxes[TND_SIDE_DIALER], NULL, self.mailboxes[TND_SIDE_BINDER], NULL);
@@ -54,13 +54,13 @@ static bool say(pair_t *self, tnd_side_t from, uint64_t number)
 /*  The number in the next message; TND_UNKNOWN: there is none. */
 static uint64_t hear(pair_t *self, tnd_side_t side, bool *end_p)
 {
-    tnd_parcel_t *parcel = tnd_mailbox_next(self->mailboxes[side]);
+    tnd_inproc_message_t *parcel = tnd_mailbox_next(self->mailboxes[side]);
     if (parcel == NULL)
         return TND_UNKNOWN;
     uint64_t number = parcel->is_end ? 0 : parcel->msg.until.step;
     *end_p = parcel->is_end;
     cr_assert(eq(int, (int)parcel->side, (int)side));
-    tnd_parcel_drop(parcel);
+    tnd_inproc_message_drop(parcel);
     return number;
 }
 

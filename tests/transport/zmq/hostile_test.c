@@ -1,4 +1,4 @@
-/*  Covers transport/zmq/hub_zmq.c and runtime/core/message_validator.h together: a peer that says a
+/*  Covers transport/hub/zmq.c and runtime/core/message_validator.h together: a peer that says a
  * proper HELLO and then lies, or says a HELLO that cannot be, over tcp, beside an honest one.
  */
 #include <zmq.h>
@@ -6,7 +6,7 @@
 #include "runtime/core/message_validator.h"
 #include "runtime/core/numeric/random.h"
 #include "tests/conformance/hub_sites.h"
-#include "tests/support/hub_fixtures.h"
+#include "transport/zmq/context.h"
 #include "transport/wire.h"
 
 enum { READER, LIAR = 3, PARTIES, VISITS = 600, ROWS = 4, SAID_MAX = 5, SLOT_BYTES = 64 << 10 };
@@ -36,9 +36,7 @@ typedef struct {
 
 static hub_fixture_t hub_fixture(void)
 {
-    hub_fixture_t fixture = zmq_fixture();
-    snprintf(fixture.endpoint, sizeof fixture.endpoint, "tcp://127.0.0.1:*");
-    return fixture;
+    return hub_fixture_of("tcp");
 }
 
 static uint64_t below(scene_t *self, uint64_t bound)
@@ -159,7 +157,7 @@ static void take_message(scene_t *self, tnd_arrival_t *arrival)
         char text[200];
         snprintf(text, sizeof text, "the liar may not: %s", why);
         self->expelled = true;
-        tnd_hub_expel(self->join.hub, arrival->port, arrival->peer, text);
+        tnd_hub_disconnect_peer(self->join.hub, arrival->port, arrival->peer, text);
     }
     tnd_msg_drop(&arrival->msg, arrival->carry);
 }

@@ -1,4 +1,4 @@
-/*  Covers transport/zmq/hub_zmq.c against what the world does to tcp: connections that end, that
+/*  Covers transport/hub/zmq.c against what the world does to tcp: connections that end, that
  * only look alive, processes that die, strangers and hostile bytes.
  */
 #include <arpa/inet.h>
@@ -11,15 +11,13 @@
 #include <zmq.h>
 
 #include "tests/conformance/hub_sites.h"
-#include "tests/support/hub_fixtures.h"
+#include "transport/zmq/context.h"
 #include "tests/support/relay.h"
 #include "transport/wire.h"
 
 static hub_fixture_t hub_fixture(void)
 {
-    hub_fixture_t fixture = zmq_fixture();
-    snprintf(fixture.endpoint, sizeof fixture.endpoint, "tcp://127.0.0.1:*");
-    return fixture;
+    return hub_fixture_of("tcp");
 }
 
 static void pass(stage_t *stage, site_t *join, site_t *worker, uint64_t link_timeout_ns,

@@ -304,15 +304,15 @@ Test(link_end, who_is_known_to_be_back_is_not_waited_for)
     hello_of(&connector, 0);
     tnd_end_disconnected(&connector, 0);
     hello_of(&connector, 4000 * MS);
-    tnd_end_hurry(&connector, 4000 * MS);
+    tnd_end_connect_now(&connector, 4000 * MS);
     cr_assert_eq(connector.state, TND_END_OPENING, "what is under way goes on");
     tnd_end_disconnected(&connector, 4000 * MS);
     cr_assert_eq(tnd_end_deadline(&connector), 5000 * MS);
-    tnd_end_hurry(&connector, 4100 * MS);
+    tnd_end_connect_now(&connector, 4100 * MS);
     cr_assert_eq(tnd_end_deadline(&connector), 4100 * MS);
     bring_up(&connector, &binder, 4100 * MS);
-    tnd_end_hurry(&connector, 4200 * MS);
-    tnd_end_hurry(&binder, 4200 * MS);
+    tnd_end_connect_now(&connector, 4200 * MS);
+    tnd_end_connect_now(&binder, 4200 * MS);
     cr_assert_eq(connector.state, TND_END_OPEN);
     cr_assert_eq(binder.state, TND_END_OPEN);
 }

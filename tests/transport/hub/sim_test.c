@@ -1,28 +1,12 @@
-/*  Covers transport/sim/network.h: the conformance suite of hubs on the simulated network, and the
- * faults that only this network can be asked for.
+/*  Covers transport/hub/sim.h: faults that only the simulated network can inject.
  */
-#include "tests/conformance/hub_suite.h"
+#include "tests/conformance/hub_sites.h"
 
-#include "transport/sim/network.h"
-
-static uint64_t net_now(void *context)
-{
-    return tnd_sim_network_now(context);
-}
-
-static void net_destroy(void *context)
-{
-    tnd_sim_network_t *net = context;
-    tnd_sim_network_destroy(&net);
-}
+#include "transport/hub/sim.h"
 
 static hub_fixture_t hub_fixture(void)
 {
-    return (hub_fixture_t){.ops = &tnd_hub_sim,
-                           .context = tnd_sim_network_new(50000),
-                           .now = net_now,
-                           .destroy = net_destroy,
-                           .endpoint = "sim://join"};
+    return hub_fixture_of("sim");
 }
 
 Test(net, a_connection_cut_on_one_side_is_replaced)

@@ -1,7 +1,7 @@
-/*  transport/sim/network.h - a network that is simulated: one thread, one virtual clock, faults by
+/*  transport/hub/sim.h - a network that is simulated: one thread, one virtual clock, faults by
  * script.
  *
- *  Hubs opened on it (tnd_hub_sim) live in one thread and take turns.  Waiting moves the clock to
+ *  Hubs opened on it (tnd_network_sim) live in one thread and take turns.  Waiting moves the clock to
  *  what comes next; nothing ever sleeps.  Endpoints are "sim://NAME".
  *
  *  It fails as libzmq was measured to fail: sends over a half-open connection succeed and arrive
@@ -12,8 +12,8 @@
  *
  *  Threads: one.
  */
-#ifndef TND_TRANSPORT_SIM_NETWORK_H
-#define TND_TRANSPORT_SIM_NETWORK_H
+#ifndef TND_TRANSPORT_HUB_SIM_H
+#define TND_TRANSPORT_HUB_SIM_H
 
 #include "runtime/interface/link.h"
 

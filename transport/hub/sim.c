@@ -1,17 +1,19 @@
-/*  transport/sim/hub_sim.c - a hub on a simulated network.  */
+/*  transport/hub/sim.c - a hub on a simulated network.  */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "transport/hubs.h"
-#include "transport/sim/network.h"
+#include "transport/hub/hubs.h"
+#include "transport/hub/sim.h"
 #include "transport/zmq/connections.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
 typedef struct hub hub_t;
+
+static const tnd_hub_ops_t ops;
 
 typedef struct {
     hub_t *hub;
@@ -283,7 +285,7 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
 {
     (void)error;
     hub_t *self = tnd_allocate(1, sizeof *self);
-    *self = (hub_t){.base = {&tnd_hub_sim}, .net = context};
+    *self = (hub_t){.base = {&ops}, .net = context};
     self->last = &self->first;
     self->net->hubs++;
     tnd_connections_init(&self->peers, &self->base, &carrier, config);
@@ -332,7 +334,7 @@ static void hub_disconnect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     free(tnd_connections_disconnect(&hub_of(hub)->peers, port, id));
 }
 
-static void hub_hurry(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+static void hub_connect_now(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
 {
     hub_t *self = hub_of(hub);
     tnd_connections_connect_now(&self->peers, port, id, self->net->now);
@@ -345,7 +347,7 @@ static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     return peer != NULL && peer->refused;
 }
 
-static void hub_expel(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
+static void hub_disconnect_peer(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     hub_t *self = hub_of(hub);
     tnd_connections_disconnect_peer(&self->peers, port, id, why, self->net->now);
@@ -508,15 +510,15 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
     free(self);
 }
 
-const tnd_hub_ops_t tnd_hub_sim = {
+static const tnd_hub_ops_t ops = {
     .name = "sim",
     .open = hub_open,
     .bind = hub_bind,
     .connect = hub_connect,
     .disconnect = hub_disconnect,
-    .hurry = hub_hurry,
+    .connect_now = hub_connect_now,
     .refused = hub_refused,
-    .expel = hub_expel,
+    .disconnect_peer = hub_disconnect_peer,
     .rebirth = hub_rebirth,
     .send = hub_send,
     .receive = hub_receive,
@@ -525,4 +527,30 @@ const tnd_hub_ops_t tnd_hub_sim = {
     .wake = hub_wake,
     .counts = hub_counts,
     .close = hub_close,
+};
+
+static void *create(void)
+{
+    return tnd_sim_network_new(50000);
+}
+
+static void destroy(void **context_p)
+{
+    tnd_sim_network_t *net = *context_p;
+    tnd_sim_network_destroy(&net);
+    *context_p = NULL;
+}
+
+static uint64_t now(const void *context)
+{
+    return tnd_sim_network_now(context);
+}
+
+const tnd_network_t tnd_network_sim = {
+    .hub = &ops,
+    .create = create,
+    .destroy = destroy,
+    .now = now,
+    .endpoints = (const char *const[]){"sim://join", NULL},
+    .is_simulated = true,
 };

@@ -1,0 +1,193 @@
+/*  tests/conformance/hub_handshake.h - the handshake that every hub must do. */
+#ifndef TND_TESTS_CONFORMANCE_HUB_HANDSHAKE_H
+#define TND_TESTS_CONFORMANCE_HUB_HANDSHAKE_H
+
+#include "tests/conformance/hub_sites.h"
+
+Test(hub, both_sides_see_the_other_come_up)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 5);
+    site_open(&worker, &stage, WORKER, 7);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &stage.terms);
+
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "up 2 life 7\n");
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_connects_before_the_other_binds_comes_up_too)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    /* An endpoint that can be connected to is known only once it was bound. */
+    site_bind(&join, &stage.terms);
+    tnd_hub_close(&join.hub, 0);
+    site_connect(&worker, &stage.terms);
+    cr_assert_eq(site_step(&worker), false);
+
+    site_open(&join, &stage, JOIN, 2);
+    site_bind(&join, &stage.terms);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+/*  Connects with other terms than the binder has and returns the text that both saw. */
+static const char *refused_text(const tnd_terms_t *theirs)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, theirs);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_eq(join.refusals, 1);
+    cr_assert_eq(strncmp(join.trace, "refused 2: ", 11), 0, "%s", join.trace);
+    cr_assert_eq(strncmp(worker.trace, "refused 1: ", 11), 0, "%s", worker.trace);
+    cr_assert_str_eq(join.trace + 11, worker.trace + 11);
+    cr_assert_eq(join.ups + worker.ups, 0);
+    part(&stage, &join, &worker);
+    return join.trace;
+}
+
+Test(hub, another_graph_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 99}, .schema = 13, .numeric = 14, .abi = 1});
+    cr_assert_not_null(strstr(text, "graph"), "%s", text);
+}
+
+Test(hub, another_schema_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 99, .numeric = 14, .abi = 1});
+    cr_assert_not_null(strstr(text, "schema"), "%s", text);
+}
+
+Test(hub, another_arithmetic_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 99, .abi = 1});
+    cr_assert_not_null(strstr(text, "numeric"), "%s", text);
+}
+
+Test(hub, another_version_is_refused_on_both_sides)
+{
+    const char *text =
+        refused_text(&(tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 14, .abi = 2});
+    cr_assert_not_null(strstr(text, "version"), "%s", text);
+}
+
+Test(hub, another_arithmetic_is_let_in_where_that_is_allowed)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    tnd_terms_t theirs = stage.terms;
+    theirs.numeric = 99;
+    theirs.tolerant = true;
+    site_connect(&worker, &theirs);
+
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_eq(join.refusals, 0);
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_looks_for_another_actor_is_told_who_listens_here)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    cr_assert_eq(tnd_hub_connect(worker.hub, PORT_OUT, 77, stage.net.endpoint, &stage.terms, NULL),
+                 TND_OK);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_not_null(strstr(worker.trace, "not actor 77"), "%s", worker.trace);
+    cr_assert_not_null(strstr(join.trace, "not actor 77"), "%s", join.trace);
+    part(&stage, &join, &worker);
+}
+
+/*  Lets both sites run until the binder has sent a connector to look elsewhere so many times. */
+static void run_until_turned_away(site_t *join, site_t *worker, uint64_t times)
+{
+    uint64_t deadline = stage_now(join->stage) + DEADLINE_NS;
+    tnd_hub_counts_t counts = {0};
+    while (counts.refused < times) {
+        if (!site_step(join) && !site_step(worker)) {
+            cr_assert(stage_now(join->stage) < deadline);
+            tnd_hub_wait(worker->hub, stage_now(join->stage) + 1000000);
+            tnd_hub_wait(join->hub, stage_now(join->stage));
+        }
+        tnd_hub_counts(join->hub, &counts);
+    }
+}
+
+Test(hub, who_reaches_another_listener_than_it_means_dials_until_it_is_told_where)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.search_ns = 3600000000000;
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    tnd_terms_t now = stage.terms, stale = stage.terms;
+    now.listener = 5;
+    stale.listener = 4;
+    site_bind(&join, &now);
+    site_connect(&worker, &stale);
+    run_until_turned_away(&join, &worker, 3);
+    cr_assert_str_eq(join.trace, "");
+    cr_assert_str_eq(worker.trace, "");
+
+    tnd_hub_disconnect(worker.hub, PORT_OUT, JOIN);
+    site_connect(&worker, &now);
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(join.trace, "up 2 life 1\n");
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, who_reaches_another_listener_all_the_time_is_refused_in_the_end)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.search_ns = 100000000;
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    tnd_terms_t now = stage.terms, unnamed = stage.terms;
+    now.listener = 5;
+    site_bind(&join, &now);
+    site_connect(&worker, &unnamed);
+
+    run_until(&worker, &join, &worker.refusals, 1);
+
+    cr_assert_not_null(strstr(worker.trace, "refused 1: join listens here"), "%s", worker.trace);
+    cr_assert_str_eq(join.trace, "");
+    part(&stage, &join, &worker);
+}
+
+#endif

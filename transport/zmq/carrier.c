@@ -1,0 +1,172 @@
+/*  transport/zmq/carrier.c - opens, closes and sends on the connections of a hub. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/zmq/hub_internal.h"
+
+enum {
+    PARTING_LINGER_MS = 2000, /* for a GOODBYE to leave a busy machine */
+    IDENTITY_MAX = 128
+};
+
+static void shut_dial(tnd_zmq_hub_t *self, tnd_dial_t *dial, bool parting)
+{
+    if (dial->pipe != NULL)
+        tnd_pipe_shut(dial->pipe, TND_SIDE_DIALER, self->messages);
+    else if (dial->socket.data != NULL)
+        tnd_sockets_close(&self->sockets, &dial->socket,
+                          parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
+    dial->pipe = NULL;
+}
+
+static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
+{
+    tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
+    tnd_dial_t *dial = peer->wire;
+    if (tnd_address_is_inproc(dial->endpoint)) {
+        dial->pipe = tnd_context_connect(self->context, dial->endpoint, self->mailbox, dial);
+        dial->greets = dial->pipe != NULL;
+        peer->refused = dial->pipe == NULL;
+        return dial->greets;
+    }
+    void *handle = tnd_zmq_open(self, ZMQ_DEALER, dial->endpoint, peer->port);
+    if (handle == NULL)
+        return false;
+    char identity[IDENTITY_MAX];
+    snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
+             self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
+    zmq_setsockopt(handle, ZMQ_ROUTING_ID, identity, strlen(identity));
+    void *watch = tnd_monitor_open(self->context, handle);
+    if (watch == NULL) {
+        zmq_close(handle);
+        return false;
+    }
+    dial->socket = (tnd_socket_t){.dial = dial, .data = handle, .watch = watch};
+    dial->made = dial->greets = false;
+    dial->fd = -1;
+    dial->seen = (tnd_monitor_seen_t){0};
+    tnd_sockets_add(&self->sockets, &dial->socket);
+    if (zmq_connect(handle, dial->endpoint) == 0)
+        return true;
+    tnd_zmq_close(self, &dial->socket);
+    return false;
+}
+
+static void carrier_shut(tnd_hub_t *hub, tnd_connection_t *peer)
+{
+    tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
+    if (!peer->end.config.binder) {
+        shut_dial(self, peer->wire, peer->parting);
+        return;
+    }
+    tnd_route_t *route = peer->wire;
+    if (route->pipe != NULL) {
+        route->pipe->route = NULL;
+        tnd_pipe_shut(route->pipe, TND_SIDE_BINDER, self->messages);
+    } else if (self->linger_ns == 0) {
+        tnd_zmq_watch(self, &route->binder->socket);
+        if (route->fd >= 0 && peer->parting) {
+            /* The peer closes it after GOODBYE; otherwise it is cut as unauthenticated. */
+            tnd_unauthenticated_set_known(&route->binder->unauthenticated, route->fd, false,
+                                          self->now);
+            tnd_binder_dismiss(self, route->binder);
+        } else if (route->fd >= 0) {
+            tnd_monitor_cut(route->fd);
+            route->binder->cut++;
+        }
+    }
+    tnd_routes_drop(&route->binder->routes, route);
+}
+
+/*  Returns false if the peer cannot be reached; the caller then keeps the frames. */
+static bool send_parts(tnd_connection_t *peer, zmq_msg_t *parts, int count)
+{
+    tnd_route_t *route = peer->end.config.binder ? peer->wire : NULL;
+    tnd_socket_t *socket =
+        route != NULL ? &route->binder->socket : &((tnd_dial_t *)peer->wire)->socket;
+    void *handle = socket->data;
+    socket->touched = true;
+    if (route != NULL) {
+        if (zmq_send(handle, route->id, route->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+            return false;
+    }
+    for (int i = 0; i < count; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
+        if (zmq_msg_send(&parts[i], handle, flags) < 0) {
+            /* If the connection ends after the first frame, libzmq discards the others. */
+            assert(i == 0);
+            return false;
+        }
+    }
+    return true;
+}
+
+tnd_pipe_t *tnd_zmq_pipe(const tnd_connection_t *peer)
+{
+    return peer->end.config.binder ? ((const tnd_route_t *)peer->wire)->pipe
+                                   : ((const tnd_dial_t *)peer->wire)->pipe;
+}
+
+void tnd_zmq_close_parts(zmq_msg_t *parts, int count)
+{
+    for (int i = 0; i < count; i++)
+        zmq_msg_close(&parts[i]);
+}
+
+tnd_status_t tnd_zmq_send(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
+                          tnd_carry_t carry)
+{
+    zmq_msg_t parts[TND_FRAMES_MAX];
+    tnd_pipe_t *pipe = tnd_zmq_pipe(peer);
+    if (pipe != NULL)
+        return tnd_pipe_send(pipe, peer->end.config.binder ? TND_SIDE_BINDER : TND_SIDE_DIALER,
+                             self->messages, msg, carry, &self->bells)
+                   ? TND_OK
+                   : TND_AGAIN;
+    int count = tnd_frames_pack(&self->frames, msg, carry, parts);
+    if (tnd_msg_intact(msg, carry, NULL) != TND_OK) {
+        tnd_zmq_close_parts(parts, count);
+        return TND_FAILED;
+    }
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += zmq_msg_size(&parts[i]);
+    if (!send_parts(peer, parts, count)) {
+        int number = zmq_errno();
+        tnd_zmq_close_parts(parts, count);
+        errno = number;
+        return TND_AGAIN;
+    }
+    self->peers.counts.bytes_out += bytes;
+    tnd_msg_t sent = *msg;
+    tnd_msg_drop(&sent, carry);
+    return TND_OK;
+}
+
+static bool carrier_say(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg)
+{
+    tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
+    if (!peer->end.config.binder && !((const tnd_dial_t *)peer->wire)->greets)
+        return false;
+    if (peer->end.config.binder && peer->wire == NULL)
+        return false;
+    return tnd_zmq_send(self, peer, msg, TND_CARRY_NOTHING) == TND_OK;
+}
+
+static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
+                          tnd_movement_t *movement)
+{
+    (void)hub;
+    if (!peer->end.config.binder) {
+        tnd_dial_t *dial = peer->wire;
+        return tnd_monitor_moved(dial->fd, &dial->seen, now, movement);
+    }
+    tnd_route_t *route = peer->wire;
+    return route != NULL && tnd_monitor_moved(route->fd, &route->seen, now, movement);
+}
+
+const tnd_connection_ops_t tnd_zmq_carrier = {carrier_open, carrier_shut, carrier_say,
+                                              carrier_moved};
