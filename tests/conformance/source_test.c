@@ -1,0 +1,339 @@
+/*  tests/conformance/source_test.c - the contract of runtime/interface/source.h, for every source of
+ *  actors/source/sources.def.
+ *
+ *  Each source has a fixture: a function that writes its data into a folder, and the text that opens
+ *  them.  The rows are the same for all: `x` is u8[4], row i is i, i + 1, i + 2, i + 3.
+ */
+#include <limits.h>
+
+#include "tests/actors/source/opened.h"
+
+enum { ROWS = 40, WIDTH = 4, FILES = 2 };
+
+typedef struct {
+    const char *name;
+    /*  Writes rows [first, first + rows) to an open file. */
+    void (*write)(FILE *out, uint32_t first, uint32_t rows);
+    const char *file; /* of the list: number 0 and 1; NULL: the source has no files */
+    const char *text; /* with the folder in place of each % */
+} fixture_t;
+
+static void write_rows(FILE *out, uint32_t first, uint32_t rows)
+{
+    for (uint32_t r = first; r < first + rows; r++)
+        for (uint32_t i = 0; i < WIDTH; i++)
+            fputc((int)(r + i), out);
+}
+
+static void write_idx(FILE *out, uint32_t first, uint32_t rows)
+{
+    const uint8_t head[] = {0, 0, 8, 2, 0, 0, 0, (uint8_t)rows, 0, 0, 0, WIDTH};
+    fwrite(head, 1, sizeof head, out);
+    write_rows(out, first, rows);
+}
+
+static void write_npy(FILE *out, uint32_t first, uint32_t rows)
+{
+    char head[128];
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, out);
+    snprintf(head, sizeof head, "{'descr': '|u1', 'fortran_order': False, 'shape': (%u, %d), }",
+             rows, WIDTH);
+    fprintf(out, "%-117s\n", head);
+    write_rows(out, first, rows);
+}
+
+static const fixture_t fixtures[] = {
+    {"idx", write_idx, "x-%u", "source: {idx: {x: [\"%/x-0\", \"%/x-1\"]}}"},
+    {"memory", NULL, NULL, NULL},
+    {"npy", write_npy, "x-%u.npy", "source: {npy: {x: [\"%/x-0.npy\", \"%/x-1.npy\"]}}"},
+    {"raw", write_rows, "x-%u.bin",
+     "source: {raw: {files: [\"%/x-0.bin\", \"%/x-1.bin\"], columns: {x: \"u8[4]\"}}}"},
+};
+
+typedef struct {
+    const fixture_t *fixture;
+    char folder[64];
+    char text[1024];
+    opened_t opened;
+} tried_t;
+
+static void file_path(const tried_t *self, uint32_t number, char path[PATH_MAX])
+{
+    char name[64];
+    snprintf(name, sizeof name, self->fixture->file, number);
+    snprintf(path, PATH_MAX, "%s/%s", self->folder, name);
+}
+
+/*  The text of numbers that a topology file writes down. */
+static void print_memory(char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room,
+                                   "source: {memory: {x: {dtype: u8, shape: [%d], data: [", WIDTH);
+    for (uint32_t r = 0; r < ROWS; r++)
+        for (uint32_t i = 0; i < WIDTH; i++)
+            used += (size_t)snprintf(text + used, room - used, "%s%u",
+                                     r + i > 0 || used > 60 ? ", " : "", r + i);
+    snprintf(text + used, room - used, "]}}}");
+}
+
+static void make_data(tried_t *self, const tnd_source_spec_t *spec)
+{
+    size_t i = 0, used = 0;
+    while (i < sizeof fixtures / sizeof fixtures[0] &&
+           strcmp(fixtures[i].name, spec->table.name) != 0)
+        i++;
+    cr_assert(i < sizeof fixtures / sizeof fixtures[0],
+              "add a fixture for source `%s` to this file", spec->table.name);
+    *self = (tried_t){.fixture = &fixtures[i], .folder = "/tmp/tundish-source-XXXXXX"};
+    cr_assert_not_null(mkdtemp(self->folder));
+    if (self->fixture->file == NULL) {
+        print_memory(self->text, sizeof self->text);
+        return;
+    }
+    for (uint32_t f = 0; f < FILES; f++) {
+        char path[PATH_MAX];
+        file_path(self, f, path);
+        FILE *out = fopen(path, "w");
+        cr_assert_not_null(out);
+        self->fixture->write(out, f * ROWS / FILES, ROWS / FILES);
+        fclose(out);
+    }
+    for (const char *from = self->fixture->text; *from != '\0'; from++)
+        used += (size_t)snprintf(self->text + used, sizeof self->text - used, "%.*s",
+                                 *from == '%' ? INT_MAX : 1, *from == '%' ? self->folder : from);
+}
+
+static void each(void (*check)(tried_t *self))
+{
+    size_t count;
+    const tnd_source_spec_t *const *specs = tnd_registry_sources(&count);
+    for (size_t i = 0; i < count; i++) {
+        tried_t tried;
+        make_data(&tried, specs[i]);
+        check(&tried);
+        remove_folder(tried.folder);
+    }
+}
+
+static void open_as(tried_t *self, tnd_source_scope_t scope)
+{
+    tnd_error_t error;
+    cr_assert_eq(open_scope(&self->opened, self->text, scope, &error), TND_OK, "%s: %s",
+                 self->fixture->name, error.text);
+}
+
+static void expect_row(const tried_t *self, const tnd_block_t *block, uint32_t row, uint64_t index)
+{
+    uint8_t wanted[WIDTH];
+    for (uint32_t i = 0; i < WIDTH; i++)
+        wanted[i] = (uint8_t)(index + i);
+    cr_assert_eq(memcmp(tnd_block_row(block, 0, row), wanted, WIDTH), 0, "%s: row %u is not %u",
+                 self->fixture->name, row, (unsigned)index);
+}
+
+static void read_and_expect(tried_t *self, const uint64_t *index, uint32_t count)
+{
+    tnd_error_t error;
+    tnd_block_t *block = read_rows(&self->opened, index, count, &error);
+    cr_assert_not_null(block, "%s: %s", self->fixture->name, error.text);
+    for (uint32_t r = 0; r < count; r++)
+        expect_row(self, block, r, index[r]);
+    tnd_block_drop(&block);
+}
+
+static void check_facts(tried_t *self)
+{
+    open_as(self, (tnd_source_scope_t){.lanes = 1});
+    const tnd_source_facts_t *facts = &self->opened.facts;
+    cr_expect_eq(facts->count, ROWS, "%s", self->fixture->name);
+    cr_expect(facts->schema.count == 1 && strcmp(facts->schema.columns[0].name, "x") == 0 &&
+              facts->schema.columns[0].dtype == TND_U8 && facts->schema.columns[0].rank == 1 &&
+              facts->schema.columns[0].shape[0] == WIDTH);
+    cr_expect_eq(facts->file_count, self->fixture->file != NULL ? FILES : 0);
+    uint64_t identity = facts->identity;
+    close_source(&self->opened);
+    open_as(self, (tnd_source_scope_t){.lanes = 1, .access = TND_ACCESS_READ});
+    cr_expect_eq(self->opened.facts.identity, identity, "%s: read calls give other data",
+                 self->fixture->name);
+    close_source(&self->opened);
+}
+
+Test(source, reports_what_is_in_the_data)
+{
+    each(check_facts);
+}
+
+static void check_reads(tried_t *self)
+{
+    static const tnd_access_t ways[] = {TND_ACCESS_AUTO, TND_ACCESS_MAP, TND_ACCESS_READ};
+    uint64_t index[ROWS];
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+        open_as(self,
+                (tnd_source_scope_t){.lanes = 1, .access = ways[way], .pattern = TND_PATTERN_ALL});
+        for (uint32_t size = 1; size <= ROWS; size += 13)
+            for (uint32_t first = 0; first < ROWS; first += size) {
+                uint32_t count = ROWS - first < size ? ROWS - first : size;
+                for (uint32_t i = 0; i < count; i++)
+                    index[i] = first + i;
+                read_and_expect(self, index, count);
+            }
+        for (uint32_t i = 0; i < ROWS; i++)
+            index[i] = (i * 27 + 5) % ROWS;
+        if (self->opened.source->ahead_rows != NULL &&
+            self->opened.source->ahead_rows(self->opened.state) > 0)
+            self->opened.source->ahead(self->opened.state, index, ROWS);
+        read_and_expect(self, index, ROWS);
+        read_and_expect(self, (const uint64_t[]){ROWS - 1, 0, ROWS - 1}, 3);
+        close_source(&self->opened);
+    }
+}
+
+Test(source, gives_the_same_rows_in_any_order_and_split)
+{
+    each(check_reads);
+}
+
+static void check_lifetime(tried_t *self)
+{
+    const uint64_t index[] = {0, 1, 2, ROWS - 1};
+    tnd_error_t error;
+    open_as(self, (tnd_source_scope_t){.lanes = 1});
+    tnd_block_t *block = read_rows(&self->opened, index, 4, &error);
+    cr_assert_not_null(block);
+    self->opened.source->close(self->opened.state);
+    if (self->fixture->file != NULL) /* rows of the program's own memory are borrowed */
+        for (uint32_t r = 0; r < 4; r++)
+            expect_row(self, block, r, index[r]);
+    tnd_block_drop(&block);
+    leave_source(&self->opened);
+}
+
+Test(source, rows_outlive_it)
+{
+    each(check_lifetime);
+}
+
+static void check_lanes(tried_t *self)
+{
+    const tnd_source_spec_t *spec = NULL;
+    for (uint32_t lane = 0; lane < FILES; lane++) {
+        open_as(self, (tnd_source_scope_t){.lane = lane, .lanes = FILES});
+        spec = self->opened.source->spec;
+        bool files = (spec->caps & TND_SOURCE_FILES) != 0;
+        cr_expect_eq(self->opened.facts.count, files ? ROWS / FILES : ROWS, "%s",
+                     self->fixture->name);
+        if (files) {
+            tnd_error_t error;
+            tnd_block_t *block = read_rows(&self->opened, (const uint64_t[]){0}, 1, &error);
+            expect_row(self, block, 0, lane * ROWS / FILES);
+            tnd_block_drop(&block);
+        }
+        close_source(&self->opened);
+    }
+}
+
+Test(source, gives_each_lane_its_files)
+{
+    each(check_lanes);
+}
+
+static void check_places(tried_t *self)
+{
+    open_as(self, (tnd_source_scope_t){.lanes = 1});
+    for (uint64_t row = 0; row < ROWS && self->opened.source->where != NULL; row++) {
+        char path[PATH_MAX];
+        uint8_t bytes[WIDTH];
+        tnd_source_place_t place = {0};
+        self->opened.source->where(self->opened.state, row, &place);
+        if (self->fixture->file == NULL) {
+            cr_expect_null(place.file);
+            continue;
+        }
+        file_path(self, (uint32_t)(row * FILES / ROWS), path);
+        cr_expect_str_eq(place.file, path);
+        cr_expect_eq(place.record, row % (ROWS / FILES));
+        FILE *file = fopen(place.file, "r");
+        cr_assert(file != NULL && fseek(file, (long)place.offset, SEEK_SET) == 0 &&
+                  fread(bytes, 1, WIDTH, file) == WIDTH);
+        fclose(file);
+        cr_expect_eq(bytes[0], row, "%s: row %u is not at byte %u", self->fixture->name,
+                     (unsigned)row, (unsigned)place.offset);
+    }
+    close_source(&self->opened);
+}
+
+Test(source, tells_the_file_and_offset_of_each_row)
+{
+    each(check_places);
+}
+
+/*  A file that lost its last bytes, or all: opening fails, and the error names the file. */
+static void check_truncation(tried_t *self)
+{
+    static const int lost[] = {1, WIDTH * ROWS / FILES - 1};
+    for (size_t i = 0; self->fixture->file != NULL && i < 2; i++) {
+        char path[PATH_MAX];
+        tnd_error_t error = {.text = ""};
+        file_path(self, 1, path);
+        FILE *out = fopen(path, "w");
+        self->fixture->write(out, ROWS / FILES, ROWS / FILES);
+        long size = ftell(out);
+        fclose(out);
+        cr_assert_eq(truncate(path, size - lost[i]), 0);
+        cr_assert_eq(open_source(&self->opened, self->text, &error), TND_FAILED, "%s was opened",
+                     self->fixture->name);
+        cr_expect(strstr(error.text, path) != NULL && strpbrk(error.text, "0123456789") != NULL,
+                  "%s: the error names no file or number: %s", self->fixture->name, error.text);
+        leave_source(&self->opened);
+    }
+}
+
+Test(source, refuses_a_file_that_ends_early_by_name)
+{
+    each(check_truncation);
+}
+
+static void check_missing(tried_t *self)
+{
+    char path[PATH_MAX];
+    tnd_error_t error = {.text = ""};
+    if (self->fixture->file == NULL)
+        return;
+    file_path(self, 1, path);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(open_source(&self->opened, self->text, &error), TND_FAILED);
+    cr_expect_not_null(strstr(error.text, path), "%s: %s", self->fixture->name, error.text);
+    leave_source(&self->opened);
+}
+
+Test(source, refuses_a_missing_file_by_name)
+{
+    each(check_missing);
+}
+
+/*  A file that shrinks after it was opened is an error of the read, never a signal. */
+static void check_shrinking(tried_t *self)
+{
+    static const tnd_access_t ways[] = {TND_ACCESS_MAP, TND_ACCESS_READ};
+    for (size_t way = 0; self->fixture->file != NULL && way < 2; way++) {
+        char path[PATH_MAX];
+        tnd_error_t error = {.text = ""};
+        file_path(self, 1, path);
+        FILE *out = fopen(path, "w");
+        self->fixture->write(out, ROWS / FILES, ROWS / FILES);
+        fclose(out);
+        open_as(self, (tnd_source_scope_t){.lanes = 1, .access = ways[way]});
+        cr_assert_eq(truncate(path, 0), 0);
+        tnd_block_t *block = read_rows(&self->opened, (const uint64_t[]){ROWS - 1}, 1, &error);
+        cr_expect_null(block, "%s gave a row that is gone", self->fixture->name);
+        if (block == NULL)
+            cr_expect_not_null(strstr(error.text, path), "%s: %s", self->fixture->name, error.text);
+        tnd_block_drop(&block);
+        close_source(&self->opened);
+    }
+}
+
+Test(source, fails_with_the_name_of_a_file_that_shrinks)
+{
+    each(check_shrinking);
+}
