@@ -1,0 +1,159 @@
+/*  tests/conformance/step_test.c - the contract of tnd_step_ops_t (<tundish/tundish.h>), for every
+ *  step plugin of this tree.
+ *
+ *  CMake gives the list of plugins in TND_STEPS.  Each runs on the same rows: pictures and labels.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "runtime/feed/models.h"
+
+enum { REPLICAS = 2, ROWS = 5, STEPS = 4, DEPTH = 2 };
+
+static const char *const plugins[] = {TND_STEPS};
+enum { PLUGINS = sizeof plugins / sizeof plugins[0] };
+
+typedef struct {
+    tnd_schema_t schema;
+    tnd_models_t *models;
+    tnd_device_workers_t *workers;
+    char error[512]; /* of the workers; "" without a failure */
+    char hash[33];   /* of the model in the end */
+} tried_t;
+
+static void wake(void *context)
+{
+    (void)context;
+}
+
+static void start(tried_t *self, const char *plugin, const char *options, bool two_devices)
+{
+    static const uint64_t picture[] = {28, 28};
+    static const char *const one[] = {"cpu:0", "cpu:0"}, *const two[] = {"cpu:0", "cpu:1"};
+    static const char *const reducers[] = {"mean"};
+    tnd_error_t error;
+    *self = (tried_t){.error = ""};
+    cr_assert_eq(tnd_schema_add(&self->schema, "image", TND_F32, 2, picture, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add(&self->schema, "label", TND_U8, 0, NULL, &error), TND_OK);
+    tnd_models_config_t models = {
+        .plugin = plugin, .options = options, .folder = TND_STEP_FOLDER, .count = REPLICAS};
+    cr_assert_eq(tnd_models_new(&self->models, &models, &error), TND_OK, "%s", error.text);
+    tnd_device_workers_config_t workers = {
+        .name = "feed",
+        .schema = &self->schema,
+        .replicas = REPLICAS,
+        .count = REPLICAS,
+        .devices = two_devices ? two : one,
+        .depth = DEPTH,
+        .rows_max = ROWS,
+        .reducers = reducers,
+        .reducer_count = 1,
+        .wake = wake,
+    };
+    cr_assert_eq(tnd_device_workers_new(&self->workers, &workers, &error), TND_OK, "%s",
+                 error.text);
+    if (tnd_device_workers_call(self->workers, tnd_models_open_task(self->models), &error) !=
+        TND_OK)
+        snprintf(self->error, sizeof self->error, "%s", error.text);
+}
+
+static void finish(tried_t *self)
+{
+    tnd_error_t error;
+    if (tnd_device_workers_error(self->workers) != NULL)
+        snprintf(self->error, sizeof self->error, "%s", tnd_device_workers_error(self->workers));
+    tnd_device_workers_stop(self->workers);
+    if (self->error[0] == '\0')
+        cr_assert_eq(tnd_models_save(self->models, NULL, self->hash, &error), TND_OK, "%s",
+                     error.text);
+    tnd_device_workers_destroy(&self->workers);
+    tnd_models_drop(&self->models);
+}
+
+/*  Replica 1 has no rows in the last step. */
+static void feed(tried_t *self, uint64_t step)
+{
+    uint32_t slot = (uint32_t)(step % DEPTH);
+    for (uint32_t r = 0; r < REPLICAS; r++) {
+        uint32_t rows = r == 1 && step == STEPS - 1 ? 0 : ROWS;
+        tnd_device_workers_share(self->workers, slot, r, rows, 0);
+        float *image = tnd_device_workers_row(self->workers, slot, r, 0, 0);
+        uint8_t *label = tnd_device_workers_row(self->workers, slot, r, 1, 0);
+        for (uint32_t i = 0; i < rows * 784; i++)
+            image[i] = (float)((step * 31 + r * 7 + i * 13) % 256) / 256;
+        for (uint32_t i = 0; i < rows; i++)
+            label[i] = (uint8_t)((step + r + i) % 10);
+    }
+    tnd_slice_note_t note = {.step = step};
+    tnd_device_workers_ready(self->workers, slot, &note, NULL);
+    tnd_device_workers_flush(self->workers);
+}
+
+static void run(tried_t *self, const tnd_task_t *task, uint64_t first, uint64_t steps)
+{
+    tnd_done_t done;
+    tnd_device_workers_run_all(self->workers, task);
+    for (uint64_t step = first; step < first + steps; step++) {
+        feed(self, step);
+        while (!tnd_device_workers_done(self->workers, &done))
+            if (tnd_device_workers_error(self->workers) != NULL)
+                return;
+    }
+}
+
+static void train(tried_t *self, const char *plugin, bool two_devices)
+{
+    start(self, plugin, "", two_devices);
+    cr_assert_str_empty(self->error, "%s", self->error);
+    run(self, tnd_models_step_task(self->models), 0, STEPS);
+}
+
+Test(step, makes_the_same_model_each_time_and_on_any_number_of_devices)
+{
+    for (size_t i = 0; i < PLUGINS; i++) {
+        tried_t one, again, two;
+        train(&one, plugins[i], false);
+        finish(&one);
+        cr_assert_str_empty(one.error, "%s", one.error);
+        train(&again, plugins[i], false);
+        finish(&again);
+        train(&two, plugins[i], true);
+        finish(&two);
+        cr_expect_str_eq(one.hash, again.hash, "%s", plugins[i]);
+        cr_expect_str_eq(one.hash, two.hash, "%s", plugins[i]);
+    }
+}
+
+Test(step, changes_its_model_only_when_it_trains)
+{
+    for (size_t i = 0; i < PLUGINS; i++) {
+        tried_t trained, evaluated, untrained;
+        train(&trained, plugins[i], false);
+        finish(&trained);
+        train(&evaluated, plugins[i], false);
+        const tnd_task_t *evaluate = tnd_models_evaluate_task(evaluated.models);
+        if (evaluate != NULL)
+            run(&evaluated, evaluate, STEPS, 1);
+        finish(&evaluated);
+        start(&untrained, plugins[i], "", false);
+        finish(&untrained);
+        cr_expect_str_eq(trained.hash, evaluated.hash, "%s: evaluation changes the model",
+                         plugins[i]);
+        if (strcmp(trained.hash, "-") != 0)
+            cr_expect_str_neq(trained.hash, untrained.hash, "%s learns nothing", plugins[i]);
+    }
+}
+
+Test(step, closes_a_model_that_ran_no_step)
+{
+    for (size_t i = 0; i < PLUGINS; i++) {
+        tried_t tried;
+        start(&tried, plugins[i], "", true);
+        finish(&tried);
+        cr_expect_str_empty(tried.error, "%s", tried.error);
+    }
+}
