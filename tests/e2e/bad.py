@@ -207,7 +207,7 @@ def test_too_many_bad_rows_end_a_run(make):
     run.runs(code=1, on_error="skip", read=", max_bad: 20")
 
 
-def test_a_job_that_is_killed_goes_on_without_setting_aside_twice(make):
+def test_a_killed_job_resumes_without_quarantining_twice(make):
     run, epochs = make(), 20
     run.runs(on_error="skip", epochs=epochs)
     plain = run.told()

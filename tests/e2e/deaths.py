@@ -370,7 +370,7 @@ def test_a_reader_that_hangs_is_replaced(make, rounds):
         print(f"  longest gap, hung_after included, {gap * 1e3:.0f} ms")
 
 
-def test_a_slow_disk_is_no_hang(make, rounds):
+def test_a_slow_disk_is_not_a_hang(make, rounds):
     #  A block takes three times as long as a hang, a read a tenth of it.
     with stalling(make, "1 s", epochs=3) as run:
         run.start("run", preload="stall.so")
@@ -419,7 +419,7 @@ def test_hosts_that_join_and_leave(make, rounds):
         run.is_as_quiet()
 
 
-def test_who_cannot_join_is_told(make, rounds):
+def test_a_host_that_cannot_join_gets_the_reason(make, rounds):
     with make(transport="tcp", epochs=1000) as run:
         run.start()
         run.reaches(50)

@@ -196,7 +196,7 @@ def test_rows_are_set_aside_before_their_index_and_that_before_the_cursor(run):
     assert lines == len(BAD) and checked > 1, (lines, checked)
 
 
-def test_after_every_call_a_run_goes_on_or_begins_anew(run, wanted):
+def test_after_every_call_a_run_resumes_or_starts_again(run, wanted):
     """Power fails after every call; what is left must lead to the end of the run, as if it had not."""
     calls, disk = run.logged(), run.fresh()
     stream, model = run.told()["stream_digest"], run.told()["model_digest"]

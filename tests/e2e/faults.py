@@ -401,7 +401,7 @@ def test_a_killed_feeder(run):
            "the last committed cursor is the one before step")
 
 
-def test_a_killed_worker_that_nobody_starts_again(run):
+def test_a_killed_worker_without_restart(run):
     run.overlay.write_text(run.overlay.read_text() + "restart_timeout: 1 s\n")
     killed(run, "b", "did not come back", "the last committed cursor is the one before step")
     waits = "the run waits 1 s for it; start it again by the same command with --host b"
@@ -450,15 +450,15 @@ def stopped_and_goes_on(run, host):
     run.drains()
 
 
-def test_a_stopped_worker_goes_on(run):
+def test_a_stopped_worker_continues(run):
     stopped_and_goes_on(run, "b")
 
 
-def test_a_stopped_feeder_goes_on(run):
+def test_a_stopped_feeder_continues(run):
     stopped_and_goes_on(run, "c")
 
 
-def test_a_stopped_leader_goes_on(run):
+def test_a_stopped_leader_continues(run):
     stopped_and_goes_on(run, "a")
 
 

@@ -212,7 +212,7 @@ def worn(folder, **words):
     return made, run
 
 
-def test_restarts_of_a_worker_leave_nothing_behind(folder, asked):
+def test_restarts_of_a_worker_leak_nothing(folder, asked):
     made, run = worn(folder, transport="tcp")
     try:
         run.start()
@@ -227,7 +227,7 @@ def test_restarts_of_a_worker_leave_nothing_behind(folder, asked):
         made.__exit__()
 
 
-def test_restarts_of_an_isolated_worker_leave_nothing_behind(folder, asked):
+def test_restarts_of_an_isolated_worker_leak_nothing(folder, asked):
     made, run = worn(folder, overlay=None, prep=", isolate: process, workers: 2")
     try:
         run.start("run")

@@ -119,7 +119,7 @@ def test_killed_again_and_again(job, rounds):
     assert job.whole()[-1] == STEPS
 
 
-def test_a_drained_run_goes_on_behind_its_last_step(job):
+def test_a_drained_run_resumes_after_its_last_step(job):
     stream, model = quiet()
     job.run(extra=["--steps", "333"])
     assert job.whole()[-1] == 333, job.whole()
@@ -153,7 +153,7 @@ def test_a_missing_part_is_skipped_aloud(job):
     assert job.told()["steps"] == 340
 
 
-def test_a_killed_feeder_ends_the_run_and_says_what_it_goes_on_from(job):
+def test_a_killed_feeder_ends_the_run_and_names_the_checkpoint(job):
     with open(job.folder / "log", "w") as log:
         process = subprocess.Popen(job.line(PLACES[-1]) + ["--set", "read.epochs=2000"], stdout=log,
                                    stderr=log, cwd=ROOT)
@@ -219,7 +219,7 @@ def test_by_time(job):
         assert told["step"] == int(manifest.parent.name[5:])
 
 
-def test_a_folder_that_cannot_be_written_is_said_and_the_run_goes_on(job):
+def test_a_folder_that_cannot_be_written_is_reported_and_the_run_continues(job):
     job.checkpoints.mkdir()
     (job.checkpoints / "step-00000020").write_text("a file in the way")
     text = job.run(extra=["--steps", "60"])
@@ -228,7 +228,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_run_goes_on(job):
     assert job.told()["steps"] == 60
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on(job):
+def test_a_full_disk_is_reported_and_the_run_continues(job):
     job.checkpoints.mkdir()
     # Room for one checkpoint and a half.
     mount = f"mount -t tmpfs -o size=5m none {job.checkpoints} && exec \"$@\""

@@ -19,7 +19,7 @@ def test_it_says_a_line_for_each_thing(folder):
     same(list(folder.iterdir()), [], "it leaves no file")
 
 
-def test_what_is_bad_is_said_and_makes_it_fail(folder):
+def test_a_bad_check_is_reported_and_fails(folder):
     code, out, _ = run("doctor", "--json", env={"TMPDIR": str(folder / "no")})
     same(code, 1)
     checks = {check["name"]: check for check in json.loads(out)["checks"]}

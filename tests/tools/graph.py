@@ -36,7 +36,7 @@ def test_the_drawing_says_what_a_person_asks(_):
     holds(run("graph", FASHION / "fashion.yaml")[1], "after feed:\n  test_read")
 
 
-def test_links_and_places_are_told_to_programs(_):
+def test_links_and_placement_are_in_the_json(_):
     told = json.loads(run("graph", GOOD / "fashion.yaml", GOOD / "cluster.yaml", "--json")[1])
     same([(link["from"], link["to"], link["call"], link["transports"]) for link in told["links"]],
          [("read", "prep", False, "tcp"), ("prep", "batch", False, "tcp"),
@@ -57,7 +57,7 @@ def test_graphviz_gets_every_node_and_edge(_):
         same(len(edges), len({edge[:2] for edge in edges}))
 
 
-def test_what_cannot_be_drawn_is_said(_):
+def test_a_graph_that_cannot_be_drawn_is_an_error(_):
     code, out, err = run("graph", ROOT / "tests/topology/bad/cycle.yaml")
     same((code, out), (78, ""))
     holds(err, "cycle")
@@ -140,7 +140,7 @@ def test_without_the_option_placement_is_compared_too(_):
     same(run("diff", graph, graph)[0], 0)
 
 
-def test_what_cannot_be_compared_is_said(folder):
+def test_a_failed_comparison_is_reported(folder):
     same(run("diff")[0], 2)
     for words in ((GOOD / "fashion.yaml",), (GOOD / "fashion.yaml", "--")):
         code, _, err = run("diff", "--graph", *words)

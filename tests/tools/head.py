@@ -321,7 +321,7 @@ def test_a_contact_sheet_needs_pictures(folder):
     holds(err, "cannot be written")
 
 
-def test_an_empty_stream_is_said_to_be_empty(folder):
+def test_an_empty_stream_is_reported(folder):
     arrays(folder, images=True)
     path = topology(folder, columns="y image", links=["read -> prep -> batch"],
                     actors="  prep: {kind: preprocessor, ops: [{filter: {column: y, op: gt, "

@@ -135,7 +135,7 @@ def test_a_shell_that_is_not_known_is_a_mistake(_):
     same(run("completion")[0], 2)
 
 
-def test_versions_are_told_to_programs(_):
+def test_versions_are_in_the_json(_):
     told = json.loads(run("--version", "--json")[1])
     assert {"tundish", "abi", "wire", "zeromq", "czmq", "msgpack", "libyaml", "xxhash",
             "zlib", "libdeflate"} <= set(told), told

@@ -152,7 +152,7 @@ def test_formats_that_differ_are_named(folder):
     holds(err, "a.npy is npy", "b is idx")
 
 
-def test_what_is_no_data_is_named_with_what_there_is(folder):
+def test_an_unknown_file_is_named_with_the_known_formats(folder):
     files = {"a.csv": (b"1,2\n", "text, perhaps CSV"), "b.npz": (b"PK\3\4....", "zip"),
              "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "tundish help raw"),
              "e": (b"", "empty"), "f.gz": (gzip.compress(b"hello"), "text"),

@@ -30,7 +30,7 @@ def test_a_composed_graph_with_its_own_loop_equals_the_topology_file_with_a_plug
                  f"stream {of['stream_digest']}"])
 
 
-def test_a_loop_of_its_own_goes_on_from_its_checkpoints(folder):
+def test_a_program_loop_resumes_from_its_checkpoints(folder):
     if not (DATA / "train-images-idx3-ubyte.gz").exists():
         return
     kept = folder / "kept"
@@ -70,7 +70,7 @@ def test_what_is_linked_in_equals_what_is_a_plugin(folder):
     assert 1998 <= of["rows"]["fed"] <= 2000, of
 
 
-def test_a_plugin_that_is_named_wrongly_is_told_with_its_place(folder):
+def test_a_wrong_plugin_name_is_an_error_with_its_place(folder):
     graph = folder / "graph.yaml"
     text = (ROOT / "examples" / "operation.yaml").read_text()
     for old, new, wanted in (("operation.ramp", "operation.romp", "does not export `tnd_source_romp`"),

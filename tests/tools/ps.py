@@ -52,7 +52,7 @@ def in_step(actors):
         actors["feed"]["queue"] == 2 and "step" in actors["feed"]["waits"]
 
 
-def test_a_step_that_does_not_return_is_seen_with_everybody_who_waits_for_it(folder):
+def test_a_hanging_step_is_shown_with_all_that_wait_for_it(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         seen = until(environment, lambda actors: actors["feed"]["devices"][0]["since_seconds"] > 1)
@@ -78,7 +78,7 @@ def test_a_step_that_does_not_return_is_seen_with_everybody_who_waits_for_it(fol
         same({len(line) for line in lines}, {len(out.splitlines()[0])}, "columns are aligned")
 
 
-def test_a_stopped_process_is_said_to_be_stopped(folder):
+def test_a_stopped_process_is_shown_as_stopped(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         process.send_signal(signal.SIGSTOP)
@@ -87,7 +87,7 @@ def test_a_stopped_process_is_said_to_be_stopped(folder):
         holds(run("ps", env=environment)[1], "stopped")
 
 
-def test_what_a_killed_process_left_is_told_apart_and_removed(folder):
+def test_pages_of_a_killed_process_are_removed(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         process.kill()
@@ -99,7 +99,7 @@ def test_what_a_killed_process_left_is_told_apart_and_removed(folder):
         same((look(environment), os.listdir(folder / "pages")), ([], []))
 
 
-def test_files_of_others_are_said_and_not_believed(folder):
+def test_foreign_files_are_reported_and_not_trusted(folder):
     for name, content in (("tundish-a-b-1.pages", b""), ("tundish-c-d-2.pages", b"x" * 9000)):
         (folder / name).write_bytes(content)
     os.mkfifo(folder / "tundish-e-f-3.pages")

@@ -223,7 +223,7 @@ def test_the_model_is_saved_whole_and_its_hash_is_the_digest(folder):
     same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
 
 
-def test_what_was_trained_is_told_though_it_cannot_be_saved(folder):
+def test_results_are_printed_even_if_the_model_cannot_be_saved(folder):
     """The disk fills up during the run: all but the model is there in the end."""
     second = ("  test_read: {kind: reader, source: {npy: {x: \"${data}/x.npy\"}}}\n"
               "  test_batch: {kind: batcher, size: 50}\n  test: {kind: feeder, after: feed}\n")
@@ -312,7 +312,7 @@ def test_the_times_of_each_actor_add_up(folder):
         assert sum(actor["times"].values()) < told["seconds"] + 30, actor
 
 
-def test_a_report_never_replaces_what_is_no_plain_file(folder):
+def test_a_report_never_replaces_a_file_that_is_not_regular(folder):
     path, pipe, link = graph(folder), folder / "pipe", folder / "link"
     os.mkfifo(pipe)
     started = Started("run", path, "--quiet", "--report", pipe)
@@ -368,7 +368,7 @@ def test_a_missing_data_file_is_known_when_it_is_opened(folder):
     assert not (folder / "r.json").exists()
 
 
-def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_goes_on(folder):
+def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_continues(folder):
     room = 64 << 10
     metrics, report = folder / "m.jsonl", folder / "r.json"
     # No file may be larger, which a write is told as it is of a disk that is full.  Many steps follow.
@@ -468,7 +468,7 @@ def test_a_crash_names_replica_and_the_last_committed_step(folder):
     holds(err, "feeder `feed` at step 1, replica 2 (thread feed cpu:0)")
 
 
-def test_a_run_that_fails_says_what_it_goes_on_from(folder):
+def test_a_failed_run_names_its_checkpoint(folder):
     kept = folder / "kept"
     keep = ("--set", f"checkpoint.dir={kept}", "--set", "checkpoint.every=100 steps")
     path = graph(folder, step=", fail_at: 5", read=", epochs: 3")
@@ -505,7 +505,7 @@ def test_a_resumed_run_counts_its_own_rows_alone(folder):
     assert abs(said * seconds - 100000) < seconds + 1, (said, seconds, out)
 
 
-def test_another_graph_is_told_by_the_value_that_differs(folder):
+def test_another_graph_is_refused_with_the_value_that_differs(folder):
     """Whatever characters the value has."""
     for name in ("a; b, {c}", "a; b, {d}"):
         numpy.save(folder / f"{name}.npy", numpy.arange(100))
@@ -545,7 +545,7 @@ def test_a_step_that_hangs_in_one_process_is_named(folder):
     holds(err, "feed: the step of replica 0 hangs: step 2 takes longer than 500 ms")
 
 
-def test_what_is_resumed_is_there_and_is_told(folder):
+def test_the_resumed_checkpoint_exists_and_is_named(folder):
     path = graph(folder, step=None)
     code, _, err = run("run", path, "--resume", env=PLUGINS)
     same(code, 2)
@@ -599,7 +599,7 @@ def test_a_plugin_that_is_not_there_is_named(folder):
     holds(err, "nowhere")
 
 
-def test_a_port_in_use_is_said(folder):
+def test_a_port_in_use_is_an_error(folder):
     over = hosts(folder)
     port = int(re.search(r"port: (\d+)", over.read_text()).group(1))
     with socket.socket() as taken:
@@ -709,7 +709,7 @@ def test_a_file_without_rows_is_named(folder):
     holds(err, str(folder / "x.npy"), "has no elements")
 
 
-def test_a_label_that_is_no_class_is_named(folder):
+def test_a_label_that_is_not_a_class_is_named(folder):
     numpy.save(folder / "image.npy", numpy.zeros((40, 784), "u1"))
     numpy.save(folder / "label.npy", numpy.array([i % 10 for i in range(17)] + [12] + [0] * 22, "u1"))
     scale = "{scale: {column: image, to: f32, range: [0, 1]}}"
@@ -751,7 +751,7 @@ def test_on_a_terminal_one_line_is_drawn_again(folder):
         same(b"\x1b[36m" in text, not no_colour)
 
 
-def test_up_runs_every_host_and_names_who_speaks(folder):
+def test_up_runs_every_host_and_names_the_host_of_each_line(folder):
     code, out, err = run("up", graph(folder), hosts(folder), "--report", folder / "r.json",
                          env=PLUGINS)
     same((code, err), (0, ""))
@@ -810,7 +810,7 @@ def test_a_host_is_one_process(folder):
     same((a.end(), b.end()), (130, 130), a.text + b.text)
 
 
-def test_drained_before_the_first_step_is_said_so(folder):
+def test_a_drain_before_the_first_step_is_reported(folder):
     started = Started("run", graph(folder), hosts(folder), "--host", "a")
     started.until("waiting for b")
     started.process.send_signal(signal.SIGINT)

@@ -35,7 +35,7 @@ def test_an_option_of_another_command_is_refused(_):
     holds(run("help", "--resume")[2], "it is one of run, up")
 
 
-def test_a_missing_value_is_said(_):
+def test_a_missing_value_is_an_error(_):
     code, _, err = run("run", "x.yaml", "--steps")
     same(code, 2)
     holds(err, "--steps takes N")
@@ -101,13 +101,13 @@ def test_help_finds_keys_and_options_by_a_word(_):
     same(run("help", "zzz")[0], 2)
 
 
-def test_the_version_names_what_it_stands_on(_):
+def test_the_version_names_the_libraries(_):
     code, out, _ = run("--version")
     same(code, 0)
     holds(out, "tundish 0.", "ABI", "zeromq 4.")
 
 
-def test_a_reader_that_stops_reading_is_no_error(_):
+def test_a_pipe_that_closes_is_not_an_error(_):
     done = subprocess.run(["bash", "-c", '"$0" help | head -n 1; exit ${PIPESTATUS[0]}', TUNDISH],
                           capture_output=True, text=True, timeout=60)
     same((done.returncode, done.stderr), (0, ""))
@@ -145,7 +145,7 @@ def on_a_terminal(*words, **env):
     return text
 
 
-def test_colours_are_for_terminals_and_those_who_want_them(_):
+def test_colours_appear_on_terminals_only(_):
     assert b"\x1b[" in on_a_terminal("doctor", NO_COLOR="")
     assert b"\x1b[" not in on_a_terminal("doctor", NO_COLOR="1")
     assert b"\x1b[" not in on_a_terminal("doctor", TERM="dumb")

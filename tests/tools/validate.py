@@ -194,7 +194,7 @@ def place(text, path, word):
     raise AssertionError(word)
 
 
-def test_what_is_missing_on_this_machine_is_told_in_one_pass_by_validate_and_run(folder):
+def test_validate_and_run_report_all_missing_files_in_one_pass(folder):
     path = topology(folder, actors=FEED % ", devices: [\"gpu:0\", \"cpu:0\"], step: {plugin: nosuch}",
                     links=FED, batch="size: 32, replicas: 2")
     for command in ("validate", "run"):
@@ -206,7 +206,7 @@ def test_what_is_missing_on_this_machine_is_told_in_one_pass_by_validate_and_run
               place("T061", path, '"${data}/y.npy"') + ": read: ", "4 errors")
 
 
-def test_what_is_missing_is_told_beside_what_is_wrong_with_the_graph(folder):
+def test_missing_files_are_reported_with_errors_of_the_graph(folder):
     path = topology(folder, actors=FEED % ", step: {plugin: nosuch}", links=FED, batch="sise: 32")
     for command in ("validate", "run"):
         code, _, err = run(command, path)
@@ -215,7 +215,7 @@ def test_what_is_missing_is_told_beside_what_is_wrong_with_the_graph(folder):
               place("T012", path, "sise"), "4 errors")
 
 
-def test_an_operation_that_does_not_fit_is_told_with_its_place_by_all(folder):
+def test_an_operation_that_does_not_fit_is_an_error_of_every_command(folder):
     arrays(folder)
     path = topology(folder, actors=FEED % "" + "  prep: {kind: preprocessor, ops: [{cast: "
                     "{column: x, to: f64}}, {cast: {column: yy, to: f64}}]}\n",
@@ -259,7 +259,7 @@ def test_data_may_come_from_the_environment(folder):
     same(run("validate", path, "--data", folder)[0], 0)
 
 
-def test_everything_that_keeps_a_source_from_being_opened_is_said_at_once(folder):
+def test_all_errors_of_a_source_are_reported_at_once(folder):
     arrays(folder)
     numpy.save(folder / "o.npy", numpy.array([{}], dtype=object), allow_pickle=True)
     (folder / "z.bin").write_bytes(bytes(100))
