@@ -122,12 +122,12 @@ tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph)
 {
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
     const tnd_plan_t *sketch = tnd_graph_sketch(graph);
-    tnd_resources_t stock;
+    tnd_resources_t resources;
     if (sketch == NULL)
         return diagnostics;
-    tnd_resources_list(&stock, sketch, 0);
-    (void)tnd_resources_look(&stock, diagnostics);
-    tnd_resources_close(&stock);
+    tnd_resources_list(&resources, sketch, 0);
+    (void)tnd_resources_look(&resources, diagnostics);
+    tnd_resources_close(&resources);
     return diagnostics;
 }
 

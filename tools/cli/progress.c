@@ -16,10 +16,10 @@ static const uint64_t still_ns = 10000000000;
 /*  This many epochs have a line each, even if they are short. */
 enum { EPOCH_LINES = 10 };
 
-void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *tally, uint64_t steps_max,
+void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *summary, uint64_t steps_max,
                        bool quiet)
 {
-    *self = (tnd_progress_t){.tally = tally,
+    *self = (tnd_progress_t){.summary = summary,
                              .steps_max = steps_max,
                              .quiet = quiet,
                              .plain_ns = tnd_clock_now(),
@@ -59,7 +59,7 @@ static double share_done(const tnd_progress_t *self, const tnd_run_summary_chain
     uint64_t rows = chain->stream_known ? tnd_stream_run(stream) : TND_UNKNOWN;
     if (rows != TND_UNKNOWN)
         share = (double)chain->ledger.read / (double)rows;
-    if (self->tally->chain == 0 && self->steps_max != TND_UNKNOWN) {
+    if (self->summary->chain == 0 && self->steps_max != TND_UNKNOWN) {
         double steps = (double)chain->steps / (double)self->steps_max;
         share = steps > share ? steps : share;
     }
@@ -106,10 +106,10 @@ static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
     fputs(terminal->colour ? "\033[0m" : "", out);
 }
 
-static void print_name(const tnd_run_summary_t *tally, const tnd_run_summary_chain_t *chain,
+static void print_name(const tnd_run_summary_t *summary, const tnd_run_summary_chain_t *chain,
                        char *text, size_t room)
 {
-    if (tally->chain > 0)
+    if (summary->chain > 0)
         snprintf(text, room, "%s", chain->plan->feeder);
     else if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
         snprintf(text, room, "epoch %" PRIu64 "/%" PRIu32,
@@ -156,17 +156,17 @@ static void clear(tnd_progress_t *self)
 
 void tnd_progress_clear(tnd_progress_t *self)
 {
-    pthread_mutex_lock(&self->tally->lock);
+    pthread_mutex_lock(&self->summary->lock);
     clear(self);
-    pthread_mutex_unlock(&self->tally->lock);
+    pthread_mutex_unlock(&self->summary->lock);
 }
 
 void tnd_progress_stop(tnd_progress_t *self)
 {
-    pthread_mutex_lock(&self->tally->lock);
+    pthread_mutex_lock(&self->summary->lock);
     clear(self);
     self->stopped = true;
-    pthread_mutex_unlock(&self->tally->lock);
+    pthread_mutex_unlock(&self->summary->lock);
 }
 
 static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
@@ -174,7 +174,7 @@ static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
 {
     char name[64], rest[256];
     double share = share_done(self, chain);
-    print_name(self->tally, chain, name, sizeof name);
+    print_name(self->summary, chain, name, sizeof name);
     print_rest(self, chain, share, now, rest, sizeof rest);
     size_t bar = share >= 0 ? 22 : 0;
     if (bar + strlen(name) + strlen(rest) >= terminal->columns)
@@ -193,9 +193,9 @@ static void draw(tnd_progress_t *self, const tnd_terminal_t *terminal,
 
 static void say_state(tnd_progress_t *self, const tnd_run_summary_chain_t *chain)
 {
-    const tnd_run_summary_t *tally = self->tally;
-    if (tally->plan->host_count > 1 && strcmp(self->waiting, tally->waiting) != 0) {
-        snprintf(self->waiting, sizeof self->waiting, "%s", tally->waiting);
+    const tnd_run_summary_t *summary = self->summary;
+    if (summary->plan->host_count > 1 && strcmp(self->waiting, summary->waiting) != 0) {
+        snprintf(self->waiting, sizeof self->waiting, "%s", summary->waiting);
         clear(self);
         if (self->waiting[0] != '\0')
             fprintf(self->out, "waiting for %s\n", self->waiting);
@@ -223,7 +223,7 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
 {
     char rows[32];
     /* A run that resumes reports the epoch in which it resumed, not earlier ones. */
-    if (self->tally->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
+    if (self->summary->chain > 0 || chain->epochs == self->epochs_shown || chain->ended_ns == 0)
         return;
     if (self->epoch_lines >= EPOCH_LINES && now - self->epoch_ns < plain_every_ns)
         return;
@@ -246,9 +246,9 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
 /*  Call it with the lock of the summary. */
 static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
 {
-    const tnd_run_summary_chain_t *chain = &self->tally->chains[self->tally->chain];
-    if (self->tally->chain != self->chain) {
-        self->chain = self->tally->chain;
+    const tnd_run_summary_chain_t *chain = &self->summary->chains[self->summary->chain];
+    if (self->summary->chain != self->chain) {
+        self->chain = self->summary->chain;
         self->rate_ns = 0;
         self->rate = 0;
     }
@@ -260,7 +260,7 @@ static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t 
             draw(self, terminal, chain, now);
         } else if (now - self->plain_ns >= plain_every_ns) {
             char name[64], rest[256];
-            print_name(self->tally, chain, name, sizeof name);
+            print_name(self->summary, chain, name, sizeof name);
             print_rest(self, chain, share_done(self, chain), now, rest, sizeof rest);
             fprintf(self->out, "%s%s\n", name, rest);
             self->plain_ns = now;
@@ -275,10 +275,10 @@ void tnd_progress_tick(tnd_progress_t *self)
         return;
     uint64_t now = tnd_clock_now();
     tnd_terminal_t terminal = tnd_terminal_look();
-    pthread_mutex_lock(&self->tally->lock);
+    pthread_mutex_lock(&self->summary->lock);
     if (!self->stopped)
         show(self, &terminal, now);
-    pthread_mutex_unlock(&self->tally->lock);
+    pthread_mutex_unlock(&self->summary->lock);
 }
 
 /*  The checkpoint was at the end of the stream, so this run had no step. */
@@ -304,7 +304,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     if (self->quiet)
         return;
     tnd_progress_clear(self);
-    const tnd_run_summary_chain_t *first = &self->tally->chains[0];
+    const tnd_run_summary_chain_t *first = &self->summary->chains[0];
     if (drained && first->steps == 0) {
         fprintf(self->out, "%s\n", "drained before the first step");
         fflush(self->out);
@@ -314,7 +314,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     double fed = (double)(first->ledger.fed - first->before_fed);
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
     /* Without a step, the data rate is of interest; the number of ragged rows is not enough. */
-    if (!tnd_load_steps(self->tally->plan, 0) && first->stream_known && seconds > 0 &&
+    if (!tnd_load_steps(self->summary->plan, 0) && first->stream_known && seconds > 0 &&
         tnd_schema_ragged(&first->stream.fed) == 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
                  fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
@@ -343,8 +343,8 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         fprintf(self->out,
                 "warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
                 "batch larger than the data\n");
-    for (uint32_t c = 0; c < self->tally->plan->chain_count; c++) {
-        const tnd_run_summary_chain_t *chain = &self->tally->chains[c];
+    for (uint32_t c = 0; c < self->summary->plan->chain_count; c++) {
+        const tnd_run_summary_chain_t *chain = &self->summary->chains[c];
         if (chain->metric_count == 0 || chain->plan->feeder == NULL)
             continue;
         fprintf(self->out, "%s:", chain->plan->feeder);

@@ -16,7 +16,7 @@
 #define TND_PROGRESS_DRAINS "draining: every replica finishes the same last step"
 
 typedef struct {
-    tnd_run_summary_t *tally;
+    tnd_run_summary_t *summary;
     FILE *out;          /* owned by the caller; stdout unless it is set */
     uint64_t steps_max; /* TND_UNKNOWN: none */
     bool quiet, stopped, drawn, joined;
@@ -28,7 +28,7 @@ typedef struct {
     char waiting[512];
 } tnd_progress_t;
 
-void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *tally, uint64_t steps_max,
+void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *summary, uint64_t steps_max,
                        bool quiet);
 /*  Shows changes; called about every 100 ms. */
 void tnd_progress_tick(tnd_progress_t *self);

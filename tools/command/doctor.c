@@ -197,7 +197,7 @@ static void look_at_cuda(tnd_facts_t *facts)
     /* It stays loaded: a driver with threads cannot be unloaded. */
 }
 
-static void look(machine_t *machine)
+static void inspect(machine_t *machine)
 {
     look_at_cores(&machine->facts);
     look_at_memory(&machine->facts);
@@ -253,7 +253,7 @@ static int doctor(const tnd_request_t *request)
                                          "tundish validate looks at files");
     machine_t machine = {.facts = {0}};
     tnd_check_t checks[TND_CHECKS];
-    look(&machine);
+    inspect(&machine);
     tnd_machine_check(&machine.facts, checks);
     if (request->json)
         print_json(checks);

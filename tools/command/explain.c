@@ -168,13 +168,13 @@ static void print_edges(const tnd_plan_t *plan)
     }
 }
 
-static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     for (uint32_t h = 0; h < plan->host_count; h++) {
         tnd_memory_t memory;
         if (plan->hosts[h].isolated)
             continue;
-        tnd_memory_sum(&memory, plan, h, survey);
+        tnd_memory_sum(&memory, plan, h, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.needs.bytes, size),
@@ -201,7 +201,7 @@ static void print_descriptors(const tnd_plan_t *plan)
     }
 }
 
-static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf("%s: seed %" PRIu64 ", %" PRIu32 " lane%s, fingerprint %016" PRIx64 "%016" PRIx64 "\n",
            plan->name != NULL ? plan->name : "(no name)", plan->seed, plan->lanes,
@@ -209,20 +209,20 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
     print_hosts(plan);
     puts("\nchains");
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        print_chain(plan, c, &survey->chains[c]);
+        print_chain(plan, c, &preflight->chains[c]);
     print_instances(plan);
     print_edges(plan);
-    print_memory(plan, survey);
+    print_memory(plan, preflight);
     print_descriptors(plan);
 }
 
 /* --- JSON --------------------------------------------------------------------------------------
  */
 
-static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey)
+static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight)
 {
     tnd_memory_t memory;
-    tnd_memory_sum(&memory, plan, host, survey);
+    tnd_memory_sum(&memory, plan, host, preflight);
     printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
            memory.known ? "true" : "false", memory.needs.bytes);
     for (uint32_t t = 0; t < memory.needs.count; t++) {
@@ -237,7 +237,7 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflig
     tnd_memory_free(&memory);
 }
 
-static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     tnd_plan_t whole = tnd_placement_whole(plan);
     printf(",\"hosts\":[");
@@ -266,7 +266,7 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *survey)
             printf(",\"parent\":");
             tnd_json_text(stdout, plan->hosts[host->parent].name);
         } else {
-            json_memory(plan, h, survey);
+            json_memory(plan, h, preflight);
         }
         printf("}");
     }
@@ -288,12 +288,12 @@ static void json_schema(const char *name, const tnd_schema_t *schema)
     printf("}");
 }
 
-static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf(",\"chains\":[");
     for (uint32_t c = 0; c < plan->chain_count; c++) {
         const tnd_chain_plan_t *chain = &plan->chains[c];
-        const tnd_preflight_chain_t *known = &survey->chains[c];
+        const tnd_preflight_chain_t *known = &preflight->chains[c];
         printf("%s{\"feeder\":", c > 0 ? "," : "");
         tnd_json_text(stdout, chain->feeder);
         printf(",\"after\":");
@@ -335,14 +335,14 @@ static void json_options(const tnd_instance_t *instance)
     free(text);
 }
 
-static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf("{\"name\":");
     tnd_json_text(stdout, plan->name);
     printf(",\"seed\":%" PRIu64 ",\"lanes\":%" PRIu32 ",\"fingerprint\":", plan->seed, plan->lanes);
     tnd_json_hash(stdout, plan->fingerprint);
-    json_hosts(plan, survey);
-    json_chains(plan, survey);
+    json_hosts(plan, preflight);
+    json_chains(plan, preflight);
     printf(",\"actors\":[");
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
@@ -384,18 +384,16 @@ static int explain(const tnd_request_t *request)
         return TND_EXIT_TOPOLOGY;
     }
     const tnd_plan_t *plan = tnd_graph_plan(graph);
-    tnd_preflight_t survey;
+    tnd_preflight_t preflight;
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
-    tnd_preflight_make(&survey, graph, plan, diagnostics);
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        tnd_memory_check(plan, h, &survey, diagnostics);
+    tnd_memory_preflight(&preflight, graph, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     tnd_diagnostics_print(diagnostics, stderr);
     if (request->json)
-        print_json(plan, &survey);
+        print_json(plan, &preflight);
     else
-        print_text(plan, &survey);
-    tnd_preflight_destroy(&survey);
+        print_text(plan, &preflight);
+    tnd_preflight_destroy(&preflight);
     tnd_graph_destroy(&graph);
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }

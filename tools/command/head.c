@@ -17,7 +17,7 @@
 typedef struct {
     const tnd_request_t *request;
     tnd_graph_t *graph;
-    tnd_head_plan_t look;
+    tnd_head_plan_t plan;
     tnd_stream_t stream; /* set once the session's actors run */
     tnd_session_t *session;
     tnd_log_t log;
@@ -48,8 +48,8 @@ static bool unread(void)
 static void show(const head_t *head, const tnd_capture_t *capture, uint64_t first)
 {
     if (!head->request->json)
-        tnd_show_text(capture, head->look.batches, head->request->replicas, first);
-    else if (head->look.batches)
+        tnd_show_text(capture, head->plan.batches, head->request->replicas, first);
+    else if (head->plan.batches)
         tnd_show_json(capture);
     else
         tnd_show_passing_json(capture, first);
@@ -129,7 +129,7 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
         tnd_complain("head", "%s", error.text);
         return TND_EXIT_USAGE;
     }
-    tnd_capture_init(&capture, &head->stream.fed, head->look.replicas);
+    tnd_capture_init(&capture, &head->stream.fed, head->plan.replicas);
     while (left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
            (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
         add_to_sinks(&sinks, &capture);
@@ -147,7 +147,7 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
 }
 
-static int look(head_t *head)
+static int run_session(head_t *head)
 {
     tnd_observer_t observer = {.context = head,
                                .stream = observe_stream,
@@ -156,17 +156,17 @@ static int look(head_t *head)
     tnd_session_wishes_t wishes = {
         .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
     tnd_error_t error;
-    if (tnd_descriptors_check(&head->look.plan, 0, &tnd_network->cost, &error) != TND_OK) {
+    if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {
         complain(head, error.text);
         return TND_EXIT_TOPOLOGY;
     }
-    tnd_crash_arm(&head->look.plan, NULL);
-    if (tnd_session_open_plan(&head->session, &head->look.plan, &wishes, &error) != TND_OK) {
+    tnd_crash_arm(&head->plan.plan, NULL);
+    if (tnd_session_open_plan(&head->session, &head->plan.plan, &wishes, &error) != TND_OK) {
         tnd_crash_disarm();
         complain(head, error.text);
         return TND_EXIT_FAILED;
     }
-    tnd_crash_arm(&head->look.plan, head->session);
+    tnd_crash_arm(&head->plan.plan, head->session);
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
@@ -195,9 +195,9 @@ static int head_graph(const tnd_request_t *request)
     tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
-        if (tnd_head_plan_make(&head.look, arena, tnd_graph_plan(graph), request->at, &error) ==
+        if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), request->at, &error) ==
             TND_OK)
-            code = look(&head);
+            code = run_session(&head);
         else
             code = tnd_usage_error("head", "%s", error.text);
     }

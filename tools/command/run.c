@@ -31,7 +31,7 @@ typedef struct {
     tnd_plan_t whole; /* including hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
-    tnd_run_summary_t tally;
+    tnd_run_summary_t summary;
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
@@ -69,18 +69,18 @@ static const uint64_t drain_wait_ns = 1000000000;
 static void observe_state(void *context, uint32_t chain, tnd_leader_core_state_t state,
                           const char *waiting)
 {
-    tnd_run_summary_state(&((run_t *)context)->tally, chain, state, waiting);
+    tnd_run_summary_state(&((run_t *)context)->summary, chain, state, waiting);
 }
 
 static void observe_stream(void *context, const tnd_stream_t *stream)
 {
-    tnd_run_summary_stream(&((run_t *)context)->tally, stream);
+    tnd_run_summary_stream(&((run_t *)context)->summary, stream);
 }
 
 static void observe_step(void *context, const tnd_step_record_t *record)
 {
     run_t *run = context;
-    tnd_run_summary_step(&run->tally, record);
+    tnd_run_summary_step(&run->summary, record);
     tnd_error_t error;
     if (tnd_metrics_step(&run->metrics, record, &error) != TND_OK)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", error.text);
@@ -90,23 +90,23 @@ static void observe_step(void *context, const tnd_step_record_t *record)
 
 static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
 {
-    tnd_run_summary_end(&((run_t *)context)->tally, chain, cursor);
+    tnd_run_summary_end(&((run_t *)context)->summary, chain, cursor);
 }
 
 static void observe_bad(void *context, uint32_t chain, const tnd_reason_t *reason)
 {
-    tnd_run_summary_bad(&((run_t *)context)->tally, chain, reason);
+    tnd_run_summary_bad(&((run_t *)context)->summary, chain, reason);
 }
 
 static void observe_model(void *context, uint32_t chain, const char *digest)
 {
-    tnd_run_summary_model(&((run_t *)context)->tally, chain, digest);
+    tnd_run_summary_model(&((run_t *)context)->summary, chain, digest);
 }
 
 static void observe_statistics(void *context, const char *host, const char *actor, const char *kind,
                                const char *counts)
 {
-    tnd_run_summary_statistics(&((run_t *)context)->tally, host, actor, kind, counts);
+    tnd_run_summary_statistics(&((run_t *)context)->summary, host, actor, kind, counts);
 }
 
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
@@ -216,23 +216,23 @@ static void say_drain(run_t *run)
     uint64_t now = tnd_clock_now();
     if (run->drain_ns == 0 || now < run->drain_ns || is_over(run))
         return;
-    pthread_mutex_lock(&run->tally.lock);
-    uint64_t last = run->tally.chains[run->tally.chain].last_ns;
-    pthread_mutex_unlock(&run->tally.lock);
+    pthread_mutex_lock(&run->summary.lock);
+    uint64_t last = run->summary.chains[run->summary.chain].last_ns;
+    pthread_mutex_unlock(&run->summary.lock);
     if (now < last + drain_wait_ns)
         return;
     run->drain_ns = 0;
-    tnd_inspection_t *look = tnd_inspection_new();
-    for (uint32_t p = 0; p < look->count; p++) {
+    tnd_inspection_t *inspection = tnd_inspection_new();
+    for (uint32_t p = 0; p < inspection->count; p++) {
         tnd_verdict_t verdict;
-        if (look->processes[p].process != getpid() || look->processes[p].killed)
+        if (inspection->processes[p].process != getpid() || inspection->processes[p].killed)
             continue;
-        tnd_bottleneck_judge(look, look, &look->processes[p], &verdict);
+        tnd_bottleneck_judge(inspection, inspection, &inspection->processes[p], &verdict);
         tnd_progress_clear(&run->progress);
         say_signal(run, verdict.sentence);
         break;
     }
-    tnd_inspection_destroy(&look);
+    tnd_inspection_destroy(&inspection);
 }
 
 /*  The leader shows the hosts that it waits for; another host reports the leader, after a while. */
@@ -308,7 +308,7 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
                          run->request->metrics, dropped);
     if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
         tnd_report_abandon(&run->report);
-    } else if (tnd_report_close(&run->report, &run->tally, &error) != TND_OK) {
+    } else if (tnd_report_close(&run->report, &run->summary, &error) != TND_OK) {
         complain(run, error.text);
         code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
     }
@@ -320,12 +320,12 @@ static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *stre
                  tnd_diagnostics_t *found)
 {
     size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
-    tnd_preflight_t survey = {.chains =
-                                  tnd_allocate_zeroed(plan->chain_count, sizeof *survey.chains)};
+    tnd_preflight_t preflight = {
+        .chains = tnd_allocate_zeroed(plan->chain_count, sizeof *preflight.chains)};
     for (uint32_t c = 0; c < plan->chain_count; c++)
-        survey.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
-    tnd_memory_check(plan, host, &survey, found);
-    free(survey.chains);
+        preflight.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
+    tnd_memory_check(plan, host, &preflight, found);
+    free(preflight.chains);
     return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
 }
 
@@ -354,7 +354,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
-    tnd_progress_init(&run->progress, &run->tally, run->request->steps, quiet);
+    tnd_progress_init(&run->progress, &run->summary, run->request->steps, quiet);
     if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
         run->wait_ns = tnd_clock_now() + start_wait_ns;
     tnd_signals_hold(&signals);
@@ -372,12 +372,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
     }
     tnd_crash_arm(run->plan, run->session);
     tnd_signals_begin(&signals);
-    tnd_process_supervisor_t *keeper = NULL;
+    tnd_process_supervisor_t *supervisor = NULL;
     if (tnd_process_supervisor_wanted(run->plan, run->host))
-        keeper = tnd_process_supervisor_begin(run->request, run->plan, run->host, run->session,
-                                              &run->log);
+        supervisor = tnd_process_supervisor_begin(run->request, run->plan, run->host, run->session,
+                                                  &run->log);
     (void)tnd_session_wait(run->session);
-    tnd_process_supervisor_end(&keeper);
+    tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
     uint64_t until = tnd_clock_now() + observers_wait_ns;
     int code = code_of(outcome);
@@ -418,7 +418,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     }
     if (run->request->json && leads &&
         (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED))
-        tnd_report_print(&run->tally, stdout);
+        tnd_report_print(&run->summary, stdout);
     return code;
 }
 
@@ -538,11 +538,11 @@ static int run_graph(const tnd_request_t *request)
         run.plan = tnd_graph_plan(graph);
         if (request->host != NULL)
             run.plan = &run.whole;
-        tnd_run_summary_init(&run.tally, run.plan);
+        tnd_run_summary_init(&run.summary, run.plan);
         code = prepare(&run);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
-        tnd_run_summary_fini(&run.tally);
+        tnd_run_summary_fini(&run.summary);
     }
     tnd_graph_destroy(&graph);
     return code;

@@ -74,7 +74,7 @@ typedef struct {
     unsigned pressed;  /* how often the children were told to end */
     uint64_t press_ns; /* when they are told again; 0: never */
     tnd_terminal_t terminal;
-    tnd_output_merge_t chorus;
+    tnd_output_merge_t merge;
     tnd_log_t log;
     const char *saver; /* the host with the first replica */
 } up_t;
@@ -131,7 +131,7 @@ static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size
     }
     child_t *child = spoken_for(up, index, line);
     if (child == NULL) {
-        if (tnd_output_merge_repeats(&up->chorus, line))
+        if (tnd_output_merge_repeats(&up->merge, line))
             return;
         up->children[index].complained = true;
         print_line(up, index, to, text, size);
@@ -156,7 +156,7 @@ static void conclude(up_t *up, child_t *child)
 {
     if (!has_spoken(child))
         return;
-    if (child->held != NULL && !tnd_output_merge_repeats(&up->chorus, child->held))
+    if (child->held != NULL && !tnd_output_merge_repeats(&up->merge, child->held))
         print_line(up, child->held_by, stderr, child->held, strlen(child->held));
     free(child->held);
     child->held = NULL;
@@ -230,9 +230,8 @@ static void press(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
     /* The children are quiet about it, because `up` prints it. */
-    (void)tnd_output_merge_repeats(&up->chorus,
-                                   "tundish run: draining; once more to leave at once");
-    (void)tnd_output_merge_repeats(&up->chorus, "tundish run: leaving");
+    (void)tnd_output_merge_repeats(&up->merge, "tundish run: draining; once more to leave at once");
+    (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
     for (uint32_t i = 0; i < up->count; i++)
@@ -429,19 +428,19 @@ static bool is_free(up_t *up, const tnd_plan_t *plan)
 }
 
 /*  Checks the files of all hosts of this machine in one pass, before anything is started. */
-static bool look(const tnd_graph_t *graph)
+static bool check_resources(const tnd_graph_t *graph)
 {
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_arena_t *arena = tnd_arena_new();
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
     bool good = true;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        tnd_resources_t stock;
+        tnd_resources_t resources;
         if (!tnd_machine_has(plan->hosts[h].address))
             continue;
-        tnd_resources_list(&stock, plan, h);
-        good = tnd_resources_look(&stock, diagnostics) && good;
-        tnd_resources_close(&stock);
+        tnd_resources_list(&resources, plan, h);
+        good = tnd_resources_look(&resources, diagnostics) && good;
+        tnd_resources_close(&resources);
     }
     tnd_diagnostics_print(diagnostics, stderr);
     tnd_arena_destroy(&arena);
@@ -475,7 +474,7 @@ static int up_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
-    if (tnd_load_check(graph) && look(graph)) {
+    if (tnd_load_check(graph) && check_resources(graph)) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         const tnd_chain_plan_t *first = &plan->chains[0];
         bool local = true;
@@ -517,7 +516,7 @@ static int up_graph(const tnd_request_t *request)
         else if (may_open(&up, plan))
             code = is_free(&up, plan) ? perform(&up) : TND_EXIT_PEER;
         free(up.children);
-        tnd_output_merge_free(&up.chorus);
+        tnd_output_merge_free(&up.merge);
     }
     tnd_graph_destroy(&graph);
     return code;

@@ -8,7 +8,7 @@
 #include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
 
-static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
+static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf("ok: %" PRIu32 " instances of actors, %" PRIu32 " connections, %" PRIu32
            " chain%s, %" PRIu32 " host%s\n",
@@ -18,19 +18,19 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *survey)
         tnd_memory_t memory;
         if (plan->hosts[h].isolated)
             continue;
-        tnd_memory_sum(&memory, plan, h, survey);
+        tnd_memory_sum(&memory, plan, h, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.needs.bytes, size),
                memory.known ? "" : ", and what awaits a host");
         tnd_memory_free(&memory);
     }
-    for (uint32_t a = 0; a < survey->await_count; a++)
+    for (uint32_t a = 0; a < preflight->await_count; a++)
         printf("the files of %s await host %s: columns, counts, and what operations make of them\n",
-               survey->awaits[a].actor, survey->awaits[a].host);
+               preflight->awaits[a].actor, preflight->awaits[a].host);
 }
 
-static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *survey,
+static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *preflight,
                        const tnd_diagnostics_t *diagnostics, bool good)
 {
     const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -44,11 +44,11 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *survey,
     printf(",\"diagnostics\":");
     tnd_diagnostics_print_json(diagnostics, stdout);
     printf(",\"awaits\":[");
-    for (uint32_t a = 0; a < survey->await_count; a++) {
+    for (uint32_t a = 0; a < preflight->await_count; a++) {
         printf("%s{\"host\":", a > 0 ? "," : "");
-        tnd_json_text(stdout, survey->awaits[a].host);
+        tnd_json_text(stdout, preflight->awaits[a].host);
         printf(",\"actor\":");
-        tnd_json_text(stdout, survey->awaits[a].actor);
+        tnd_json_text(stdout, preflight->awaits[a].actor);
         putchar('}');
     }
     puts("]}");
@@ -57,22 +57,20 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *survey,
 static int validate(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
-    tnd_preflight_t survey = {0};
+    tnd_preflight_t preflight = {0};
     bool whole = tnd_graph_check(graph) == TND_OK;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
     if (whole)
-        tnd_preflight_make(&survey, graph, plan, diagnostics);
-    for (uint32_t h = 0; whole && h < plan->host_count; h++)
-        tnd_memory_check(plan, h, &survey, diagnostics);
+        tnd_memory_preflight(&preflight, graph, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     if (!request->json)
         tnd_diagnostics_print(diagnostics, stderr);
     if (request->json)
-        print_json(graph, &survey, diagnostics, good);
+        print_json(graph, &preflight, diagnostics, good);
     else if (good)
-        print_text(plan, &survey);
-    tnd_preflight_destroy(&survey);
+        print_text(plan, &preflight);
+    tnd_preflight_destroy(&preflight);
     tnd_graph_destroy(&graph);
     return good ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
 }

@@ -69,28 +69,28 @@ static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
 
 /*  A preflight in progress, whose thread may have to be abandoned. */
 typedef struct {
-    tnd_preflight_t survey;
+    tnd_preflight_t preflight;
     tnd_plan_t plan;
 } making_t;
 
-static void make(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *diagnostics)
+static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *diagnostics)
 {
-    tnd_preflight_t *self = &((making_t *)context)->survey;
+    tnd_preflight_t *self = &((making_t *)context)->preflight;
     const tnd_plan_t *plan = &((making_t *)context)->plan;
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        tnd_resources_t stock;
+        tnd_resources_t resources;
         bool here = tnd_machine_has(plan->hosts[h].address);
-        tnd_resources_list(&stock, plan, h);
+        tnd_resources_list(&resources, plan, h);
         if (here)
-            (void)tnd_resources_open(&stock, trial, diagnostics);
-        for (uint32_t s = 0; s < stock.count; s++) {
+            (void)tnd_resources_open(&resources, call, diagnostics);
+        for (uint32_t s = 0; s < resources.count; s++) {
             if (here)
-                take_facts(self, plan, &stock.data[s], diagnostics);
+                take_facts(self, plan, &resources.data[s], diagnostics);
             else
                 self->awaits[self->await_count++] = (tnd_preflight_await_t){
-                    .host = plan->hosts[h].name, .actor = stock.data[s].instance->actor};
+                    .host = plan->hosts[h].name, .actor = resources.data[s].instance->actor};
         }
-        tnd_resources_close(&stock);
+        tnd_resources_close(&resources);
     }
     uint32_t missing;
     for (uint32_t c = 0; c < plan->chain_count; c++)
@@ -98,7 +98,7 @@ static void make(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *di
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
-                tnd_resources_derive(plan, trial, &self->chains[c].stream, diagnostics);
+                tnd_resources_derive(plan, call, &self->chains[c].stream, diagnostics);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         compare_columns(self, plan, c, diagnostics);
 }
@@ -108,10 +108,10 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
 {
     making_t *making = tnd_allocate_zeroed(1, sizeof *making);
     making->plan = *plan;
-    begin(&making->survey, plan);
-    tnd_guarded_call_t *trial = tnd_guarded_call_begin(make, NULL, making);
-    if (tnd_guarded_call_wait(&trial, plan->hung_after_ns, diagnostics)) {
-        *self = making->survey;
+    begin(&making->preflight, plan);
+    tnd_guarded_call_t *call = tnd_guarded_call_begin(make, NULL, making);
+    if (tnd_guarded_call_wait(&call, plan->hung_after_ns, diagnostics)) {
+        *self = making->preflight;
         free(making);
         return;
     }

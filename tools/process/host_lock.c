@@ -75,13 +75,13 @@ tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *e
     if (!is_claimed(plan))
         return TND_OK;
     socklen_t size = address_of(plan, host, &address);
-    int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (claim < 0)
+    int lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (lock < 0)
         return TND_OK;
-    if (bind(claim, (const struct sockaddr *)&address, size) == 0 && listen(claim, 1) == 0)
+    if (bind(lock, (const struct sockaddr *)&address, size) == 0 && listen(lock, 1) == 0)
         return TND_OK; /* it stays open until the process ends */
     bool taken = errno == EADDRINUSE;
-    close(claim);
+    close(lock);
     if (!taken)
         return TND_OK;
     return fail_taken(plan, host, holder_of(&address, size), error);

@@ -136,7 +136,7 @@ static void see_off(tnd_process_supervisor_t *self)
 static void *keeper_main(void *context)
 {
     tnd_process_supervisor_t *self = context;
-    pthread_setname_np(pthread_self(), "keeper");
+    pthread_setname_np(pthread_self(), "supervisor");
     for (uint32_t i = 0; i < self->count; i++)
         start(self, &self->kept[i]);
     for (;;) {

@@ -19,12 +19,12 @@ enum { MIB = 1 << 20 };
 enum { THREADS = 4 };
 
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
-                        const tnd_preflight_t *survey)
+                        const tnd_preflight_t *preflight)
 {
     uint64_t threads = THREADS, before = self->needs.threads;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_preflight_chain_t *chain = &survey->chains[instance->chain];
+        const tnd_preflight_chain_t *chain = &preflight->chains[instance->chain];
         const tnd_kind_t *kind = tnd_kind_of(instance->kind);
         if (instance->host != host)
             continue;
@@ -46,14 +46,14 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
 }
 
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_preflight_t *survey)
+                    const tnd_preflight_t *preflight)
 {
     assert(!plan->hosts[host].isolated);
     *self = (tnd_memory_t){.known = true};
-    add_process(self, plan, host, "process", survey);
+    add_process(self, plan, host, "process", preflight);
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
-            add_process(self, plan, h, plan->hosts[h].name, survey);
+            add_process(self, plan, h, plan->hosts[h].name, preflight);
 }
 
 /*  The limit of the host, and where it comes from. */
@@ -95,7 +95,7 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
     return "fewer actors on this host";
 }
 
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey,
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
                       tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
@@ -105,7 +105,7 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
     if (limit == UINT64_MAX)
         return;
     tnd_memory_t sum;
-    tnd_memory_sum(&sum, plan, host, survey);
+    tnd_memory_sum(&sum, plan, host, preflight);
     const tnd_memory_estimate_t *needs = &sum.needs;
     const tnd_memory_term_t *most = &needs->items[0];
     for (uint32_t t = 1; t < needs->count; t++)
@@ -132,4 +132,13 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
 void tnd_memory_free(tnd_memory_t *self)
 {
     tnd_memory_estimate_free(&self->needs);
+}
+
+void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
+                          tnd_diagnostics_t *diagnostics)
+{
+    const tnd_plan_t *plan = tnd_graph_plan(graph);
+    tnd_preflight_make(preflight, graph, plan, diagnostics);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        tnd_memory_check(plan, h, preflight, diagnostics);
 }

@@ -23,13 +23,16 @@ typedef struct {
 
 /*  Of a host that is not part of another. */
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_preflight_t *survey);
+                    const tnd_preflight_t *preflight);
 /*  Reports an error if the host may use more than its `memory:`, or, without that option on this
  *  machine, than the machine and the control groups of this process allow: the sum and its largest
  *  term.  An isolated actor's process is reported by its parent.
  */
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *survey,
+void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
                       tnd_diagnostics_t *diagnostics);
+/*  Preflight and memory check of all hosts. */
+void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
+                          tnd_diagnostics_t *diagnostics);
 void tnd_memory_free(tnd_memory_t *self);
 
 #endif

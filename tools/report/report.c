@@ -20,12 +20,12 @@ void tnd_report_abandon(tnd_run_report_t *self)
     tnd_output_abandon(&self->output);
 }
 
-tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *tally,
+tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *summary,
                               tnd_error_t *error)
 {
     if (self->output.out == NULL)
         return TND_OK;
-    tnd_report_print(tally, self->output.out);
+    tnd_report_print(summary, self->output.out);
     return tnd_output_close(&self->output, error);
 }
 
@@ -51,11 +51,11 @@ static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
     tnd_json_hash(out, digest);
 }
 
-static void print_results(const tnd_run_summary_t *tally, FILE *out)
+static void print_results(const tnd_run_summary_t *summary, FILE *out)
 {
     bool any = false;
-    for (uint32_t c = 0; c < tally->plan->chain_count; c++) {
-        const tnd_run_summary_chain_t *chain = &tally->chains[c];
+    for (uint32_t c = 0; c < summary->plan->chain_count; c++) {
+        const tnd_run_summary_chain_t *chain = &summary->chains[c];
         if (chain->plan->feeder == NULL || chain->metric_count == 0)
             continue;
         fputs(any ? "," : "", out);
@@ -122,9 +122,9 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
     fputs("}}", out);
 }
 
-void tnd_report_print(const tnd_run_summary_t *tally, FILE *out)
+void tnd_report_print(const tnd_run_summary_t *summary, FILE *out)
 {
-    const tnd_run_summary_chain_t *first = &tally->chains[0];
+    const tnd_run_summary_chain_t *first = &summary->chains[0];
     fputc('{', out);
     print_chain(first, out);
     fputs(",\"model_digest\":", out);
@@ -138,23 +138,23 @@ void tnd_report_print(const tnd_run_summary_t *tally, FILE *out)
     else
         fprintf(out, "%.1f", rate * row_bytes);
     fputs(",\"actors\":[", out);
-    for (uint32_t a = 0; a < tally->actor_count; a++) {
+    for (uint32_t a = 0; a < summary->actor_count; a++) {
         fputs(a > 0 ? "," : "", out);
-        print_actor(&tally->actors[a], out);
+        print_actor(&summary->actors[a], out);
     }
     fputs("],\"results\":{", out);
-    print_results(tally, out);
+    print_results(summary, out);
     fputs("},\"chains\":{", out);
-    for (uint32_t c = 1; c < tally->plan->chain_count; c++) {
+    for (uint32_t c = 1; c < summary->plan->chain_count; c++) {
         fputs(c > 1 ? "," : "", out);
-        tnd_json_text(out, tally->chains[c].plan->feeder);
+        tnd_json_text(out, summary->chains[c].plan->feeder);
         fputs(":{", out);
-        print_chain(&tally->chains[c], out);
+        print_chain(&summary->chains[c], out);
         fputc('}', out);
     }
     fputs("},\"versions\":", out);
     tnd_versions_print_json(out);
-    fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", tally->plan->seed);
-    tnd_json_hash(out, tally->plan->fingerprint);
+    fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", summary->plan->seed);
+    tnd_json_hash(out, summary->plan->fingerprint);
     fputs("}\n", out);
 }

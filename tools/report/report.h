@@ -20,12 +20,12 @@ typedef struct {
 tnd_status_t tnd_report_open(tnd_run_report_t *self, const char *path,
                              tnd_error_t *error) TND_CHECKED;
 /*  Writes the report and completes the file. */
-tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *tally,
+tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *summary,
                               tnd_error_t *error) TND_CHECKED;
 /*  Discards the file. */
 void tnd_report_abandon(tnd_run_report_t *self);
 
 /*  Prints the report. */
-void tnd_report_print(const tnd_run_summary_t *tally, FILE *out);
+void tnd_report_print(const tnd_run_summary_t *summary, FILE *out);
 
 #endif

@@ -14,7 +14,7 @@ static const uint64_t second_ns = 1000000000;
 
 static tnd_chain_plan_t chain_plan = {.feeder = "feed"};
 static tnd_plan_t plan = {.chains = &chain_plan, .chain_count = 1, .host_count = 1};
-static tnd_run_summary_t tally;
+static tnd_run_summary_t summary;
 static tnd_progress_t progress;
 
 /*  Of a chain that steps no rate in bytes is said. */
@@ -27,10 +27,10 @@ bool tnd_load_steps(const tnd_plan_t *of, uint32_t chain)
 static void begin(void)
 {
     cr_redirect_stdout();
-    tnd_run_summary_init(&tally, &plan);
-    tnd_progress_init(&progress, &tally, TND_UNKNOWN, false);
+    tnd_run_summary_init(&summary, &plan);
+    tnd_progress_init(&progress, &summary, TND_UNKNOWN, false);
     progress.plain_ns = 0;
-    tnd_run_summary_chain_t *chain = &tally.chains[0];
+    tnd_run_summary_chain_t *chain = &summary.chains[0];
     chain->steps = 95;
     chain->here = 5;
     chain->before_steps = 90;
@@ -43,7 +43,7 @@ static void begin(void)
 
 static void end(void)
 {
-    tnd_run_summary_fini(&tally);
+    tnd_run_summary_fini(&summary);
 }
 
 TestSuite(progress, .init = begin, .fini = end);
@@ -66,7 +66,7 @@ static void expect(const char *text, const char *part)
 Test(progress, the_rate_of_a_run_counts_its_own_rows)
 {
     /* Long enough ago that the moment between has no part in what is rounded. */
-    tally.chains[0].begun_ns -= 990 * second_ns;
+    summary.chains[0].begun_ns -= 990 * second_ns;
     tnd_progress_tick(&progress);
     fclose(stdout);
     expect(said(), "  5 rows/s");
@@ -75,10 +75,10 @@ Test(progress, the_rate_of_a_run_counts_its_own_rows)
 Test(progress, a_host_is_missed_until_the_run_has_failed)
 {
     plan.host_count = 3;
-    tally.chains[0].steps = 0;
-    tnd_run_summary_state(&tally, 0, TND_LEADER_CORE_JOINING, "b, c");
+    summary.chains[0].steps = 0;
+    tnd_run_summary_state(&summary, 0, TND_LEADER_CORE_JOINING, "b, c");
     tnd_progress_tick(&progress);
-    tnd_run_summary_state(&tally, 0, TND_LEADER_CORE_JOINING, "c");
+    tnd_run_summary_state(&summary, 0, TND_LEADER_CORE_JOINING, "c");
     tnd_progress_stop(&progress);
     tnd_progress_tick(&progress);
     fclose(stdout);
@@ -96,7 +96,7 @@ Test(progress, the_last_line_counts_all_rows_and_the_rate_its_own)
 
 Test(progress, an_epoch_that_ended_has_a_line_with_its_number_and_means)
 {
-    tnd_run_summary_chain_t *chain = &tally.chains[0];
+    tnd_run_summary_chain_t *chain = &summary.chains[0];
     chain->epochs = 7;
     chain->ended_ns = chain->begun_ns + 4 * second_ns;
     chain->ended_fed = 9004096;

@@ -17,7 +17,7 @@ static const uint8_t hosts[HOSTS] = {
     TND_FAULT_SOFT | TND_FAULT_LISTENS,
 };
 
-static tnd_fault_schedule_t havoc;
+static tnd_fault_schedule_t schedule;
 
 static void begin(uint64_t seed, bool all, bool disk)
 {
@@ -28,42 +28,42 @@ static void begin(uint64_t seed, bool all, bool disk)
                                           .patience_ns = patience_ns,
                                           .all = all,
                                           .disk = disk};
-    tnd_fault_schedule_init(&havoc, &config);
+    tnd_fault_schedule_init(&schedule, &config);
 }
 
 static void end(void)
 {
-    tnd_fault_schedule_fini(&havoc);
+    tnd_fault_schedule_fini(&schedule);
 }
 
-Test(havoc, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = end)
+Test(schedule, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = end)
 {
     tnd_fault_t first[100];
     begin(7, true, true);
     for (int i = 0; i < 100; i++)
-        first[i] = tnd_fault_schedule_next(&havoc);
-    tnd_fault_schedule_fini(&havoc);
+        first[i] = tnd_fault_schedule_next(&schedule);
+    tnd_fault_schedule_fini(&schedule);
     begin(7, true, true);
     for (int i = 0; i < 100; i++) {
-        tnd_fault_t again = tnd_fault_schedule_next(&havoc);
+        tnd_fault_t again = tnd_fault_schedule_next(&schedule);
         cr_assert(again.kind == first[i].kind && again.host == first[i].host &&
                   again.wait_ns == first[i].wait_ns && again.lasts_ns == first[i].lasts_ns &&
                   again.control == first[i].control && again.far == first[i].far &&
                   again.at_once == first[i].at_once);
     }
-    tnd_fault_schedule_fini(&havoc);
+    tnd_fault_schedule_fini(&schedule);
     begin(8, true, true);
     int equal = 0;
     for (int i = 0; i < 100; i++)
-        equal += tnd_fault_schedule_next(&havoc).wait_ns == first[i].wait_ns;
+        equal += tnd_fault_schedule_next(&schedule).wait_ns == first[i].wait_ns;
     cr_assert_lt(equal, 5);
 }
 
-Test(havoc, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
+Test(schedule, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
 {
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         bool soft = (hosts[fault.host] & TND_FAULT_SOFT) != 0;
         cr_assert(fault.kind != TND_FAULT_KILL_FINAL && fault.kind != TND_FAULT_KILL_ALL);
         if (fault.kind == TND_FAULT_KILL || fault.lasts_ns >= dead_ns)
@@ -75,12 +75,12 @@ Test(havoc, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
     }
 }
 
-Test(havoc, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
+Test(schedule, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
 {
     int shut = 0;
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         if (fault.kind != TND_FAULT_SHUT_OFF)
             continue;
         shut++;
@@ -89,12 +89,12 @@ Test(havoc, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
     cr_assert_gt(shut, 20);
 }
 
-Test(havoc, all_kills_the_others_too, .fini = end)
+Test(schedule, all_kills_the_others_too, .fini = end)
 {
     int finals = 0, everything = 0;
     begin(1, true, false);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         finals += fault.kind == TND_FAULT_KILL_FINAL;
         everything += fault.kind == TND_FAULT_KILL_ALL;
         if (fault.kind == TND_FAULT_KILL_FINAL)
@@ -104,12 +104,12 @@ Test(havoc, all_kills_the_others_too, .fini = end)
     cr_assert_gt(everything, 20);
 }
 
-Test(havoc, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
+Test(schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
 {
     static int seen[TND_FAULT_COUNT][HOSTS];
     begin(3, false, true);
     for (int i = 0; i < DRAWS; i++) {
-        tnd_fault_t fault = tnd_fault_schedule_next(&havoc);
+        tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         seen[fault.kind][fault.host]++;
     }
     for (int h = 0; h < HOSTS; h++) {
@@ -130,7 +130,7 @@ Test(havoc, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
     cr_assert_gt(seen[TND_FAULT_DISK_FULL][0], 0);
 }
 
-Test(havoc, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = end)
+Test(schedule, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = end)
 {
     static const uint8_t alone[] = {0};
     tnd_fault_schedule_config_t config = {.seed = 1,
@@ -138,7 +138,7 @@ Test(havoc, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = en
                                           .host_count = 1,
                                           .dead_after_ns = dead_ns,
                                           .patience_ns = patience_ns};
-    tnd_fault_schedule_init(&havoc, &config);
+    tnd_fault_schedule_init(&schedule, &config);
     for (int i = 0; i < 100; i++)
-        cr_assert_eq(tnd_fault_schedule_next(&havoc).kind, TND_FAULT_PAUSE);
+        cr_assert_eq(tnd_fault_schedule_next(&schedule).kind, TND_FAULT_PAUSE);
 }

@@ -62,7 +62,7 @@ static void expect(const tnd_facts_t *facts, const char *name, tnd_check_level_t
               "%s: %s / %s", name, check->found, check->advice);
 }
 
-Test(checkup, a_good_machine_has_nothing_to_say)
+Test(machine_check, a_good_machine_has_nothing_to_say)
 {
     tnd_facts_t facts = fine();
     tnd_check_t checks[TND_CHECKS];
@@ -73,7 +73,7 @@ Test(checkup, a_good_machine_has_nothing_to_say)
     cr_assert_str_eq(judged(&facts, "huge pages")->found, "madvise");
 }
 
-Test(checkup, each_lack_is_named_with_what_to_do)
+Test(machine_check, each_lack_is_named_with_what_to_do)
 {
     tnd_facts_t facts = fine();
     facts.limits = (tnd_group_limits_t){
@@ -103,7 +103,7 @@ Test(checkup, each_lack_is_named_with_what_to_do)
     expect(&facts, "cuda", TND_CHECK_WARNING, "--gpus all");
 }
 
-Test(checkup, bounds_are_where_they_are_said_to_be)
+Test(machine_check, bounds_are_where_they_are_said_to_be)
 {
     tnd_facts_t facts = fine();
     facts.allowed = 1;
