@@ -55,6 +55,7 @@ typedef struct {
     tnd_pending_reductions_t postings;
     tnd_step_reports_t reports;
     uint32_t depth;
+    uint32_t filled;              /* slots, since finished steps were last asked for */
     uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
@@ -237,6 +238,7 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             tnd_batch_slots_ready(
                 feeder->slots, effect.slot, &effect.msg.slice,
                 tnd_step_reports_save(&feeder->reports, feeder->models, effect.msg.slice.step));
+            feeder->filled++;
             break;
         case TND_EFFECT_FREE:
             TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
@@ -268,6 +270,7 @@ static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
+    feeder->filled = 0;
     while (tnd_device_workers_done(feeder->workers, &done)) {
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
@@ -470,7 +473,9 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
     default:
         break;
     }
-    return perform(feeder, self, error);
+    TND_TRY(perform(feeder, self, error));
+    /* So that the batcher fills the slots of finished steps while this thread gathers others. */
+    return 2 * feeder->filled >= feeder->depth ? take_done(feeder, self, error) : TND_OK;
 }
 
 /*  Slices that follow one another are gathered beside each other, until something arrives that may
