@@ -14,6 +14,7 @@
 
 #include "actors/op/chain.h"
 #include "actors/source/sources.h"
+#include "runtime/option/option_parse.h"
 #include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
 

@@ -253,7 +253,7 @@ static tnd_status_t fail_file(const tnd_data_file_t *was, const tnd_data_file_t 
     static const char remedy[] = "restore it, or start a new run";
     if (!is->file)
         return tnd_fail(
-            error, "%s gives other rows than for the checkpoint: %" PRIu64 " now, %" PRIu64 " then",
+            error, "%s has other rows than at the checkpoint: %" PRIu64 " now, %" PRIu64 " then",
             shown(is->name), is->size, was->size);
     switch (likeness) {
     case SIZE_ELSE:

@@ -73,7 +73,7 @@ static tnd_status_t make_folder(const char *path, tnd_error_t *error)
     }
     struct stat is;
     if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode))
-        return tnd_fail(error, "%s: is no folder", path);
+        return tnd_fail(error, "%s: is not a folder", path);
     return TND_OK;
 }
 
@@ -88,7 +88,7 @@ static tnd_status_t place(const char *draft, const char *file, const char *folde
                           tnd_error_t *error)
 {
     if (rename(draft, file) != 0)
-        return tnd_fail(error, "%s: cannot be put in its place: %s", file, strerror(errno));
+        return tnd_fail(error, "%s: cannot be renamed: %s", file, strerror(errno));
     return sync_names(folder, error);
 }
 
@@ -227,7 +227,8 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
     TND_TRY(tnd_store_measure(resume->dir, resume->step, replica, &saved, error));
     tnd_store_part_path(path, resume->dir, resume->step, replica);
     if (!tnd_saved_equal(&saved, &resume->parts[replica]))
-        return tnd_fail(error, "%s is not what was kept: go on from an older checkpoint", path);
+        return tnd_fail(error, "%s differs from its manifest: resume from an older checkpoint",
+                        path);
     return TND_OK;
 }
 
@@ -293,7 +294,7 @@ static tnd_status_t write_whole(const char *path, const char *text, size_t size,
     bool bad = done < size || fsync(file) != 0;
     int reason = wrote == 0 && done < size ? ENOSPC : errno;
     bad = close(file) != 0 || bad;
-    return bad ? tnd_fail(error, "%s: not all of it could be written: %s", path, strerror(reason))
+    return bad ? tnd_fail(error, "%s: could not be written completely: %s", path, strerror(reason))
                : TND_OK;
 }
 
@@ -327,7 +328,7 @@ static char *read_whole(const char *path, size_t *size_p, tnd_error_t *error)
         return NULL;
     }
     if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size > MANIFEST_MAX) {
-        (void)tnd_fail(error, "%s: is no manifest of a checkpoint", path);
+        (void)tnd_fail(error, "%s: is not a manifest of a checkpoint", path);
     } else {
         ssize_t got = 1;
         text = tnd_allocate_zeroed(1, (size_t)is.st_size + 1);
@@ -413,7 +414,7 @@ static tnd_status_t check_hash(char *text, size_t *size, tnd_error_t *error)
     char hex[TND_DIGEST_TEXT_SIZE];
     static const char head[] = "tundish checkpoint ";
     if (*size > 0 && strncmp(text, head, *size < strlen(head) ? *size : strlen(head)) != 0)
-        return tnd_fail(error, "it is no manifest of a checkpoint");
+        return tnd_fail(error, "it is not a manifest of a checkpoint");
     if (*size < last || strlen(text) != *size || strncmp(text + *size - last, "hash ", 5) != 0)
         return tnd_fail(error, "it is cut short");
     *size -= last;
@@ -432,7 +433,7 @@ static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph
     char *rest = text;
     const char *line = strsep(&rest, "\n");
     if (line == NULL || sscanf(line, "tundish checkpoint %d", &version) != 1)
-        return tnd_fail(error, "it is no manifest of a checkpoint");
+        return tnd_fail(error, "it is not a manifest of a checkpoint");
     if (version != VERSION)
         return tnd_fail(error, "it has version %d; this program reads version %d", version,
                         VERSION);

@@ -421,10 +421,10 @@ static void check_time(tnd_leader_core_t *self, uint64_t now)
         tnd_members_absent(&self->members, names, sizeof names);
         self->state = TND_LEADER_CORE_FAILED;
         self->absent = true;
-        (void)tnd_fail(&self->why,
-                       "%s did not come within %llu s: start it, or see whether it reaches host %s",
-                       names, (unsigned long long)(self->config.start_timeout_ns / 1000000000u),
-                       host_name(self, 0));
+        (void)tnd_fail(
+            &self->why,
+            "%s did not answer within %llu s: start it, or see whether it reaches host %s", names,
+            (unsigned long long)(self->config.start_timeout_ns / 1000000000u), host_name(self, 0));
         return;
     }
     uint32_t overdue = tnd_members_overdue(&self->members, now);

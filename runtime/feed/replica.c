@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/numeric.h"
+#include "runtime/text/json_string.h"
 #include "runtime/text/value.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
@@ -226,7 +227,7 @@ static void make_word(char name[TND_METRIC_NAME], const char *metric)
     size_t used = 0;
     memset(name, 0, TND_METRIC_NAME);
     while (*metric != '\0') {
-        size_t bytes = tnd_value_character(metric);
+        size_t bytes = tnd_utf8_bytes(metric);
         bool odd = bytes == 0 || (unsigned char)*metric <= ' ';
         bytes = odd ? 1 : bytes;
         if (used + bytes >= TND_METRIC_NAME)

@@ -190,8 +190,8 @@ static void miss_leader(tnd_host_t *self)
                  leader->name, self->leader_why, kept, other);
     else
         snprintf(why, sizeof why,
-                 "host %s, which leads the run, did not come within %" PRIu64
-                 " s: start it, or see whether tcp://%s:%" PRIu32 " can be reached from here",
+                 "host %s, which leads the run, did not answer within %" PRIu64
+                 " s: start it, or check whether tcp://%s:%" PRIu32 " can be reached from here",
                  leader->name, self->plan->start_timeout_ns / 1000000000u, leader->address,
                  leader->port);
     tnd_host_settle(self, TND_OUTCOME_LOST, why);

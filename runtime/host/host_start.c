@@ -140,11 +140,11 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
         if (strncmp(line, "stream ", 7) == 0) {
             TND_TRY(tnd_stream_read(&said, line, error));
             if (said.chain >= self->plan->chain_count)
-                return tnd_fail(error, "the leader speaks of a chain that is not in the plan");
+                return tnd_fail(error, "the leader sent facts of a chain that is not in the plan");
             stream = &self->streams[said.chain];
         }
         if (stream == NULL)
-            return tnd_fail(error, "the leader's facts of the streams are not understood");
+            return tnd_fail(error, "cannot read the leader's facts of the streams");
         TND_TRY(tnd_stream_read(stream, line, error));
     }
     /* What this host reads, it has seen itself. */

@@ -61,7 +61,7 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
     }
     return tnd_fail(error,
                     "host %s, which leads the run, did not answer within %" PRIu64
-                    " s: start it, or see whether tcp://%s:%" PRIu32 " can be reached from here",
+                    " s: start it, or check whether tcp://%s:%" PRIu32 " can be reached from here",
                     plan->hosts[0].name, plan->start_timeout_ns / 1000000000u,
                     plan->hosts[0].address, plan->hosts[0].port);
 }

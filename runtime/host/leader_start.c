@@ -88,7 +88,7 @@ static void publish_stream(tnd_leader_t *self)
         tnd_error_t error;
         if (tnd_stream_settle(&self->chains[c].facts, self->plan->lanes, &lane))
             continue;
-        (void)tnd_fail(&error, "no host says what is in the files of lane %" PRIu32, lane);
+        (void)tnd_fail(&error, "no host reported the files of lane %" PRIu32, lane);
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
@@ -116,7 +116,7 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
     }
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
         if (said->lane[lane].known && !reads[lane])
-            return tnd_fail(error, "host %s speaks of lane %" PRIu32 ", which it does not read",
+            return tnd_fail(error, "host %s reported lane %" PRIu32 ", which it does not read",
                             self->plan->hosts[host].name, lane);
     return TND_OK;
 }

@@ -1,13 +1,13 @@
 /*  runtime/option/field.c - a value to a field, by the type of its option. */
-#include "runtime/option/field.h"
+
+#include "runtime/option/option_parse_internal.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
 #include "runtime/option/number.h"
-#include "runtime/option/part.h"
-#include "runtime/option/option_errors.h"
+#include "runtime/option/option_print.h"
 
 /*  Whether it is a number of YAML; a size or a time has a unit, and is a text there. */
 static bool is_plain(tnd_option_type_t type)

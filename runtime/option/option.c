@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/option/number.h"
-
 bool tnd_options_is_name(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -71,76 +69,4 @@ tnd_option_type_t tnd_option_item(tnd_option_type_t type)
            : type == TND_OPTION_PATHS   ? TND_OPTION_PATH
            : type == TND_OPTION_PARTS   ? TND_OPTION_PART
                                         : type;
-}
-
-/*  ", `keep`, `drop` or `pad`" without the leading comma; of "auto=0" only the word. */
-static const char *choice_text(tnd_arena_t *arena, const char *choices)
-{
-    const char *text = "";
-    const char *word = NULL;
-    for (const char *at = choices; *at != '\0';) {
-        size_t size = tnd_option_choice(&at, &word);
-        size_t shown = strcspn(word, "=");
-        if (shown > size)
-            shown = size;
-        const char *glue = *text == '\0' ? "" : *at == '\0' ? " or " : ", ";
-        text = tnd_arena_format(arena, "%s%s`%.*s`", text, glue, (int)shown, word);
-    }
-    return text;
-}
-
-const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
-{
-    const char *range = tnd_number_range(arena, option);
-    const char *of = option->unit != NULL ? " of " : "";
-    const char *unit = option->unit != NULL ? option->unit : "";
-    const char *words = "", *example = option->example;
-    if (option->choices != NULL && option->type != TND_OPTION_ENUM)
-        words = tnd_arena_format(arena, ", or %s", choice_text(arena, option->choices));
-    switch (option->type) {
-    case TND_OPTION_BOOL:
-        return "`true` or `false`";
-    case TND_OPTION_U64:
-    case TND_OPTION_I64:
-        return tnd_arena_format(arena, "a whole number%s%s%s%s", of, unit, range, words);
-    case TND_OPTION_F64:
-        return tnd_arena_format(arena, "a number%s%s%s%s", of, unit, range, words);
-    case TND_OPTION_F64S:
-        return tnd_arena_format(arena, "a list of numbers%s such as [0, 0.5]", range);
-    case TND_OPTION_STRING:
-        return tnd_arena_format(arena, "a %s%s%s", *unit != '\0' ? unit : "text",
-                                example != NULL ? " such as " : "", example != NULL ? example : "");
-    case TND_OPTION_STRINGS:
-        return "a list of texts such as [a, b]";
-    case TND_OPTION_ENUM:
-        return choice_text(arena, option->choices);
-    case TND_OPTION_BYTES:
-        return tnd_arena_format(arena, "a size%s, such as 64MiB", range);
-    case TND_OPTION_DURATION:
-        return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
-    case TND_OPTION_EXTENT:
-        return "rows or a size, such as `100 rows` or `128KiB`";
-    case TND_OPTION_INTERVAL:
-        return "steps or a time, such as `500 steps` or `60s`";
-    case TND_OPTION_COLUMN:
-        return "the name of a column";
-    case TND_OPTION_COLUMNS:
-        return "names of columns such as [image, label]";
-    case TND_OPTION_PATH:
-    case TND_OPTION_PATHS:
-        return tnd_arena_format(arena, "a path such as \"%s\"%s",
-                                example != NULL ? example : "${data}/train",
-                                option->type == TND_OPTION_PATHS ? ", or a list of such" : "");
-    case TND_OPTION_TABLE:
-        return "a map of options";
-    case TND_OPTION_PART:
-        return "a map such as `{NAME: {options}}`";
-    case TND_OPTION_PARTS:
-        return "a list such as `[{NAME: {options}}, ...]`";
-    case TND_OPTION_MAP:
-        return "a map";
-    case TND_OPTION_VALUE:
-        return "a value";
-    }
-    return "a value";
 }

@@ -1,7 +1,7 @@
-/*  runtime/option/option.h - options are data: one const table says everything about them.
+/*  runtime/option/option.h - options are data: one const table describes them.
  *
- *  A kind, a source, an operation each have one table.  The parser, its errors, the help, the
- *  overlay rule and the fingerprint read it, so nothing is described twice.
+ *  Each kind, source and operation has one table.  Parser, errors, help, overlay rule and
+ *  fingerprint read it.
  *
  *      typedef struct {
  *          uint64_t size;
@@ -15,7 +15,7 @@
  *          {.name = "remainder", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH,
  *           .fallback = "keep", .choices = "keep|drop|pad",
  *           .offset = offsetof(batcher_options_t, remainder),
- *           .help = "what becomes of the last, smaller batch"},
+ *           .help = "how the last, smaller batch is treated"},
  *      };
  *
  *  Threads: tables are const; a parsed struct is read-only.
@@ -30,7 +30,7 @@
 #include "runtime/text/arena.h"
 #include "runtime/text/value.h"
 
-/*  The type of an option, and behind it the C type of the field that is filled. */
+/*  The type of an option, and the C type of the field that it fills. */
 typedef enum {
     TND_OPTION_BOOL,     /* bool: true, false */
     TND_OPTION_U64,      /* uint64_t, or one of the words in `choices` */
@@ -50,16 +50,16 @@ typedef enum {
     TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one; see tnd_option_table */
     TND_OPTION_TABLE,    /* const void *: a map with a table of its own, parts(0); its struct */
     TND_OPTION_PART,     /* tnd_part_t: {NAME: {options}}, one of `parts` */
-    TND_OPTION_PARTS,    /* tnd_part_list_t: a list of such */
-    TND_OPTION_MAP,      /* const tnd_value_t *: a map, handed on as it is */
-    TND_OPTION_VALUE     /* const tnd_value_t *: anything, handed on as it is */
+    TND_OPTION_PARTS,    /* tnd_part_list_t: a list of parts */
+    TND_OPTION_MAP,      /* const tnd_value_t *: a map, not parsed */
+    TND_OPTION_VALUE     /* const tnd_value_t *: any value, not parsed */
 } tnd_option_type_t;
 
 /*  What an option changes.  An overlay may change all but GRAPH; only GRAPH is fingerprinted. */
 typedef enum {
     TND_ROLE_GRAPH = 1,  /* the stream or what is computed from it */
-    TND_ROLE_PLACE = 2,  /* where something stands */
-    TND_ROLE_SECURE = 4, /* who may connect */
+    TND_ROLE_PLACE = 2,  /* where an actor or host is placed */
+    TND_ROLE_SECURE = 4, /* which peers may connect */
     TND_ROLE_TUNE = 8,   /* speed, memory, time-outs */
     TND_ROLE_ALL = 15
 } tnd_option_role_t;
@@ -73,15 +73,15 @@ typedef struct {
     const char *name; /* "*" in the last row: any other key; the field is a tnd_pairs_t */
     tnd_option_type_t type;
     tnd_option_role_t role;
-    const char *unit;     /* what a number counts, for people: "rows"; of a STRING what it is:
-                             "type"; NULL: nothing in particular */
+    const char *
+        unit; /* what a number counts, for people: "rows"; for a STRING its meaning: "type"; or NULL */
     const char *fallback; /* the default as text; NULL: required; "": none, the field stays zero */
     const char *range;    /* "1..", "0..1", "..64MiB", ends included; NULL: any */
-    const char *choices;  /* of an ENUM "keep|drop"; of a number, words for it: "auto=0" */
-    const char *example;  /* of a STRING, PATH or PATHS, for people: "${data}/train.npy"; or NULL */
+    const char *choices;  /* for an ENUM: "keep|drop"; for a number, its words: "auto=0" */
+    const char *example;  /* for a STRING, PATH or PATHS: "${data}/train.npy"; or NULL */
     const char *help;     /* one sentence */
     size_t offset;        /* of the field in the struct */
-    tnd_parts_fn *parts;  /* of TABLE, PART and PARTS; of PATHS see tnd_option_table */
+    tnd_parts_fn *parts;  /* for TABLE, PART and PARTS; for PATHS see tnd_option_table */
 } tnd_option_t;
 
 /*  Something with options: a kind, a source, an operation. */
@@ -90,7 +90,7 @@ struct tnd_table {
     const char *help; /* one sentence */
     const tnd_option_t *options;
     size_t option_count;
-    size_t size;   /* of the struct that parsing fills; 0 where there are no options */
+    size_t size;   /* of the struct that parsing fills; 0 without options */
     bool reflects; /* the struct begins with a pointer to its table */
 };
 
@@ -119,9 +119,9 @@ typedef struct {
     size_t count;
 } tnd_numbers_t;
 
-/*  Keys that the table does not name, for an option called "*" of type STRING, PATH, PATHS, COLUMN
- *  or VALUE: `text` is the scalar (of a PATH, substituted), `texts` the list of PATHS, or `options`
- *  the struct of `table` where a map stands instead; the others are empty.  In the order written.
+/*  Keys that the table does not name, for an option named "*" of type STRING, PATH, PATHS, COLUMN
+ *  or VALUE, in the order written.  `text` is the scalar (substituted for a PATH), `texts` the list
+ *  of PATHS, `options` the struct of `table` if the value is a map; the others are empty.
  */
 typedef struct {
     const char *name;
@@ -149,18 +149,18 @@ typedef struct {
     size_t count;
 } tnd_part_list_t;
 
-/*  The option called `name`; never the one called "*". */
+/*  The option named `name`; never the one named "*". */
 const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name);
 
-/*  Whether it is the one called "*", which stands for all keys that its table does not name. */
+/*  Whether this is the option "*", which takes all keys that its table does not name. */
 bool tnd_option_is_any(const tnd_option_t *option);
 
-/*  The table that reads a map which the option takes: of a TABLE, and of the one called "*" of type
- *  PATHS, if it has `parts`, which takes paths or a map.  NULL: none.
+/*  The table for maps that the option takes: for a TABLE, and for an option "*" of type PATHS with
+ *  `parts`, which takes paths or a map.  NULL if there is none.
  */
 const tnd_table_t *tnd_option_table(const tnd_option_t *option);
 
-/*  That one of a table; NULL if it takes no other keys. */
+/*  The option "*" of a table; NULL if it takes no other keys. */
 const tnd_option_t *tnd_options_any(const tnd_table_t *table);
 
 /*  The field of the option `name` in a parsed struct; NULL if the table has no such option of that
@@ -169,17 +169,12 @@ const tnd_option_t *tnd_options_any(const tnd_table_t *table);
 const void *tnd_options_field(const tnd_table_t *table, const void *options, const char *name,
                               tnd_option_type_t type);
 
-/*  "a number of rows from 1", "bytes such as 64MiB": what an option expects, for errors and help.
- *  The text lives in `arena`.
- */
-const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option);
-
 /*  The next of the words in "a|b|c", which ends at the next bar or the end; *text_p moves past it.
  *  Returns its size, 0 at the end.
  */
 size_t tnd_option_choice(const char **text_p, const char **word_p);
 
-/*  The type of each item where an option takes a list; of others their own. */
+/*  The type of the items if the option takes a list, otherwise its own type. */
 tnd_option_type_t tnd_option_item(tnd_option_type_t type);
 
 /*  Whether `text` can name an actor, a host or a column: a letter or `_`, then letters, digits, `_`

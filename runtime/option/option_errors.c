@@ -1,11 +1,12 @@
 /*  runtime/option/option_errors.c - likely slips, and what was meant by them. */
-#include "runtime/option/option_errors.h"
+
+#include "runtime/option/option_parse_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/option/part.h"
+#include "runtime/option/option_print.h"
 
 /*  A part with what it cannot do without: "{scale: {column: ...}}", or just "flip". */
 static const char *part_text(tnd_field_t *field, const char *name)
@@ -79,8 +80,7 @@ static void help_number(tnd_field_t *field, const char *text)
     const char *sign = text + (*text == '-' || *text == '+');
     if (!whole && (strcasecmp(sign, ".nan") == 0 || strcasecmp(sign, "nan") == 0 ||
                    strcasecmp(sign, ".inf") == 0 || strncasecmp(sign, "inf", 3) == 0)) {
-        tnd_diagnostics_help(field->context->diagnostics,
-                             "what is no number, or has no end, cannot stand here");
+        tnd_diagnostics_help(field->context->diagnostics, "only finite numbers are allowed here");
         return;
     }
     if (*text == '\0' || strspn(digits, "+-.0123456789eExXoabcdefABCDEF") != used)

@@ -1,11 +1,11 @@
 /*  runtime/option/option_parse.c - maps to structs, by a table. */
-#include "runtime/option/option_parse.h"
+#include "runtime/option/option_parse_internal.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
-#include "runtime/option/field.h"
+#include "runtime/option/option_print.h"
 
 static void report_unknown_key(const tnd_options_context_t *context, const tnd_table_t *table,
                                const tnd_value_entry_t *entry, const char *what)
@@ -21,9 +21,9 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
     tnd_diagnostics_add(context->diagnostics, TND_T012_UNKNOWN_KEY, entry->mark,
                         "%s has no option `%s`", what, entry->key);
     if (top && tnd_value_get(entry->value, "kind") != NULL)
-        tnd_diagnostics_help(context->diagnostics, "actors stand under `actors:`");
+        tnd_diagnostics_help(context->diagnostics, "actors belong under `actors:`");
     else if (top && tnd_value_get(entry->value, "actors") != NULL)
-        tnd_diagnostics_help(context->diagnostics, "hosts stand under `hosts:`");
+        tnd_diagnostics_help(context->diagnostics, "hosts belong under `hosts:`");
     else if (nearest.best != NULL)
         tnd_diagnostics_help(context->diagnostics, "did you mean `%s`?", nearest.best);
     else if (*list != '\0')

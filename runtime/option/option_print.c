@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/option/number.h"
+#include "runtime/text/json_string.h"
 
 typedef struct {
     FILE *out;
@@ -37,7 +38,7 @@ static void print_texts(const tnd_strings_t *texts, FILE *out)
     fputc('[', out);
     for (size_t i = 0; i < texts->count; i++) {
         fputs(i > 0 ? ", " : "", out);
-        tnd_value_print_text(texts->items[i], out);
+        tnd_json_string_print(texts->items[i], out);
     }
     fputc(']', out);
 }
@@ -61,11 +62,11 @@ static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, 
     for (size_t i = 0; i < pairs->count; i++) {
         fputs(separator, out);
         separator = ", ";
-        tnd_value_print_text(pairs->items[i].name, out);
+        tnd_json_string_print(pairs->items[i].name, out);
         fputs(": ", out);
         const tnd_pair_t *pair = &pairs->items[i];
         if (pair->text != NULL)
-            tnd_value_print_text(pair->text, out);
+            tnd_json_string_print(pair->text, out);
         else if (pair->texts.count > 0)
             print_texts(&pair->texts, out);
         else if (pair->options != NULL)
@@ -159,7 +160,7 @@ static void print_field(const speller_t *self, const tnd_option_t *option, const
     case TND_OPTION_PATH:
         text = *(const char *const *)field;
         if (text != NULL)
-            tnd_value_print_text(text, out);
+            tnd_json_string_print(text, out);
         else
             fputs("null", out);
         return;
@@ -250,4 +251,76 @@ void tnd_options_print(const tnd_table_t *table, const void *options, unsigned r
 void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out)
 {
     print_table(&(speller_t){.out = out, .roles = TND_ROLE_ALL, .people = true}, table, options);
+}
+
+/*  ", `keep`, `drop` or `pad`" without the leading comma; of "auto=0" only the word. */
+static const char *choice_text(tnd_arena_t *arena, const char *choices)
+{
+    const char *text = "";
+    const char *word = NULL;
+    for (const char *at = choices; *at != '\0';) {
+        size_t size = tnd_option_choice(&at, &word);
+        size_t shown = strcspn(word, "=");
+        if (shown > size)
+            shown = size;
+        const char *glue = *text == '\0' ? "" : *at == '\0' ? " or " : ", ";
+        text = tnd_arena_format(arena, "%s%s`%.*s`", text, glue, (int)shown, word);
+    }
+    return text;
+}
+
+const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
+{
+    const char *range = tnd_number_range(arena, option);
+    const char *of = option->unit != NULL ? " of " : "";
+    const char *unit = option->unit != NULL ? option->unit : "";
+    const char *words = "", *example = option->example;
+    if (option->choices != NULL && option->type != TND_OPTION_ENUM)
+        words = tnd_arena_format(arena, ", or %s", choice_text(arena, option->choices));
+    switch (option->type) {
+    case TND_OPTION_BOOL:
+        return "`true` or `false`";
+    case TND_OPTION_U64:
+    case TND_OPTION_I64:
+        return tnd_arena_format(arena, "a whole number%s%s%s%s", of, unit, range, words);
+    case TND_OPTION_F64:
+        return tnd_arena_format(arena, "a number%s%s%s%s", of, unit, range, words);
+    case TND_OPTION_F64S:
+        return tnd_arena_format(arena, "a list of numbers%s such as [0, 0.5]", range);
+    case TND_OPTION_STRING:
+        return tnd_arena_format(arena, "a %s%s%s", *unit != '\0' ? unit : "text",
+                                example != NULL ? " such as " : "", example != NULL ? example : "");
+    case TND_OPTION_STRINGS:
+        return "a list of texts such as [a, b]";
+    case TND_OPTION_ENUM:
+        return choice_text(arena, option->choices);
+    case TND_OPTION_BYTES:
+        return tnd_arena_format(arena, "a size%s, such as 64MiB", range);
+    case TND_OPTION_DURATION:
+        return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
+    case TND_OPTION_EXTENT:
+        return "rows or a size, such as `100 rows` or `128KiB`";
+    case TND_OPTION_INTERVAL:
+        return "steps or a time, such as `500 steps` or `60s`";
+    case TND_OPTION_COLUMN:
+        return "the name of a column";
+    case TND_OPTION_COLUMNS:
+        return "names of columns such as [image, label]";
+    case TND_OPTION_PATH:
+    case TND_OPTION_PATHS:
+        return tnd_arena_format(arena, "a path such as \"%s\"%s",
+                                example != NULL ? example : "${data}/train",
+                                option->type == TND_OPTION_PATHS ? ", or a list of such" : "");
+    case TND_OPTION_TABLE:
+        return "a map of options";
+    case TND_OPTION_PART:
+        return "a map such as `{NAME: {options}}`";
+    case TND_OPTION_PARTS:
+        return "a list such as `[{NAME: {options}}, ...]`";
+    case TND_OPTION_MAP:
+        return "a map";
+    case TND_OPTION_VALUE:
+        return "a value";
+    }
+    return "a value";
 }

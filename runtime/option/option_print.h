@@ -1,5 +1,4 @@
-/*  runtime/option/option_print.h - options as text: spelt in one way for programs, in another for
- * people.
+/*  runtime/option/option_print.h - prints options as text, in canonical form or for people.
  *
  *  Threads: any.
  */
@@ -10,16 +9,21 @@
 
 #include "runtime/option/option.h"
 
-/*  Writes the options whose role is in the set `roles` as a map on one line of canonical text, so
- *  that two structs with equal meaning give equal text: defaults are explicit, quantities stand in
- *  their smallest unit.
+/*  Writes the options whose role is in the set `roles` as a map on one line of canonical text:
+ *  structs with equal meaning give equal text.  Defaults are explicit, quantities are in their
+ *  smallest unit.
  */
 void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out);
 
-/*  Writes all of them as people write them: 64MiB, 10s, `forever`; defaults are explicit too. */
+/*  Writes all options as people write them: 64MiB, 10s, `forever`; defaults are explicit. */
 void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out);
 
 /*  Writes pairs as a map on one line, in the order written. */
 void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
+
+/*  What an option expects, for errors and help: "a number of rows from 1", "a size, such as 64MiB".
+ *  The text is stored in `arena`.
+ */
+const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option);
 
 #endif

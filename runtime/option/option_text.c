@@ -25,7 +25,7 @@ static tnd_status_t written_open(written_t *self, const char *options, tnd_error
     if (self->map != NULL && self->map->type == TND_VALUE_MAP)
         return TND_OK;
     tnd_arena_destroy(&self->arena);
-    return tnd_fail(error, "the options are no map: %s", options);
+    return tnd_fail(error, "the options are not a map: %s", options);
 }
 
 /*  The text of an option; NULL: it is not there, or, with TND_FAILED, no single value. */

@@ -1,10 +1,10 @@
 /*  runtime/option/part.c - a part is looked up and its options are read. */
-#include "runtime/option/part.h"
+
+#include "runtime/option/option_parse_internal.h"
 
 #include <string.h>
 
 #include "runtime/option/custom.h"
-#include "runtime/option/option_errors.h"
 
 static void report_unknown(tnd_field_t *field, const tnd_option_t *option, const char *name,
                            tnd_mark_t mark)
@@ -97,7 +97,7 @@ void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *ou
                             value->entries[1].mark, "`%s`: one name is expected here, not %zu",
                             field->key, value->count);
         tnd_diagnostics_help(
-            field->context->diagnostics, "options stand in a map of their own: `%s: {...}`%s",
+            field->context->diagnostics, "options belong in a map of their own: `%s: {...}`%s",
             value->entries[0].key,
             field->option->type == TND_OPTION_PARTS ? ", and each item of the list begins with `-`"
                                                     : "");

@@ -129,7 +129,7 @@ tnd_status_t tnd_plugin_load(void **library_p, const void **table_p, const char 
     tnd_status_t status = TND_FAILED;
     if (!split_name(name, file, last))
         return tnd_fail(error,
-                        "%s plugin '%s': a name is wanted, without folder and ending, or "
+                        "%s plugin '%s': a name is expected, without folder and ending, or "
                         "FILE.NAME for a file with several",
                         what, name);
     TND_TRY(open_library(&library, folder, what, file, stays, &search, error));

@@ -1,7 +1,7 @@
-/*  runtime/option/registry.h - the lists of what there is: kinds, sources, operations.
+/*  runtime/option/registry.h - the lists of kinds, sources and operations.
  *
- *  Declared here, defined by the folders that hold the things themselves, each from one list that
- *  build and tests read too.  So the runtime finds them without naming one.
+ *  Declared here and defined by the folders that implement the items, each from one list that build
+ *  and tests use too.  So the runtime does not name any of them.
  *
  *  Threads: any; the lists are const.
  */
@@ -12,12 +12,12 @@
 
 #include "runtime/option/spec.h"
 
-/*  All of them, in alphabetical order; *count_p is set to their number.  Never NULL. */
+/*  All items in alphabetical order; sets *count_p.  Never NULL. */
 const tnd_kind_spec_t *const *tnd_registry_kinds(size_t *count_p);
 const tnd_source_spec_t *const *tnd_registry_sources(size_t *count_p);
 const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p);
 
-/*  The kind called `name`; NULL if there is none. */
+/*  The kind named `name`; NULL if there is none. */
 const tnd_kind_spec_t *tnd_registry_kind(const char *name);
 
 /*  The first kind of that role; NULL if there is none. */

@@ -1,7 +1,7 @@
-/*  runtime/option/spec.h - what the graph has to know of a kind, a source, an operation: its name,
- *  its options, its ports; not what it does.
+/*  runtime/option/spec.h - what the graph knows about a kind, a source or an operation: name,
+ *  options and ports.
  *
- *  What it does is in tables of functions elsewhere, which point at these.
+ *  The functions are in other tables, which point to these.
  *
  *  Threads: all are const.
  */
@@ -14,9 +14,9 @@
 
 #include "runtime/core/protocol/message.h"
 #include "runtime/tundish/tundish.h"
-#include "runtime/option/option_parse.h"
+#include "runtime/option/option.h"
 
-/*  What passes through a port.  Two ports fit if their flows are equal. */
+/*  What passes through a port.  Ports with equal flows fit. */
 typedef enum {
     TND_FLOW_ROWS,   /* blocks of rows of a lane, named by positions */
     TND_FLOW_BATCH,  /* slices of global batches */
@@ -30,9 +30,9 @@ typedef struct {
     const char *name; /* "in", "out" */
     tnd_flow_t flow;
     bool required; /* a graph without a link here cannot run */
-    bool several;  /* more than one link may stand here */
+    bool several;  /* may have more than one link */
     bool connects; /* opens connections to the other end instead of listening */
-    bool call;     /* `<->` is possible: what is sent is answered */
+    bool call;     /* `<->` is possible: messages are answered */
 } tnd_port_spec_t;
 
 enum { TND_PORT_MAX = 4 };
@@ -43,9 +43,9 @@ enum { TND_PORT_MAX = 4 };
 /*  How many instances of an actor there are. */
 typedef enum {
     TND_INSTANCE_ONE,    /* one, on one host */
-    TND_INSTANCE_LANE,   /* one a lane */
+    TND_INSTANCE_LANE,   /* one per lane */
     TND_INSTANCE_WORKER, /* any number on any host: stateless */
-    TND_INSTANCE_HOST    /* one a host that it is placed on */
+    TND_INSTANCE_HOST    /* one per host that it is placed on */
 } tnd_instance_rule_t;
 
 typedef struct {
@@ -59,13 +59,13 @@ typedef struct {
     size_t outlet_count;
 } tnd_kind_spec_t;
 
-/*  Of several files, which lanes can share out (`shard: file`): formats of ours alone. */
+/*  Lanes can share its files (`shard: file`); built-in formats only. */
 enum { TND_SOURCE_FILES = 4 };
 
 typedef struct {
     tnd_table_t table;
-    uint32_t caps; /* the best that it can do with any options */
-    /*  Of one that a program or a plugin gave (given.h): its table, and what came with it. */
+    uint32_t caps; /* its abilities with the best options */
+    /*  For a custom source (custom.h): its table and the pointer of the program. */
     const struct tnd_source_ops *given;
     void *shared;
 } tnd_source_spec_t;
@@ -77,7 +77,7 @@ typedef struct {
     void *shared;
 } tnd_op_spec_t;
 
-/*  A table that is the first member of its spec leads back to it. */
+/*  A table is the first member of its spec. */
 static inline const tnd_source_spec_t *tnd_source_spec_of(const tnd_table_t *table)
 {
     return (const tnd_source_spec_t *)(const void *)table;

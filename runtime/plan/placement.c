@@ -100,8 +100,7 @@ static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor
         if (told || (local != NULL && strcmp(local, self->hosts[host].name) != 0))
             return of->options;
         tnd_diagnostics_add(diagnostics_of(self), TND_T050_DATA, find_data(of->value)->mark,
-                            "nothing says what `${data}` stands for on host `%s`",
-                            self->hosts[host].name);
+                            "`${data}` has no value on host `%s`", self->hosts[host].name);
         tnd_diagnostics_help(diagnostics_of(self),
                              "give `--data DIR`, `data: DIR` in the file, or TUNDISH_DATA in the "
                              "environment");
@@ -242,7 +241,7 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
     if (ipc != NULL && wish_of(other) == HOST_TCP) {
         tnd_diagnostics_add(
             diagnostics_of(self), TND_T049_TRANSPORT, tnd_placer_mark(ipc, "transport"),
-            "`%s` says ipc, `%s` says tcp: what connects the two?", ipc->name, other->name);
+            "`%s` has ipc, `%s` has tcp: which of them connects the two?", ipc->name, other->name);
         return false;
     }
     *transport_p = same_machine(a->address, b->address) && one != HOST_TCP && two != HOST_TCP

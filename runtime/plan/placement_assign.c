@@ -59,8 +59,8 @@ static void check_standing(placer_t *self, uint32_t index)
     const tnd_topology_actor_t *actor = &self->topology->actors[index];
     uint32_t count = tnd_placer_count(self, index);
     if (count == 0) {
-        tnd_diagnostics_add(diagnostics, TND_T042_NOT_PLACED, actor->mark, "`%s` stands on no host",
-                            actor->name);
+        tnd_diagnostics_add(diagnostics, TND_T042_NOT_PLACED, actor->mark,
+                            "`%s` is placed on no host", actor->name);
         tnd_diagnostics_help(diagnostics, "add it to the `actors:` of a host");
     }
     if (count < 2 || actor->kind->instances != TND_INSTANCE_ONE)
@@ -70,7 +70,7 @@ static void check_standing(placer_t *self, uint32_t index)
         if (self->hosts[i].shares[index].here)
             mark = self->hosts[i].shares[index].mark;
     tnd_diagnostics_add(diagnostics, TND_T043_PLACED_TWICE, mark,
-                        "`%s` is a %s and stands on one host, not on %u", actor->name,
+                        "`%s` is a %s and runs on one host, not on %u", actor->name,
                         actor->kind->table.name, count);
 }
 
@@ -215,7 +215,7 @@ static void share_devices(placer_t *self, uint32_t index, uint32_t first)
         if (share->here != before->here) {
             tnd_diagnostics_add(diagnostics, TND_T043_PLACED_TWICE,
                                 share->here ? share->mark : actor->mark,
-                                "`%s` comes after `%s` and stands where that stands: on `%s` %s "
+                                "`%s` comes after `%s` and runs on the same hosts: on `%s` %s "
                                 "does",
                                 actor->name, other->name, self->hosts[i].name,
                                 share->here ? "only the first" : "only the second");

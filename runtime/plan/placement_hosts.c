@@ -30,13 +30,13 @@ static const tnd_option_t host_options[] = {
      .role = TND_ROLE_PLACE,
      .fallback = "",
      .offset = offsetof(host_options_t, ports),
-     .help = "the ports that all other endpoints are taken from, such as 7101-7200"},
+     .help = "the ports of all other endpoints, such as 7101-7200"},
     {.name = "data",
      .type = TND_OPTION_STRING,
      .role = TND_ROLE_PLACE,
      .fallback = "",
      .offset = offsetof(host_options_t, data),
-     .help = "what `${data}` stands for in paths of this host"},
+     .help = "the value of `${data}` in paths of this host"},
     {.name = "actors",
      .type = TND_OPTION_VALUE,
      .role = TND_ROLE_PLACE,
@@ -74,7 +74,7 @@ static const tnd_option_t host_options[] = {
      .fallback = "on-failure",
      .choices = "never|on-failure|always",
      .offset = offsetof(host_options_t, restart),
-     .help = "when it died, whether it is started again; not given: as the top level says"},
+     .help = "whether it is restarted after it ended; by default as at the top level"},
     {.name = "more",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_PLACE,
@@ -140,7 +140,7 @@ static const char *range_item(const placer_t *self, const range_t *range, uint64
 static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
 {
     tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, mark,
-                        "`%s` is no range that can be expanded", text);
+                        "`%s` is not a range that can be expanded", text);
     tnd_diagnostics_help(diagnostics_of(self),
                          "one range of numbers in brackets, at most %d: `node[0-3]`", HOSTS_MAX);
 }
@@ -262,7 +262,7 @@ static void read_host_actors(placer_t *self, host_t *host)
             continue;
         if (host->shares[actor].here) {
             tnd_diagnostics_add(diagnostics_of(self), TND_T034_DUPLICATE_ACTOR, item->mark,
-                                "`%s` stands here twice", item->text);
+                                "`%s` is listed here twice", item->text);
             const tnd_kind_spec_t *kind = self->topology->actors[actor].kind;
             if (kind != NULL && tnd_options_find(&kind->table, "workers") != NULL)
                 tnd_diagnostics_help(diagnostics_of(self),
@@ -280,7 +280,8 @@ static bool check_device(placer_t *self, const char *device, tnd_mark_t mark)
     if (kind > 0 && device[kind] == ':' && *number != '\0' && strlen(number) <= 4 &&
         strspn(number, "0123456789") == strlen(number))
         return true;
-    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark, "`%s` is no device", device);
+    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark, "`%s` is not a device",
+                        device);
     tnd_diagnostics_help(diagnostics_of(self),
                          "a device is a kind and a number, such as `cpu:0` or `cuda:1`");
     return false;
@@ -327,7 +328,7 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
             continue;
         }
         if (host->options->actors != NULL && !host->shares[actor].here) {
-            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` does not stand on `%s`",
+            tnd_diagnostics_add(diagnostics, code, entry->mark, "`%s` is not placed on `%s`",
                                 entry->key, host->name);
             tnd_diagnostics_help(diagnostics, "add it to the `actors:` of the host");
             continue;
@@ -360,7 +361,7 @@ static void check_address(placer_t *self, const host_t *host, const char *key, c
                : name || (six && strchr(address, ':') != colon))
         return;
     tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT, tnd_placer_mark(host, key),
-                        "`%s` is no address", address);
+                        "`%s` is not an address", address);
     tnd_diagnostics_help(diagnostics_of(self),
                          "write a name or an address alone, such as 10.0.0.1; a port goes to "
                          "`port:`");

@@ -1,9 +1,9 @@
-/*  runtime/text/arena.h - memory that is taken piece by piece and given back all at once.
+/*  runtime/text/arena.h - memory that is allocated in pieces and freed at once.
  *
- *  A graph, its values, its options and its plan live exactly as long as each other; one owner
- *  frees them with one call.  Host memory exhaustion aborts here, in one place, with a text.
+ *  A graph, its values, its options and its plan have the same lifetime; the owner frees them with
+ *  one call.  The process aborts when memory is exhausted.
  *
- *  Threads: the one that made it.
+ *  Threads: the one that created it.
  */
 #ifndef TND_RUNTIME_TEXT_ARENA_H
 #define TND_RUNTIME_TEXT_ARENA_H
@@ -15,7 +15,7 @@ typedef struct tnd_arena tnd_arena_t;
 
 tnd_arena_t *tnd_arena_new(void);
 
-/*  Frees everything that was taken from it and sets *self_p to NULL.  NULL is allowed. */
+/*  Frees all memory of the arena and sets *self_p to NULL.  *self_p may be NULL. */
 void tnd_arena_destroy(tnd_arena_t **self_p);
 
 /*  Zeroed memory, aligned for any type, valid until the arena is destroyed.  Never NULL, also for
@@ -26,7 +26,7 @@ void *tnd_arena_take(tnd_arena_t *self, size_t size);
 /*  An array of `count` zeroed items; aborts if the product overflows. */
 void *tnd_arena_array(tnd_arena_t *self, size_t count, size_t item_size);
 
-/*  A copy of `size` bytes of text, ended by a NUL. */
+/*  A NUL-terminated copy of `size` bytes of text. */
 char *tnd_arena_text(tnd_arena_t *self, const char *text, size_t size);
 
 /*  A formatted text. */

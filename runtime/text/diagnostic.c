@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/text/value.h"
+#include "runtime/text/json_string.h"
 
 enum { KEPT_MAX = 100 };
 
@@ -362,7 +362,7 @@ static void print_json_place(tnd_mark_t mark, FILE *out)
 {
     fputs("\"file\":", out);
     if (mark.origin != NULL)
-        tnd_value_print_text(mark.origin->name, out);
+        tnd_json_string_print(mark.origin->name, out);
     else
         fputs("null", out);
     fprintf(out, ",\"line\":%u,\"column\":%u", mark.line, mark.column);
@@ -381,7 +381,7 @@ static void print_json_hints(const diagnostic_t *diagnostic, bool placed, FILE *
             print_json_place(hint->mark, out);
             fputs(",\"text\":", out);
         }
-        tnd_value_print_text(hint->text, out);
+        tnd_json_string_print(hint->text, out);
         fputs(placed ? "}" : "", out);
     }
 }
@@ -395,7 +395,7 @@ void tnd_diagnostics_print_json(const tnd_diagnostics_t *self, FILE *out)
         print_json_place(all[i]->mark, out);
         fprintf(out, ",\"severity\":\"%s\",\"code\":\"%s\",\"text\":",
                 severity_name(codes[all[i]->code].severity), codes[all[i]->code].code);
-        tnd_value_print_text(all[i]->text, out);
+        tnd_json_string_print(all[i]->text, out);
         fputs(",\"help\":[", out);
         print_json_hints(all[i], false, out);
         fputs("],\"also\":[", out);

@@ -1,5 +1,4 @@
-/*  runtime/text/lines.h - a text in YAML as its lines, for errors that show one and how it should
- *  have been written.
+/*  runtime/text/lines.h - the lines of a YAML text, for errors that show a line and its correction.
  *
  *  Lines and columns count from 0 as libyaml counts them, in characters; marks count from 1.
  *
@@ -23,19 +22,19 @@ typedef struct {
     size_t count;
 } tnd_lines_t;
 
-/*  A stretch of one line, as bytes. */
+/*  Part of one line, in bytes. */
 typedef struct {
     const char *start;
     const char *end;
 } tnd_span_t;
 
-/*  Finds the lines of `origin`.  What is parsed of it begins after `skip` bytes, which lie in its
- *  first line and count for its columns, or after a byte order mark.
+/*  Finds the lines of `origin`.  Parsing begins after `skip` bytes of the first line, which count
+ *  for the columns, or after a byte order mark.
  */
 void tnd_lines_open(tnd_lines_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                     const tnd_origin_t *origin, size_t skip);
 
-/*  A line without its end; past the last an empty one. */
+/*  A line without its line break; an empty span after the last line. */
 tnd_span_t tnd_lines_span(const tnd_lines_t *self, size_t line);
 
 /*  The byte at a mark of libyaml. */
@@ -44,9 +43,7 @@ const char *tnd_lines_byte(const tnd_lines_t *self, yaml_mark_t at);
 tnd_mark_t tnd_lines_mark(const tnd_lines_t *self, yaml_mark_t start, yaml_mark_t end);
 tnd_mark_t tnd_lines_mark_span(const tnd_lines_t *self, size_t line, tnd_span_t span);
 
-/*  Shows the line with `span` replaced, which is how it should have been written, as help to the
- *  diagnostic added last.
- */
+/*  Adds the corrected line, with `span` replaced, as help to the diagnostic added last. */
 void tnd_lines_help(const tnd_lines_t *self, size_t line, tnd_span_t span, const char *replacement);
 
 bool tnd_span_is_blank(char byte);
@@ -54,8 +51,8 @@ bool tnd_span_is_blank(char byte);
 /*  The span in double quotes. */
 const char *tnd_span_quoted(tnd_arena_t *arena, tnd_span_t span);
 
-/*  A word as a person sees it: up to a blank, a comma before a blank, or a bracket that the word
- *  itself did not open.
+/*  A word as people see it: up to a blank, a comma before a blank, or a bracket that the word did
+ *  not open.
  */
 tnd_span_t tnd_span_word(tnd_span_t line, const char *start);
 

@@ -1,7 +1,7 @@
 /*  runtime/text/quantity.h - numbers with and without units, read strictly.
  *
- *  What could be misread is refused: a leading zero (octal or decimal?), digits grouped by `_`, a
- *  size without a unit.  Nothing here depends on the locale.
+ *  Ambiguous text is refused: a leading zero (octal or decimal?), digits grouped by `_`, a size
+ *  without a unit.  The results do not depend on the locale.
  *
  *  Threads: any.
  */
@@ -18,7 +18,7 @@ typedef enum {
     TND_QUANTITY_TOO_LARGE,    /* for 64 bits */
     TND_QUANTITY_LEADING_ZERO, /* 012 */
     TND_QUANTITY_GROUPED,      /* 1_000 */
-    TND_QUANTITY_NEGATIVE,     /* where only numbers from 0 on are possible */
+    TND_QUANTITY_NEGATIVE,     /* where numbers must not be negative */
     TND_QUANTITY_NO_UNIT,
     TND_QUANTITY_WRONG_UNIT
 } tnd_quantity_t;
@@ -46,7 +46,7 @@ tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
 enum { TND_QUANTITY_SIZE = 24 };
 const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE]);
 
-/*  Write a quantity as it is read, exactly and in the largest unit: 64MiB, 10s. */
+/*  Write a quantity so that it can be read again, exactly and in the largest unit: 64MiB, 10s. */
 void tnd_quantity_print_bytes(uint64_t value, FILE *out);
 void tnd_quantity_print_duration(uint64_t value, FILE *out);
 

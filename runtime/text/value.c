@@ -2,8 +2,9 @@
 #include "runtime/text/value.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <string.h>
+
+#include "runtime/text/json_string.h"
 
 const char *tnd_value_type_name(tnd_value_type_t type)
 {
@@ -156,45 +157,6 @@ bool tnd_value_equal(const tnd_value_t *a, const tnd_value_t *b)
     return false;
 }
 
-size_t tnd_value_character(const char *text)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t count = bytes[0] < 0x80   ? 1
-                   : bytes[0] < 0xc0 ? 0
-                   : bytes[0] < 0xe0 ? 2
-                   : bytes[0] < 0xf0 ? 3
-                   : bytes[0] < 0xf8 ? 4
-                                     : 0;
-    uint32_t code = count > 1 ? bytes[0] & (0x7fu >> count) : 0;
-    for (size_t i = 1; i < count; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (bytes[i] & 0x3fu);
-    }
-    bool is_none = code < least[count] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
-    return count > 1 && is_none ? 0 : count;
-}
-
-void tnd_value_print_text(const char *text, FILE *out)
-{
-    fputc('"', out);
-    for (size_t bytes; *text != '\0'; text += bytes > 0 ? bytes : 1) {
-        bytes = tnd_value_character(text);
-        if (bytes == 0)
-            fputs("\\ufffd", out);
-        else if (bytes > 1)
-            fwrite(text, 1, bytes, out);
-        else if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if (iscntrl((unsigned char)*text))
-            fprintf(out, "\\u%04x", (unsigned char)*text);
-        else
-            fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 /*  The entry with the least key above `last`; NULL at the end.  Maps are small. */
 static const tnd_value_entry_t *entry_after(const tnd_value_t *map, const char *last)
 {
@@ -216,7 +178,7 @@ static void print_map(const tnd_value_t *self, FILE *out)
          entry = entry_after(self, entry->key)) {
         fputs(separator, out);
         separator = ", ";
-        tnd_value_print_text(entry->key, out);
+        tnd_json_string_print(entry->key, out);
         fputs(": ", out);
         tnd_value_print(entry->value, out);
     }
@@ -230,7 +192,7 @@ void tnd_value_print(const tnd_value_t *self, FILE *out)
         fputs("null", out);
         return;
     case TND_VALUE_SCALAR:
-        tnd_value_print_text(self->text, out);
+        tnd_json_string_print(self->text, out);
         return;
     case TND_VALUE_LIST:
         fputc('[', out);

@@ -1,8 +1,8 @@
-/*  runtime/text/value.h - a parsed tree of maps, lists and scalars that remembers where each of
- *  its values was written.
+/*  runtime/text/value.h - a parsed tree of maps, lists and scalars, each with its place in the
+ *  text.
  *
- *  Scalars are text: what they mean is decided by the option table that reads them, never by the
- *  look of the text.  Values are read-only once they are built and live as long as their arena.
+ *  Scalars are text; the option table that reads them determines their type.  Values are read-only
+ *  once built and are stored in an arena.
  *
  *  Threads: any, once built.
  */
@@ -17,7 +17,7 @@
 #include "runtime/text/diagnostic.h"
 
 typedef enum {
-    TND_VALUE_NULL, /* nothing, `~` or `null`: restores the default */
+    TND_VALUE_NULL, /* empty, `~` or `null`: restores the default */
     TND_VALUE_SCALAR,
     TND_VALUE_LIST,
     TND_VALUE_MAP
@@ -34,7 +34,7 @@ typedef struct {
 struct tnd_value {
     tnd_value_type_t type;
     tnd_mark_t mark;
-    bool quoted;                /* a scalar that was written in quotes */
+    bool quoted;                /* a scalar in quotes */
     const char *text;           /* of a scalar */
     size_t count;               /* of items or entries */
     tnd_value_t **items;        /* of a list */
@@ -48,32 +48,27 @@ tnd_value_t *tnd_value_scalar(tnd_arena_t *arena, tnd_mark_t mark, const char *t
 tnd_value_t *tnd_value_list(tnd_arena_t *arena, tnd_mark_t mark);
 tnd_value_t *tnd_value_map(tnd_arena_t *arena, tnd_mark_t mark);
 
-/*  Building: adds to the end.  `tnd_value_put` replaces the value of a key that is there. */
+/*  Building: adds to the end. tnd_value_put replaces the value of an existing key. */
 void tnd_value_append(tnd_arena_t *arena, tnd_value_t *list, tnd_value_t *item);
 void tnd_value_put(tnd_arena_t *arena, tnd_value_t *map, const char *key, tnd_mark_t key_mark,
                    tnd_value_t *value);
 
-/*  The value of a key, or its entry; NULL if `map` is NULL, no map, or lacks the key. */
+/*  The value of a key, or its entry; NULL if `map` is NULL, is not a map, or lacks the key. */
 tnd_value_t *tnd_value_get(const tnd_value_t *map, const char *key);
 const tnd_value_entry_t *tnd_value_entry(const tnd_value_t *map, const char *key);
 
-/*  A map like `map` without one key; values are shared with it. */
+/*  A copy of `map` without one key; it shares the values. */
 tnd_value_t *tnd_value_without(tnd_arena_t *arena, const tnd_value_t *map, const char *key);
 
-/*  `over` laid on `base`: maps are merged key by key, everything else is replaced; a null stays in
- *  the result, where it restores the default.  Neither argument is changed.  Either may be NULL.
+/*  Merges `over` into `base`: maps are merged key by key, other values are replaced.  A null stays
+ *  in the result, where it restores the default.  Neither argument is changed.  Either may be NULL.
  */
 tnd_value_t *tnd_value_merge(tnd_arena_t *arena, tnd_value_t *base, tnd_value_t *over);
 
-/*  Whether two trees say the same: order of keys, quotes and places do not count. */
+/*  Whether two trees are equal, ignoring the order of keys, quotes and places. */
 bool tnd_value_equal(const tnd_value_t *a, const tnd_value_t *b);
 
 /*  Writes one line of canonical text: keys sorted, every scalar in quotes. */
 void tnd_value_print(const tnd_value_t *self, FILE *out);
-
-/*  Bytes of the character of UTF-8 that `text` begins with; 0: it is none. */
-size_t tnd_value_character(const char *text);
-/*  Writes text in quotes, escaped as in JSON. */
-void tnd_value_print_text(const char *text, FILE *out);
 
 #endif

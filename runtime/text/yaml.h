@@ -1,8 +1,8 @@
-/*  runtime/text/yaml.h - reads YAML into values, and refuses what people trip over.
+/*  runtime/text/yaml.h - parses YAML into values and refuses ambiguous text.
  *
- *  A subset of YAML on purpose: one document, no anchors, aliases or tags, no duplicate keys.  Each
- *  trap is an error of its own that shows the corrected line, instead of a value that silently
- *  means something else.  Input is hostile: size, depth and encoding are checked.
+ *  Supports a subset of YAML: one document, no anchors, aliases or tags, no duplicate keys.  Each
+ *  common mistake is an error that shows the corrected line; otherwise the value would silently
+ *  mean something else.  Input is hostile: size, depth and encoding are checked.
  *
  *  Threads: any.
  */
@@ -19,9 +19,9 @@ enum {
     TND_YAML_ITEMS_MAX = 4096        /* items of a list, keys of a map */
 };
 
-/*  Parses the text of `origin` from byte `skip` on, which must lie in its first line (what stands
- *  before it still counts for the columns).  Returns NULL if a text cannot be parsed to its end;
- *  traps are reported and parsing goes on.  An empty text gives a null value.
+/*  Parses the text of `origin` from byte `skip`, which must be in its first line (the bytes before
+ *  count for the columns).  Returns NULL if the text cannot be parsed to its end.  Mistakes are
+ *  reported and parsing continues.  An empty text gives a null value.
  */
 tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                             const tnd_origin_t *origin, size_t skip);

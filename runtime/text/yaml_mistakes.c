@@ -156,7 +156,7 @@ bool tnd_yaml_mistake_report_lookalike(const tnd_lines_t *lines, size_t line_num
         return false;
     tnd_diagnostics_add(lines->diagnostics, TND_T001_SYNTAX,
                         tnd_lines_mark_span(lines, line_number, found),
-                        "%s stands here, which YAML takes for a letter", like->name);
+                        "%s is used here, which YAML reads as a letter", like->name);
     const char *text = plain_line(lines, line);
     tnd_diagnostics_help(lines->diagnostics, "write `%s`", text + strspn(text, " "));
     return true;

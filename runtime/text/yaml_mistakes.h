@@ -1,7 +1,7 @@
-/*  runtime/text/yaml_mistakes.h - what people write that YAML reads as something else: found in a
- * line, and reported with the line as it was meant.
+/*  runtime/text/yaml_mistakes.h - finds text that YAML reads differently from what people mean, and
+ *  reports it with the corrected line.
  *
- *  Threads: the one that reads.
+ *  Threads: the one that parses.
  */
 #ifndef TND_RUNTIME_TEXT_YAML_MISTAKES_H
 #define TND_RUNTIME_TEXT_YAML_MISTAKES_H
@@ -23,16 +23,16 @@ void tnd_yaml_mistake_report_space(const tnd_lines_t *lines, size_t line, tnd_sp
  * unknown. */
 bool tnd_yaml_mistake_report_alias(const tnd_lines_t *lines, yaml_mark_t at);
 
-/*  A character that looks like a blank or a quote and is none. */
+/*  A character that looks like a blank or a quote but is not one. */
 typedef struct {
     const char *bytes, *name, *instead;
-    bool prose; /* people print it in texts on purpose */
+    bool prose; /* common in prose */
 } tnd_lookalike_t;
 
-/*  The first of them in a stretch of text; NULL: there is none. */
+/*  The first of them in a span; NULL if there is none. */
 const tnd_lookalike_t *tnd_yaml_mistake_lookalike(tnd_span_t in, tnd_span_t *found_p);
 
-/*  Reports the first of a line, comments apart.  False: there is none. */
+/*  Reports the first one of a line outside of comments.  Returns false if there is none. */
 bool tnd_yaml_mistake_report_lookalike(const tnd_lines_t *lines, size_t line);
 
 #endif

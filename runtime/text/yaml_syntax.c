@@ -32,7 +32,7 @@ static void report_byte(const error_t *self)
     if (wide)
         tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX, mark, "this is UTF-16");
     else
-        tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX, mark, "this is no text: %s",
+        tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX, mark, "this is not text: %s",
                             self->parser->problem);
     tnd_diagnostics_help(self->lines->diagnostics,
                          wide ? "save it as UTF-8" : "a topology is a text file in UTF-8");
@@ -89,7 +89,7 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
     if (strstr(problem, "expected node content") != NULL && *byte == ',') {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
                             tnd_lines_mark_span(self->lines, at.line, one),
-                            "nothing stands before this comma");
+                            "there is nothing before this comma");
         tnd_lines_help(self->lines, at.line, one, "");
         return true;
     }
@@ -151,8 +151,7 @@ static bool report_indentation(const error_t *self, yaml_mark_t at)
         tnd_diagnostics_also(
             self->lines->diagnostics,
             tnd_lines_mark(self->lines, parser->context_mark, parser->context_mark),
-            "the lines that it stands among begin here, indented by %zu",
-            parser->context_mark.column);
+            "the lines around it begin here, indented by %zu", parser->context_mark.column);
     tnd_diagnostics_help(self->lines->diagnostics,
                          "keys that belong together begin in the same column");
     return true;
@@ -200,7 +199,7 @@ static bool report_escape(const error_t *self, yaml_mark_t at)
     const char *open = tnd_lines_byte(self->lines, at), *close = open;
     tnd_diagnostics_add(self->lines->diagnostics, TND_T001_SYNTAX,
                         tnd_lines_mark(self->lines, at, at),
-                        "a `\\` in double quotes begins an escape, and this is none");
+                        "a `\\` in double quotes begins an escape, and this is not one");
     while (open > line.start && *open != '"')
         open--;
     while (close < line.end && *close != '"')

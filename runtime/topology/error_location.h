@@ -1,5 +1,4 @@
-/*  runtime/topology/error_location.h - where in a file that was written which an error of the world
- * is about.
+/*  runtime/topology/error_location.h - finds the place in a file that caused a runtime error.
  *
  *  Threads: any.
  */
@@ -8,14 +7,14 @@
 
 #include "runtime/topology/topology.h"
 
-/*  Where that was written which an error of the world about `actor` is about: the value that its
- *  text names (a path, a column; of several the longest) inside the part `about` (tnd_error_t;
- *  NULL: inside all of its options), else that part, else the actor.
+/*  The place for an error about `actor` with this text: the longest value (path, column) that the
+ *  text names inside the part `about` (see tnd_error_t; NULL: inside all options of the actor),
+ *  else that part, else the actor.
  */
 tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *about,
                               const char *text);
 
-/*  Where a text of the options was written, found by its address; `otherwise` if nowhere. */
+/*  The place of a text of the options, found by its address; `otherwise` if it is not found. */
 tnd_mark_t tnd_error_location_text(const tnd_topology_t *self, const char *text,
                                    tnd_mark_t otherwise);
 

@@ -14,18 +14,18 @@ typedef struct {
     tnd_mark_t mark;
 } tnd_token_t;
 
-/*  The next of a scalar, from *at_p on, which moves past it.  False at the end: the token is empty
- *  and its mark is the end.
+/*  The next token of a scalar at *at_p, which moves past it.  Returns false at the end, with an
+ *  empty token there.
  */
 bool tnd_link_syntax_next(const tnd_value_t *value, const char **at_p, tnd_token_t *token_p);
 
 bool tnd_link_syntax_is(const tnd_token_t *token, const char *text);
 
-/*  Whether it could be a name at all, such as `read.0`, and is not punctuation. */
+/*  Whether the token looks like a name, such as `read.0`, and not like punctuation. */
 bool tnd_link_syntax_is_plain(const tnd_token_t *token);
 
-/*  The names in a text and between them arrows, however those were written: `a => b`, `a, b`,
- *  `b <- a`.  NULL: there are no two names.
+/*  The link that was probably meant by `a => b`, `a, b` or `b <- a`; NULL if there are not two
+ *  names.
  */
 const char *tnd_link_syntax_mended(tnd_arena_t *arena, const char *text);
 

@@ -1,7 +1,7 @@
 /*  runtime/topology/overlay.c - what an overlay says beside what the graph says. */
 #include "runtime/topology/overlay.h"
 
-#include "runtime/option/part.h"
+#include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 
 /*  The table and options of a part, as they are written. */
@@ -47,7 +47,7 @@ void tnd_overlay_check_options(const tnd_options_context_t *context, const tnd_t
             "an overlay may only place, secure and tune; `%s` of %s changes the graph", entry->key,
             what);
         if (before != NULL)
-            tnd_diagnostics_also(context->diagnostics, before->mark, "the graph says this");
+            tnd_diagnostics_also(context->diagnostics, before->mark, "the graph has this value");
         tnd_diagnostics_help(context->diagnostics,
                              "change it in the graph's own file, or for one run with `--set`");
     }
@@ -82,7 +82,7 @@ static bool check_overlay_actor(const tnd_options_context_t *context, const tnd_
         tnd_diagnostics_add(context->diagnostics, TND_T032_OVERLAY, other->mark,
                             "an overlay cannot change the kind of `%s`", entry->key);
         if (kind != NULL)
-            tnd_diagnostics_also(context->diagnostics, kind->mark, "the graph says this");
+            tnd_diagnostics_also(context->diagnostics, kind->mark, "the graph has this value");
         return false;
     }
     const tnd_kind_spec_t *spec =

@@ -15,26 +15,27 @@ typedef struct {
     const char *curve; /* directory; NULL: none */
 } tnd_security_t;
 
-/*  Who of those that may die is started again. */
+/*  When a process that ended is restarted. */
 typedef enum {
     TND_RESTART_NEVER,
-    TND_RESTART_ON_FAILURE, /* after it was killed or crashed */
-    TND_RESTART_ALWAYS      /* also after it ended by itself, while the run goes on */
+    TND_RESTART_ON_FAILURE, /* if it was killed or crashed */
+    TND_RESTART_ALWAYS      /* also if it ended by itself while the run continues */
 } tnd_restart_t;
 
-/*  How often, and how soon. */
+/*  Limits and delays of restarts. */
 typedef struct {
     uint64_t max;
     uint64_t within_ns, backoff_ns, backoff_max_ns;
 } tnd_restarts_t;
 
-/*  When the state of a run is kept on disk, and where. */
+/*  When and where checkpoints are stored. */
 typedef struct {
     const char *dir;
-    tnd_interval_t every; /* both 0: at the end and where a program asks for it */
+    tnd_interval_t every; /* both 0: at the end and on request of a program */
     uint64_t keep;
     const char *resume; /* "none", "latest", or the path of a checkpoint or of a folder of them */
-    bool trust_data;    /* on resume a file whose modification time alone differs is the same */
+    bool
+        trust_data; /* on resume a file that differs only in its modification time counts as unchanged */
 } tnd_checkpoint_options_t;
 
 /*  The top level of a file. */
@@ -65,7 +66,7 @@ typedef struct {
 
 /*  The table of the top level, for help and editors. */
 extern const tnd_table_t tnd_settings_table;
-/*  That of `restarts:`. */
+/*  The table of `restarts:`. */
 extern const tnd_table_t tnd_restarts_table;
 
 #endif

@@ -1,5 +1,5 @@
 /*  runtime/topology/topology.c - actors, links and chains of a tree, with all their errors. */
-#include "runtime/topology/topology.h"
+#include "runtime/topology/topology_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,8 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/option/option_parse.h"
 #include "runtime/option/option_print.h"
-#include "runtime/topology/chains.h"
-#include "runtime/topology/links.h"
 #include "runtime/option/registry.h"
 
 /*  Of an actor whose kind is not known. */
@@ -323,7 +322,7 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
         self.links_failed = true;
         if (settings != NULL)
             tnd_diagnostics_add(context->diagnostics, TND_T028_DANGLING, actors->mark,
-                                "a topology needs `links:`, which say who feeds whom");
+                                "a topology needs `links:`, which connect its actors");
     }
     tnd_links_resolve(&self, links != NULL && links->type != TND_VALUE_NULL ? links : NULL);
     tnd_links_check_cycles(&self);

@@ -1,12 +1,12 @@
-/*  runtime/topology/topology.h - what a file says, resolved and checked: actors, links, chains.
+/*  runtime/topology/topology.h - the actors, links and chains of a file, resolved and checked.
  *
- *  Says nothing about where things stand; that is placement.h.
+ *  Does not place them; see placement.h.
  *
  *  The graph itself understands some options of kinds by their names, wherever a kind has them:
  *  `workers` (U64), `isolate` (ENUM, 0 is no), `devices` (STRINGS), `replicas` and `size` (U64),
  *  `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
  *
- *  Ownership: everything lives in the arena it was resolved with.  Threads: const; any.
+ *  Ownership: everything is stored in the arena of the context.  Threads: const; any.
  */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
 #define TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
@@ -26,7 +26,7 @@ typedef struct {
     const tnd_kind_spec_t *kind;
     const tnd_value_t *value; /* its options as written, without `kind` */
     const void *options;      /* parsed; paths as written */
-    uint32_t chain;           /* TND_TOPOLOGY_NONE: of none, such as a reducer */
+    uint32_t chain;           /* TND_TOPOLOGY_NONE: in no chain, such as a reducer */
 } tnd_topology_actor_t;
 
 typedef struct {
@@ -51,30 +51,30 @@ typedef struct {
     uint32_t link_count;
     const tnd_topology_chain_t *chains; /* the first one, then those with `after:` */
     uint32_t chain_count;
-    uint64_t fingerprint[2]; /* of all that makes the stream and what is computed from it */
+    uint64_t fingerprint[2]; /* of everything that determines the stream and the computation */
 } tnd_topology_t;
 
-/*  Resolves a merged tree.  `open_ended`: a chain may end before a feeder, to look at what it
- *  would feed.  False after an error; all that can be found in one pass are reported, and
- *  *topology_p then has the actors and the tree only, of which some kinds may be missing.
+/*  Resolves a merged tree.  `open_ended`: a chain may end before a feeder, so that its rows can be
+ *  inspected.  Returns false after an error: all errors are reported in one pass, and *topology_p
+ *  has only the tree and the actors, whose kind may be NULL.
  */
 bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_t *root,
                           bool open_ended, const tnd_topology_t **topology_p);
 
-/*  The actor called `name`; TND_TOPOLOGY_NONE if there is none. */
+/*  The actor named `name`; TND_TOPOLOGY_NONE if there is none. */
 uint32_t tnd_topology_find(const tnd_topology_t *self, const char *name);
 
-/*  The field of an actor's option; NULL if its kind has no such option of that type, or the actor
- * no options that could be read.
+/*  The field of an actor's option; NULL if its kind has no such option of that type, or its options
+ *  could not be read.
  */
 const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *name,
                                 tnd_option_type_t type);
 
-/*  Where an actor's option was written; the actor itself if it was not. */
+/*  The place of an actor's option; the place of the actor if it is a default. */
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
 
-/*  Writes a text that is equal for two graphs exactly if they are the same graph: settings, actors
- *  and links, each followed by `separator`.  No value contains a line break.
+/*  Writes settings, actors and links, each followed by `separator`.  The text of two graphs is
+ *  equal if and only if the graphs are.  No value contains a line break.
  */
 void tnd_topology_print(const tnd_topology_t *self, const char *separator, FILE *out);
 

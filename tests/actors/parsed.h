@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/option/option_parse.h"
 #include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
 

@@ -235,10 +235,10 @@ def test_hosts_that_never_come(run):
     run.start("a")
     run.hears("a", "waiting for b, c")
     run.ends("a", 75)
-    one_sentence(run.said("a"), "b, c", "did not come")
+    one_sentence(run.said("a"), "b, c", "did not answer")
     run.start("b")
     run.ends("b", 75)
-    one_sentence(run.said("b"), "host a", "did not come", str(run.port))
+    one_sentence(run.said("b"), "host a", "did not answer", str(run.port))
 
 
 def test_another_topology(run):

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/source/sources.h"
+#include "runtime/option/option_parse.h"
 #include "runtime/text/yaml.h"
 #include "runtime/option/registry.h"
 #include "tests/fuzz/scratch.h"

@@ -339,7 +339,7 @@ def test_hosts_are_named_when_none_is_given(folder):
     holds(err, "2 hosts (a, b)", "--host", "tundish up")
     code, _, err = run("run", graph(folder), hosts(folder), "--host", "aa")
     same(code, 2)
-    holds(err, "no host is called 'aa'")
+    holds(err, "there is no host 'aa'")
 
 
 def test_up_and_isolated_actors_run_with_every_setting(folder):
@@ -378,7 +378,7 @@ def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_continues(fold
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
     same(done.returncode, 1, done.stderr)
     holds(done.stderr, f"{metrics}: cannot be written: File too large; the run goes on",
-          f"{metrics}: not all of it could be written: File too large")
+          f"{metrics}: could not be written completely: File too large")
     steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
     same(steps, list(range(len(steps))))
     assert 0 < len(steps) < json.loads(report.read_text())["steps"] == 80000, len(steps)
@@ -615,7 +615,7 @@ def test_a_host_that_never_comes_is_named(folder):
                          env=PLUGINS)
     same(code, 75)
     holds(out, "waiting for b")
-    holds(err, "b did not come")
+    holds(err, "b did not answer")
 
 
 def test_a_host_without_its_leader_says_whom_it_waits_for(folder):

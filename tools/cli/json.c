@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "runtime/text/json_string.h"
 #include "runtime/text/value.h"
 
 void tnd_json_text(FILE *out, const char *text)
@@ -11,7 +12,7 @@ void tnd_json_text(FILE *out, const char *text)
     if (text == NULL)
         fputs("null", out);
     else
-        tnd_value_print_text(text, out);
+        tnd_json_string_print(text, out);
 }
 
 void tnd_json_number(FILE *out, double value)

@@ -170,12 +170,13 @@ bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name
     }
     if (name == NULL)
         tnd_usage_error(command,
-                        "this graph has %" PRIu32 " hosts (%s): say which one this is with --host, "
+                        "this graph has %" PRIu32
+                        " hosts (%s): name the host of this process with --host, "
                         "or start them all with `tundish up`",
                         hosts, names);
     else if (nearest.best != NULL)
-        tnd_usage_error(command, "no host is called '%s'; did you mean '%s'?", name, nearest.best);
+        tnd_usage_error(command, "there is no host '%s'; did you mean '%s'?", name, nearest.best);
     else
-        tnd_usage_error(command, "no host is called '%s'; there are: %s", name, names);
+        tnd_usage_error(command, "there is no host '%s'; there are: %s", name, names);
     return false;
 }

@@ -102,7 +102,7 @@ tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
     tnd_status_t status = TND_OK;
     if (bad) {
         status =
-            tnd_fail(error, "%s: not all of it could be written: %s", self->path, strerror(errno));
+            tnd_fail(error, "%s: could not be written completely: %s", self->path, strerror(errno));
     } else {
         free(self->temporary);
         self->temporary = NULL;

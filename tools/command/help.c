@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/option/option_print.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/json.h"
 #include "tools/reference/manual.h"

@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/option/option_parse.h"
+#include "runtime/text/json_string.h"
 #include "runtime/text/value.h"
 #include "tools/cli/command.h"
 #include "tools/new/detect_format.h"
@@ -149,7 +150,7 @@ static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out
 static void write_path(const char *path, const char *directory, FILE *out)
 {
     char *text = tnd_format_string("${data}/%s", path + strlen(directory));
-    tnd_value_print_text(text, out);
+    tnd_json_string_print(text, out);
     free(text);
 }
 
@@ -209,7 +210,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
           "seed: 7  # another seed, another order\n"
           "data: ",
           out);
-    tnd_value_print_text(
+    tnd_json_string_print(
         strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
     fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
     write_reader(arena, found, directory, out);

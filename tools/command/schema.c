@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/option/option_print.h"
 #include "runtime/plan/placement.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "actors/source/sources.h"
+#include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 
 enum { HEAD = 64 };

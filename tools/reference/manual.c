@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "runtime/option/option_print.h"
 #include "tools/cli/arguments.h"
 #include "tools/reference/reference.h"
 #include "tools/reference/topics.h"

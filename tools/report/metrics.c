@@ -74,6 +74,6 @@ tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t 
     free(self->text);
     *dropped_p = tnd_line_writer_close(&self->writer, until_ns, &reason);
     return reason == 0 ? TND_OK
-                       : tnd_fail(error, "%s: not all of it could be written: %s", self->path,
+                       : tnd_fail(error, "%s: could not be written completely: %s", self->path,
                                   strerror(reason));
 }

@@ -135,10 +135,10 @@ Test(data_table, a_source_without_files)
     tnd_data_file_t was = {.size = 10, .ends = 3, .name = "source `memory`"}, is = was;
     compare_one(was, is, false, NULL);
     is.size = 11;
-    compare_one(was, is, true, "source `memory` gives other rows|11 now, 10");
+    compare_one(was, is, true, "source `memory` has other rows|11 now, 10");
     is = was;
     is.ends = 4;
-    compare_one(was, is, true, "source `memory` gives other rows");
+    compare_one(was, is, true, "source `memory` has other rows");
 }
 
 Test(data_table, as_text)

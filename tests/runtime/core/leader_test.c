@@ -158,7 +158,7 @@ Test(session, hosts_that_do_not_come_are_named)
     tnd_leader_core_host_up(self, 2, 0);
     is_idle(self, 119999 * ms);
     cr_assert_eq(tnd_leader_core_deadline(self), 120000 * ms);
-    fails_with(self, 120000 * ms, "beta, delta did not come within 120 s");
+    fails_with(self, 120000 * ms, "beta, delta did not answer within 120 s");
 }
 
 Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_part)

@@ -1,5 +1,5 @@
-/*  runtime/topology/chains.c - feeders, the actors before them, and the order of chains. */
-#include "runtime/topology/chains.h"
+/*  runtime/topology/topology_chains.c - feeders, the actors before them, and the order of chains. */
+#include "runtime/topology/topology_internal.h"
 
 #include <string.h>
 
@@ -79,7 +79,7 @@ bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t index)
         diagnostics_of(self), TND_T030_AFTER, tnd_topology_option_mark(feeder, "after"),
         first == index               ? "`%s` cannot come after itself"
         : first == TND_TOPOLOGY_NONE ? "`after:` names a feeder, and there is no actor `%s`"
-                                     : "`after:` names a feeder, and `%s` is none",
+                                     : "`after:` names a feeder, and `%s` is not one",
         after);
     if (nearest.best != NULL || other != NULL)
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?",

@@ -1,5 +1,5 @@
-/*  runtime/topology/links.c - texts to links between ports, and what is wrong with them. */
-#include "runtime/topology/links.h"
+/*  runtime/topology/topology_links.c - texts to links between ports, and what is wrong with them. */
+#include "runtime/topology/topology_internal.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static void report_link_type(tnd_resolver_t *self, const tnd_topology_actor_t *f
         if (kinds[i]->inlet_count > 0 && kinds[i]->outlet_count > 0 &&
             kinds[i]->inlets[0].flow == gives && kinds[i]->outlets[0].flow == takes &&
             gives != takes)
-            tnd_diagnostics_help(diagnostics, "a %s stands between them", kinds[i]->table.name);
+            tnd_diagnostics_help(diagnostics, "a %s belongs between them", kinds[i]->table.name);
 }
 
 /*  Finds the two ports that fit; false if there are none. */
@@ -259,7 +259,7 @@ static void report_dangling(tnd_resolver_t *self, const tnd_topology_actor_t *ac
         return;
     }
     tnd_diagnostics_add(diagnostics_of(self), TND_T028_DANGLING, actor->mark,
-                        "nobody takes the %s of `%s`", tnd_flow_name(port->flow), actor->name);
+                        "no link takes the %s of `%s`", tnd_flow_name(port->flow), actor->name);
     tnd_diagnostics_help(diagnostics_of(self), "add `%s -> ...` to `links:`", actor->name);
 }
 

@@ -1,0 +1,42 @@
+/*  runtime/topology/topology_internal.h - a topology while it is resolved.
+ *
+ *  topology.c reads the actors, topology_links.c connects them, and topology_chains.c finds the
+ *  chains.  Each step reports its errors and continues with what is valid.
+ *
+ *  Threads: the one that resolves.
+ */
+#ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H
+#define TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H
+
+#include "runtime/topology/topology.h"
+
+typedef struct {
+    const tnd_options_context_t *context;
+    tnd_topology_t *topology;
+    tnd_topology_actor_t *actors; /* of the topology; likewise links and chains */
+    tnd_topology_link_t *links;
+    tnd_topology_chain_t *chains;
+    bool open_ended;
+    bool links_failed; /* a link could not be read, so a missing link is not reported */
+} tnd_resolver_t;
+
+static inline tnd_diagnostics_t *diagnostics_of(const tnd_resolver_t *self)
+{
+    return self->context->diagnostics;
+}
+
+/*  Reads `links:`, a list or one text such as `read -> prep`; NULL: there are none.  The actors
+ *  have been read.
+ */
+void tnd_links_resolve(tnd_resolver_t *self, const tnd_value_t *links);
+/*  Reports the first cycle of links; calls do not count. */
+void tnd_links_check_cycles(tnd_resolver_t *self);
+/*  Reports ports of an actor that lack a link or have too many. */
+void tnd_links_check_ports(tnd_resolver_t *self, uint32_t actor);
+
+/*  Finds the chains: connected rows of actors, each with its last actor and its predecessor. */
+void tnd_chains_resolve(tnd_resolver_t *self);
+/*  Whether `after:` of an actor, if it has one, names another feeder. */
+bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t actor);
+
+#endif
