@@ -161,17 +161,17 @@ void tnd_data_table_time(int64_t modified_ns, char text[TND_DATA_TIME])
 /* --- comparing ---------------------------------------------------------------------------------
  */
 
-/*  What two entries of one place say about each other. */
+/*  The result of comparing two entries. */
 typedef enum {
     SAME,
-    TOUCHED,    /* the times differ, and nothing else is known to */
+    TOUCHED,    /* only the times are known to differ */
     BYTES_ELSE, /* hashes of whole files differ */
     ENDS_ELSE,
     SIZE_ELSE,
     NAME_ELSE
 } likeness_t;
 
-/*  Copies may lose what is below a second. */
+/*  Copies may lose fractions of a second. */
 static bool same_time(int64_t a, int64_t b)
 {
     bool coarse = a % second_ns == 0 || b % second_ns == 0;
@@ -208,7 +208,7 @@ static bool has_name(const tnd_data_table_t *self, const char *name)
     return false;
 }
 
-/*  The end of a name, where all of it would leave no room in a message. */
+/*  The end of a name that is too long for a message. */
 static const char *shown(const char *name)
 {
     static const size_t most = 200;
@@ -216,7 +216,7 @@ static const char *shown(const char *name)
     return length > most ? name + length - most : name;
 }
 
-/*  The lists of files differ: names the first that only one of them has. */
+/*  Names the first file that only one of the lists has. */
 static tnd_status_t fail_list(const tnd_data_table_t *was, const tnd_data_table_t *is,
                               tnd_error_t *error)
 {
@@ -278,7 +278,7 @@ static tnd_status_t fail_file(const tnd_data_file_t *was, const tnd_data_file_t 
     return TND_FAILED;
 }
 
-/*  One entry against all of its place: it must equal one of them. */
+/*  Compares an entry with all entries of its place; it must equal one of them. */
 static tnd_status_t compare_one(const tnd_data_table_t *was, size_t first, size_t end,
                                 const tnd_data_file_t *is, bool trust, tnd_error_t *error)
 {

@@ -56,7 +56,7 @@ static void manifest_path(char path[TND_STORE_PATH], const char *dir, uint64_t s
     snprintf(path, TND_STORE_PATH, "%s/step-%08" PRIu64 "/%s%s", dir, step, manifest_name, ending);
 }
 
-/*  The folder and all above it. */
+/*  Creates the folder and its parents. */
 static tnd_status_t make_folder(const char *path, tnd_error_t *error)
 {
     char part[TND_STORE_PATH];
@@ -125,13 +125,13 @@ bool tnd_saved_equal(const tnd_saved_t *a, const tnd_saved_t *b)
 /* --- the claim ---------------------------------------------------------------------------------
  */
 
-/*  A run that was killed just now may take a moment to be gone. */
+/*  A killed run may take a moment to release the lock. */
 static bool claim(int lock)
 {
     const struct timespec nap = {.tv_nsec = CLAIM_NAP_NS};
     for (int tries = CLAIM_TRIES; flock(lock, LOCK_EX | LOCK_NB) != 0; tries--) {
         if (errno != EWOULDBLOCK)
-            return true; /* a file system without locks */
+            return true; /* the file system has no locks */
         if (tries == 0)
             return false;
         nanosleep(&nap, NULL);
@@ -247,7 +247,7 @@ static void hash_text(const char *text, size_t size, char hex[TND_DIGEST_TEXT_SI
     tnd_digest_print(&(tnd_digest_t){.low = hash.low64, .high = hash.high64}, hex);
 }
 
-/*  The lines of a text, each after a word that says what it is. */
+/*  Writes the lines of a text, each after a word for its kind. */
 static void write_lines(FILE *out, const char *word, const char *text)
 {
     for (const char *line = text; line != NULL && *line != '\0';) {
@@ -316,7 +316,7 @@ tnd_status_t tnd_store_commit(const char *dir, const tnd_manifest_t *manifest, t
     return status;
 }
 
-/*  The whole file with a zero behind it; NULL: it cannot be read. */
+/*  The NUL-terminated contents of a file; NULL if it cannot be read. */
 static char *read_whole(const char *path, size_t *size_p, tnd_error_t *error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -381,7 +381,7 @@ static tnd_status_t read_part(const char *words, tnd_manifest_t *manifest, uint3
     return TND_OK;
 }
 
-/*  One line; `graph` and `data` collect those of the graph and of the data table. */
+/*  Reads a line; `graph` and `data` collect the lines of the graph and of the data table. */
 static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32_t *parts,
                               FILE *graph, FILE *data, tnd_error_t *error)
 {
@@ -407,7 +407,7 @@ static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32
     return tnd_fail(error, "a line is not understood: %.60s", line);
 }
 
-/*  Checks the last line, which it cuts off. */
+/*  Checks the last line and removes it. */
 static tnd_status_t check_hash(char *text, size_t *size, tnd_error_t *error)
 {
     static const size_t last = sizeof "hash 00000000000000000000000000000000\n" - 1;

@@ -1,7 +1,7 @@
 /*  runtime/host/control_batch.c - what an actor says that can wait a moment, said by the dozen. */
 #include "runtime/host/control_batch.h"
 
-/*  None waits longer than this. */
+/*  The longest delay of a message. */
 static const uint64_t wait_ns = 20000000;
 
 bool tnd_control_batch_bear(const tnd_msg_t *msg)
@@ -9,7 +9,7 @@ bool tnd_control_batch_bear(const tnd_msg_t *msg)
     return msg->kind == TND_MSG_PART || msg->kind == TND_MSG_HELD || msg->kind == TND_MSG_COMMIT;
 }
 
-/*  A later HELD says all that an earlier one did. */
+/*  A later HELD includes the earlier one. */
 static bool replaces(tnd_control_batch_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_HELD || self->held == 0)

@@ -18,24 +18,24 @@ typedef struct {
     tnd_carry_t carry;
 } tnd_control_entry_t;
 
-/*  Zeroed: nothing waits. */
+/*  Zeroed: empty. */
 typedef struct {
     tnd_control_entry_t items[TND_CONTROL_BATCH_MAX];
     uint32_t count;
-    uint32_t held;   /* the place of a HELD among them, from 1; 0: there is none */
-    uint64_t due_ns; /* when the first of them has waited long enough */
+    uint32_t held;   /* index of its HELD plus 1; 0: none */
+    uint64_t due_ns; /* when the first message must be sent */
 } tnd_control_batch_t;
 
-/*  Whether that can wait at all. */
+/*  Whether a message may be delayed. */
 bool tnd_control_batch_bear(const tnd_msg_t *msg);
-/*  Keeps a word, and takes its payload; a later HELD takes the place of an earlier one.  False:
- * there is no room until those that wait are said.
+/*  Adds a message and takes its payload; a later HELD replaces an earlier one.  Returns false if
+ *  the batch is full.
  */
 bool tnd_control_batch_keep(tnd_control_batch_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
                             uint64_t now);
-/*  All of them were said. */
+/*  Empties the batch after all were sent. */
 void tnd_control_batch_clear(tnd_control_batch_t *self);
-/*  When they are to be said; TND_NEVER: nothing waits. */
+/*  When to send the batch; TND_NEVER if it is empty. */
 uint64_t tnd_control_batch_due(const tnd_control_batch_t *self);
 
 #endif

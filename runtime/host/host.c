@@ -15,19 +15,19 @@
 #include "runtime/host/join_request.h"
 #include "runtime/base/thread.h"
 
-/*  Messages between two hosts of which one does not look at them. */
+/*  Unread messages between two hosts. */
 enum { CONTROL_UNREAD = 16384 };
 
-/*  The longest sleep of the host's thread: as often the words of its actors are told. */
+/*  The longest sleep of the host's thread. */
 static const uint64_t nap_ns = 250000000;
 
-/*  How often the words of actors inside work hooks are told to other hosts. */
+/*  How often other hosts are told which actors are inside work hooks. */
 static const uint64_t words_every_ns = 250000000;
 
-/*  How long the leader waits for what other hosts counted, once the run has ended. */
+/*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long an actor may take to leave its hook once it was asked to stop. */
+/*  How long an actor may take to leave its hook after a stop. */
 static const uint64_t stop_wait_ns = 10000000000;
 
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
@@ -148,7 +148,8 @@ void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why
     snprintf(self->failure, sizeof self->failure, "%s", why);
 }
 
-/*  The others should know why this host ends; but it does not wait long for a leader that is away.
+/*  The leader should learn why this host ends, but the host does not wait long for an absent
+ *  leader.
  */
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
@@ -172,7 +173,7 @@ static bool is_working(void *context, tnd_actor_id_t peer)
     return tnd_host_excuses(context, peer);
 }
 
-/*  The leader did not come, or went and did not come back. */
+/*  The leader did not answer, or was lost. */
 static void miss_leader(tnd_host_t *self)
 {
     const tnd_plan_host_t *leader = &self->plan->hosts[0];
@@ -180,7 +181,7 @@ static void miss_leader(tnd_host_t *self)
     if (self->booked > 0)
         snprintf(kept, sizeof kept, "; the last committed step known here is %" PRIu64,
                  self->booked - 1);
-    /* It talks to the later one of two processes of a host, and not to this one. */
+    /* The leader talks to a later process of this host. */
     if (!self->plan->hosts[self->config.host].isolated)
         snprintf(other, sizeof other,
                  "; if it still runs, another process has taken the place of host %.40s",
@@ -207,7 +208,9 @@ static void take_leave(tnd_host_t *self)
         tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
 }
 
-/*  To the leader come the other hosts and who wants to be one, to every host its own actors. */
+/*  The leader accepts other hosts and processes that ask to join; every host accepts its own
+ *  actors.
+ */
 static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     const tnd_host_t *self = context;
@@ -218,8 +221,8 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
            self->plan->instances[peer].host == self->config.host;
 }
 
-/*  A loop that comes round much too late was away (stopped, without a processor), and what others
- *  said meanwhile is still to be read: they have so much longer.
+/*  A loop that is much too late was stopped or had no processor.  Messages of that time are unread,
+ *  so other hosts get so much more time.
  */
 static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 {
@@ -283,13 +286,13 @@ static void stop_actors(tnd_host_t *self)
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->actors[i] != NULL)
             tnd_actor_stop(self->actors[i]);
-    /* What hangs is not waited for again. */
+    /* Actors that hang are not waited for again. */
     uint64_t until = tnd_clock_now() + (self->hung ? 0 : stop_wait_ns);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;
         uint64_t now = tnd_clock_now();
-        /* A hook that does not return holds memory that cannot be freed: leave it to the exit. */
+        /* Memory that a hook may still access is leaked. */
         if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
             self->stuck = true;
     }
@@ -298,7 +301,7 @@ static void stop_actors(tnd_host_t *self)
             self->stuck = true;
 }
 
-/*  What the actors counted, as a last word to the leader. */
+/*  Sends the statistics of the actors to the leader. */
 static void say_statistics(tnd_host_t *self)
 {
     tnd_text_payload_writer_t writer;
@@ -324,7 +327,7 @@ static void say_statistics(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_text_payload_end(&writer));
 }
 
-/*  The leader waits for the last words of the other hosts, but not long. */
+/*  Waits for the statistics of the other hosts, but not long. */
 static void hear_statistics(tnd_host_t *self)
 {
     if (!tnd_host_leads(self))
@@ -391,7 +394,7 @@ static void leader_wake(void *context)
     tnd_hub_wake(((tnd_host_t *)context)->hub);
 }
 
-/*  Control has no credit of its own: what it says is bounded by the steps that may be open. */
+/*  Control needs no credit: the number of open steps limits its messages. */
 static uint32_t control_unread(void *context, uint32_t port)
 {
     (void)context, (void)port;
@@ -440,7 +443,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
 
 tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
 {
-    static _Atomic unsigned made; /* only makes names differ */
+    static _Atomic unsigned made; /* makes names unique */
     tnd_host_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->plan = config->plan;
@@ -554,7 +557,7 @@ uint32_t tnd_host_port(const tnd_host_t *self)
     return self->port;
 }
 
-/*  The feed of an instance of this host; NULL: it has none. */
+/*  The feed of an instance of this host, or NULL. */
 static tnd_feed_t *feed_of(const tnd_host_t *self, uint32_t instance)
 {
     bool feeds = self->plan->instances[instance].kind->role == TND_ROLE_FEEDER;

@@ -9,7 +9,7 @@
 #include "runtime/host/text_payload.h"
 #include "runtime/host/join_request.h"
 
-/*  What another host may say that cannot be, before it ends the run. */
+/*  Invalid messages of another host before the run ends. */
 enum { VIOLATIONS_MAX = 16 };
 
 /* --- routing -----------------------------------------------------------------------------------
@@ -20,12 +20,12 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg);
 static void send_to(tnd_host_t *self, uint32_t port, tnd_actor_id_t peer, tnd_msg_t *msg,
                     tnd_carry_t carry)
 {
-    /* A peer that is not up loses the message; a rewind, or its return, heals that. */
+    /* A peer that is not connected loses the message; its return or a rewind repairs that. */
     if (tnd_hub_send(self->hub, port, peer, msg, carry) != TND_OK)
         tnd_msg_drop(msg, carry);
 }
 
-/*  What must not be lost with a control connection, and is said once. */
+/*  Messages that are sent once and must survive the loss of a control connection. */
 static void remember(tnd_host_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
@@ -50,7 +50,7 @@ static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t
     }
 }
 
-/*  Records that the leader does not show, or cannot be told. */
+/*  Log records that the leader does not show or cannot receive. */
 static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
 {
     return msg->kind == TND_MSG_LOG && (msg->note.number < TND_LOG_WARNING || !self->leader_up);
@@ -96,7 +96,7 @@ void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
     send_to(self, PORT_HOSTS, tnd_host_id(tnd_host_leads(self) ? host : 0), msg, carry);
 }
 
-/*  A watermark concerns every other join of its chain. */
+/*  A watermark goes to every other join of its chain. */
 static void spread(tnd_host_t *self, const tnd_msg_t *msg)
 {
     const tnd_instance_t *from = &self->plan->instances[msg->from];
@@ -193,8 +193,7 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
     tnd_buffer_drop(&note);
 }
 
-/*  Nobody knows any more what the actors of a host that is away are at, or of all others if the
- *  leader is.
+/*  The state of actors of a lost host is unknown; if the leader is lost, that of all other hosts.
  */
 static void forget_words(tnd_host_t *self, uint32_t host)
 {
@@ -209,7 +208,7 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     self->join_until_ns = 0;
     tnd_absence_end(&self->leader_absence, now);
     tnd_host_forget_hangs(self);
-    /* What was said on the connection before may be lost. */
+    /* Messages on the previous connection may be lost. */
     self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         if (self->last_word[c] != NULL) {
@@ -221,7 +220,7 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
         }
 }
 
-/*  Somebody did not fit and was told why: the run goes on without it, but says so. */
+/*  Logs that a peer was refused; the run continues without it. */
 static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
@@ -250,7 +249,8 @@ static void warn(tnd_host_t *self, const char *text)
                          tnd_text_payload_of("control %s", text));
 }
 
-/*  Another host said what it may not: its connection ends; it may come again, but not for ever. */
+/*  Another host sent an invalid message.  Its connection is closed; it may reconnect a few times.
+ */
 static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *why)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
@@ -303,7 +303,7 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
     }
 }
 
-/*  Whether a host may speak for who is named in the message: itself, or an actor of its. */
+/*  Whether a host may send a message from this sender: itself or one of its actors. */
 static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t host)
 {
     if (!tnd_host_leads(self) || msg->from == host)
@@ -312,7 +312,7 @@ static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t h
            tnd_host_id(self->plan->instances[msg->from].host) == host;
 }
 
-/*  Somebody without a place asks the leader for one. */
+/*  A process asks the leader for a free host. */
 static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
     if (arrival->kind != TND_ARRIVAL_MESSAGE)

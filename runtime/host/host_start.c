@@ -15,7 +15,9 @@ static void wake(void *context)
     tnd_hub_wake(((tnd_host_t *)context)->hub);
 }
 
-/*  Operations are tried at once where this host has the data: one pass says all. */
+/*  If this host has the data, operations are checked at once, so that all errors appear in one
+ *  pass.
+ */
 static void try_data(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
@@ -52,7 +54,7 @@ bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns)
     return tnd_guarded_call_end(&self->trial, wait_ns, self->diagnostics);
 }
 
-/*  Looks after what is tried: that it has ended, or hangs. */
+/*  Checks whether the guarded call has ended or hangs. */
 static void watch_trial(tnd_host_t *self)
 {
     if (self->trial == NULL || self->trial_hangs)
@@ -71,7 +73,7 @@ static void watch_trial(tnd_host_t *self)
     }
 }
 
-/*  A message between hosts is bounded. */
+/*  The size of a message between hosts is limited. */
 enum { FILES_BYTES = 32 << 10 };
 
 static void say_files(tnd_host_t *self)
@@ -102,7 +104,7 @@ static void say_facts(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_text_payload_end(&writer));
 }
 
-/*  What the leader says of the checkpoint that the run goes on from; false: another line. */
+/*  Reads a line of the leader about the checkpoint to resume from; false if it is another line. */
 static bool take_resume(tnd_host_t *self, const char *line)
 {
     tnd_resume_t *resume = &self->resume;
@@ -147,7 +149,7 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
             return tnd_fail(error, "cannot read the leader's facts of the streams");
         TND_TRY(tnd_stream_read(stream, line, error));
     }
-    /* What this host reads, it has seen itself. */
+    /* This host knows the facts of the data that it reads. */
     for (uint32_t s = 0; s < self->stock.count; s++)
         TND_TRY(tnd_stream_agree(
             &self->stock.data[s].stream, self->plan->hosts[self->config.host].name,
@@ -186,7 +188,7 @@ static void make_actors(tnd_host_t *self)
     }
 }
 
-/*  Whether all actors here have reached `phase`; one that has failed ends the run. */
+/*  Whether all actors here have reached `phase`.  A failed actor ends the run. */
 static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
 {
     bool all = true;
@@ -205,7 +207,7 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
     return all;
 }
 
-/*  Once the data here is known: a host that comes late is told of the stream at once. */
+/*  After the data here is known: a host that joins late receives the stream at once. */
 static void begin_stream(tnd_host_t *self)
 {
     tnd_error_t error;
@@ -258,7 +260,7 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain, generation;
         if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
-            /* A rewind may have come meanwhile, and what was told of one may have been lost. */
+            /* A rewind may have happened meanwhile, and its announcement may be lost. */
             if (chain < self->plan->chain_count &&
                 generation > atomic_load(&self->generations[chain]))
                 atomic_store(&self->generations[chain], generation);

@@ -1,8 +1,8 @@
 /*  runtime/host/host_watch.c - actors that hang: found, said, replaced; and files that run out.
  *
- *  A thread cannot be killed.  One that hangs is left behind with all that it may touch, and
- * another takes its actor's place under a later life; should it ever return it finds that it is to
- * stop.
+ *  A thread cannot be killed.  A thread that hangs is abandoned with all memory that it may access,
+ *  and another takes its actor's place under a later life; should it ever return it finds that it
+ *  is to stop.
  */
 #include "runtime/host/host_internal.h"
 
@@ -32,7 +32,7 @@ static void say_hung(tnd_host_t *self, uint32_t instance, pid_t thread)
                                              self->plan->hung_after_ns / 1000000, where));
 }
 
-/*  What a step has made of its model goes with its thread: that ends the run. */
+/*  The state of a step is lost with its thread, which ends the run. */
 static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
 {
     static const char *const works[] = {
@@ -72,8 +72,8 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     }
 }
 
-/*  It opens for itself what was tried, which may hang the second time.  The thread of a feeder
- * waits meanwhile for those of its devices.
+/*  An actor opens its data again, which may hang now.  The thread of a feeder waits for its device
+ *  threads.
  */
 static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
 {
@@ -93,8 +93,8 @@ static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *p
     tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, why);
 }
 
-/*  Without a descriptor no connection can be opened again and no checkpoint be written.  libzmq
- *  does not say so; a plugin may give some back soon.
+/*  Without a file descriptor no connection and no checkpoint can be opened. libzmq does not report
+ *  that.  A plugin may close some soon.
  */
 static void watch_descriptors(tnd_host_t *self, uint64_t now)
 {
@@ -144,7 +144,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
     if (instance >= self->plan->instance_count || self->actors[instance] == NULL)
         return;
     if (self->hangs[instance] != TND_HANG_SAID) {
-        /* That it lives was lost on the way. */
+        /* The message that it lives was lost. */
         if (self->hangs[instance] == TND_HANG_NONE)
             tnd_host_tell_leader(self, TND_MSG_LIVES, instance, NULL);
         return;
@@ -159,7 +159,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
     tnd_host_make_actor(self, instance);
 }
 
-/*  Passes the barriers of the start alone. */
+/*  Passes the barriers of the start on its own. */
 void tnd_host_raise(tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
@@ -180,5 +180,5 @@ void tnd_host_forget_hangs(tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->hangs[i] == TND_HANG_SAID)
-            self->hangs[i] = TND_HANG_NONE; /* it will be said again */
+            self->hangs[i] = TND_HANG_NONE; /* it is sent again */
 }

@@ -1,4 +1,4 @@
-/*  runtime/host/join_request.c - a place in a run that is under way. */
+/*  runtime/host/join_request.c - asks for a free host of a running run. */
 #include "runtime/host/join_request.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static tnd_status_t take_answer(const tnd_plan_t *plan, const tnd_msg_t *msg, ui
     *host_p = (uint32_t)msg->note.number;
     if (msg->note.number < plan->host_count)
         return TND_OK;
-    (void)tnd_fail(error, "%s", why != NULL ? why : "the leader has no place");
+    (void)tnd_fail(error, "%s", why != NULL ? why : "the leader has no free host");
     return TND_REFUSED;
 }
 
@@ -45,7 +45,7 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
             continue;
         }
         if (arrival.kind == TND_ARRIVAL_UP)
-            (void)ask(hub, self, pool); /* if it is gone again, it comes back */
+            (void)ask(hub, self, pool); /* if the connection is lost again, it returns */
         if (arrival.kind == TND_ARRIVAL_REFUSED) {
             (void)tnd_fail(error, "%s", arrival.why);
             return TND_REFUSED;

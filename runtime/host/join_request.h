@@ -1,8 +1,7 @@
-/*  runtime/host/join_request.h - a place in a run that is under way.
+/*  runtime/host/join_request.h - asks for a free host of a running run.
  *
- *  Who wants to help and has nothing but the files asks the leader which host of a range is free
- *  (`--host pool+`), and then runs that host like any other.  A place is kept for whoever asked for
- *  a few seconds.
+ *  A process that wants to join asks the leader which host of a range is free (`--host pool+`), and
+ *  then runs that host like any other.  The leader reserves the host for some seconds.
  *
  *  Threads: any; blocks for up to the plan's start_timeout.
  */
@@ -12,7 +11,7 @@
 #include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"
 
-/*  Who asks for a place has an id of these: no actor and no host has. */
+/*  Ids of processes that ask; they differ from those of actors and hosts. */
 enum { TND_NEWCOMER_FIRST = 0x40000000, TND_NEWCOMER_COUNT = 0x10000000 };
 
 static inline bool tnd_is_newcomer(tnd_actor_id_t id)
@@ -20,8 +19,8 @@ static inline bool tnd_is_newcomer(tnd_actor_id_t id)
     return id - (tnd_actor_id_t)TND_NEWCOMER_FIRST < TND_NEWCOMER_COUNT;
 }
 
-/*  Of the range `pool` ("pool" of `pool[0-9]`) of a whole plan: the index of a host that nobody
- *  runs.  TND_REFUSED: the leader has none, or does not want us; TND_FAILED: it is not there.
+/*  Finds a free host of the range `pool` ("pool" for `pool[0-9]`) of a whole plan.  Errors:
+ *  TND_REFUSED if no host is free or the leader refuses; TND_FAILED if the leader does not answer.
  */
 tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *plan,
                               const char *pool, uint32_t *host_p, tnd_error_t *error) TND_CHECKED;

@@ -20,7 +20,7 @@ static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note
             tnd_leader_tell(self, h, kind, note);
 }
 
-/*  Whether a host has readers, and so has facts to say. */
+/*  Whether a host has readers, and so has facts to report. */
 bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
@@ -30,7 +30,7 @@ bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
     return false;
 }
 
-/*  What the hosts that feed must know to go on. */
+/*  What hosts with feeders need to resume. */
 static void write_resume(const tnd_leader_t *self, FILE *out)
 {
     const tnd_resume_t *resume =
@@ -63,7 +63,7 @@ static bool data_fit(tnd_leader_t *self)
     return false;
 }
 
-/*  Lines of the data table, which come in notes of their own, before the facts of their host. */
+/*  Lines of the data table, which arrive before the facts of their host. */
 static void take_files(tnd_leader_t *self, tnd_buffer_t *note)
 {
     tnd_error_t error;
@@ -103,7 +103,7 @@ static void publish_stream(tnd_leader_t *self)
     tell_all(self, TND_MSG_STREAM, self->stream_note);
 }
 
-/*  A host speaks of the lanes that it reads, and of no others. */
+/*  A host reports only the lanes that it reads. */
 static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const tnd_stream_t *said,
                                 tnd_error_t *error)
 {
@@ -129,7 +129,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
     tnd_text_payload_read(&reader, note);
     const char *line = tnd_text_payload_line(&reader);
     if (line != NULL && tnd_data_table_is_line(line)) {
-        /* A host that comes late has no say in what checkpoints store. */
+        /* A host that joins late does not change the data table of checkpoints. */
         if (self->stream_note == NULL)
             take_files(self, note);
         return;
@@ -166,7 +166,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
         publish_stream(self);
 }
 
-/*  Of what a host says, where its own actors listen: it speaks for no others. */
+/*  A host reports endpoints only of its own actors. */
 static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
 {
     tnd_text_payload_reader_t reader;
@@ -179,7 +179,7 @@ static void write_endpoints(const tnd_leader_t *self, uint32_t host, FILE *out)
     }
 }
 
-/*  Where everybody listens who is there, and at which generation each chain is. */
+/*  The endpoints of all connected hosts and the generation of each chain. */
 static tnd_buffer_t *table_of(const tnd_leader_t *self)
 {
     tnd_text_payload_writer_t writer;
@@ -199,7 +199,7 @@ void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host)
     tnd_buffer_drop(&note);
 }
 
-/*  Once all have said where they listen, and whenever one says it again. */
+/*  Sent once all endpoints are known, and after each change. */
 static void publish_table(tnd_leader_t *self)
 {
     for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)

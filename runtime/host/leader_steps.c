@@ -38,7 +38,7 @@ static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
 {
     uint32_t replicas = self->plan->chains[self->chain].replicas;
-    /* Another step would take the place of one that is not booked yet. */
+    /* Another step would overwrite one that is not booked. */
     if (msg->commit.step - tnd_leader_core_cursor(chain->session)->step >= STEPS_OPEN)
         return;
     report_t *report = report_of(chain, msg->commit.step);
@@ -82,7 +82,7 @@ static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_r
         (reasons_t){.step = step, .lane = lane, .reason = *reason};
 }
 
-/*  What a lane says again of a step, after a rewind, takes the place of what it said before. */
+/*  After a rewind, the repeated report of a lane replaces the earlier one. */
 void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg)
 {
     uint64_t step = msg->bad.position;
@@ -105,7 +105,7 @@ void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg)
     }
 }
 
-/*  Counts what belongs to steps before `step`. */
+/*  Counts the records of steps before `step`. */
 void tnd_leader_count_reasons(chain_t *chain, uint64_t step)
 {
     size_t kept = 0;
@@ -127,7 +127,7 @@ void tnd_leader_count_reasons(chain_t *chain, uint64_t step)
     chain->reason_count = kept;
 }
 
-/*  Whether more is bad than the run is allowed; then it has failed. */
+/*  Whether there are more bad records than allowed; then the run has failed. */
 static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *ledger)
 {
     char why[480];

@@ -1,4 +1,4 @@
-/*  runtime/host/membership.c - who is who in a run, and what its streams allow. */
+/*  runtime/host/membership.c - the members of a run and the limits of its streams. */
 #include "runtime/host/membership.h"
 
 #include <stdlib.h>

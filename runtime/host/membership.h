@@ -1,6 +1,6 @@
-/*  runtime/host/membership.h - who is who in a run, and what its streams allow, for accept.h.
+/*  runtime/host/membership.h - the members of a run and the limits of its streams, for accept.h.
  *
- *  Threads: const once made; any.  Ownership: the parties are the caller's to free().
+ *  Threads: any; const once created.  Ownership: the caller frees the parties with free().
  */
 #ifndef TND_RUNTIME_HOST_MEMBERSHIP_H
 #define TND_RUNTIME_HOST_MEMBERSHIP_H

@@ -17,7 +17,7 @@ struct tnd_session {
     tnd_graph_t *graph;
     tnd_plan_t plan; /* whole */
     tnd_host_t *host;
-    /*  What programs can ask for on the leader; unused where somebody else observes. */
+    /*  The progress that programs can query on the leader; unused with another observer. */
     tnd_run_summary_t tally;
     tnd_observer_t observer;
     bool tallies;
@@ -42,7 +42,7 @@ static void watch(tnd_session_t *session, const tnd_plan_t *plan)
         (tnd_observer_t){.context = &session->tally, .step = observe_step, .end = observe_end};
 }
 
-/*  Which host of the plan is meant: by name, or the only one. */
+/*  Finds the host of the plan by its name, or the only one. */
 static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t *host_p,
                               tnd_error_t *error)
 {
@@ -203,7 +203,7 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
 
 tnd_status_t tnd_session_wait(tnd_session_t *session)
 {
-    /* Nobody will pull: feeders without a step feed and discard. */
+    /* No program will pull: feeders without a step discard their rows. */
     (void)tnd_host_wait_running(session->host);
     tnd_host_discard(session->host);
     return status_of(tnd_host_wait(session->host, TND_NEVER));
@@ -235,7 +235,7 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
     return tnd_host_handle(session->host, actor);
 }
 
-/*  The tally of the chain that ends at feeder `actor`, locked; NULL: nothing is known of it. */
+/*  The locked summary of the chain that ends at feeder `actor`; NULL if unknown. */
 static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *actor)
 {
     const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
@@ -281,12 +281,14 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     if (*session_p == NULL)
         return TND_OK;
     tnd_session_t *session = *session_p;
-    /* Whoever pulled to the end waits until the leader has booked it; whoever left early stops. */
+    /* A program that pulled to the end waits until the leader has booked it; otherwise the run
+     * stops.
+     */
     if (!tnd_host_over(session->host))
         tnd_host_stop(session->host);
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
     *session_p = NULL;
-    /* An actor that does not leave its hook keeps all that it may touch. */
+    /* Memory that a hook may still access is leaked. */
     if (!tnd_host_destroy(&session->host)) {
         if (session->graph != NULL)
             tnd_graph_keep(session->graph);

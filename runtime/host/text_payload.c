@@ -52,7 +52,7 @@ const char *tnd_text_payload_line(tnd_text_payload_reader_t *self)
     size_t kept = length < sizeof self->line ? length : sizeof self->line - 1;
     memcpy(self->line, self->at, kept);
     self->line[kept] = '\0';
-    /* It may end on somebody's terminal. */
+    /* The text may be shown on a terminal. */
     for (size_t i = 0; i < kept; i++)
         if ((unsigned char)self->line[i] < ' ' || self->line[i] == 0x7f)
             self->line[i] = ' ';

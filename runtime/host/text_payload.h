@@ -21,7 +21,7 @@ typedef struct {
 } tnd_text_payload_writer_t;
 
 void tnd_text_payload_begin(tnd_text_payload_writer_t *self);
-/*  The lines as a sealed buffer, which the caller holds. */
+/*  The lines as a sealed buffer; the caller owns it. */
 tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self);
 /*  A note of one formatted text. */
 tnd_buffer_t *tnd_text_payload_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -35,8 +35,8 @@ typedef struct {
 
 /*  `note` (NULL: an empty one) must outlive the reader. */
 void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note);
-/*  The next line, without its end and cut to TND_TEXT_PAYLOAD_LINE, control characters as spaces;
- * valid until the next call.  NULL: none.
+/*  The next line, cut to TND_TEXT_PAYLOAD_LINE, with control characters replaced by spaces; valid
+ *  until the next call.  NULL at the end.
  */
 const char *tnd_text_payload_line(tnd_text_payload_reader_t *self);
 

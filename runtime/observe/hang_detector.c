@@ -1,4 +1,4 @@
-/*  runtime/observe/hang_detector.c - which thread of this process hangs. */
+/*  runtime/observe/hang_detector.c - detects threads that hang. */
 #include "runtime/observe/hang_detector.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/*  The text of a file that the kernel has of a thread; "" if there is none. */
+/*  The text of a file of /proc about a thread; "" if there is none. */
 static void look_up(pid_t thread, const char *what, char *text, size_t room)
 {
     char path[64];
@@ -88,7 +88,7 @@ void tnd_hang_detector_describe(pid_t thread, char *text, size_t room)
     if (what[0] >= '0' && what[0] <= '9' && used < room)
         used +=
             (size_t)snprintf(text + used, room - used, ", system call %ld", strtol(what, NULL, 10));
-    /* Lines "[<0>] function+0x1/0x2": only who may see kernel memory gets them. */
+    /* Lines "[<0>] function+0x1/0x2": readable only by privileged users. */
     look_up(thread, "stack", what, sizeof what);
     const char *mark = ", stack ";
     for (char *rest = NULL, *line = strtok_r(what, "\n", &rest); line != NULL && used < room;

@@ -1,8 +1,8 @@
-/*  runtime/observe/hang_detector.h - which thread of this process hangs.
+/*  runtime/observe/hang_detector.h - detects threads that hang.
  *
  *  A work hook (a read, an operation, a step) that takes longer than `hung_after` hangs, unless the
- *  thread waits for a disk or has read something since half of that time: a slow disk is no hang.
- *  Waiting for others is none either, and has other states.
+ *  thread waits for a disk or has read something in the last half of that time: a slow disk is not
+ *  a hang.  Waiting for other actors has states of its own and is not a hang either.
  *
  *  Threads: the host's.
  */
@@ -15,16 +15,16 @@
 #include "runtime/observe/statistics.h"
 
 typedef struct {
-    uint64_t since_ns; /* of the work that is looked at */
-    uint64_t read;     /* bytes that its thread had read then */
-    uint64_t look_ns;  /* when it is looked at again; 0: not yet looked at */
+    uint64_t since_ns; /* start of the observed work */
+    uint64_t read;     /* bytes that its thread had read at the last check */
+    uint64_t look_ns;  /* time of the next check; 0: not yet checked */
 } tnd_hang_detector_t;
 
 /*  Whether work that began at `since_ns` on thread `thread` hangs. */
 bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
                              uint64_t hung_after_ns, uint64_t now);
-/*  Where a thread is, as far as the kernel tells this user: "thread 71 (running), wait channel
- *  futex_wait_queue, system call 202, stack: ... < ..."; one line.
+/*  Where a thread is, as far as the kernel reports it to this user: "thread 71 (running), wait
+ *  channel futex_wait_queue, system call 202, stack: ... < ..."; one line.
  */
 void tnd_hang_detector_describe(pid_t thread, char *text, size_t room);
 

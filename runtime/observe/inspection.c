@@ -1,4 +1,4 @@
-/*  runtime/observe/inspection.c - what the actors of all runs on this machine are at. */
+/*  runtime/observe/inspection.c - shows the actors of all runs on this machine. */
 #include "runtime/observe/inspection.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/observe/process.h"
 
-/*  Pages of one file that are read: far more than a host has actors. */
+/*  The most pages of a file; a host has far fewer actors. */
 enum { COUNT_MAX = 4096 };
 
 static const char other_version[] = "it is of another version of tundish";
@@ -25,7 +25,7 @@ typedef struct {
     tnd_inspection_t *made;
     size_t room;
     FILE *unread;
-    uint32_t others; /* files of other versions: one line tells of them all */
+    uint32_t others; /* files of other versions are reported in one line */
 } walk_t;
 
 static void plain(char *text, size_t room)
@@ -36,7 +36,7 @@ static void plain(char *text, size_t room)
             *at = '?';
 }
 
-/*  Makes a page that anybody may have written one that can be shown. */
+/*  Validates a page, which any process may have written. */
 static void bound(tnd_statistics_t *page)
 {
     plain(page->actor, sizeof page->actor);
@@ -59,7 +59,7 @@ static void bound(tnd_statistics_t *page)
     }
 }
 
-/*  Why a file is not shown; NULL: it is read. */
+/*  Why a file is not shown, or NULL. */
 static const char *take_pages(int file, tnd_inspected_t *process)
 {
     union {
@@ -96,7 +96,7 @@ static const char *take_pages(int file, tnd_inspected_t *process)
         if (page.is.actor[0] != '\0')
             memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
     }
-    /* Where that number is of another process, or of none, this one runs in a container. */
+    /* If the number belongs to another process, that process runs in a container. */
     char state;
     if (tnd_process_start(process->process, &state) == header.is.process_start)
         process->stopped = tnd_process_is_stopped(state);
@@ -113,14 +113,14 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     }
     tnd_inspected_t process = {0};
     snprintf(process.path, sizeof process.path, "%s/%s", path, name);
-    /* Asked before it is read: what ends meanwhile was alive. */
+    /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
     const char *why = take_pages(file, &process);
     struct stat facts;
     if (process.killed && fstat(file, &facts) == 0 && facts.st_nlink > 0)
         (void)unlinkat(folder, name, 0);
     else if (process.killed)
-        why = ""; /* it ended well just now */
+        why = ""; /* it has just ended normally */
     close(file);
     if (why != NULL) {
         walk->others += why == other_version;
@@ -148,7 +148,7 @@ static void take_folder(walk_t *walk, const char *path)
     closedir(folder);
 }
 
-/*  Folders of other users in /tmp: shown to who may read them. */
+/*  Folders of other users in /tmp, if they are readable. */
 static void take_others(walk_t *walk)
 {
     DIR *folder = opendir("/tmp");

@@ -1,14 +1,13 @@
-/*  runtime/observe/inspection.h - what the actors of all runs on this machine are at.
+/*  runtime/observe/inspection.h - shows the actors of all runs on this machine.
  *
- *  Reads the statistics pages (statistics.h) of every process, and asks none: also one that is
- *  stopped, or whose actors hang, is seen.  What is read is copied and held within its bounds:
- *  texts end and have only printable characters, numbers of states and devices exist.  A file that
- *  is of another version, cut or of somebody else is not shown, and said.
+ *  Reads the statistics pages (statistics.h) of every process from shared memory only, so stopped
+ *  processes and actors that hang are shown too.  The pages are copied and validated: texts are
+ *  terminated and printable, states and device numbers exist.  Files that are truncated, of another
+ *  version or of another user are listed as unread.
  *
- *  The pages of a process that was killed are known by the lock that nobody holds; they are told
- *  apart, and removed.
+ *  Pages whose lock is free belong to a killed process; they are marked and removed.
  *
- *  Ownership: an inspection is the caller's, to tnd_inspection_destroy.  Threads: one.
+ *  Ownership: the caller destroys an inspection.  Threads: one.
  */
 #ifndef TND_RUNTIME_OBSERVE_INSPECTION_H
 #define TND_RUNTIME_OBSERVE_INSPECTION_H
@@ -19,26 +18,26 @@
 typedef struct {
     char path[512]; /* of its file */
     char run[64], host[64];
-    uint64_t session; /* the same in all processes of a run, once each has met the leader */
+    uint64_t session; /* the same in all processes of a run that reached the leader */
     int process;
-    bool killed;  /* it ended without a word; what it counted last is here */
+    bool killed;  /* it was killed; these are its last counts */
     bool stopped; /* by a signal, such as Ctrl-Z gives */
     uint32_t count;
-    tnd_statistics_t *actors; /* a copy; those of other hosts are left out */
+    tnd_statistics_t *actors; /* a copy, without those of other hosts */
 } tnd_inspected_t;
 
 typedef struct {
-    uint64_t now_ns; /* monotonic, when it was made */
+    uint64_t now_ns; /* monotonic time of the inspection */
     uint32_t count;
     tnd_inspected_t *processes; /* sorted by run, session, host, process */
-    char *unread;               /* what could not be shown and why, a line each; "": nothing */
+    char *unread;               /* files that could not be read and why, a line each; or "" */
 } tnd_inspection_t;
 
-/*  Never fails: what cannot be read is in `unread`. */
+/*  Does not fail; see `unread`. */
 tnd_inspection_t *tnd_inspection_new(void);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
-/*  Whether a process of the run called `run` is in it: one that was killed, or one that was not. */
+/*  Whether there is a process of the run named `run`: a killed one, or one that was not killed. */
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);
 
 /*  Whether two processes are of the same run. */

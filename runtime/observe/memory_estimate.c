@@ -1,4 +1,4 @@
-/*  runtime/observe/memory_estimate.c - the most memory that something takes, term by term.  */
+/*  runtime/observe/memory_estimate.c - an upper bound of memory, as a list of terms. */
 #include "runtime/observe/memory_estimate.h"
 
 #include <stdarg.h>

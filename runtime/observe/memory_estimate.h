@@ -1,10 +1,10 @@
-/*  runtime/observe/memory_estimate.h - the most memory that something takes, term by term.
+/*  runtime/observe/memory_estimate.h - an upper bound of memory, as a list of terms.
  *
- *  Each kind of actor says its own terms (`needs` of runtime/interface/kind.h); who shows or checks
- * them adds those of a whole host.
+ *  Each kind of actor adds its own terms (`needs` of runtime/interface/kind.h).  Callers sum them
+ *  per host.
  *
- *  Ownership: zeroed memory is an empty list; tnd_memory_estimate_free frees what was added.
- * Threads: one.
+ *  Ownership: zeroed memory is an empty list; tnd_memory_estimate_free frees it.
+ *  Threads: one.
  */
 #ifndef TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 #define TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
@@ -23,10 +23,10 @@ typedef struct {
     uint32_t count;
     size_t room;
     uint64_t bytes;   /* of all items */
-    uint64_t threads; /* beside one for each actor and device; their memory is not an item */
+    uint64_t threads; /* in addition to those of actors and devices; their memory is not an item */
 } tnd_memory_estimate_t;
 
-/*  Of 0 bytes nothing is said. */
+/*  Ignores 0 bytes. */
 void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 void tnd_memory_estimate_free(tnd_memory_estimate_t *self);

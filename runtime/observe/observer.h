@@ -1,8 +1,8 @@
 /*  runtime/observe/observer.h - events of a run, as the leader reports them.
  *
- *  A progress line, a metrics file, a report are written by observers; the runtime prints nothing.
+ *  Observers write progress lines, metrics and reports; the runtime prints nothing.
  *
- *  Threads: every function is called on the host's own thread and must not wait long.
+ *  Threads: the host's thread calls every function; they must not block.
  */
 #ifndef TND_RUNTIME_OBSERVE_OBSERVER_H
 #define TND_RUNTIME_OBSERVE_OBSERVER_H
@@ -33,10 +33,10 @@ typedef struct {
 
 typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
 
-/*  Bad records of a run, by who found them. */
+/*  Bad records of a run, by the actor and operation that found them. */
 typedef struct {
     char who[160];   /* actor, operation */
-    char first[320]; /* what was wrong with the first of them */
+    char first[320]; /* the error of the first one */
     uint64_t count;  /* in this session */
 } tnd_reason_t;
 
@@ -48,22 +48,22 @@ typedef struct tnd_observer {
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
     void (*step)(void *context, const tnd_step_record_t *record);
-    /*  The chain ends: once for each reason, before `end`. */
+    /*  Called once for each reason at the end of the chain, before `end`. */
     void (*bad)(void *context, uint32_t chain, const tnd_reason_t *reason);
-    /*  The chain has ended: the cursor behind its last step, with everything that was read. */
+    /*  The chain has ended with this cursor, which includes all rows that were read. */
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
-    /*  The hash of what the model's `save` wrote: 32 hex digits. */
+    /*  The hash of the saved model: 32 hex digits. */
     void (*model)(void *context, uint32_t chain, const char *digest);
-    /*  What an actor counted, once, at the end: words "NAME VALUE" between spaces. */
+    /*  The counters of an actor, once, at the end: words "NAME VALUE" separated by spaces. */
     void (*statistics)(void *context, const char *host, const char *actor, const char *kind,
                        const char *counts);
-    /*  What is to be known of this host; at the leader also warnings and errors of all others. */
+    /*  Log records of this host; on the leader also warnings and errors of all others. */
     void (*log)(void *context, tnd_log_level_t level, const char *host, const char *actor,
                 const char *text);
-    tnd_log_level_t log_level; /* less is not told */
+    tnd_log_level_t log_level; /* the lowest level that is reported */
 } tnd_observer_t;
 
-/*  Whether whoever watches (NULL: nobody) wants records of a level. */
+/*  Whether the observer (may be NULL) wants records of a level. */
 static inline bool tnd_observer_wants(const tnd_observer_t *self, tnd_log_level_t level)
 {
     return self != NULL && self->log != NULL && level >= self->log_level;

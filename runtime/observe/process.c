@@ -1,4 +1,4 @@
-/*  runtime/observe/process.c - the process of a host, and what has become of it. */
+/*  runtime/observe/process.c - identifies the process of a host and checks its state. */
 #include "runtime/observe/process.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*  Reads the beginning of a file of /proc; false: it cannot be read. */
+/*  Reads the start of a file of /proc; returns false on failure. */
 static bool read_text(const char *path, char *text, size_t room)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ uint64_t tnd_process_start(int number, char *state_p)
     snprintf(path, sizeof path, "/proc/%d/stat", number);
     if (!read_text(path, text, sizeof text))
         return 0;
-    /* The second of its fields is a name in brackets, which may hold anything. */
+    /* The second field is a name in brackets, which may contain any character. */
     const char *at = strrchr(text, ')');
     uint64_t start = 0;
     if (at == NULL ||
@@ -39,7 +39,7 @@ uint64_t tnd_process_start(int number, char *state_p)
     return start;
 }
 
-/*  The machine since it was started, and the container; "" where the system does not tell. */
+/*  The boot id and the container; "" if unknown. */
 static void name_machine(char *name, size_t room)
 {
     char boot[40];
@@ -88,6 +88,6 @@ tnd_fate_t tnd_process_fate(const tnd_process_t *self)
     uint64_t start = tnd_process_start(self->number, &state);
     if (start == 0)
         return TND_FATE_ALIVE; /* /proc hides the processes of other users */
-    /* One that has ended keeps its number until its parent has asked how. */
+    /* A process that has ended keeps its number until its parent waits for it. */
     return start == self->start && state != 'Z' && state != 'X' ? TND_FATE_ALIVE : TND_FATE_DEAD;
 }

@@ -1,9 +1,8 @@
-/*  runtime/observe/process.h - the process of a host, and what has become of it.
+/*  runtime/observe/process.h - identifies the process of a host and checks its state.
  *
- *  The end of a connection does not tell whether the process at its other end has died.  Where that
- *  runs on this machine the system knows.  A process is named by its number, by when it began,
- *  which tells later ones of that number apart, and by the machine, or the container, in which the
- *  number holds.
+ *  The end of a connection does not show whether the process at the other end has died.  For a
+ *  process on this machine the system knows.  A process is identified by its number, its start time
+ *  (numbers are reused), and its machine or container.
  *
  *  Threads: any.
  */
@@ -23,23 +22,23 @@ typedef struct {
     char machine[80];
 } tnd_process_t;
 
-/*  When a process began, in ticks since the machine did, and its state, a letter, as /proc says;
- *  0: it is not to be seen here.
+/*  The start time of a process, in ticks since boot, and the letter of its state, from /proc; 0 if
+ *  it is not visible.
  */
 uint64_t tnd_process_start(int number, char *state_p);
-/*  Whether a state is that of a process which a signal has stopped. */
+/*  Whether this is the state of a process stopped by a signal. */
 static inline bool tnd_process_is_stopped(char state)
 {
     return state == 'T' || state == 't';
 }
 
-/*  This process; zeroed if the system does not tell. */
+/*  This process; zeroed if unknown. */
 tnd_process_t tnd_process_own(void);
-/*  As a line of a note, without its end; nothing is written of a process that is not known. */
+/*  Writes a line of a note, without a line break; nothing if the process is unknown. */
 void tnd_process_write(const tnd_process_t *self, FILE *out);
-/*  False: it is another line. */
+/*  Returns false for other lines. */
 bool tnd_process_read(tnd_process_t *self, const char *line);
-/*  TND_FATE_UNKNOWN: it does not run on this machine, or in another container of it. */
+/*  TND_FATE_UNKNOWN if the process runs on another machine or in another container. */
 tnd_fate_t tnd_process_fate(const tnd_process_t *self);
 
 #endif

@@ -1,5 +1,4 @@
-/*  runtime/observe/run_summary.c - what a run has come to: the sum of what its observer was told.
- */
+/*  runtime/observe/run_summary.c - the totals of a run, collected from its events. */
 #include "runtime/observe/run_summary.h"
 
 #include <stdlib.h>
@@ -81,7 +80,7 @@ void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *reco
     if (chain->steps == 0) {
         chain->before_steps = record->step;
         chain->before_fed = record->cursor->ledger.fed - record->rows;
-        /* Of a last step it is not known whether it was the first too. */
+        /* The last step may also have been the first. */
         chain->metric_part =
             record->step > 0 && (record->last_of_epoch || record->cursor->step_of_epoch > 1);
     }

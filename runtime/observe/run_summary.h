@@ -1,8 +1,8 @@
-/*  runtime/observe/run_summary.h - what a run has come to: the sum of what its observer was told.
+/*  runtime/observe/run_summary.h - the totals of a run, collected from its events.
  *
- *  Progress, report and closing lines are views of it.
+ *  Progress, report and closing lines are computed from it.
  *
- *  Threads: the functions that take in on the host's; views hold the lock (tnd_run_summary_lock).
+ *  Threads: events on the host's thread; readers hold `lock`.
  */
 #ifndef TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
 #define TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
@@ -20,16 +20,16 @@ typedef struct {
     tnd_leader_core_state_t state;
     uint64_t steps;                    /* committed */
     uint64_t here;                     /* of these, in this session */
-    uint64_t before_steps, before_fed; /* by the runs that this one goes on from */
+    uint64_t before_steps, before_fed; /* by the runs that this one resumes */
     uint64_t epochs;                   /* completed */
     tnd_ledger_t ledger;
     tnd_digest_t digest;
-    /*  Weighted sums of the epoch that the last step belongs to. */
+    /*  Weighted sums of the current epoch. */
     uint32_t epoch, metric_count;
     tnd_metric_t metrics[TND_METRICS_MAX];
-    uint64_t metric_rows; /* that they are over */
-    bool metric_part;     /* the run that this one goes on from has fed others of that epoch */
-    /*  The same of the last epoch that has ended, and what had been fed by then. */
+    uint64_t metric_rows; /* rows that they include */
+    bool metric_part;     /* an earlier run has fed other rows of that epoch */
+    /*  The same for the last epoch that has ended, and the rows fed until then. */
     uint32_t ended_count;
     tnd_metric_t ended[TND_METRICS_MAX];
     uint64_t ended_ns, ended_fed, ended_rows;
@@ -40,7 +40,7 @@ typedef struct {
     uint32_t reason_count;
 } tnd_run_summary_chain_t;
 
-/*  What one instance of an actor counted, as it came: "NAME VALUE" between spaces. */
+/*  The counters of an instance, as received: "NAME VALUE" separated by spaces. */
 typedef struct {
     char *host, *actor, *kind, *counts;
 } tnd_run_summary_actor_t;
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     pthread_mutex_t lock;
     const tnd_plan_t *plan;
-    uint32_t chain; /* that runs */
+    uint32_t chain; /* the running one */
     tnd_run_summary_chain_t *chains;
     char waiting[512]; /* hosts that are missing; "": none */
     tnd_run_summary_actor_t *actors;
@@ -64,15 +64,15 @@ void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_c
 void tnd_run_summary_stream(tnd_run_summary_t *self, const tnd_stream_t *stream);
 void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *record);
 void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reason_t *reason);
-/*  All that was read behind the last step included: with no step at all, that is everything. */
+/*  Includes rows that were read after the last step. */
 void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_cursor_t *cursor);
 void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *digest);
 void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
                                 const char *kind, const char *counts);
 
-/*  The weighted mean of a metric: 0 where nothing has weight. */
+/*  The weighted mean of a metric; 0 without weight. */
 double tnd_run_summary_mean(const tnd_metric_t *metric);
-/*  Seconds from the begin of a chain's stream to its last committed step. */
+/*  Seconds from the start of a chain's stream to its last committed step. */
 double tnd_run_summary_seconds(const tnd_run_summary_chain_t *chain);
 
 #endif

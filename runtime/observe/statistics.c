@@ -1,4 +1,4 @@
-/*  runtime/observe/statistics.c - what an actor counts, readable without its help. */
+/*  runtime/observe/statistics.c - counters of actors in shared memory. */
 #include "runtime/observe/statistics.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 
 struct tnd_pages {
     char path[304];
-    int file; /* the lock on it is held until the process ends, however it does */
+    int file; /* the lock on it is held until the process ends */
     size_t size_bytes;
     void *memory;
 };
@@ -51,8 +51,8 @@ bool tnd_pages_named(const char *name)
            strcmp(name + length - 6, ".pages") == 0;
 }
 
-/*  $XDG_RUNTIME_DIR, often that of a login that is over, or of another user; else a folder of the
- *  user's own in /tmp, made when it is not there.
+/*  $XDG_RUNTIME_DIR if it is usable (it may be of an ended login or another user), otherwise a
+ *  folder of the user in /tmp, created if missing.
  */
 static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error)
 {
@@ -71,7 +71,7 @@ static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error
     return TND_OK;
 }
 
-/*  Removes what processes that were killed left behind: nobody holds the lock on it. */
+/*  Removes files of killed processes, whose lock is free. */
 static void sweep(const char *folder)
 {
     DIR *open_folder = opendir(folder);
@@ -93,7 +93,7 @@ static void sweep(const char *folder)
 /* --- a process's own ---------------------------------------------------------------------------
  */
 
-/*  Fills a file that nobody knows yet. */
+/*  Fills a file before it is visible. */
 static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
                 uint64_t session, size_t count)
 {
@@ -116,7 +116,7 @@ static int fill(tnd_pages_t *self, const char *name, const char *run, const char
     header->session = session;
     snprintf(header->run, sizeof header->run, "%s", run);
     snprintf(header->host, sizeof header->host, "%s", host);
-    /* The numbers of processes come again: a file of this name was left by one that was killed. */
+    /* Process numbers are reused: a file of this name belongs to a killed process. */
     return rename(name, self->path) == 0 ? 0 : errno;
 }
 
@@ -129,7 +129,7 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;
     self->size_bytes = (count + 1) * TND_PAGE_BYTES;
-    /* Long names are cut: that of the file must keep its end, and be one on any file system. */
+    /* Long names are cut so that the file name keeps its end and is valid on any file system. */
     snprintf(self->path, sizeof self->path, "%s/tundish-%.60s-%.60s-%d-%" PRIx64 ".pages", folder,
              run, host, (int)getpid(), session);
     snprintf(name, sizeof name, "%s.new", self->path);
@@ -190,7 +190,7 @@ const char *tnd_wait_name(unsigned bit)
 
 unsigned tnd_wait_foremost(uint32_t waits)
 {
-    /* Input stands behind what keeps an actor from using it, and before what asks for more. */
+    /* Input comes after waits that keep an actor from using it, and before waits for more. */
     static const uint32_t ranks[] = {
         TND_WAIT_REDUCE, TND_WAIT_ORDER,  TND_WAIT_MARK,  TND_WAIT_WINDOW,
         TND_WAIT_CREDIT, TND_WAIT_STEP,   TND_WAIT_INPUT, TND_WAIT_MEMORY,
@@ -212,7 +212,7 @@ static void write_to(_Atomic uint64_t *counter, uint64_t value)
     atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-/*  When an actor wakes up, finds nothing and waits on, it waits since before. */
+/*  An actor that wakes up, finds nothing and waits again has waited since before. */
 static void note_waiting(tnd_statistics_t *self, uint32_t waits, uint64_t now)
 {
     uint64_t moved = read_of(&self->blocks_in) + read_of(&self->blocks_out) +
@@ -271,7 +271,9 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
         if (state == TND_STATE_WAITING && word >> 8 != 0 && now > since &&
             w == tnd_wait_foremost((uint32_t)(word >> 8)))
             waits[w] += now - since;
-        /* The words of a page are of different moments: none takes more than is left. */
+        /* The values of a page are from different moments, so each is limited to the remaining
+         * time.
+         */
         waits[w] = waits[w] < left ? waits[w] : left;
         left -= waits[w];
         waited += waits[w];
@@ -284,7 +286,7 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
     times->cpu = read_of(&self->cpu_ns) < used ? read_of(&self->cpu_ns) : used;
     times->run_queue = used - times->cpu;
     if (used > busy) {
-        /* To fall asleep and to wake up takes processor time too: it is no waiting. */
+        /* Falling asleep and waking up takes processor time, which is not waiting. */
         double share = waited > 0 ? (double)(whole - used) / (double)waited : 0;
         for (unsigned w = 0; w < TND_WAIT_REASONS; w++)
             waits[w] = (uint64_t)((double)waits[w] * share);

@@ -1,10 +1,10 @@
-/*  runtime/observe/statistics.h - what an actor counts, readable without its help.
+/*  runtime/observe/statistics.h - counters of actors in shared memory.
  *
- *  One page an actor in a file that is mapped and shared: single 64-bit atomics, and one packed
+ *  Each actor has one page in a shared mapped file.  It consists of 64-bit atomics and one packed
  *  state word, so that a stopped or killed process never leaves a torn value.  The actor's thread
- *  writes (of `devices` their threads), anybody reads: see inspection.h.  The file lies in the
- *  user's runtime directory and is named by run, host and process.  It begins with a page that says
- *  whose it is; a lock on it is held as long as its process lives.
+ *  writes its page (device threads their parts); any process may read it (inspection.h).  The file
+ *  is in the user's runtime directory and is named by run, host and process.  Its first page
+ *  describes the process, which holds a lock on the file while it lives.
  */
 #ifndef TND_RUNTIME_OBSERVE_STATISTICS_H
 #define TND_RUNTIME_OBSERVE_STATISTICS_H
@@ -20,7 +20,7 @@
 
 typedef enum {
     TND_STATE_NEW,
-    TND_STATE_RUNNING, /* its thread is between hooks or in a short one */
+    TND_STATE_RUNNING, /* between hooks or in a short one */
     TND_STATE_WORKING, /* inside a work hook: cannot answer */
     TND_STATE_WAITING, /* for what `waits` says */
     TND_STATE_ENDED,
@@ -55,7 +55,7 @@ enum {
     TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
 };
 
-/*  What a device thread is at. */
+/*  What a device thread does. */
 typedef enum {
     TND_DEVICE_IDLE,   /* waits for a whole step */
     TND_DEVICE_STEP,   /* the user's step */
@@ -78,9 +78,9 @@ typedef struct {
 typedef struct {
     _Atomic uint64_t state;      /* tnd_state_t in the low byte, waits above it */
     _Atomic uint64_t since_ns;   /* monotonic: when that state began */
-    _Atomic uint64_t begun_ns;   /* monotonic: when it was born */
-    _Atomic uint64_t waiting_ns; /* monotonic: since when it waits for the same without progress */
-    _Atomic uint64_t moved;      /* what it had counted then */
+    _Atomic uint64_t begun_ns;   /* monotonic: when the actor started */
+    _Atomic uint64_t waiting_ns; /* monotonic: since when it waits without progress */
+    _Atomic uint64_t moved;      /* its counters at that time */
     _Atomic uint64_t progress;   /* counts loops and rows: a frozen one is a hang */
     _Atomic uint64_t wait_ns[TND_WAIT_REASONS]; /* time waited by foremost reason */
 #define TND_COUNTER_FIELD(name, unit, text) _Atomic uint64_t name;
@@ -93,7 +93,7 @@ typedef struct {
     uint32_t instance, chain, lane; /* in the plan, which all hosts of the run have */
     uint32_t peer_count;
     uint32_t peers[TND_PAGE_PEERS]; /* instances at the other ends of its edges */
-    bool upstream[TND_PAGE_PEERS];  /* those that it gets from */
+    bool upstream[TND_PAGE_PEERS];  /* whether it is upstream */
     _Atomic uint64_t device_count;
     tnd_device_page_t devices[TND_PAGE_DEVICES];
 } tnd_statistics_t;
@@ -107,9 +107,9 @@ typedef struct {
     uint32_t actor_bytes;   /* sizeof(tnd_statistics_t) */
     uint32_t count;         /* pages that follow */
     int32_t process;        /* its number, where it runs */
-    uint64_t process_start; /* as /proc has it: tells a later process of that number apart */
+    uint64_t process_start; /* start time of /proc, as numbers are reused */
     char run[64], host[64];
-    _Atomic uint64_t session; /* tells runs of one name apart */
+    _Atomic uint64_t session; /* distinguishes runs of the same name */
 } tnd_pages_header_t;
 
 /*  Adds to a counter of the calling thread's own actor: a plain load and store. */
@@ -121,40 +121,40 @@ static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
 
 typedef struct tnd_pages tnd_pages_t;
 
-/*  The pages of this process: `count` actors of a session of its own, until it is told of another.
- *  The file is removed by destroy.
+/*  Creates the pages of this process for `count` actors.  The session is its own until
+ *  tnd_pages_join.  Destroy removes the file.
  */
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
                            uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
-/*  The session is the leader's: all processes of a run have the same. */
+/*  Sets the session of the leader, which all processes of a run share. */
 void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 
-/*  Sets state and waits, and books the time of the state before.  Of several waits the foremost one
- *  is booked: that which, were it over, would let the actor go on.
+/*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the
+ *  decisive one is counted: the one whose end would let the actor continue.
  */
 void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now);
-/*  What waits at this actor, and what it may still send. */
+/*  The queue of this actor and its remaining credit. */
 static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, uint64_t credit)
 {
     atomic_store_explicit(&self->queue, queue, memory_order_relaxed);
     atomic_store_explicit(&self->credit, credit, memory_order_relaxed);
 }
-/*  Sets what a device thread is at, and books the time of what it was at before. */
+/*  Sets the state of a device thread, and counts the time of the previous one. */
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now);
 
-/*  The name of a bit of TND_WAIT_* as users read it: "input", ...; NULL: there is no such one. */
+/*  The name of a bit of TND_WAIT_* for users: "input", ...; NULL if there is no such bit. */
 const char *tnd_wait_name(unsigned bit);
-/*  The bit of the foremost of some waits; they must not be none. */
+/*  The bit of the decisive wait; `waits` must not be 0. */
 unsigned tnd_wait_foremost(uint32_t waits);
 
-/*  X(name, what it is): where an actor's time went.  They add up to all of it. */
+/*  X(name, meaning): how an actor spent its time.  The parts add up to the total. */
 #define TND_TIMES(X)                                                                               \
     X(cpu, "computing")                                                                            \
     X(wait_in, "nothing to do: input is missing")                                                  \
-    X(wait_credit, "who comes next has no room, or its own memory is full")                        \
+    X(wait_credit, "the next actor has no room, or its own memory is full")                        \
     X(wait_order, "later rows are there, those before them are not")                               \
     X(wait_step, "the user's step runs")                                                           \
     X(wait_reduce, "other replicas have not posted yet")                                           \
@@ -168,18 +168,18 @@ typedef struct {
 #undef TND_TIME_FIELD
 } tnd_times_t;
 
-/*  The time of an actor's thread from its birth to `now`, or to its end. */
+/*  The time of an actor's thread from its start to `now`, or to its end. */
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times);
 
-/*  The folders that statistics of this user may lie in; the first of them that can be written takes
- *  new ones.  Returns how many there are, at most 3.
+/*  The folders that may contain statistics of this user; new files go to the first writable one.
+ *  Returns their number, at most 3.
  */
 typedef struct {
     char path[3][128];
 } tnd_pages_folders_t;
 
 size_t tnd_pages_folders(tnd_pages_folders_t *folders);
-/*  Whether a file of this name in one of them is one of statistics. */
+/*  Whether this is the name of a statistics file. */
 bool tnd_pages_named(const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/*  runtime/plan/graph.c - files, calls and overlays become one tree, the tree a plan. */
+/*  runtime/plan/graph.c - merges files, calls and overlays into a tree, and resolves it to a plan.
+ */
 #include "runtime/plan/graph.h"
 
 #include <stdlib.h>
@@ -22,8 +23,8 @@ typedef struct setting {
 
 struct tnd_graph {
     tnd_arena_t *arena;
-    tnd_diagnostics_t *reading; /* found while texts were read */
-    tnd_diagnostics_t *checked; /* and those of the last check */
+    tnd_diagnostics_t *reading; /* found while texts were parsed */
+    tnd_diagnostics_t *checked; /* found by the last check */
     tnd_value_t *base;          /* the graph's own file and calls */
     tnd_value_t *overlays;      /* a list */
     setting_t *first_setting;   /* what was set, in order */
@@ -44,7 +45,7 @@ static const char *copied(tnd_graph_t *self, const char *text)
     return text != NULL ? tnd_arena_text(self->arena, text, strlen(text)) : NULL;
 }
 
-/*  A text that is no file, called `name` in errors. */
+/*  A text that is not a file, named `name` in errors. */
 static tnd_origin_t *origin_new(tnd_graph_t *self, const char *name, const char *text)
 {
     tnd_origin_t *origin = tnd_arena_take(self->arena, sizeof *origin);
@@ -60,7 +61,7 @@ static tnd_value_t *parse(tnd_graph_t *self, const tnd_origin_t *origin, size_t 
     return value;
 }
 
-/*  What was resolved no longer holds. */
+/*  Invalidates the results of a check. */
 static void change(tnd_graph_t *self)
 {
     self->checked = NULL;
@@ -92,7 +93,7 @@ tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed)
     return self;
 }
 
-/*  Whether two names are of one file; of pipes nobody knows. */
+/*  Whether two names are of the same file; not known for pipes. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat one, other;
@@ -146,7 +147,7 @@ tnd_graph_t *tnd_graph_load(const char *const *files, size_t count)
     return self;
 }
 
-/*  The map under `key` of the graph's own tree, made if it is not there. */
+/*  The map under `key` of the graph's own tree, created if it is missing. */
 static tnd_value_t *map_under(tnd_graph_t *self, const char *key, tnd_mark_t mark)
 {
     if (self->base == NULL || self->base->type != TND_VALUE_MAP)
@@ -212,7 +213,7 @@ void tnd_graph_set(tnd_graph_t *self, const char *key, const char *value)
                             "expected a key such as `batch.size`");
         return;
     }
-    /* From the last name of the path to the first, each a map around what is there so far. */
+    /* From the last name of the path to the first, each as a map around the value so far. */
     char *path = tnd_arena_text(self->arena, key, strlen(key));
     setting_t *setting = tnd_arena_take(self->arena, sizeof *setting);
     for (char *dot = strrchr(path, '.'); dot != NULL; dot = strrchr(path, '.')) {
@@ -268,7 +269,7 @@ void tnd_graph_op(tnd_graph_t *self, const tnd_op_ops_t *ops, void *shared)
     report_given(self, tnd_custom_op(given_of(self), ops, shared, &error), &error);
 }
 
-/*  A source without options and opening. */
+/*  A name without options. */
 typedef struct {
     tnd_source_ops_t ops;
     tnd_source_data_t data;
@@ -338,7 +339,8 @@ static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_val
     return copy;
 }
 
-/*  Lays what was set on the tree.  A path that begins with an actor's name is one of `actors:`. */
+/*  Applies the settings to the tree.  A path that begins with an actor's name belongs to `actors:`.
+ */
 static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
                                    tnd_diagnostics_t *diagnostics)
 {
@@ -377,7 +379,7 @@ static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
     return root;
 }
 
-/*  Whether a tree says who there is and who feeds whom, which only a graph does. */
+/*  Whether a tree has actors and links, which only a graph has. */
 static bool is_graph(const tnd_value_t *tree)
 {
     const tnd_value_t *actors = tnd_value_get(tree, "actors");
@@ -387,7 +389,7 @@ static bool is_graph(const tnd_value_t *tree)
     return kinds;
 }
 
-/*  Files in another order would be wrong in every line, so that one sentence says more. */
+/*  Files in the wrong order would give an error in every line; one error is clearer. */
 static bool has_graph_first(const tnd_graph_t *self, tnd_diagnostics_t *diagnostics)
 {
     for (size_t i = 0; i < self->overlays->count && !is_graph(self->base); i++) {

@@ -1,4 +1,4 @@
-/*  runtime/plan/pace.c - how often the connections of a run show that they live. */
+/*  runtime/plan/pace.c - adapts time-outs to the number of connections. */
 #include "runtime/plan/pace.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "runtime/base/allocation.h"
 
-/*  The first host of the plan that is on the same machine, as far as addresses say. */
+/*  The first host of the plan on the same machine, judged by addresses. */
 static uint32_t machine_of(const tnd_plan_t *plan, uint32_t host)
 {
     const char *address = plan->hosts[host].address;

@@ -1,11 +1,10 @@
-/*  runtime/plan/pace.h - how often the connections of a run show that they live.
+/*  runtime/plan/pace.h - adapts time-outs to the number of connections.
  *
- *  An idle connection pings four times in `link_timeout`.  Where a machine runs many hosts, they
- *  are thousands, and pings alone could keep its processors busy: a few hundred microseconds of
- *  work for each host and ping leave nothing for the run, connections are given up for silence, and
- *  to open them again takes more work still.  So the time-out grows with the connections that end
- *  on one machine, and the same on all hosts: it is a function of the plan, in which hosts that may
- *  join later do not count.
+ *  An idle connection pings four times per `link_timeout`.  A machine with many hosts has thousands
+ *  of connections, and pings alone could use all of its processors.  Then connections would be
+ *  closed as silent, and reopening them would take even more work.  So the time-out grows with the
+ *  number of connections that end on one machine.  All hosts compute the same value from the plan;
+ *  hosts that may join later do not count.
  *
  *  Threads: any.
  */
@@ -15,13 +14,11 @@
 #include "runtime/plan/placement.h"
 
 enum {
-    TND_PACE_ENDS = 1000, /* of connections on one machine, for which `link_timeout` is as given */
-    TND_PACE_MOST = 8     /* times, by which it may grow */
+    TND_PACE_ENDS = 1000, /* connections on one machine up to which `link_timeout` is unchanged */
+    TND_PACE_MOST = 8     /* the largest factor */
 };
 
-/*  What `span_ns`, between two signs of life or until their lack is noticed, is in a run of that
- *  whole plan (tnd_placement_whole).
- */
+/*  The adapted value of a time-out or ping interval for a whole plan (tnd_placement_whole). */
 uint64_t tnd_pace_stretch(const tnd_plan_t *plan, uint64_t span_ns);
 
 #endif

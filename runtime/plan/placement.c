@@ -88,7 +88,7 @@ static const tnd_value_t *find_data(const tnd_value_t *value)
     return found;
 }
 
-/*  An actor's options as its host sees them. */
+/*  An actor's options with the paths of its host. */
 static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor, const char *local)
 {
     const tnd_topology_actor_t *of = &self->topology->actors[actor];
@@ -113,7 +113,7 @@ static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor
         tnd_options_parse(&context, &of->kind->table, of->value, of->name, of->mark);
     if (options != NULL)
         return options;
-    /* It was good as written, and is not with the paths in it: once is enough, for all hosts. */
+    /* An error that appears with the paths of a host is reported once for all hosts. */
     if (tnd_diagnostics_count(diagnostics_of(self), TND_SEVERITY_ERROR) == 0)
         tnd_diagnostics_add_all(diagnostics_of(self), context.diagnostics);
     return of->options;
@@ -344,7 +344,7 @@ static void read_ports(placer_t *self, const char *text, tnd_mark_t mark, tnd_pl
                         "`ports` expects a range of ports such as 7101-7200, not `%s`", text);
 }
 
-/*  A host is started again as it or the top level says, unless state dies with it. */
+/*  The restart rule of a host: its own or that of the top level; NEVER if it holds state. */
 static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
 {
     const host_t *host = &self->hosts[index];
@@ -382,7 +382,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
                                           : host->data != NULL ? host->data
                                                                : below};
         if (host->spare)
-            continue; /* it is told as the last of its range */
+            continue; /* reported for the last host of its range */
         if (host->isolated) {
             plan->isolated = true;
             plan->parent = host->parent;
@@ -426,7 +426,7 @@ static void check_hosts(placer_t *self)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
     const tnd_settings_t *settings = self->topology->settings;
-    /* Who starts the others itself tells them the port. */
+    /* A leader that starts the other hosts itself tells them its port. */
     bool others = false;
     for (uint32_t i = 1; i < self->host_count; i++)
         others = others || !self->hosts[i].isolated || self->hosts[i].parent != 0;
@@ -454,7 +454,7 @@ static void check_hosts(placer_t *self)
     }
     if (outside == NULL || settings->insecure)
         return;
-    /* Keys are read from the file and not yet used: nobody may believe that they protect. */
+    /* Keys are not used yet, so users must not rely on them. */
     tnd_diagnostics_add(diagnostics, TND_T048_INSECURE, tnd_placer_mark(outside, "address"),
                         settings->security != NULL
                             ? "`%s` is another machine, and the keys of `security:` are not used "

@@ -1,10 +1,10 @@
-/*  runtime/plan/placement.h - where everything of a graph stands: the plan of a run.
+/*  runtime/plan/placement.h - the plan of a run: where each part of a graph runs.
  *
  *  A plan is flat, ordered and the same on every host that reads the same files: hosts, instances
  *  of actors, connections between instances, and which replica is carried by which device of which
  *  feeder.  An instance's number is its place in the list; control, links and statistics use it.
  *
- *  Ownership: the plan belongs to the graph and lives as long.  Threads: const; any.
+ *  Ownership: the graph owns the plan.  Threads: const; any.
  */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_H
 #define TND_RUNTIME_PLAN_PLACEMENT_H
@@ -21,19 +21,19 @@ typedef enum { TND_TRANSPORT_INPROC, TND_TRANSPORT_IPC, TND_TRANSPORT_TCP } tnd_
 
 typedef struct {
     const char *name;
-    const char *address; /* "127.0.0.1" where none was given */
-    const char *listen;  /* what it binds: `address`, unless something stands before it */
-    uint32_t port;       /* of control; the leader's is the one that others connect to; 0: any */
+    const char *address;              /* "127.0.0.1" where none was given */
+    const char *listen;               /* the address that it binds; by default `address` */
+    uint32_t port;                    /* of control; others connect to that of the leader; 0: any */
     uint32_t ports_first, ports_last; /* `ports:`; 0, 0: ephemeral */
-    const char *data;                 /* what ${data} stands for there; NULL: not given */
+    const char *data;                 /* value of ${data} there, or NULL */
     const char *const *devices;       /* "cpu:0", ...: of its feeders, in order of use */
     uint32_t device_count;
     uint64_t memory;       /* budget in bytes; 0: none given */
-    tnd_restart_t restart; /* when it died; NEVER for who leads or carries replicas */
+    tnd_restart_t restart; /* NEVER for the leader and hosts with replicas */
     bool isolated;         /* a process that host `parent` starts, for one of its actors */
     uint32_t parent;       /* of an isolated one: index */
     const char *pool;      /* "pool" of `pool[0-9]` where it carries only workers; NULL otherwise */
-    bool spare;            /* one more of such a range: nobody waits for it */
+    bool spare;            /* additional host of such a range, which may join later */
 } tnd_plan_host_t;
 
 typedef struct {
@@ -50,9 +50,8 @@ typedef struct {
     const tnd_topology_actor_t *written;   /* as in the file, with places; NULL: in none */
 } tnd_instance_t;
 
-/*  Two instances that talk over a data link.  `to` is downstream; the connecting end follows from
- *  the kinds: stateless actors connect, stateful ones bind, and where both bind the downstream one
- *  connects.
+/*  Two instances connected by a data link; `to` is downstream.  Stateless actors connect and
+ *  stateful ones bind; if both bind, the downstream one connects.
  */
 typedef struct {
     uint32_t from, to;      /* instances */
@@ -67,22 +66,22 @@ typedef struct {
 } tnd_carrier_t;
 
 typedef struct {
-    const char *feeder; /* name of the actor; NULL: the graph ends before one */
-    const char *after;  /* the feeder whose chain comes first; NULL: it is the first */
+    const char *feeder; /* name of the actor; NULL: the graph is open-ended */
+    const char *after;  /* the feeder of the preceding chain; NULL for the first */
     uint32_t replicas;
     const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;
 
 typedef struct tnd_plan {
-    const char *name;      /* of the graph */
-    const char *directory; /* of its first file, where plugins are looked for; NULL: not known */
+    const char *name;               /* of the graph */
+    const char *directory;          /* of its first file, searched for plugins; NULL: not known */
     const tnd_topology_t *topology; /* that it places */
     uint64_t seed;
     uint32_t lanes;
     uint64_t fingerprint[2];
     uint64_t link_timeout_ns, dead_after_ns, start_timeout_ns, hung_after_ns, restart_timeout_ns;
     tnd_restarts_t restarts;
-    const tnd_checkpoint_options_t *checkpoint; /* NULL: the state is not kept */
+    const tnd_checkpoint_options_t *checkpoint; /* NULL: no checkpoints */
     bool tolerant;                              /* numeric: tolerant */
     bool insecure;
     const tnd_plan_host_t *hosts;
@@ -93,45 +92,43 @@ typedef struct tnd_plan {
     uint32_t edge_count;
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
-    /*  Behind the lists: hosts that may join by `--host POOL+`, what they would carry, and how it
-     * is connected.
+    /*  At the end of each list: hosts that may join by `--host POOL+`, with their instances and
+     *  edges.
      */
     uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;
 
-/*  A plan that counts its spares in: what a run goes by. */
+/*  The plan including its spares, which a run uses. */
 tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan);
-/*  Whether several devices reduce what their replicas post: each of them may wait for the others.
- */
+/*  Whether several devices reduce, so that each may wait for the others. */
 bool tnd_placement_reduces(const tnd_plan_t *plan);
 
-/*  Places a topology.  `data`: what ${data} stands for on every host, above what the files say;
- *  `fallback_data`: where neither says anything; `local`: the host of this process, whose paths
- * must be known, NULL: all.  NULL after an error; all that can be found in one pass are reported.
+/*  Places a topology.  `data`: value of ${data} on every host, overriding the files;
+ *  `fallback_data`: value if neither sets one; `local`: the host of this process, whose paths must
+ *  be known, NULL: all.  Returns NULL after an error; all errors are reported in one pass.
  */
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
                                         const char *fallback_data, const char *local);
 
-/*  Reports what is wrong with the hosts of a topology that could not be resolved. */
+/*  Reports errors in the hosts of a topology that could not be resolved. */
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology);
 
-/*  What of a topology that could not be resolved can still be looked at: as a plan of one host, an
- *  instance for each actor whose own options are good, and nothing else.  NULL: it has hosts, and
- *  nobody knows what stands where.
+/*  The part of an unresolved topology that can still be inspected: a plan of one host with an
+ *  instance for each actor with valid options.  NULL if the topology has hosts.
  */
 const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
                                        const tnd_topology_t *topology, const char *data,
                                        const char *fallback_data);
 
-/*  Reports an error about an instance at the place that it is about. */
+/*  Reports an error about an instance at its place in the file. */
 void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
                           const tnd_error_t *error, tnd_diagnostics_t *diagnostics);
 
 /*  "inproc", "ipc", "tcp" */
 const char *tnd_transport_name(tnd_transport_t transport);
 
-/*  Whether an address is this machine's own: 127.x, ::1, localhost. */
+/*  Whether an address is a loopback address: 127.x, ::1, localhost. */
 bool tnd_placement_is_loopback(const char *address);
 
 /*  The table of a host, for help and editors. */

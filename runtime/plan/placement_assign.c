@@ -1,10 +1,9 @@
-/*  runtime/plan/placement_assign.c - who carries what: lanes, workers, devices, replicas. */
+/*  runtime/plan/placement_assign.c - assigns lanes, workers, devices and replicas to hosts. */
 #include "runtime/plan/placement_internal.h"
 
 #include <stdlib.h>
 
-/*  ----------------------------------------------------------------------------- who stands where
- */
+/*  ----------------------------------------------------------------------------- actors to hosts */
 
 uint32_t tnd_placer_count(const placer_t *self, uint32_t actor)
 {
@@ -20,8 +19,7 @@ static void stand_with(placer_t *self, uint32_t actor, uint32_t other)
         self->hosts[i].shares[actor].here = self->hosts[i].shares[other].here;
 }
 
-/*  A chain that comes after another stands where that one stands, unless the file says otherwise.
- */
+/*  A chain after another runs on the hosts of that chain, unless the file places it. */
 static void place_later_chains(placer_t *self)
 {
     const tnd_topology_t *topology = self->topology;
@@ -37,7 +35,7 @@ static void place_later_chains(placer_t *self)
     }
 }
 
-/*  An unplaced reducer stands with its feeder, on the first host that has it. */
+/*  A reducer that is not placed runs on the first host of its feeder. */
 static void place_reducers(placer_t *self)
 {
     const tnd_topology_t *topology = self->topology;
@@ -74,7 +72,7 @@ static void check_standing(placer_t *self, uint32_t index)
                         actor->kind->table.name, count);
 }
 
-/*  Lanes are dealt out in the order of the hosts: as many as each says, else evenly. */
+/*  Lanes are assigned in the order of the hosts: by `lanes:`, otherwise evenly. */
 static void deal_lanes(placer_t *self, uint32_t index)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
@@ -93,7 +91,7 @@ static void deal_lanes(placer_t *self, uint32_t index)
     if (count == 0)
         return;
     if (said > 0 && (sum != lanes || said != count)) {
-        /* Reader and batcher stand together as a rule: one error is enough. */
+        /* Reader and batcher are usually on the same host: one error is enough. */
         if (!tnd_diagnostics_has(diagnostics, TND_T044_LANES)) {
             tnd_diagnostics_add(
                 diagnostics, TND_T044_LANES, last->lanes > 0 ? last->lanes_mark : last->mark,
@@ -125,7 +123,7 @@ static void deal_lanes(placer_t *self, uint32_t index)
     }
 }
 
-/*  The actor with one instance a lane that rows of `actor`'s chain begin with. */
+/*  The first actor of `actor`'s chain, with one instance per lane. */
 static uint32_t reader_of(const placer_t *self, uint32_t actor)
 {
     const tnd_topology_t *topology = self->topology;
@@ -140,8 +138,8 @@ static uint32_t reader_of(const placer_t *self, uint32_t actor)
     return actor;
 }
 
-/*  A preprocessor beside the readers of a lane serves the lanes of its host; one on a host without
- *  readers is a pool for all.  Each lane needs one of them.
+/*  A preprocessor on a host with readers serves the lanes of that host; on a host without readers
+ *  it serves all lanes.  Each lane needs a preprocessor.
  */
 static void deal_workers(placer_t *self, uint32_t index)
 {
@@ -199,7 +197,7 @@ static void deal_devices(placer_t *self, uint32_t index)
     }
 }
 
-/*  A feeder that comes after another shares its models, hence its hosts and devices. */
+/*  A feeder of a later chain shares the models of the first one, hence its hosts and devices. */
 static void share_devices(placer_t *self, uint32_t index, uint32_t first)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
@@ -229,7 +227,7 @@ static void share_devices(placer_t *self, uint32_t index, uint32_t first)
     }
 }
 
-/*  Replicas go to devices in the order of hosts and lists, as evenly as can be. */
+/*  Replicas are assigned to devices in the order of hosts and lists, as evenly as possible. */
 void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
                               tnd_chain_plan_t *plan)
 {
@@ -296,7 +294,7 @@ static bool is_isolated(const tnd_topology_actor_t *actor)
     return isolate != NULL && *isolate != 0;
 }
 
-/*  How many processes an actor has beside that of a host which carries it. */
+/*  The number of additional processes of an actor. */
 static uint32_t processes_of(const placer_t *self, uint32_t host, uint32_t actor)
 {
     const share_t *share = &self->hosts[host].shares[actor];
@@ -307,7 +305,7 @@ static uint32_t processes_of(const placer_t *self, uint32_t host, uint32_t actor
                : tnd_placer_workers(self, host, actor);
 }
 
-/*  A worker, or the readers of one lane, on a host of their own beside their parent. */
+/*  A worker, or the readers of one lane, on an isolated host of their parent. */
 static void add_isolated(placer_t *self, uint32_t parent, uint32_t actor, uint32_t index)
 {
     const host_t *from = &self->hosts[parent];
@@ -357,9 +355,9 @@ void tnd_placer_isolate(placer_t *self)
         }
 }
 
-/*  --------------------------------------------------------------------------- who may join */
+/*  ------------------------------------------------------------------------- spare hosts */
 
-/*  A host of a range that carries only workers: any number of such can come and go. */
+/*  A host of a range that carries only workers may join and leave. */
 static bool is_pool(const placer_t *self, const host_t *host)
 {
     bool works = false;
@@ -378,7 +376,7 @@ static void add_spares(placer_t *self, uint32_t last)
     const host_t *model = &self->hosts[last];
     const char *digits = model->name + strlen(model->pool);
     uint64_t number = strtoull(digits, NULL, 10);
-    /* Where the addresses are a range too, nobody knows those of the spares. */
+    /* If the addresses are a range too, those of the spares are unknown. */
     const char *address =
         strchr(model->options->address, '[') != NULL && strchr(model->options->address, ':') == NULL
             ? "*"

@@ -1,4 +1,4 @@
-/*  runtime/plan/placement_hosts.c - who there is: hosts, ranges of hosts, what each says. */
+/*  runtime/plan/placement_hosts.c - reads the hosts, ranges of hosts, and their options. */
 #include "runtime/plan/placement_internal.h"
 
 #include <arpa/inet.h>
@@ -93,7 +93,7 @@ const tnd_table_t tnd_host_table = {
 };
 /*  ------------------------------------------------------------------------------------- ranges */
 
-/*  "node[00-15]": what stands before and behind, and the numbers with their width. */
+/*  "node[00-15]": the text before and after, and the numbers with their width. */
 typedef struct {
     const char *before;
     size_t before_size;
@@ -102,7 +102,7 @@ typedef struct {
     int width;
 } range_t;
 
-/*  False if there is no range, or (with *bad_p) one that cannot be read. */
+/*  Returns false if there is no range, or an invalid one (*bad_p). */
 static bool read_range(const char *text, range_t *range, bool *bad_p)
 {
     const char *open = strchr(text, '[');
@@ -145,7 +145,7 @@ static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
                          "one range of numbers in brackets, at most %d: `node[0-3]`", HOSTS_MAX);
 }
 
-/*  An address or directory of the index-th host of an entry with `count` hosts.  NULL after an
+/*  The address or directory of the index-th host of an entry with `count` hosts.  NULL after an
  *  error, which is reported for the first host only.
  */
 static const char *expand(placer_t *self, const char *text, tnd_mark_t mark, uint64_t index,
@@ -179,7 +179,7 @@ tnd_mark_t tnd_placer_mark(const host_t *host, const char *name)
     return value != NULL ? value->mark : host->mark;
 }
 
-/*  "2" or "2 each"; a plain number is not clear for several hosts. */
+/*  "2" or "2 each"; a plain number is ambiguous for several hosts. */
 static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64_t count)
 {
     const char *text = host->options->lanes;
@@ -207,7 +207,7 @@ static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64
     }
 }
 
-/*  Looks up an actor that a host names; says so if there is none. */
+/*  Looks up an actor that a host names; reports it if it does not exist. */
 static uint32_t find_actor(placer_t *self, const char *name, tnd_mark_t mark)
 {
     uint32_t actor = tnd_topology_find(self->topology, name);
@@ -422,7 +422,7 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
             tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
         read_host_lanes(self, host, i, count);
         if (i > 0) {
-            /* The same entry says the same again: errors are told once. */
+            /* The entry is the same, so its errors are reported once. */
             memcpy(host->shares, host[-1].shares, self->topology->actor_count * sizeof(share_t));
             continue;
         }
@@ -462,7 +462,7 @@ void tnd_placer_read_hosts(placer_t *self)
         for (size_t i = 0; i < hosts->count; i++)
             read_host(self, &hosts->entries[i]);
     }
-    /* One host that does not say what it carries carries everything. */
+    /* A single host without `actors:` carries everything. */
     if (self->host_count == 1 &&
         (self->hosts[0].options == NULL || self->hosts[0].options->actors == NULL))
         for (uint32_t i = 0; i < self->topology->actor_count; i++)

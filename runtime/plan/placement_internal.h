@@ -1,7 +1,7 @@
-/*  runtime/plan/placement_internal.h - what the files of the placement share among themselves.
+/*  runtime/plan/placement_internal.h - the state of a placement, shared by its files.
  *
- *  placement_hosts.c reads who there is, placement_deal.c decides who carries what, placement.c
- *  makes the plan of it: instances, edges, chains; placement_ports.c counts the ports it takes.
+ *  placement_hosts.c reads the hosts, placement_assign.c assigns actors, lanes, workers and devices
+ *  to them, placement.c builds the plan, and placement_ports.c counts its ports.
  */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 #define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
@@ -29,12 +29,12 @@ typedef struct {
 
 typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
 
-/*  What one actor has on one host. */
+/*  The share of an actor on a host. */
 typedef struct {
     bool here;
-    uint32_t lane_first, lanes; /* of an actor with an instance a lane */
-    uint32_t workers;           /* 0: as the actor says */
-    tnd_strings_t devices;      /* count 0: as the actor says */
+    uint32_t lane_first, lanes; /* for an actor with one instance per lane */
+    uint32_t workers;           /* 0: the actor's own option */
+    tnd_strings_t devices;      /* count 0: the actor's own option */
     uint32_t first, count;      /* its instances in the plan */
     const void *options;
     tnd_mark_t mark;
@@ -46,13 +46,13 @@ typedef struct {
     const char *data;
     tnd_mark_t mark;
     tnd_mark_t lanes_mark;
-    const host_options_t *options; /* NULL: the host that a file without hosts has */
+    const host_options_t *options; /* NULL: the implicit host of a file without hosts */
     const tnd_value_t *value;
-    uint32_t lanes;  /* 0: not said */
+    uint32_t lanes;  /* 0: not given */
     share_t *shares; /* by actor */
     bool isolated;   /* see tnd_plan_host_t */
     uint32_t parent;
-    const char *range; /* what stands before the numbers of its range; NULL: none */
+    const char *range; /* the text before the numbers of its range; NULL: none */
     const char *pool;
     bool spare;
 } host_t;
@@ -62,7 +62,7 @@ typedef struct {
     const tnd_topology_t *topology;
     tnd_plan_t *plan;
     host_t *hosts;
-    uint32_t host_count; /* the spares are behind them */
+    uint32_t host_count; /* the spares follow them */
     uint32_t spare_count;
     tnd_plan_host_t *plan_hosts;
     tnd_instance_t *instances;
@@ -92,30 +92,30 @@ static inline bool is_feeder(const tnd_topology_actor_t *actor)
  */
 
 void tnd_placer_read_hosts(placer_t *self);
-/*  Where an option of a host is written, or else the host. */
+/*  The place of an option of a host, or of the host. */
 tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
-/*  Devices as they are written, at `value` or by the actor's own option. */
+/*  Checks devices, written at `value` or in the actor's own option. */
 bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
                               const tnd_value_t *value);
 
 /* --- placement_ports.c -------------------------------------------------------------------------
  */
 
-/*  Once the edges are there: whether `ports:` has a port for each that is listened at. */
+/*  Checks that `ports:` has a port for each listener.  The edges exist. */
 void tnd_placer_check_ports(placer_t *self);
 
-/* --- placement_deal.c --------------------------------------------------------------------------
+/* --- placement_assign.c ------------------------------------------------------------------------
  */
 
-/*  Hosts that an actor stands on. */
+/*  The number of hosts of an actor. */
 uint32_t tnd_placer_count(const placer_t *self, uint32_t actor);
-/*  Copies of an actor on a host. */
+/*  The number of copies of an actor on a host. */
 uint32_t tnd_placer_workers(const placer_t *self, uint32_t host, uint32_t actor);
-/*  Lanes, workers and devices go to hosts. */
+/*  Assigns lanes, workers and devices to hosts. */
 void tnd_placer_deal(placer_t *self);
-/*  What is to run in processes of its own moves to hosts that its host starts itself. */
+/*  Moves isolated actors to hosts that their host starts as processes. */
 void tnd_placer_isolate(placer_t *self);
-/*  Hosts that nobody waits for, behind the others. */
+/*  Adds hosts that may join later. */
 void tnd_placer_spare(placer_t *self);
 void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
                               tnd_chain_plan_t *plan);

@@ -1,7 +1,7 @@
-/*  runtime/plan/placement_ports.c - whether a range of ports has enough for who listens there. */
+/*  runtime/plan/placement_ports.c - checks that ranges of ports are large enough. */
 #include "runtime/plan/placement_internal.h"
 
-/*  A tcp port for each port of an instance that others connect to from elsewhere. */
+/*  One tcp port for each port of an instance that other machines connect to. */
 static void count_binds(const placer_t *self, uint32_t *needs)
 {
     const tnd_plan_t *plan = self->plan;
@@ -18,14 +18,14 @@ static void count_binds(const placer_t *self, uint32_t *needs)
     }
 }
 
-/*  Whether two hosts take from the same ports. */
+/*  Whether two hosts share a range of ports. */
 static bool share(const tnd_plan_host_t *a, const tnd_plan_host_t *b)
 {
     return a->ports_first == b->ports_first && a->ports_last == b->ports_last &&
            strcmp(a->listen, b->listen) == 0 && same_machine(a->address, b->address);
 }
 
-/*  Where the range of a host is written. */
+/*  The place of the range of a host. */
 static tnd_mark_t mark_of(const placer_t *self, uint32_t index)
 {
     const tnd_value_t *ports = tnd_value_get(self->topology->root, "ports");

@@ -12,14 +12,14 @@ enum {
      *  signals (2), writers of lines (3) and the mailbox of control.
      */
     PROCESS = 14,
-    ACTOR = 1,      /* the time that its thread waited for a processor */
+    ACTOR = 1,      /* schedstat of its thread */
     CHILD = 2,      /* its process, and a pipe while it is started */
     BRIEF = 8,      /* files of a checkpoint, a model, a plugin, a folder that is listed */
-    BRIEF_DATA = 2, /* of each actor with data: a file while it is opened, another that is loaded */
+    BRIEF_DATA = 2, /* of each actor with data: a file being opened, another being loaded */
     WAYS = 2 * TND_PORT_MAX * 3 /* ports of an actor, by each transport */
 };
 
-/*  Of one process; those of hosts that may join, and are not there from the start, once more. */
+/*  Of one process; counted twice for hosts that may join later. */
 typedef struct {
     uint64_t listeners, accepted, dialled, spare_accepted, spare_dialled;
 } counted_t;

@@ -1,7 +1,7 @@
 /*  runtime/resources/descriptors.h - how many file descriptors a host of a plan needs.
  *
- *  An upper bound, computed from the plan alone.  Files that sources and bad records keep open are
- *  not in it: they are known once data is open, and are reserved then (runtime/data/open_files.h).
+ *  An upper bound, computed from the plan alone.  It does not include files that sources and bad
+ *  records keep open; these are reserved once the data is open (runtime/data/open_files.h).
  *
  *  Threads: any.
  */
@@ -17,17 +17,16 @@ typedef struct {
     uint64_t listeners;   /* that other processes connect to */
     uint64_t connections; /* to and from other processes */
     uint64_t children;    /* processes that this one starts for isolated actors */
-    uint64_t reserve; /* for connections that replace others, those of hosts that may join left out,
-                         and files that are open briefly */
+    uint64_t reserve;     /* for connections that replace others, and files that are open briefly */
     uint64_t total;
 } tnd_descriptors_t;
 
-/*  Of the process of host `host` of a whole plan (tnd_placement_whole). */
+/*  Counts the descriptors of host `host` of a whole plan (tnd_placement_whole). */
 void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint32_t host,
                            const tnd_link_cost_t *cost);
 
-/*  Whether this process may have what the host and the processes that it starts need; raises the
- *  soft limit.  TND_FAILED: `error` has the number, the limit and what to do.
+/*  Checks the limit of this process against the needs of the host and the processes that it starts;
+ *  raises the soft limit.  Errors: TND_FAILED with the number, the limit and what to do.
  */
 tnd_status_t tnd_descriptors_check(const tnd_plan_t *plan, uint32_t host,
                                    const tnd_link_cost_t *cost, tnd_error_t *error) TND_CHECKED;

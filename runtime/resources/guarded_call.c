@@ -16,7 +16,7 @@
 
 static const uint64_t look_every_ns = 50000000;
 
-/*  What one thread is at. */
+/*  What one thread does. */
 typedef struct word {
     struct word *next;
     pid_t thread;
@@ -24,11 +24,11 @@ typedef struct word {
     tnd_diagnostic_code_t code;
     const void *about;
     char what[128];
-    uint64_t since_ns; /* 0: at nothing of other people's */
+    uint64_t since_ns; /* 0: not in user code */
     tnd_hang_detector_t watch;
 } word_t;
 
-/*  What a thread was told by the way. */
+/*  An additional error of a thread. */
 typedef struct told {
     struct told *next;
     const tnd_instance_t *instance;
@@ -44,7 +44,7 @@ struct tnd_guarded_call {
     tnd_diagnostics_t *found;
     pthread_t thread;
     _Atomic bool over;
-    pthread_mutex_t lock; /* guards the words, and what was told */
+    pthread_mutex_t lock; /* guards the lists */
     word_t *words;
     told_t *told;
 };
@@ -148,7 +148,7 @@ bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
 /* --- what is at work ---------------------------------------------------------------------------
  */
 
-/*  That of the calling thread. */
+/*  The entry of the calling thread. */
 static word_t *own_word(tnd_guarded_call_t *self)
 {
     pid_t thread = gettid();

@@ -29,7 +29,7 @@ void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t 
     }
 }
 
-/*  Reports a path where there is nothing; a pattern is for its source to expand. */
+/*  Reports a path that does not exist; the source expands patterns. */
 static void look_for(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
                      tnd_diagnostics_t *diagnostics)
 {
@@ -50,9 +50,7 @@ static void look_for_all(const tnd_instance_t *instance, const tnd_part_t *sourc
         look_for(instance, source, paths->items[i], diagnostics);
 }
 
-/*  Reports the files of a source that are not there.  Where lanes share files, other hosts may have
- *  them.
- */
+/*  Reports missing files of a source.  If lanes share files, other hosts may have them. */
 static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
                            tnd_diagnostics_t *diagnostics)
 {
@@ -91,7 +89,7 @@ bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnost
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
         const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        /* Of options with errors only the files are looked for. */
+        /* For options with errors only the files are checked. */
         if (instance->host == self->host && kind->check != NULL &&
             (instance->written == NULL || instance->written->options != NULL))
             kind->check(instance, self->plan, diagnostics);
@@ -101,7 +99,7 @@ bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnost
     return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
 }
 
-/*  One actor's data while they are opened. */
+/*  The data of one actor while it is opened. */
 typedef struct {
     const tnd_plan_t *plan;
     tnd_guarded_call_t *trial;
@@ -123,7 +121,7 @@ static void *open_one(void *context)
     return NULL;
 }
 
-/*  One beside the other: to open may take long, where files are compressed. */
+/*  Concurrently, because opening compressed files may take long. */
 bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
                         tnd_diagnostics_t *diagnostics)
 {
@@ -190,7 +188,7 @@ void tnd_resources_close(tnd_resources_t *self)
     *self = (tnd_resources_t){0};
 }
 
-/*  An instance of the actor that rows of a chain begin with. */
+/*  An instance of the first actor of a chain. */
 static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
 {
     for (uint32_t i = 0; i < plan->instance_count; i++)
@@ -199,7 +197,7 @@ static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
     return NULL;
 }
 
-/*  One of the actor that rows reach next: as the links say, wherever either stands. */
+/*  An instance of the next actor by the links, on any host. */
 static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++) {

@@ -1,11 +1,11 @@
-/*  runtime/resources/resources.h - what a host has before a run begins: its data, opened, and whether
- * this machine has the plugins and devices that its actors need.
+/*  runtime/resources/resources.h - what a host needs before a run: opens its data and checks that
+ *  its plugins and devices exist.
  *
- *  All that is missing is reported in one pass, with its place in the topology, before any actor is
- *  made.  Data is opened once for all instances of an actor on the host.
+ *  Everything that is missing is reported in one pass, with its place in the topology, before any
+ *  actor is created.  Data is opened once for all instances of an actor on the host.
  *
- *  Lifecycle: zeroed; tnd_resources_list; tnd_resources_open; tnd_resources_close, also of a zeroed
- * one. Threads: one at a time.
+ *  Lifecycle: zeroed; tnd_resources_list; tnd_resources_open; tnd_resources_close, also if zeroed.
+ *  Threads: one at a time.
  */
 #ifndef TND_RUNTIME_RESOURCES_RESOURCES_H
 #define TND_RUNTIME_RESOURCES_RESOURCES_H
@@ -17,10 +17,10 @@
 #include "runtime/resources/guarded_call.h"
 
 typedef struct {
-    const tnd_instance_t *instance; /* the first of its actor here */
-    tnd_stream_t stream;            /* its facts */
+    const tnd_instance_t *instance; /* the first one of its actor here */
+    tnd_stream_t stream;            /* the facts of the data */
     bool open;
-    void *opened; /* what its instances read from */
+    void *opened; /* shared by its instances */
 } tnd_resources_data_t;
 
 typedef struct {
@@ -33,30 +33,31 @@ typedef struct {
 /*  Lists the actors of a host that have data; opens nothing yet. */
 void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t host);
 
-/*  Looks for files, plugins and devices, and opens nothing; quick.  False: something is missing. */
+/*  Checks that files, plugins and devices exist, without opening them.  Returns false if something
+ *  is missing.
+ */
 bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics);
 
-/*  Does that, and opens the data.  May take as long as its sources do, and tells `trial` what it is
- *  at.  False: something is missing
- *  or cannot be used; what could be opened is.
+/*  Does the same and opens the data, which may take long; tells `trial` what it does.  Returns
+ *  false if something is missing or cannot be used; the rest is open.
  */
 bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
                         tnd_diagnostics_t *diagnostics);
 
-/*  Lists the files of a chain, once they are open, as a checkpoint stores them.  Waits for the disk
- *  where whole files are hashed.  False: one could not be read, and is reported.
+/*  Lists the open files of a chain for a checkpoint; hashing whole files waits for the disk.
+ *  Returns false after an error, which is reported.
  */
 bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *trial,
                          tnd_data_table_t *table, tnd_diagnostics_t *diagnostics);
 
-/*  What an actor's instances share; NULL: it has no data. */
+/*  What the instances of an actor share; NULL without data. */
 void *tnd_resources_opened(const tnd_resources_t *self, const tnd_instance_t *instance);
 
 void tnd_resources_close(tnd_resources_t *self);
 
-/*  Lets every kind along a chain, in the order of the graph, say what it makes of the stream whose
- *  facts (chain, count, identity, schema as read) are known, and tells `trial` who is at it. False:
- *  something does not fit, and is reported.
+/*  Derives the stream of a chain: each kind, in the order of the graph, changes the stream whose
+ *  facts (chain, count, identity, schema as read) are known.  Returns false after an error, which
+ *  is reported.
  */
 bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *trial, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics);
