@@ -137,14 +137,14 @@ static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     tnd_memory_estimate_add(needs, name, stream->copied * rows,
                             "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
-    if (source->given != NULL)
+    if (source->custom != NULL)
         tnd_memory_estimate_add(needs, name,
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
-    if (source->given != NULL && source->caps == 0)
+    if (source->custom != NULL && source->caps == 0)
         tnd_memory_estimate_add(needs, name, options->retain_bytes,
                                 "the last rows of a source that can be read only once (`retain:`)");
-    if (source->given == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
+    if (source->custom == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
         tnd_memory_estimate_add(
             needs, name, blocks * tnd_plan_packed(&stream->read, window.block_rows),

@@ -169,7 +169,7 @@ static bool may_fail(const tnd_chain_t *self)
 {
     bool given = false;
     for (size_t i = 0; i < self->count; i++)
-        given = given || self->stages[i].spec->given != NULL;
+        given = given || self->stages[i].spec->custom != NULL;
     return given || (self->caps & TND_OP_FAILS) != 0;
 }
 

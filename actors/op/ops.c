@@ -16,7 +16,7 @@ static const tnd_op_t *const ops[] = {
 
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec)
 {
-    if (spec->given != NULL)
+    if (spec->custom != NULL)
         return &tnd_op_custom;
     for (const tnd_op_t *const *op = ops; *op != NULL; op++)
         if ((*op)->spec == spec)

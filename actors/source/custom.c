@@ -34,7 +34,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     const tnd_custom_options_t *chosen = options;
     const tnd_source_spec_t *spec = tnd_source_spec_of(chosen->table);
     tnd_error_t why = {.text = "no reason was given"};
-    self->ops = spec->given;
+    self->ops = spec->custom;
     self->state = tnd_allocate_zeroed(1, self->ops->state_bytes + 1);
     char *text = tnd_custom_text(chosen);
     tnd_source_data_t data = {.count = TND_UNKNOWN};

@@ -11,7 +11,7 @@ static const tnd_source_t *const sources[] = {
 
 const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec)
 {
-    if (spec->given != NULL)
+    if (spec->custom != NULL)
         return &tnd_source_custom;
     for (const tnd_source_t *const *source = sources; *source != NULL; source++)
         if ((*source)->spec == spec)

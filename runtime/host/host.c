@@ -117,7 +117,7 @@ const tnd_resume_t *tnd_host_resume(const tnd_host_t *self)
 
 const tnd_membership_t *tnd_host_membership(const tnd_host_t *self)
 {
-    return &self->census;
+    return &self->membership;
 }
 
 void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
@@ -461,7 +461,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->last_word = tnd_allocate_zeroed(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->last_speaker = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->violations);
-    self->census = tnd_membership_take(self->plan, tnd_host_id(0));
+    self->membership = tnd_membership_take(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
     self->life = tnd_clock_read(CLOCK_REALTIME);
@@ -469,7 +469,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     pthread_cond_init(&self->changed, NULL);
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
-    tnd_resources_list(&self->stock, self->plan, config->host);
+    tnd_resources_list(&self->resources, self->plan, config->host);
     tnd_status_t status =
         tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
                       self->life, self->plan->instance_count, error);
@@ -622,7 +622,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
             tnd_host_stop(self);
         pthread_join(self->thread, NULL);
     }
-    if (!tnd_host_end_trial(self, self->trial_hangs ? 0 : stop_wait_ns))
+    if (!tnd_host_end_call(self, self->call_hangs ? 0 : stop_wait_ns))
         self->stuck = true;
     *self_p = NULL;
     if (self->stuck)
@@ -632,7 +632,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
-    tnd_resources_close(&self->stock);
+    tnd_resources_close(&self->resources);
     tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);
@@ -658,7 +658,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->last_speaker);
     free(self->violations);
     free(self->resume.parts);
-    free((void *)(uintptr_t)self->census.parties);
+    free((void *)(uintptr_t)self->membership.parties);
     free(self);
     return true;
 }

@@ -348,7 +348,7 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
     }
     tnd_msg_t *msg = &arrival->msg;
     if (arrival->port == PORT_HOSTS) {
-        const char *wrong = tnd_validator_relay(&self->census, self->config.host,
+        const char *wrong = tnd_validator_relay(&self->membership, self->config.host,
                                                 arrival->peer - tnd_host_id(0), msg);
         if (wrong != NULL) {
             expel(self, arrival, wrong);

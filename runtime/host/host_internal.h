@@ -38,12 +38,12 @@ struct tnd_host {
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
-    tnd_resources_t stock;
-    tnd_data_table_t data;     /* of the first chain, where it keeps checkpoints */
-    tnd_guarded_call_t *trial; /* of user code before the start; NULL: none is active */
-    bool stocked, fits;        /* all resources are available; the streams fit */
-    bool facts_known, derived; /* after the guarded call */
-    bool trial_hangs;
+    tnd_resources_t resources;
+    tnd_data_table_t data;      /* of the first chain, where it keeps checkpoints */
+    tnd_guarded_call_t *call;   /* of user code before the start; NULL: none is active */
+    bool resources_ready, fits; /* all resources are available; the streams fit */
+    bool facts_known, derived;  /* after the guarded call */
+    bool call_hangs;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;       /* problems with data, plugins, devices, operations */
     _Atomic uint32_t *generations;        /* by chain: as last announced by the leader */
@@ -56,7 +56,7 @@ struct tnd_host {
     uint64_t watch_due_ns;
     bool hung;      /* a device thread, which ends the run */
     uint8_t *words; /* by instance: inside a work hook elsewhere */
-    tnd_membership_t census;
+    tnd_membership_t membership;
     uint32_t *violations;                     /* by host */
     uint64_t link_timeout_ns, words_every_ns; /* of this run: see pace.h */
     uint64_t words_due_ns;
@@ -109,7 +109,7 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
 /*  Starts to open the data. */
 void tnd_host_try_data(tnd_host_t *self);
 /*  Waits at most `wait_ns` for the guarded call; false if it was abandoned. */
-bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns);
+bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns);
 /*  Starts the actor of an instance of this host. */
 void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);

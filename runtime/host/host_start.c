@@ -18,27 +18,28 @@ static void wake(void *context)
 /*  If this host has the data, operations are checked at once, so that all errors appear in one
  *  pass.
  */
-static void try_data(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
+static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
-    bool stocked = tnd_resources_open(&self->stock, trial, found);
-    for (uint32_t s = 0; s < self->stock.count; s++) {
-        tnd_stream_t stream = self->stock.data[s].stream;
-        if (self->stock.data[s].open)
-            stocked = tnd_resources_derive(self->plan, trial, &stream, found) && stocked;
+    bool resources_ready = tnd_resources_open(&self->resources, call, found);
+    for (uint32_t s = 0; s < self->resources.count; s++) {
+        tnd_stream_t stream = self->resources.data[s].stream;
+        if (self->resources.data[s].open)
+            resources_ready =
+                tnd_resources_derive(self->plan, call, &stream, found) && resources_ready;
     }
-    if (stocked && self->plan->checkpoint != NULL)
-        stocked = tnd_resources_table(&self->stock, 0, trial, &self->data, found);
-    self->stocked = stocked;
+    if (resources_ready && self->plan->checkpoint != NULL)
+        resources_ready = tnd_resources_table(&self->resources, 0, call, &self->data, found);
+    self->resources_ready = resources_ready;
 }
 
-static void try_streams(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
+static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
     const tnd_review_t *review = self->config.review;
     bool fits = true;
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
-        fits = tnd_resources_derive(self->plan, trial, &self->streams[c], found);
+        fits = tnd_resources_derive(self->plan, call, &self->streams[c], found);
     if (fits && review != NULL)
         fits = review->fits(self->plan, self->config.host, self->streams, found);
     self->fits = fits;
@@ -46,29 +47,29 @@ static void try_streams(void *context, tnd_guarded_call_t *trial, tnd_diagnostic
 
 void tnd_host_try_data(tnd_host_t *self)
 {
-    self->trial = tnd_guarded_call_begin(try_data, wake, self);
+    self->call = tnd_guarded_call_begin(try_data, wake, self);
 }
 
-bool tnd_host_end_trial(tnd_host_t *self, uint64_t wait_ns)
+bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns)
 {
-    return tnd_guarded_call_end(&self->trial, wait_ns, self->diagnostics);
+    return tnd_guarded_call_end(&self->call, wait_ns, self->diagnostics);
 }
 
 /*  Checks whether the guarded call has ended or hangs. */
 static void watch_trial(tnd_host_t *self)
 {
-    if (self->trial == NULL || self->trial_hangs)
+    if (self->call == NULL || self->call_hangs)
         return;
-    if (tnd_guarded_call_done(self->trial)) {
-        (void)tnd_host_end_trial(self, TND_NEVER);
+    if (tnd_guarded_call_done(self->call)) {
+        (void)tnd_host_end_call(self, TND_NEVER);
         self->derived = self->facts_known;
         self->facts_known = true;
-        if (!self->stocked || (self->derived && !self->fits))
+        if (!self->resources_ready || (self->derived && !self->fits))
             tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
                                tnd_diagnostics_sentence(self->diagnostics));
-    } else if (tnd_guarded_call_hangs(self->trial, self->plan->hung_after_ns, tnd_clock_now(),
+    } else if (tnd_guarded_call_hangs(self->call, self->plan->hung_after_ns, tnd_clock_now(),
                                       self->diagnostics)) {
-        self->trial_hangs = true;
+        self->call_hangs = true;
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
     }
 }
@@ -91,16 +92,17 @@ static void say_files(tnd_host_t *self)
 
 static void say_facts(tnd_host_t *self)
 {
-    if (!self->facts_known || !self->stocked)
+    if (!self->facts_known || !self->resources_ready)
         return;
-    if (self->stock.count == 0 || self->facts_said || (!tnd_host_leads(self) && !self->leader_up))
+    if (self->resources.count == 0 || self->facts_said ||
+        (!tnd_host_leads(self) && !self->leader_up))
         return;
     self->facts_said = true;
     say_files(self);
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    for (uint32_t s = 0; s < self->stock.count; s++)
-        tnd_stream_write(&self->stock.data[s].stream, writer.stream);
+    for (uint32_t s = 0; s < self->resources.count; s++)
+        tnd_stream_write(&self->resources.data[s].stream, writer.stream);
     tnd_host_tell_leader(self, TND_MSG_FACTS, 0, tnd_text_payload_end(&writer));
 }
 
@@ -150,10 +152,11 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
         TND_TRY(tnd_stream_read(stream, line, error));
     }
     /* This host knows the facts of the data that it reads. */
-    for (uint32_t s = 0; s < self->stock.count; s++)
-        TND_TRY(tnd_stream_agree(
-            &self->stock.data[s].stream, self->plan->hosts[self->config.host].name,
-            &self->streams[self->stock.data[s].stream.chain], self->plan->hosts[0].name, error));
+    for (uint32_t s = 0; s < self->resources.count; s++)
+        TND_TRY(tnd_stream_agree(&self->resources.data[s].stream,
+                                 self->plan->hosts[self->config.host].name,
+                                 &self->streams[self->resources.data[s].stream.chain],
+                                 self->plan->hosts[0].name, error));
     return TND_OK;
 }
 
@@ -167,7 +170,7 @@ void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
         .stream = &self->streams[instance->chain],
         .statistics = tnd_pages_at(self->pages, i),
         .birth = self->births[i],
-        .shared = tnd_resources_opened(&self->stock, instance),
+        .shared = tnd_resources_opened(&self->resources, instance),
     };
     self->actors[i] = tnd_actor_start(&config);
 }
@@ -215,7 +218,7 @@ static void begin_stream(tnd_host_t *self)
         self->made = true;
         make_actors(self);
     }
-    if (self->stream_note == NULL || !self->facts_known || self->trial != NULL || self->made ||
+    if (self->stream_note == NULL || !self->facts_known || self->call != NULL || self->made ||
         self->failed_ns != 0)
         return;
     tnd_status_t status = take_stream(self, self->stream_note, &error);
@@ -224,7 +227,7 @@ static void begin_stream(tnd_host_t *self)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
-    self->trial = tnd_guarded_call_begin(try_streams, wake, self);
+    self->call = tnd_guarded_call_begin(try_streams, wake, self);
 }
 
 static void say_endpoints(tnd_host_t *self)

@@ -18,7 +18,7 @@ struct tnd_session {
     tnd_plan_t plan; /* whole */
     tnd_host_t *host;
     /*  The progress that programs can query on the leader; unused with another observer. */
-    tnd_run_summary_t tally;
+    tnd_run_summary_t summary;
     tnd_observer_t observer;
     bool tallies;
     uint64_t descriptors; /* reserved */
@@ -37,9 +37,9 @@ static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *curso
 static void watch(tnd_session_t *session, const tnd_plan_t *plan)
 {
     session->tallies = true;
-    tnd_run_summary_init(&session->tally, plan);
+    tnd_run_summary_init(&session->summary, plan);
     session->observer =
-        (tnd_observer_t){.context = &session->tally, .step = observe_step, .end = observe_end};
+        (tnd_observer_t){.context = &session->summary, .step = observe_step, .end = observe_end};
 }
 
 /*  Finds the host of the plan by its name, or the only one. */
@@ -115,7 +115,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     if (status != TND_OK) {
         tnd_network->destroy(&session->network);
         if (session->tallies)
-            tnd_run_summary_fini(&session->tally);
+            tnd_run_summary_fini(&session->summary);
         tnd_open_files_release(descriptors);
         free(session);
         return status;
@@ -242,10 +242,10 @@ static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *a
     for (uint32_t c = 0; c < plan->chain_count && session->tallies; c++) {
         if (plan->chains[c].feeder == NULL || strcmp(plan->chains[c].feeder, actor) != 0)
             continue;
-        pthread_mutex_lock(&session->tally.lock);
-        if (session->tally.chains[c].steps > 0)
-            return &session->tally.chains[c];
-        pthread_mutex_unlock(&session->tally.lock);
+        pthread_mutex_lock(&session->summary.lock);
+        if (session->summary.chains[c].steps > 0)
+            return &session->summary.chains[c];
+        pthread_mutex_unlock(&session->summary.lock);
     }
     return NULL;
 }
@@ -256,7 +256,7 @@ bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]
     if (chain == NULL)
         return false;
     tnd_digest_print(&chain->digest, text);
-    pthread_mutex_unlock(&session->tally.lock);
+    pthread_mutex_unlock(&session->summary.lock);
     return true;
 }
 
@@ -272,7 +272,7 @@ bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *m
         if (found)
             *mean_p = tnd_run_summary_mean(&chain->ended[m]);
     }
-    pthread_mutex_unlock(&session->tally.lock);
+    pthread_mutex_unlock(&session->summary.lock);
     return found;
 }
 
@@ -296,7 +296,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     }
     tnd_network->destroy(&session->network);
     if (session->tallies)
-        tnd_run_summary_fini(&session->tally);
+        tnd_run_summary_fini(&session->summary);
     tnd_open_files_release(session->descriptors);
     free(session);
     return status;

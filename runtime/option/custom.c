@@ -144,7 +144,7 @@ tnd_status_t tnd_custom_source(tnd_custom_t *self, const tnd_source_ops_t *ops, 
     TND_TRY(check_source(ops, ops->name, error));
     part_t *part = add(self, GIVEN_SOURCE, ops->name);
     part->spec.source.caps = ops->caps & SOURCE_CAPS;
-    part->spec.source.given = ops;
+    part->spec.source.custom = ops;
     part->spec.source.shared = shared;
     return TND_OK;
 }
@@ -156,7 +156,7 @@ tnd_status_t tnd_custom_op(tnd_custom_t *self, const tnd_op_ops_t *ops, void *sh
     TND_TRY(check_op(ops, ops->name, error));
     part_t *part = add(self, GIVEN_OP, ops->name);
     part->spec.op.caps = ops->caps;
-    part->spec.op.given = ops;
+    part->spec.op.custom = ops;
     part->spec.op.shared = shared;
     return TND_OK;
 }
@@ -183,22 +183,22 @@ const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, co
     part->plugin = table_of(part)->name;
     part->library = library;
     if (sort == GIVEN_SOURCE) {
-        part->spec.source.given = table;
-        part->spec.source.caps = part->spec.source.given->caps & SOURCE_CAPS;
+        part->spec.source.custom = table;
+        part->spec.source.caps = part->spec.source.custom->caps & SOURCE_CAPS;
     } else {
-        part->spec.op.given = table;
-        part->spec.op.caps = part->spec.op.given->caps;
+        part->spec.op.custom = table;
+        part->spec.op.caps = part->spec.op.custom->caps;
     }
     return table_of(part);
 }
 
-char *tnd_custom_text(const tnd_custom_options_t *given)
+char *tnd_custom_text(const tnd_custom_options_t *custom)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = tnd_memory_stream(&text, &size);
-    if (given->options.count > 0)
-        tnd_pairs_print(&given->options, out);
+    if (custom->options.count > 0)
+        tnd_pairs_print(&custom->options, out);
     fclose(out);
     return text;
 }

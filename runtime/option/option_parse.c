@@ -108,14 +108,14 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
             tnd_diagnostics_help(context->diagnostics, "write `{%s: %s}`", first, map->text);
         return NULL;
     }
-    size_t given = null ? 0 : map->count;
+    size_t count = null ? 0 : map->count;
     const tnd_option_t *rest = NULL;
     for (size_t i = 0; i < table->option_count; i++) {
         const tnd_option_t *option = &table->options[i];
         if (tnd_option_is_any(option)) {
             rest = option;
             ((tnd_pairs_t *)(void *)(out + option->offset))->items =
-                tnd_arena_array(context->arena, given, sizeof(tnd_pair_t));
+                tnd_arena_array(context->arena, count, sizeof(tnd_pair_t));
             continue;
         }
         const tnd_value_t *value = tnd_value_get(map, option->name);
@@ -129,7 +129,7 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
         tnd_field_parse(&field, value, out + option->offset);
         failed = failed || field.failed;
     }
-    for (size_t i = 0; i < given; i++) {
+    for (size_t i = 0; i < count; i++) {
         const tnd_value_entry_t *entry = &map->entries[i];
         if (tnd_options_find(table, entry->key) != NULL)
             continue;

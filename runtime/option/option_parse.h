@@ -15,9 +15,9 @@ typedef struct tnd_custom tnd_custom_t;
 typedef struct {
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
-    const char *data;    /* the value of `${data}`; NULL: paths are not changed */
-    tnd_custom_t *given; /* custom sources and operations, or NULL */
-    bool lenient;        /* a map with errors still gives a struct, with all valid options */
+    const char *data;     /* the value of `${data}`; NULL: paths are not changed */
+    tnd_custom_t *custom; /* custom sources and operations, or NULL */
+    bool lenient;         /* a map with errors still gives a struct, with all valid options */
 } tnd_options_context_t;
 
 /*  Parses a map into a new struct in the arena; `map` NULL or null: no options.  Returns NULL after

@@ -17,8 +17,9 @@ static void report_unknown(tnd_field_t *field, const tnd_option_t *option, const
         tnd_nearest_offer(&nearest, option->parts(i)->name);
         list = tnd_arena_format(arena, "%s%s%s", list, i > 0 ? ", " : "", option->parts(i)->name);
     }
-    for (size_t i = 0; tnd_custom_part(field->context->given, option->parts, i) != NULL; i++)
-        tnd_nearest_offer(&nearest, tnd_custom_part(field->context->given, option->parts, i)->name);
+    for (size_t i = 0; tnd_custom_part(field->context->custom, option->parts, i) != NULL; i++)
+        tnd_nearest_offer(&nearest,
+                          tnd_custom_part(field->context->custom, option->parts, i)->name);
     tnd_diagnostics_add(diagnostics, TND_T021_UNKNOWN_PART, mark, "`%s`: there is no `%s`",
                         field->key, name);
     const char *dot = strrchr(name, '.');
@@ -35,17 +36,17 @@ static void report_unknown(tnd_field_t *field, const tnd_option_t *option, const
     field->failed = true;
 }
 
-/*  The part called `name`: of the list, or given. */
+/*  The part called `name`: of the list, or custom. */
 const tnd_table_t *tnd_part_find(const tnd_options_context_t *context, const tnd_option_t *option,
                                  const char *name)
 {
     for (size_t i = 0; option->parts(i) != NULL; i++)
         if (strcmp(option->parts(i)->name, name) == 0)
             return option->parts(i);
-    const tnd_table_t *given = NULL;
-    for (size_t i = 0; (given = tnd_custom_part(context->given, option->parts, i)) != NULL; i++)
-        if (strcmp(given->name, name) == 0)
-            return given;
+    const tnd_table_t *custom = NULL;
+    for (size_t i = 0; (custom = tnd_custom_part(context->custom, option->parts, i)) != NULL; i++)
+        if (strcmp(custom->name, name) == 0)
+            return custom;
     return NULL;
 }
 
@@ -63,7 +64,7 @@ static void parse_plugin(tnd_field_t *field, const tnd_value_t *value, tnd_part_
         return;
     }
     const tnd_table_t *table =
-        tnd_custom_plugin(field->context->given, field->option->parts, entry->value->text, &why);
+        tnd_custom_plugin(field->context->custom, field->option->parts, entry->value->text, &why);
     if (table == NULL) {
         tnd_diagnostics_add(field->context->diagnostics, TND_T063_PLUGIN, entry->value->mark, "%s",
                             why.text);
@@ -79,7 +80,7 @@ static void parse_plugin(tnd_field_t *field, const tnd_value_t *value, tnd_part_
 /*  `{NAME: {options}}`, `{NAME: }` or just `NAME`. */
 void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *out)
 {
-    if (field->context->given != NULL && tnd_value_entry(value, "plugin") != NULL) {
+    if (field->context->custom != NULL && tnd_value_entry(value, "plugin") != NULL) {
         parse_plugin(field, value, out);
         return;
     }

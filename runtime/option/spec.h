@@ -66,14 +66,14 @@ typedef struct {
     tnd_table_t table;
     uint32_t caps; /* its abilities with the best options */
     /*  For a custom source (custom.h): its table and the pointer of the program. */
-    const struct tnd_source_ops *given;
+    const struct tnd_source_ops *custom;
     void *shared;
 } tnd_source_spec_t;
 
 typedef struct {
     tnd_table_t table;
     uint32_t caps;
-    const struct tnd_op_ops *given; /* likewise */
+    const struct tnd_op_ops *custom; /* likewise */
     void *shared;
 } tnd_op_spec_t;
 

@@ -33,7 +33,7 @@ struct tnd_graph {
     bool broken; /* a text could not be read to its end */
     bool kept;
     const char *directory;
-    tnd_custom_t *given;
+    tnd_custom_t *custom;
     tnd_graph_purpose_t purpose;
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
@@ -241,12 +241,12 @@ void tnd_graph_place(tnd_graph_t *self, const char *overlay_yaml)
         tnd_value_append(self->arena, self->overlays, value);
 }
 
-static tnd_custom_t *given_of(tnd_graph_t *self)
+static tnd_custom_t *custom_of(tnd_graph_t *self)
 {
-    if (self->given == NULL)
-        self->given = tnd_custom_new(self->arena, self->directory, tnd_registry_source_table,
-                                     tnd_registry_op_table);
-    return self->given;
+    if (self->custom == NULL)
+        self->custom = tnd_custom_new(self->arena, self->directory, tnd_registry_source_table,
+                                      tnd_registry_op_table);
+    return self->custom;
 }
 
 static void report_given(tnd_graph_t *self, tnd_status_t status, const tnd_error_t *error)
@@ -259,14 +259,14 @@ void tnd_graph_source(tnd_graph_t *self, const tnd_source_ops_t *ops, void *shar
 {
     tnd_error_t error;
     change(self);
-    report_given(self, tnd_custom_source(given_of(self), ops, shared, &error), &error);
+    report_given(self, tnd_custom_source(custom_of(self), ops, shared, &error), &error);
 }
 
 void tnd_graph_op(tnd_graph_t *self, const tnd_op_ops_t *ops, void *shared)
 {
     tnd_error_t error;
     change(self);
-    report_given(self, tnd_custom_op(given_of(self), ops, shared, &error), &error);
+    report_given(self, tnd_custom_op(custom_of(self), ops, shared, &error), &error);
 }
 
 /*  A name without options. */
@@ -410,7 +410,7 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(self->reading);
     self->checked = diagnostics;
     tnd_options_context_t context = {
-        .arena = self->arena, .diagnostics = diagnostics, .given = given_of(self)};
+        .arena = self->arena, .diagnostics = diagnostics, .custom = custom_of(self)};
     tnd_value_t *root = self->base;
     if (self->broken || root == NULL || !has_graph_first(self, diagnostics))
         return TND_FAILED;
@@ -515,6 +515,6 @@ void tnd_graph_destroy(tnd_graph_t **self_p)
     if (self == NULL || self->kept)
         return;
     tnd_arena_t *arena = self->arena;
-    tnd_custom_close(self->given);
+    tnd_custom_close(self->custom);
     tnd_arena_destroy(&arena);
 }

@@ -528,10 +528,11 @@ const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
 static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
                                   const tnd_settings_t *settings)
 {
-    const tnd_restarts_t *given = settings->restarts;
-    if (given == NULL)
-        given = tnd_options_parse(context, &tnd_restarts_table, NULL, "restarts", (tnd_mark_t){0});
-    tnd_restarts_t restarts = *given;
+    const tnd_restarts_t *options = settings->restarts;
+    if (options == NULL)
+        options =
+            tnd_options_parse(context, &tnd_restarts_table, NULL, "restarts", (tnd_mark_t){0});
+    tnd_restarts_t restarts = *options;
     if (restarts.backoff_max_ns < restarts.backoff_ns)
         restarts.backoff_max_ns = restarts.backoff_ns;
     return restarts;

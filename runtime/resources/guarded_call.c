@@ -49,7 +49,7 @@ struct tnd_guarded_call {
     told_t *told;
 };
 
-static void *trial_main(void *context)
+static void *call_main(void *context)
 {
     tnd_guarded_call_t *self = context;
     tnd_thread_begin("facts");
@@ -68,7 +68,7 @@ tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*don
     self->arena = tnd_arena_new();
     self->found = tnd_diagnostics_new(self->arena);
     pthread_mutex_init(&self->lock, NULL);
-    tnd_thread_create(&self->thread, trial_main, self);
+    tnd_thread_create(&self->thread, call_main, self);
     return self;
 }
 

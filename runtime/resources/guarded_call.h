@@ -19,8 +19,7 @@
 typedef struct tnd_guarded_call tnd_guarded_call_t;
 
 /*  The work of a call; it reports to `found`, which the call owns. */
-typedef void tnd_guarded_call_fn(void *context, tnd_guarded_call_t *trial,
-                                 tnd_diagnostics_t *found);
+typedef void tnd_guarded_call_fn(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found);
 
 /*  Starts `work`; `context` must outlive it.  `done` is called with the context on the thread of
  *  the call at its end; it may be NULL.

@@ -102,7 +102,7 @@ bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnost
 /*  The data of one actor while it is opened. */
 typedef struct {
     const tnd_plan_t *plan;
-    tnd_guarded_call_t *trial;
+    tnd_guarded_call_t *call;
     tnd_resources_data_t *data;
     tnd_error_t error;
     bool apart; /* on a thread of its own */
@@ -113,23 +113,23 @@ static void *open_one(void *context)
 {
     opening_t *self = context;
     tnd_resources_data_t *data = self->data;
-    tnd_guarded_call_enter(self->trial, data->instance, TND_T061_SOURCE);
+    tnd_guarded_call_enter(self->call, data->instance, TND_T061_SOURCE);
     data->open = tnd_kind_of(data->instance->kind)
-                     ->facts(self->plan, data->instance, self->trial, &data->stream, &data->opened,
+                     ->facts(self->plan, data->instance, self->call, &data->stream, &data->opened,
                              &self->error) == TND_OK;
-    tnd_guarded_call_leave(self->trial);
+    tnd_guarded_call_leave(self->call);
     return NULL;
 }
 
 /*  Concurrently, because opening compressed files may take long. */
-bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
+bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
                         tnd_diagnostics_t *diagnostics)
 {
     bool good = tnd_resources_look(self, diagnostics);
     opening_t *openings = tnd_allocate_zeroed(self->count + 1, sizeof *openings);
     for (uint32_t s = self->count; s > 0; s--) {
         opening_t *opening = &openings[s - 1];
-        *opening = (opening_t){.plan = self->plan, .trial = trial, .data = &self->data[s - 1]};
+        *opening = (opening_t){.plan = self->plan, .call = call, .data = &self->data[s - 1]};
         opening->apart = s > 1 && pthread_create(&opening->thread, NULL, open_one, opening) == 0;
         if (!opening->apart)
             (void)open_one(opening);
@@ -147,7 +147,7 @@ bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
     return good;
 }
 
-bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *trial,
+bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *call,
                          tnd_data_table_t *table, tnd_diagnostics_t *diagnostics)
 {
     bool good = true;
@@ -157,11 +157,11 @@ bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarde
         tnd_error_t error;
         if (!data->open || instance->chain != chain)
             continue;
-        tnd_guarded_call_enter(trial, instance, TND_T061_SOURCE);
+        tnd_guarded_call_enter(call, instance, TND_T061_SOURCE);
         bool listed =
             tnd_kind_of(instance->kind)->list(self->plan, instance, data->opened, table, &error) ==
             TND_OK;
-        tnd_guarded_call_leave(trial);
+        tnd_guarded_call_leave(call);
         if (!listed)
             tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
         good = good && listed;
@@ -209,7 +209,7 @@ static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t
     return NULL;
 }
 
-bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *trial, tnd_stream_t *stream,
+bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics)
 {
     tnd_error_t error;
@@ -223,10 +223,10 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *trial, tnd
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
          at = behind(plan, at)) {
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
-        tnd_guarded_call_enter(trial, at, TND_T062_OPERATION);
+        tnd_guarded_call_enter(call, at, TND_T062_OPERATION);
         tnd_status_t status =
-            kind->derive == NULL ? TND_OK : kind->derive(at, trial, stream, &error);
-        tnd_guarded_call_leave(trial);
+            kind->derive == NULL ? TND_OK : kind->derive(at, call, stream, &error);
+        tnd_guarded_call_leave(call);
         if (status == TND_OK)
             continue;
         tnd_placement_report(at, TND_T062_OPERATION, &error, diagnostics);

@@ -38,16 +38,16 @@ void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t 
  */
 bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics);
 
-/*  Does the same and opens the data, which may take long; tells `trial` what it does.  Returns
+/*  Does the same and opens the data, which may take long; tells `call` what it does.  Returns
  *  false if something is missing or cannot be used; the rest is open.
  */
-bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *trial,
+bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
                         tnd_diagnostics_t *diagnostics);
 
 /*  Lists the open files of a chain for a checkpoint; hashing whole files waits for the disk.
  *  Returns false after an error, which is reported.
  */
-bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *trial,
+bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *call,
                          tnd_data_table_t *table, tnd_diagnostics_t *diagnostics);
 
 /*  What the instances of an actor share; NULL without data. */
@@ -59,7 +59,7 @@ void tnd_resources_close(tnd_resources_t *self);
  *  facts (chain, count, identity, schema as read) are known.  Returns false after an error, which
  *  is reported.
  */
-bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *trial, tnd_stream_t *stream,
+bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct {
     const tnd_value_t *value;
     size_t score;
     size_t scalars; /* seen at all */
-} blame_t;
+} candidate_t;
 
 /*  How clearly `text` speaks of `word`: what stands in backquotes before paths, and those before
  *  the longest; then what comes first.  0: not at all.
@@ -35,12 +35,12 @@ static size_t score_of(const char *text, const char *word, bool any_start)
     return best;
 }
 
-static void seek_blame(blame_t *self, const tnd_value_t *value)
+static void score_values(candidate_t *self, const tnd_value_t *value)
 {
     if (value->type == TND_VALUE_MAP || value->type == TND_VALUE_LIST)
         for (size_t i = 0; i < value->count; i++)
-            seek_blame(self,
-                       value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value);
+            score_values(self,
+                         value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value);
     if (value->type != TND_VALUE_SCALAR)
         return;
     /* What ${data} stands for differs by host; what follows it does not. */
@@ -57,17 +57,17 @@ tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *abo
                               const char *text)
 {
     const tnd_value_t *part = about;
-    blame_t blame = {.text = text};
+    candidate_t candidate = {.text = text};
     tnd_mark_t mark = part != NULL ? part->mark : actor->mark;
     if (part != NULL && part->type == TND_VALUE_MAP && part->count == 1) {
         mark = part->entries[0].mark;
         part = part->entries[0].value;
     }
     if (part != NULL || actor->value != NULL)
-        seek_blame(&blame, part != NULL ? part : actor->value);
-    /* The only value of a part is what there is to blame, whatever the text calls it. */
-    bool only = part != NULL && blame.scalars == 1;
-    return blame.score > 0 || only ? blame.value->mark : mark;
+        score_values(&candidate, part != NULL ? part : actor->value);
+    /* The only value of a part is the one that the text is about, whatever its words. */
+    bool only = part != NULL && candidate.scalars == 1;
+    return candidate.score > 0 || only ? candidate.value->mark : mark;
 }
 
 static const tnd_value_t *find_text(const tnd_value_t *value, const char *text)

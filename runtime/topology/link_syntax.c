@@ -31,10 +31,10 @@ bool tnd_link_syntax_is(const tnd_token_t *token, const char *text)
     return token->size == strlen(text) && memcmp(token->text, text, token->size) == 0;
 }
 
-const char *tnd_link_syntax_mended(tnd_arena_t *arena, const char *text)
+const char *tnd_link_syntax_corrected(tnd_arena_t *arena, const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    const char *mended = "";
+    const char *corrected = "";
     bool backward = false;
     size_t names = 0;
     for (const char *at = text; *at != '\0';) {
@@ -52,12 +52,12 @@ const char *tnd_link_syntax_mended(tnd_arena_t *arena, const char *text)
         if (size == 0)
             break;
         const char *arrow = names == 0 ? "" : both ? " <-> " : " -> ";
-        mended = backward ? tnd_arena_format(arena, "%.*s%s%s", (int)size, at, arrow, mended)
-                          : tnd_arena_format(arena, "%s%s%.*s", mended, arrow, (int)size, at);
+        corrected = backward ? tnd_arena_format(arena, "%.*s%s%s", (int)size, at, arrow, corrected)
+                             : tnd_arena_format(arena, "%s%s%.*s", corrected, arrow, (int)size, at);
         names++;
         at += size;
     }
-    return names > 1 ? mended : NULL;
+    return names > 1 ? corrected : NULL;
 }
 
 bool tnd_link_syntax_is_plain(const tnd_token_t *token)

@@ -27,6 +27,6 @@ bool tnd_link_syntax_is_plain(const tnd_token_t *token);
 /*  The link that was probably meant by `a => b`, `a, b` or `b <- a`; NULL if there are not two
  *  names.
  */
-const char *tnd_link_syntax_mended(tnd_arena_t *arena, const char *text);
+const char *tnd_link_syntax_corrected(tnd_arena_t *arena, const char *text);
 
 #endif

@@ -9,12 +9,12 @@
 static void report_link_syntax(tnd_resolver_t *self, const tnd_token_t *token, const char *expected,
                                const char *text)
 {
-    const char *mended = tnd_link_syntax_mended(self->context->arena, text);
+    const char *corrected = tnd_link_syntax_corrected(self->context->arena, text);
     self->links_failed = true;
     tnd_diagnostics_add(diagnostics_of(self), TND_T024_LINK_SYNTAX, token->mark, "expected %s%s",
                         expected, token->text != NULL && token->size == 0 ? " at the end" : "");
-    if (mended != NULL)
-        tnd_diagnostics_help(diagnostics_of(self), "write `%s`", mended);
+    if (corrected != NULL)
+        tnd_diagnostics_help(diagnostics_of(self), "write `%s`", corrected);
     else
         tnd_diagnostics_help(diagnostics_of(self),
                              "links are written as `read -> prep -> batch -> feed <-> mean`");
