@@ -64,7 +64,7 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
         return tnd_fail(error,
                         "this graph has %" PRIu32 " hosts (%s): name the host of this process",
                         hosts, names);
-    return tnd_fail(error, "there is no host '%s'; the hosts are: %s", name, names);
+    return tnd_fail(error, "no host is named '%s'; the hosts are: %s", name, names);
 }
 
 static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, uint64_t *count_p,

@@ -1,4 +1,4 @@
-/*  runtime/option/custom.c - tables of programs and plugins as parts of a graph. */
+/*  runtime/option/custom.c - sources and operations of programs and plugins as parts of a graph. */
 #include "runtime/option/custom.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ typedef enum { GIVEN_SOURCE, GIVEN_OP } sort_t;
 typedef struct part {
     struct part *next;
     sort_t sort;
-    const char *plugin; /* as it is named; NULL: a program gave it */
+    const char *plugin; /* name of the plugin; NULL: from a program */
     void *library;
     union {
         tnd_source_spec_t source;

@@ -1,4 +1,4 @@
-/*  runtime/option/field.c - a value to a field, by the type of its option. */
+/*  runtime/option/field.c - fills a field by the type of its option. */
 
 #include "runtime/option/option_parse_internal.h"
 
@@ -9,7 +9,7 @@
 #include "runtime/option/number.h"
 #include "runtime/option/option_print.h"
 
-/*  Whether it is a number of YAML; a size or a time has a unit, and is a text there. */
+/*  Whether the type is a number in YAML; a size or time has a unit and is text. */
 static bool is_plain(tnd_option_type_t type)
 {
     return type == TND_OPTION_U64 || type == TND_OPTION_I64 || type == TND_OPTION_F64 ||
@@ -140,7 +140,7 @@ static void parse_interval(tnd_field_t *field, const tnd_value_t *value, tnd_int
     parse_either(field, value, &interval, &out->steps, &out->ns);
 }
 
-/*  What a shell would replace in a path and this language does not: ~/x, $HOME/x, {data}/x. */
+/*  Variables of a shell, which are not replaced in paths: ~/x, $HOME/x, {data}/x. */
 static bool looks_substituted(const char *text)
 {
     static const char data[] = "{data}";
@@ -150,7 +150,7 @@ static bool looks_substituted(const char *text)
            (brace != NULL && (brace == text || brace[-1] != '$'));
 }
 
-/*  A path of a host: `${data}` stands for its directory. */
+/*  A path of a host, with `${data}` replaced. */
 static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_arena_t *arena = field->context->arena;
@@ -175,7 +175,7 @@ static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
     return *result == '\0' ? text : tnd_arena_format(arena, "%s%s", result, text);
 }
 
-/*  A scalar as a text of the option's type; NULL after an error. */
+/*  A scalar as text of the option's type; NULL after an error. */
 static const char *parse_text(tnd_field_t *field, const tnd_value_t *value)
 {
     if (value->type != TND_VALUE_SCALAR) {
@@ -200,7 +200,7 @@ static const char *parse_text(tnd_field_t *field, const tnd_value_t *value)
     return NULL;
 }
 
-/*  A list, or one scalar that stands for a list of one. */
+/*  A list, or one scalar as a list of one. */
 static void parse_texts(tnd_field_t *field, const tnd_value_t *value, tnd_strings_t *out)
 {
     bool one = value->type == TND_VALUE_SCALAR;

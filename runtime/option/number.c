@@ -1,4 +1,4 @@
-/*  runtime/option/number.c - numbers of every type, with one comparison. */
+/*  runtime/option/number.c - reads numbers of every type and compares them. */
 #include "runtime/option/number.h"
 
 #include <assert.h>
@@ -28,7 +28,7 @@ static bool is_less(const tnd_number_t *a, const tnd_number_t *b)
     return a->u64 < b->u64;
 }
 
-/*  Both ends of "1..64MiB" as texts; an end that is left out is "". */
+/*  Both ends of "1..64MiB" as text; a missing end is "". */
 static void split_range(const tnd_option_t *option, char ends[2][32])
 {
     const char *dots = strstr(option->range, "..");
@@ -70,7 +70,7 @@ const char *tnd_number_range(tnd_arena_t *arena, const tnd_option_t *option)
     return tnd_arena_format(arena, " from %s to %s", ends[0], ends[1]);
 }
 
-/*  The next of the words that stand for numbers; 0 at the end. */
+/*  The size of the next word for a number; 0 at the end. */
 static size_t next_word(const tnd_option_t *option, const char **at_p, const char **word_p,
                         tnd_number_t *number_p)
 {

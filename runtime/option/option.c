@@ -1,4 +1,4 @@
-/*  runtime/option/option.c - what a table says of an option. */
+/*  runtime/option/option.c - queries of option tables. */
 #include "runtime/option/option.h"
 
 #include <string.h>

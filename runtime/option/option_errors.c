@@ -1,4 +1,6 @@
-/*  runtime/option/option_errors.c - likely slips, and what was meant by them. */
+/*  runtime/option/option_errors.c - reports values that an option does not take, with the likely
+ *  correction.
+ */
 
 #include "runtime/option/option_parse_internal.h"
 
@@ -8,7 +10,7 @@
 
 #include "runtime/option/option_print.h"
 
-/*  A part with what it cannot do without: "{scale: {column: ...}}", or just "flip". */
+/*  A part with its required options: "{scale: {column: ...}}", or just "flip". */
 static const char *part_text(tnd_field_t *field, const char *name)
 {
     tnd_arena_t *arena = field->context->arena;
@@ -21,7 +23,7 @@ static const char *part_text(tnd_field_t *field, const char *name)
     return *needs != '\0' ? tnd_arena_format(arena, "{%s: {%s}}", name, needs) : name;
 }
 
-/*  How a value of the wrong type was most likely meant. */
+/*  The likely correction of a value of the wrong type. */
 static void help_type(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
@@ -64,7 +66,7 @@ void tnd_option_error_quoted(tnd_field_t *field, const tnd_value_t *value)
     field->failed = true;
 }
 
-/*  A number as it should be written, of one in another notation: 0x20, 1e3, 32.0, 1,000. */
+/*  The correction of a number in another notation: 0x20, 1e3, 32.0, 1,000. */
 static void help_number(tnd_field_t *field, const char *text)
 {
     char digits[64];
@@ -94,7 +96,7 @@ static void help_number(tnd_field_t *field, const char *text)
         tnd_diagnostics_help(field->context->diagnostics, "write %.15g", number);
 }
 
-/*  A unit as it should be written, of one that people write instead. */
+/*  The correction of a unit. */
 static void help_unit(tnd_field_t *field, const char *text)
 {
     static const struct {
@@ -153,8 +155,8 @@ static void help_unit(tnd_field_t *field, const char *text)
                          tnd_option_expects(field->context->arena, field->option));
 }
 
-/*  The unit that a number without one lacks: that of the option's default, in which such numbers
- *  are of a usual size, and one that people use besides.  Very many are bytes.
+/*  Suggests the missing unit of a number: that of the option's default, and another common one.
+ *  Large numbers of bytes get `B`.
  */
 static void help_no_unit(tnd_field_t *field, const char *text)
 {
@@ -173,7 +175,7 @@ static void help_no_unit(tnd_field_t *field, const char *text)
                              text, other);
 }
 
-/*  The likeliest fix of a number that could not be read. */
+/*  Reports a number that cannot be read, with the likely correction. */
 void tnd_option_error_number(tnd_field_t *field, const tnd_value_t *value, tnd_quantity_t outcome)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;

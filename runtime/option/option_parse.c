@@ -1,4 +1,4 @@
-/*  runtime/option/option_parse.c - maps to structs, by a table. */
+/*  runtime/option/option_parse.c - fills structs from maps by a table. */
 #include "runtime/option/option_parse_internal.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
         tnd_diagnostics_help(context->diagnostics, "it has no options");
 }
 
-/*  Whether a key that the table does not know is likely to mean `option`: one slip, one error. */
+/*  Whether an unknown key is probably a misspelt `option`, so that one mistake gives one error. */
 static bool is_misspelt(const tnd_table_t *table, const tnd_value_t *map,
                         const tnd_option_t *option)
 {
@@ -49,7 +49,7 @@ static bool is_misspelt(const tnd_table_t *table, const tnd_value_t *map,
     return false;
 }
 
-/*  The field of an option that was not given. */
+/*  Sets the default of an option that is not given. */
 static bool set_fallback(const tnd_options_context_t *context, const tnd_table_t *table,
                          const tnd_value_t *map, const tnd_option_t *option, void *out,
                          const char *what, tnd_mark_t where)
@@ -71,7 +71,7 @@ static bool set_fallback(const tnd_options_context_t *context, const tnd_table_t
     return parsed;
 }
 
-/*  The key that somebody means who writes a text instead of a map. */
+/*  The key that was probably meant by a text instead of a map. */
 static const char *first_text_option(const tnd_table_t *table)
 {
     if (table->option_count == 0)

@@ -1,4 +1,4 @@
-/*  runtime/option/option_print.c - options as text, field by field. */
+/*  runtime/option/option_print.c - prints options as text, field by field. */
 #include "runtime/option/option_print.h"
 
 #include <locale.h>
@@ -14,8 +14,8 @@ typedef struct {
     bool people;
 } speller_t;
 
-/*  Seventeen digits name every double, for people as few as do; the point is a point in every
- *  locale.
+/*  Seventeen digits identify every double; for people as few as possible.  The decimal point does
+ *  not depend on the locale.
  */
 static void print_number(const speller_t *self, double number)
 {
@@ -56,7 +56,7 @@ static void print_part(const speller_t *self, const tnd_part_t *part)
     fputc('}', self->out);
 }
 
-/*  Columns keep the order in which they are written: it is the order of the schema. */
+/*  Columns keep their written order, which is the order of the schema. */
 static const char *print_pairs(const tnd_pairs_t *pairs, const char *separator, FILE *out)
 {
     for (size_t i = 0; i < pairs->count; i++) {
@@ -94,7 +94,7 @@ static void print_choice(const tnd_option_t *option, int index, FILE *out)
     fprintf(out, "%.*s", (int)size, word);
 }
 
-/*  For people by its word, if it has one. */
+/*  For people as a word, if it has one. */
 static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
 {
     const char *word = NULL;

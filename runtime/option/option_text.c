@@ -1,4 +1,4 @@
-/*  runtime/option/option_text.c - options as text, read by tables that users write. */
+/*  runtime/option/option_text.c - parses options that a plugin receives as text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static tnd_status_t written_open(written_t *self, const char *options, tnd_error
     return tnd_fail(error, "the options are not a map: %s", options);
 }
 
-/*  The text of an option; NULL: it is not there, or, with TND_FAILED, no single value. */
+/*  The text of an option; NULL if it is missing, or, with TND_FAILED, not a single value. */
 static tnd_status_t written_text(const written_t *self, const char *name, const char **text_p,
                                  tnd_error_t *error)
 {

@@ -1,4 +1,4 @@
-/*  runtime/option/part.c - a part is looked up and its options are read. */
+/*  runtime/option/part.c - looks up a part and parses its options. */
 
 #include "runtime/option/option_parse_internal.h"
 
@@ -36,7 +36,7 @@ static void report_unknown(tnd_field_t *field, const tnd_option_t *option, const
     field->failed = true;
 }
 
-/*  The part called `name`: of the list, or custom. */
+/*  Searches the list first, then custom parts. */
 const tnd_table_t *tnd_part_find(const tnd_options_context_t *context, const tnd_option_t *option,
                                  const char *name)
 {

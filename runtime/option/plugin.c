@@ -1,6 +1,4 @@
-/*  runtime/option/plugin.c - shared objects that users write: where they are found, what must be in
- * them.
- */
+/*  runtime/option/plugin.c - finds and loads shared objects that users write. */
 #include "runtime/option/plugin.h"
 
 #include <dlfcn.h>
@@ -14,11 +12,11 @@
 #include <tundish/tundish.h>
 
 typedef struct {
-    char path[512];     /* of the file that is there */
+    char path[512];     /* of the file that was found */
     char searched[768]; /* for the text */
 } search_t;
 
-/*  Its address says which file this code is in. */
+/*  Its address identifies the file of this code. */
 static const uint32_t tnd_abi_of_plugins = TND_ABI;
 
 /*  Looks in one folder, of `length` characters. */
@@ -33,9 +31,7 @@ static bool look(search_t *search, const char *folder, size_t length, const char
     return access(search->path, R_OK) == 0;
 }
 
-/*  Where an installed tree, moved or not, has its plugins: as its library lies to them, or its
- *  program.
- */
+/*  The plugin folder of an installed tree, relative to its library or program. */
 static bool look_near(search_t *search, const char *program, const char *plugin)
 {
     static const char below[] = "/tundish", aside[] = "/../" TND_PLUGIN_NEAR;
@@ -79,7 +75,7 @@ static bool find(search_t *search, const char *folder, const char *plugin)
            look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), plugin);
 }
 
-/*  dlerror begins with the path, which the text has already. */
+/*  dlerror starts with the path, which the text already has. */
 static const char *load_error(const char *path)
 {
     const char *text = dlerror();
@@ -91,7 +87,7 @@ static const char *load_error(const char *path)
                : text;
 }
 
-/*  Both halves of FILE.NAME, or twice the same; false: neither can be a name. */
+/*  Both halves of FILE.NAME, or NAME twice; returns false if they are not valid names. */
 static bool split_name(const char *name, char file[64], char table[64])
 {
     const char *dot = strrchr(name, '.');

@@ -1,4 +1,4 @@
-/*  runtime/option/registry.c - the lists: by name, and as tables of options. */
+/*  runtime/option/registry.c - lookup by name, and the lists as option tables. */
 #include "runtime/option/registry.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  runtime/option/spec.c - words for what passes through ports. */
+/*  runtime/option/spec.c - names of flows. */
 #include "runtime/option/spec.h"
 
 const char *tnd_flow_name(tnd_flow_t flow)

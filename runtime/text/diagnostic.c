@@ -1,4 +1,4 @@
-/*  runtime/text/diagnostic.c - a list of diagnostics, shown with the line they are about. */
+/*  runtime/text/diagnostic.c - a list of diagnostics, printed with their lines. */
 #include "runtime/text/diagnostic.h"
 
 #include <assert.h>
@@ -177,7 +177,7 @@ static const char *severity_name(tnd_severity_t severity)
     return "error";
 }
 
-/*  The first byte of a line, its size without the newline; NULL past the end of the text. */
+/*  The first byte of a line, and its size without the newline; NULL after the end of the text. */
 static const char *line_of(const tnd_origin_t *origin, uint32_t line, size_t *size_p)
 {
     const char *at = origin->text;
@@ -191,7 +191,7 @@ static const char *line_of(const tnd_origin_t *origin, uint32_t line, size_t *si
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     size_t size = (size_t)((newline != NULL ? newline : end) - at);
     if (line == 1 && size >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0) {
-        at += 3; /* a mark that no person sees */
+        at += 3; /* a byte order mark, which is invisible */
         size -= 3;
     }
     while (size > 0 && at[size - 1] == '\r')
@@ -215,7 +215,7 @@ static void print_place(tnd_mark_t mark, FILE *out)
     fputc(' ', out);
 }
 
-/*  What of a long line is shown: from one character on, so many. */
+/*  The part of a long line that is shown: first character and count. */
 static void choose_window(uint32_t characters, uint32_t column, uint32_t *first_p,
                           uint32_t *count_p)
 {
@@ -229,8 +229,8 @@ static void choose_window(uint32_t characters, uint32_t column, uint32_t *first_
     *count_p = SHOWN_MAX;
 }
 
-/*  The line of a mark with a line of carets below.  A file may hold control characters; a terminal
- *  must not get them.
+/*  Prints the line of a mark with a line of carets below.  Control characters are not sent to the
+ *  terminal.
  */
 static void print_line(tnd_mark_t mark, FILE *out)
 {
@@ -285,7 +285,7 @@ static int by_place(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
-/*  All that were kept, sorted.  The array lives in the arena of the list. */
+/*  All stored diagnostics, sorted.  The array is stored in the arena of the list. */
 static const diagnostic_t **sorted(const tnd_diagnostics_t *self)
 {
     const diagnostic_t **array = tnd_arena_array(self->arena, self->kept + 1, sizeof *array);
@@ -417,7 +417,9 @@ const char *tnd_diagnostic_meaning(tnd_diagnostic_code_t code)
     return codes[code].meaning;
 }
 
-/*  Edits between two words: letters put in, left out, replaced, or two neighbours exchanged. */
+/*  The number of edits between two words: letters inserted, deleted, replaced, or neighbours
+ *  exchanged.
+ */
 static size_t edits(const char *a, const char *b)
 {
     enum { LENGTH_MAX = 63 };
@@ -463,12 +465,12 @@ void tnd_nearest_offer(tnd_nearest_t *self, const char *candidate)
     size_t most = strlen(self->word) / 3;
     size_t distance = edits(self->word, candidate);
     most = most > 1 ? most : 1;
-    /* The same word in other letters, or one that says more, is near enough. */
+    /* A word that differs in case only, or that contains the other, is near enough. */
     if (distance > most &&
         (strcasecmp(self->word, candidate) == 0 || is_component(self->word, candidate)))
         distance = most;
     else if (distance >= strlen(self->word))
-        return; /* one edit turns a one-letter word into any other; that is no likeness */
+        return; /* one edit turns a one-letter word into any other */
     if (distance > most || (self->best != NULL && distance >= self->distance))
         return;
     self->best = candidate;

@@ -1,4 +1,4 @@
-/*  runtime/text/lines.c - lines are found once, characters by counting. */
+/*  runtime/text/lines.c - finds lines once and counts characters. */
 #include "runtime/text/lines.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ void tnd_lines_open(tnd_lines_t *self, tnd_arena_t *arena, tnd_diagnostics_t *di
                     const tnd_origin_t *origin, size_t skip)
 {
     *self = (tnd_lines_t){.arena = arena, .diagnostics = diagnostics, .origin = origin};
-    /* Some editors begin a file with this; no person sees it. */
+    /* The byte order mark, which some editors write. */
     if (skip == 0 && origin->size >= 3 && memcmp(origin->text, "\xEF\xBB\xBF", 3) == 0)
         skip = 3;
     else

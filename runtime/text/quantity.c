@@ -39,7 +39,7 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/*  Looks at the shape of the digits before anything is converted. */
+/*  Checks the digits before the conversion. */
 static tnd_quantity_t check_digits(const char *text)
 {
     if (*text == '-' || *text == '+')

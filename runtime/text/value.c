@@ -46,7 +46,9 @@ tnd_value_t *tnd_value_map(tnd_arena_t *arena, tnd_mark_t mark)
     return value_new(arena, TND_VALUE_MAP, mark);
 }
 
-/*  Room for one more: arrays hold a power of two, so a full one is a count that is one. */
+/*  Makes room for one more item: capacities are powers of two, so an array is full if its count is
+ *  one.
+ */
 static void *grown(tnd_arena_t *arena, void *items, size_t count, size_t item_size)
 {
     if (count != 0 && (count & (count - 1)) != 0)
@@ -120,7 +122,7 @@ tnd_value_t *tnd_value_merge(tnd_arena_t *arena, tnd_value_t *base, tnd_value_t 
         const tnd_value_entry_t *before = tnd_value_entry(base, entry->key);
         tnd_value_t *value =
             tnd_value_merge(arena, before != NULL ? before->value : NULL, entry->value);
-        /* What is only added to stands where it was first written. */
+        /* A merged map keeps the place where it was first written. */
         bool added = before != NULL && before->value->type == TND_VALUE_MAP &&
                      entry->value->type == TND_VALUE_MAP;
         tnd_value_put(arena, merged, entry->key, added ? before->mark : entry->mark, value);

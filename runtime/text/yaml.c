@@ -1,4 +1,4 @@
-/*  runtime/text/yaml.c - libyaml events to values, traps to errors. */
+/*  runtime/text/yaml.c - converts libyaml events to values and mistakes to errors. */
 #include "runtime/text/yaml.h"
 
 #include <assert.h>
@@ -12,12 +12,12 @@
 
 typedef struct {
     tnd_lines_t lines;
-    size_t line_told; /* about characters that are not what they seem */
+    size_t line_told; /* about characters that look like others */
     yaml_parser_t parser;
     yaml_event_t event;
-    unsigned flow; /* `{` and `[` that are open */
+    unsigned flow; /* number of open `{` and `[` */
     bool failed;
-    bool spoilt; /* it could be read, but says less than was meant */
+    bool spoilt; /* it is valid, but probably not what was meant */
 } reader_t;
 
 static tnd_mark_t event_mark(const reader_t *self)
@@ -49,8 +49,8 @@ static void check_decoration(reader_t *self, const yaml_char_t *anchor, const ya
     tnd_diagnostics_help(self->lines.diagnostics, "leave it out: types follow from the option");
 }
 
-/*  `path: /data/run #2/x` loses "#2/x" without a word.  A comment that a person means has a blank
- *  after its `#`, and inside { } it does not swallow a closing bracket.
+/*  `path: /data/run #2/x` silently loses "#2/x".  An intended comment has a blank after its `#`,
+ *  and inside { } it does not contain the closing bracket.
  */
 static void check_comment(reader_t *self, const char *value_start)
 {
@@ -82,12 +82,12 @@ static void check_comment(reader_t *self, const char *value_start)
                    tnd_span_quoted(self->lines.arena, value));
     if (!tnd_span_is_blank(at[1]))
         tnd_diagnostics_help(self->lines.diagnostics, "or begin the comment with `# `");
-    /* Without the bracket that the comment swallowed nothing that follows makes sense. */
+    /* The comment contains the closing bracket, so later errors would be misleading. */
     self->failed = self->failed || swallows;
 }
 
-/*  A text that was meant to be in quotes, or to end at a blank.  Inside a text people may well
- * print quotes and wide spaces.
+/*  A text that should be in quotes or end at a blank.  Quotes and wide spaces inside prose are
+ *  valid.
  */
 static void check_lookalike(reader_t *self, const char *text, size_t size)
 {
@@ -155,8 +155,8 @@ static tnd_value_t *read_list(reader_t *self, unsigned depth)
     return list;
 }
 
-/*  `{kind:reader}`: one key "kind:reader" without a value.  Reports it and gives what was meant, so
- *  that one slip is one error.
+/*  `{kind:reader}`: one key "kind:reader" without a value.  Reports it and returns the intended
+ *  value, so that one mistake gives one error.
  */
 static bool mend_missing_space(reader_t *self, const tnd_value_t *key, const tnd_value_t *value,
                                tnd_value_t *map)
@@ -225,7 +225,7 @@ static tnd_value_t *read_map(reader_t *self, unsigned depth)
     return map;
 }
 
-/*  The value that begins with the current event.  NULL only after a failure. */
+/*  The value that starts with the current event; NULL after a failure. */
 static tnd_value_t *read_value(reader_t *self, unsigned depth)
 {
     if (depth > TND_YAML_DEPTH_MAX) {

@@ -1,10 +1,10 @@
-/*  runtime/text/yaml_mistakes.c - slips are found in a line and shown with the line mended. */
+/*  runtime/text/yaml_mistakes.c - finds mistakes in a line and shows the corrected line. */
 #include "runtime/text/yaml_mistakes.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/*  Whether brackets stand inside a word and not around it: `[::1]:5555`, `train-{0..9}.rec`. */
+/*  Whether brackets are inside a word and not around it: `[::1]:5555`, `train-{0..9}.rec`. */
 static bool brackets_inside(tnd_span_t word)
 {
     int depth = 0;
@@ -131,7 +131,7 @@ const tnd_lookalike_t *tnd_yaml_mistake_lookalike(tnd_span_t in, tnd_span_t *fou
     return first;
 }
 
-/*  The line with all of them replaced. */
+/*  The line with all look-alikes replaced. */
 static const char *plain_line(const tnd_lines_t *lines, tnd_span_t line)
 {
     const char *text = "";

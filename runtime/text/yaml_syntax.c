@@ -1,4 +1,4 @@
-/*  runtime/text/yaml_syntax.c - what libyaml says, put beside what stands in the line. */
+/*  runtime/text/yaml_syntax.c - explains syntax errors of libyaml by the text of the line. */
 #include "runtime/text/yaml_syntax.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct {
     bool flow;
 } error_t;
 
-/*  A byte that is no text, with its place. */
+/*  Reports a byte that is not text, with its place. */
 static void report_byte(const error_t *self)
 {
     const char *start = self->lines->origin->text;
@@ -38,8 +38,7 @@ static void report_byte(const error_t *self)
                          wide ? "save it as UTF-8" : "a topology is a text file in UTF-8");
 }
 
-/*  Where a bracket or a quote stands that is never closed: libyaml noticed it on a later line, or
- *  at the end.
+/*  The place of an unclosed bracket or quote, which libyaml noticed on a later line or at the end.
  */
 static bool report_unclosed(const error_t *self, yaml_mark_t at)
 {
@@ -76,7 +75,7 @@ static bool balances(tnd_span_t line, char closing)
     return depth == 0;
 }
 
-/*  What goes wrong inside { } and [ ] on one line. */
+/*  Mistakes inside { } and [ ] on one line. */
 static bool report_flow(const error_t *self, yaml_mark_t at)
 {
     tnd_span_t line = tnd_lines_span(self->lines, at.line);
@@ -107,14 +106,14 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX,
                             tnd_lines_mark_span(self->lines, at.line, one),
                             "`%s` is expected here, not `%c`", wanted, *byte);
-        /* Where the others balance, this one is right and the wanted one missing before it. */
+        /* If the others balance, this one is right and the expected one is missing before it. */
         tnd_lines_help(self->lines, at.line, balances(line, *byte) ? (tnd_span_t){byte, byte} : one,
                        wanted);
         return true;
     }
     if (*byte != ':')
         return false;
-    /* `size: 32 replicas: 4`: the word before the colon is a key, and no comma stands before it. */
+    /* `size: 32 replicas: 4`: the word before the colon is a key without a comma before it. */
     const char *word = byte, *gap;
     while (word > line.start && !tnd_span_is_blank(word[-1]) && strchr("{[,", word[-1]) == NULL)
         word--;
@@ -130,7 +129,7 @@ static bool report_flow(const error_t *self, yaml_mark_t at)
     return true;
 }
 
-/*  A line that begins further left or right than the keys that it belongs to. */
+/*  A line that is indented differently from its neighbours. */
 static bool report_indentation(const error_t *self, yaml_mark_t at)
 {
     const yaml_parser_t *parser = self->parser;
@@ -279,7 +278,7 @@ void tnd_yaml_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parse
         tnd_diagnostics_help(diagnostics, "write a space and the value behind it");
         return;
     }
-    /* libyaml expects what closes the innermost thing, and names where that began. */
+    /* libyaml expects the end of the innermost collection, and names its start. */
     const char *expected = strstr(problem, "did not find expected ");
     if (expected != NULL)
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "expected %s here",

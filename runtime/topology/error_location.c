@@ -1,11 +1,11 @@
-/*  runtime/topology/error_location.c - a text is held against the values of an actor. */
+/*  runtime/topology/error_location.c - finds the value of an actor that an error text is about. */
 #include "runtime/topology/error_location.h"
 
 #include <string.h>
 
 #include "runtime/option/option.h"
 
-/*  The best place so far for what a text is about. */
+/*  The best match so far. */
 typedef struct {
     const char *text;
     const tnd_value_t *value;
@@ -13,8 +13,8 @@ typedef struct {
     size_t scalars; /* seen at all */
 } candidate_t;
 
-/*  How clearly `text` speaks of `word`: what stands in backquotes before paths, and those before
- *  the longest; then what comes first.  0: not at all.
+/*  How well `text` matches `word`: words in backquotes before paths, paths before longer words,
+ *  then the first. 0: no match.
  */
 static size_t score_of(const char *text, const char *word, bool any_start)
 {
@@ -43,7 +43,7 @@ static void score_values(candidate_t *self, const tnd_value_t *value)
                          value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value);
     if (value->type != TND_VALUE_SCALAR)
         return;
-    /* What ${data} stands for differs by host; what follows it does not. */
+    /* The value of ${data} differs between hosts; the rest of the path does not. */
     const char *brace = strrchr(value->text, '}');
     const char *word = brace != NULL ? brace + 1 : value->text;
     size_t score = score_of(self->text, word, brace != NULL);

@@ -1,4 +1,4 @@
-/*  runtime/topology/link_syntax.c - the text of a link, word by word. */
+/*  runtime/topology/link_syntax.c - splits the text of a link into words and arrows. */
 #include "runtime/topology/link_syntax.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ bool tnd_link_syntax_next(const tnd_value_t *value, const char **at_p, tnd_token
     size_t size = strspn(at, arrow);
     if (size == 0)
         size = strcspn(at, " \t\n<>");
-    /* A `-` inside a name is a letter of it; only before `>` it begins an arrow. */
+    /* A `-` inside a name belongs to it; only before `>` it starts an arrow. */
     if (strspn(at, arrow) == 0)
         for (size_t i = 1; i < size; i++)
             if (at[i] == '-' && at[i + 1] == '>')

@@ -1,10 +1,10 @@
-/*  runtime/topology/overlay.c - what an overlay says beside what the graph says. */
+/*  runtime/topology/overlay.c - compares an overlay with the graph. */
 #include "runtime/topology/overlay.h"
 
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
 
-/*  The table and options of a part, as they are written. */
+/*  The table and options of a part, as written. */
 static const tnd_table_t *part_of(const tnd_options_context_t *context, const tnd_option_t *option,
                                   const tnd_value_t *value, const tnd_value_t **options_p)
 {
@@ -70,7 +70,7 @@ static bool check_overlay_actor(const tnd_options_context_t *context, const tnd_
         return false;
     }
     if (entry->value->type == TND_VALUE_NULL)
-        return false; /* it says nothing of it */
+        return false; /* the overlay does not set it */
     if (entry->value->type != TND_VALUE_MAP) {
         tnd_diagnostics_add(context->diagnostics, TND_T032_OVERLAY, entry->value->mark,
                             "an overlay cannot replace the actor `%s`", entry->key);

@@ -114,7 +114,7 @@ static const tnd_table_t *checkpoint_at(size_t index)
     return index == 0 ? &checkpoint_table : NULL;
 }
 
-/*  Actors and hosts are read by hand, key by key; their roles are those of their own options. */
+/*  Actors and hosts are parsed key by key; the roles are those of their own options. */
 static const tnd_option_t settings_options[] = {
     {.name = "tundish",
      .type = TND_OPTION_U64,

@@ -1,4 +1,6 @@
-/*  runtime/topology/topology.c - actors, links and chains of a tree, with all their errors. */
+/*  runtime/topology/topology.c - resolves a tree to actors, links and chains and reports all
+ *  errors.
+ */
 #include "runtime/topology/topology_internal.h"
 
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #include "runtime/option/option_print.h"
 #include "runtime/option/registry.h"
 
-/*  Of an actor whose kind is not known. */
+/*  For an actor of unknown kind. */
 static const tnd_table_t actor_table = {.name = "actor", .help = "an actor"};
 
 uint32_t tnd_topology_find(const tnd_topology_t *self, const char *name)
@@ -48,8 +50,8 @@ static const tnd_value_entry_t *kind_in_disguise(const tnd_value_t *actor)
     return NULL;
 }
 
-/*  The kind, and after a slip the one that was most likely meant, so that what else is wrong is
- *  found too; NULL: nobody knows.
+/*  The kind; if it is misspelt, the most likely one, so that other errors are found too; NULL if
+ *  there is none.
  */
 static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
                                            const tnd_value_t *value)
@@ -247,9 +249,7 @@ static void compute_fingerprint(tnd_topology_t *self)
 
 /*  -------------------------------------------------------------------------------- all together */
 
-/*  The tree with the keys that every topology has: where they are missing this is said elsewhere,
- * in words of its own.
- */
+/*  The tree with the keys that every topology needs; their absence is reported elsewhere. */
 static const tnd_value_t *completed(const tnd_resolver_t *self, const tnd_value_t *root)
 {
     if (root->type != TND_VALUE_MAP && root->type != TND_VALUE_NULL)
@@ -285,7 +285,7 @@ static bool check_version(tnd_resolver_t *self, const tnd_value_t *root,
                             "this program reads version 1, not %s",
                             version->text != NULL ? version->text : "that");
     else
-        return true; /* it is there, and what is wrong with it has been said */
+        return true; /* it exists, and its errors have been reported */
     tnd_diagnostics_help(diagnostics_of(self), "a topology begins with `tundish: 1`");
     return false;
 }

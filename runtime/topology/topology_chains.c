@@ -1,4 +1,4 @@
-/*  runtime/topology/topology_chains.c - feeders, the actors before them, and the order of chains. */
+/*  runtime/topology/topology_chains.c - finds chains and their order. */
 #include "runtime/topology/topology_internal.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ static bool is_feeder(const tnd_topology_actor_t *actor)
     return actor->kind != NULL && actor->kind->role == TND_ROLE_FEEDER;
 }
 
-/*  The end of a chain is a feeder, or, if the graph is open-ended, what gives rows or batches to
- *  nobody.
+/*  A chain ends at a feeder, or, if the graph is open-ended, at an actor whose rows or batches no
+ *  link takes.
  */
 static bool ends_chain(const tnd_resolver_t *self, uint32_t actor)
 {
@@ -30,7 +30,7 @@ static bool ends_chain(const tnd_resolver_t *self, uint32_t actor)
     return true;
 }
 
-/*  Gives the chain's number to everything upstream of its end, and finds its replicas. */
+/*  Assigns the number of the chain to all actors upstream of its end, and finds its replicas. */
 static void mark_chain(tnd_resolver_t *self, uint32_t chain)
 {
     uint32_t actor = self->chains[chain].end;
@@ -67,7 +67,7 @@ bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t index)
     if (first != TND_TOPOLOGY_NONE && first != index && is_feeder(&self->actors[first]))
         return true;
     if (first != TND_TOPOLOGY_NONE && self->actors[first].kind == NULL)
-        return false; /* what is wrong with that one has been said */
+        return false; /* its errors have been reported */
     tnd_nearest_t nearest = {.word = after};
     const char *other = NULL;
     for (uint32_t i = 0; i < self->topology->actor_count; i++)

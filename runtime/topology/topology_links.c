@@ -1,4 +1,4 @@
-/*  runtime/topology/topology_links.c - texts to links between ports, and what is wrong with them. */
+/*  runtime/topology/topology_links.c - parses links between ports and reports their errors. */
 #include "runtime/topology/topology_internal.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static void report_link_syntax(tnd_resolver_t *self, const tnd_token_t *token, c
                              "links are written as `read -> prep -> batch -> feed <-> mean`");
 }
 
-/*  A link that is no text: `read: prep`, `[read, prep]`. */
+/*  A link that is not text: `read: prep`, `[read, prep]`. */
 static const char *link_text(tnd_resolver_t *self, const tnd_value_t *value)
 {
     const char *text = "";
@@ -46,7 +46,7 @@ static uint32_t find_actor(tnd_resolver_t *self, const tnd_token_t *token)
     for (uint32_t i = 0; i < self->topology->actor_count; i++)
         tnd_nearest_offer(&nearest, self->actors[i].name);
     if (self->topology->actor_count == 0)
-        return TND_TOPOLOGY_NONE; /* that there are none has been said */
+        return TND_TOPOLOGY_NONE; /* already reported */
     tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, token->mark,
                         "there is no actor `%s`", name);
     if (nearest.best != NULL)
@@ -85,7 +85,7 @@ static void report_link_type(tnd_resolver_t *self, const tnd_topology_actor_t *f
             tnd_diagnostics_help(diagnostics, "a %s belongs between them", kinds[i]->table.name);
 }
 
-/*  Finds the two ports that fit; false if there are none. */
+/*  Finds two ports that fit; returns false if there are none. */
 static bool match_ports(const tnd_kind_spec_t *from, const tnd_kind_spec_t *to,
                         tnd_topology_link_t *link)
 {
@@ -204,8 +204,8 @@ void tnd_links_resolve(tnd_resolver_t *self, const tnd_value_t *links)
         resolve_link(self, links->items[i]);
 }
 
-/*  Follows links from `actor`; true if one leads back to something on the path.  `state`: 0 not
- *  seen, 1 on the path, 2 done.  A link that closes a cycle is reported.
+/*  Follows links from `actor`; returns true and reports the link if one closes a cycle.  `state`: 0
+ *  not seen, 1 on the path, 2 done.
  */
 static bool find_cycle(tnd_resolver_t *self, uint32_t actor, unsigned char *state, uint32_t *path,
                        uint32_t depth)
@@ -263,7 +263,7 @@ static void report_dangling(tnd_resolver_t *self, const tnd_topology_actor_t *ac
     tnd_diagnostics_help(diagnostics_of(self), "add `%s -> ...` to `links:`", actor->name);
 }
 
-/*  The links at one port: too many, or none where one is needed. */
+/*  Reports a port with too many links or without a required one. */
 static uint32_t check_port(tnd_resolver_t *self, uint32_t actor, uint32_t index, bool inlet)
 {
     const tnd_topology_actor_t *self_actor = &self->actors[actor];

@@ -339,7 +339,7 @@ def test_hosts_are_named_when_none_is_given(folder):
     holds(err, "2 hosts (a, b)", "--host", "tundish up")
     code, _, err = run("run", graph(folder), hosts(folder), "--host", "aa")
     same(code, 2)
-    holds(err, "there is no host 'aa'")
+    holds(err, "no host is named 'aa'")
 
 
 def test_up_and_isolated_actors_run_with_every_setting(folder):

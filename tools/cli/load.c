@@ -175,8 +175,8 @@ bool tnd_load_host(const tnd_plan_t *plan, const char *command, const char *name
                         "or start them all with `tundish up`",
                         hosts, names);
     else if (nearest.best != NULL)
-        tnd_usage_error(command, "there is no host '%s'; did you mean '%s'?", name, nearest.best);
+        tnd_usage_error(command, "no host is named '%s'; did you mean '%s'?", name, nearest.best);
     else
-        tnd_usage_error(command, "there is no host '%s'; there are: %s", name, names);
+        tnd_usage_error(command, "no host is named '%s'; there are: %s", name, names);
     return false;
 }

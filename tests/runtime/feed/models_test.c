@@ -44,7 +44,7 @@ Test(models, refuse_a_name_that_is_a_path)
 {
     tnd_error_t error;
     cr_assert(load("../mlp", NULL, &error) == TND_FAILED);
-    cr_assert(strstr(error.text, "a name is wanted") != NULL, "%s", error.text);
+    cr_assert(strstr(error.text, "a name is expected") != NULL, "%s", error.text);
 }
 
 Test(models, find_a_plugin_by_the_environment)
