@@ -14,7 +14,7 @@
 
 enum { CONSUMERS = 3, RING = 16, SLICES = 3000, PIECES = 4, ROWS = 32, ROW_BYTES = 24 };
 
-/*  One slot a message; a slot belongs to whom its flag says. */
+/*  One slot per message; its flag names the owner. */
 typedef struct {
     _Atomic(tnd_slice_t *) slots[RING];
 } ring_t;

@@ -22,7 +22,8 @@ tnd_status_t tnd_address_check(const char *address, const char *name, tnd_error_
     if (strlen(address) >= TND_ADDRESS_SIZE)
         return tnd_fail(error, "%s: the endpoint %.60s... is too long", name, address);
     if (!begins(address, inproc) && !begins(address, ipc) && !begins(address, tcp))
-        return tnd_fail(error, "%s: %s is no endpoint: it begins with inproc://, ipc:// or tcp://",
+        return tnd_fail(error,
+                        "%s: %s is not an endpoint: it must begin with inproc://, ipc:// or tcp://",
                         name, address);
     return TND_OK;
 }

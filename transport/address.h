@@ -1,4 +1,4 @@
-/*  transport/address.h - an endpoint as it is written: inproc://NAME, ipc://PATH, tcp://HOST:PORT.
+/*  transport/address.h - endpoints: inproc://NAME, ipc://PATH, tcp://HOST:PORT.
  *
  *  Threads: any.
  */
@@ -9,19 +9,19 @@
 
 enum { TND_ADDRESS_SIZE = 256 };
 
-/*  TND_FAILED: it does not fit into TND_ADDRESS_SIZE, or begins like none of the three.  `name`
- * says in the text whose it is.
+/*  Errors: TND_FAILED if it exceeds TND_ADDRESS_SIZE or has another scheme.  `name` is its owner, for
+ *  the text.
  */
 tnd_status_t tnd_address_check(const char *address, const char *name,
                                tnd_error_t *error) TND_CHECKED;
 bool tnd_address_is_inproc(const char *address);
-/*  Whether its host is written as a number of IPv6. */
+/*  Whether its host is an IPv6 address. */
 bool tnd_address_is_ipv6(const char *address);
-/*  Whether somebody listens at this path; of other than ipc false.  libzmq removes the file of a
- *  listening neighbour without asking.
+/*  Whether a process listens at this ipc path; false for other schemes.  libzmq would remove the file
+ *  of a socket that is in use.
  */
 bool tnd_address_is_served(const char *address);
-/*  Fails with why nobody can listen there, by the errno of zmq_bind, and what to do. */
+/*  Fails with the reason, by the errno of zmq_bind, and what to do. */
 tnd_status_t tnd_address_unbound(const char *address, const char *name, int number,
                                  tnd_error_t *error);
 

@@ -193,7 +193,7 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
             return tnd_fail(error, "field %u of a message of kind %u is cut short or out of range",
                             i, (unsigned)kind);
     if (reader.at != reader.end)
-        return tnd_fail(error, "%zu bytes are left over behind a message header",
+        return tnd_fail(error, "%zu bytes are left over after a message header",
                         (size_t)(reader.end - reader.at));
     form->carry = (tnd_carry_t)carry;
     form->has_origin = has_origin;

@@ -1,7 +1,7 @@
 /*  transport/wire.h - a message as bytes: one msgpack array, positional, versioned, bounded.
  *
  *  [version, kind, form, generation, from, to, fields of the kind ...].  `form` says what travels
- *  behind the header: a carry, and whether a block names the origin of its rows.  Payloads, origins
+ *  after the header: a carry, and whether a block names the origin of its rows.  Payloads, origins
  *  and cursors are frames of their own (frames.h).
  *
  *  Bytes that come in are hostile: every bound is checked and nothing is allocated.

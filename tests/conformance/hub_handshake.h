@@ -21,7 +21,7 @@ Test(hub, both_sides_see_the_other_come_up)
     part(&stage, &join, &worker);
 }
 
-Test(hub, who_connects_before_the_other_binds_comes_up_too)
+Test(hub, a_worker_that_connects_before_the_join_binds_comes_up)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -92,7 +92,7 @@ Test(hub, another_version_is_refused_on_both_sides)
     cr_assert_not_null(strstr(text, "version"), "%s", text);
 }
 
-Test(hub, another_arithmetic_is_let_in_where_that_is_allowed)
+Test(hub, another_arithmetic_is_accepted_if_the_terms_allow_it)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -111,7 +111,7 @@ Test(hub, another_arithmetic_is_let_in_where_that_is_allowed)
     part(&stage, &join, &worker);
 }
 
-Test(hub, who_looks_for_another_actor_is_told_who_listens_here)
+Test(hub, a_peer_that_expects_another_actor_is_refused_with_both_names)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -144,7 +144,7 @@ static void run_until_turned_away(site_t *join, site_t *worker, uint64_t times)
     }
 }
 
-Test(hub, who_reaches_another_listener_than_it_means_dials_until_it_is_told_where)
+Test(hub, a_peer_that_reaches_the_wrong_listener_dials_until_it_learns_the_endpoint)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -170,7 +170,7 @@ Test(hub, who_reaches_another_listener_than_it_means_dials_until_it_is_told_wher
     part(&stage, &join, &worker);
 }
 
-Test(hub, who_reaches_another_listener_all_the_time_is_refused_in_the_end)
+Test(hub, a_peer_that_only_reaches_wrong_listeners_is_refused_after_search_ns)
 {
     static stage_t stage;
     static site_t join, worker;

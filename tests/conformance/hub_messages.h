@@ -41,7 +41,7 @@ Test(hub, both_sides_may_send)
     part(&stage, &join, &worker);
 }
 
-Test(hub, a_message_may_name_somebody_behind_the_peer)
+Test(hub, a_message_may_name_other_actors_than_the_two_peers)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -228,7 +228,7 @@ Test(hub, a_cursor_is_copied_when_it_is_sent)
     part(&stage, &join, &worker);
 }
 
-Test(hub, what_cannot_be_sent_stays_with_the_sender)
+Test(hub, a_payload_that_cannot_be_sent_stays_with_the_sender)
 {
     static stage_t stage;
     static site_t worker;
@@ -244,7 +244,7 @@ Test(hub, what_cannot_be_sent_stays_with_the_sender)
     part(&stage, NULL, &worker);
 }
 
-Test(hub, what_nobody_reads_is_given_back)
+Test(hub, unread_payloads_are_released)
 {
     static stage_t stage;
     static site_t join, worker;

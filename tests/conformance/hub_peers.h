@@ -4,7 +4,7 @@
 
 #include "tests/conformance/hub_sites.h"
 
-Test(hub, a_peer_that_closed_is_lost_and_comes_back_in_a_new_life)
+Test(hub, a_peer_that_closed_is_lost_and_returns_in_a_new_life)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -23,7 +23,7 @@ Test(hub, a_peer_that_closed_is_lost_and_comes_back_in_a_new_life)
     part(&stage, &join, &worker);
 }
 
-Test(hub, a_peer_that_comes_back_when_the_clock_has_gone_back_is_let_in)
+Test(hub, a_peer_that_returns_after_its_clock_went_back_is_accepted)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -46,7 +46,7 @@ Test(hub, a_peer_that_comes_back_when_the_clock_has_gone_back_is_let_in)
     part(&stage, &join, &worker);
 }
 
-Test(hub, what_a_peer_sent_before_it_closed_comes_before_its_loss)
+Test(hub, messages_of_a_peer_that_closed_arrive_before_its_loss)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -62,7 +62,7 @@ Test(hub, what_a_peer_sent_before_it_closed_comes_before_its_loss)
     part(&stage, &join, NULL);
 }
 
-Test(hub, what_a_binder_sent_before_it_closed_comes_before_its_loss)
+Test(hub, messages_of_a_binder_that_closed_arrive_before_its_loss)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -120,7 +120,7 @@ Test(hub, where_no_peer_listens_connections_are_refused)
 }
 
 /*  How much sooner is tested where time is stepped by hand: link_end_test.c. */
-Test(hub, who_is_known_to_be_back_is_found_and_who_is_there_stays)
+Test(hub, connect_now_finds_a_binder_that_is_back_and_keeps_a_connection_that_is_up)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -165,7 +165,7 @@ Test(hub, a_later_life_replaces_one_that_still_looks_alive)
     part(&stage, &join, &worker);
 }
 
-Test(hub, a_reborn_actor_comes_back_in_its_new_life)
+Test(hub, a_reborn_actor_returns_in_its_new_life)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -179,7 +179,7 @@ Test(hub, a_reborn_actor_comes_back_in_its_new_life)
     part(&stage, &join, &worker);
 }
 
-Test(hub, who_disconnects_hears_of_no_loss)
+Test(hub, an_actor_that_disconnects_gets_no_loss)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -192,7 +192,7 @@ Test(hub, who_disconnects_hears_of_no_loss)
     part(&stage, &join, &worker);
 }
 
-Test(hub, who_disconnects_hears_nothing_of_what_was_before)
+Test(hub, an_actor_that_disconnects_gets_no_earlier_notices)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -211,7 +211,7 @@ Test(hub, who_disconnects_hears_nothing_of_what_was_before)
     part(&stage, &join, &worker);
 }
 
-Test(hub, what_comes_in_and_goes_out_is_counted)
+Test(hub, messages_and_bytes_are_counted_in_both_directions)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -260,7 +260,7 @@ Test(hub, an_idle_link_stays_up_because_its_ends_ping)
     part(&stage, &join, &worker);
 }
 
-Test(hub, a_peer_that_says_nothing_any_more_is_lost)
+Test(hub, a_peer_that_falls_silent_is_lost)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -342,12 +342,12 @@ static void leave_unread(bool binder_sends)
     tnd_pool_destroy(&pool);
 }
 
-Test(hub, who_leaves_more_unread_than_credit_allows_is_given_up_by_the_binder)
+Test(hub, a_binder_gives_up_a_peer_that_does_not_read)
 {
     leave_unread(true);
 }
 
-Test(hub, who_leaves_more_unread_than_credit_allows_is_given_up_by_who_connected)
+Test(hub, a_connector_gives_up_a_peer_that_does_not_read)
 {
     leave_unread(false);
 }
@@ -358,7 +358,7 @@ static void *wake(void *hub)
     return NULL;
 }
 
-Test(hub, anybody_may_end_a_wait)
+Test(hub, any_thread_may_end_a_wait)
 {
     static stage_t stage;
     static site_t join;
@@ -378,7 +378,7 @@ Test(hub, anybody_may_end_a_wait)
     part(&stage, &join, NULL);
 }
 
-Test(hub, an_endpoint_belongs_to_one)
+Test(hub, an_endpoint_is_bound_once)
 {
     static stage_t stage;
     static site_t join, second;

@@ -1,8 +1,8 @@
-/*  tests/conformance/hub_sites.h - hubs that write down what arrives.
+/*  tests/conformance/hub_sites.h - hubs that record what arrives.
  *
  *  A test program defines `hub_fixture` and includes this.  Each site (a hub with an actor's
- * number) writes what arrives into its trace; the expected traces stand in the tests and are the
- * same for all implementations.  Nothing sleeps: everything waits for an event, with a deadline.
+ * number) writes what arrives into its trace; the tests state the expected traces, which are
+ * the same for all implementations.  Each wait is for an event, with a deadline.
  */
 #ifndef TND_TESTS_CONFORMANCE_HUB_SITES_H
 #define TND_TESTS_CONFORMANCE_HUB_SITES_H
@@ -250,7 +250,7 @@ static bool site_step(site_t *self)
     return true;
 }
 
-/*  Lets both sites (the other may be NULL) go on until *count reaches `goal`. */
+/*  Runs both sites (the other may be NULL) until *count reaches `goal`. */
 static void run_until(site_t *one, site_t *other, const uint32_t *count, uint32_t goal)
 {
     uint64_t deadline = stage_now(one->stage) + DEADLINE_NS;
@@ -328,7 +328,7 @@ static void send_block(site_t *worker, tnd_block_t *block)
     cr_assert_eq(tnd_hub_send(worker->hub, PORT_OUT, JOIN, &msg, TND_CARRY_BLOCK), TND_OK);
 }
 
-/*  Sends `count` tickets to the other one, and adds to `expected` what he will note of them. */
+/*  Sends `count` tickets to the other site, and adds the trace they give to `expected`. */
 static inline void send_tickets(site_t *site, tnd_actor_id_t from, unsigned count,
                                 char expected[4096])
 {

@@ -1,4 +1,4 @@
-/*  tests/support/lies.c - messages that are not true. */
+/*  tests/support/lies.c - messages with false fields. */
 #include "tests/support/lies.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/*  tests/support/lies.h - messages that are not true.
+/*  tests/support/lies.h - messages with false fields.
  *
  *  What another process can say: the fields of a message of the wire, each on its own.  Payloads,
  *  and lists that the decoder checks, are left as they are.

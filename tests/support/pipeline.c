@@ -220,7 +220,7 @@ static void reduce(pipeline_t *self, tnd_actor_id_t id, const tnd_msg_t *msg)
 static void perform(pipeline_t *self, tnd_actor_id_t id)
 {
     tnd_effect_t effect = {0};
-    /* Two lies together, of a feeder's window and a lane's mark, can ask for steps without end. */
+    /* A false window together with a false mark can ask for steps without end. */
     while (!self->over && next_effect(self, id, &effect)) {
         token_t *token = effect.payload;
         effect.msg.from = id;

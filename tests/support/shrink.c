@@ -1,5 +1,5 @@
 /*  tests/support/shrink.c - a file that shrinks between the moment when its pages are brought in
- * and the moment when somebody reads them.
+ * and the moment when they are read.
  *
  *  Loaded before the program.  $SHRINK is "COUNT BYTES PATH": when pages of a mapping have been
  * asked for COUNT times, the file is cut to BYTES.  The thread that asked then stops at its next

@@ -1,4 +1,4 @@
-/*  tests/support/stall.c - a disk that stands still, or is slow, as long as a file says so.
+/*  tests/support/stall.c - a disk that stalls, or is slow, while a file exists.
  *
  *  Loaded before the program.  While $STALL holds "slow" every read of a sample's file takes a
  *  tenth of a second; the first one that finds "hang" there never returns.

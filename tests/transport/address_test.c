@@ -1,4 +1,4 @@
-/*  tests/transport/address_test.c - which endpoints there are, and who listens there already. */
+/*  tests/transport/address_test.c - which endpoints are valid and which are in use. */
 #include "transport/address.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@ Test(address, is_one_of_three_kinds)
     cr_assert(tnd_address_check("ipc:///tmp/read", "hub", &error) == TND_OK);
     cr_assert(tnd_address_check("tcp://[::1]:7100", "hub", &error) == TND_OK);
     cr_assert(tnd_address_check("udp://10.0.0.1:7100", "hub", &error) == TND_FAILED);
-    cr_assert(
-        eq(str, error.text,
-           (char *)"hub: udp://10.0.0.1:7100 is no endpoint: it begins with inproc://, ipc:// or "
-                   "tcp://"));
+    cr_assert(eq(str, error.text,
+                 (char *)"hub: udp://10.0.0.1:7100 is not an endpoint: it must begin with "
+                         "inproc://, ipc:// or "
+                         "tcp://"));
 
     cr_assert(tnd_address_is_inproc("inproc://read"));
     cr_assert(not(tnd_address_is_inproc("ipc://inproc://")));
@@ -56,7 +56,7 @@ Test(address, of_a_listening_neighbour_is_served_until_he_goes)
                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)),
                  0));
 
-    cr_assert(not(tnd_address_is_served(address)), "bound, but nobody listens");
+    cr_assert(not(tnd_address_is_served(address)), "bound, but no process listens");
     cr_assert(eq(int, listen(fd, 1), 0));
     cr_assert(tnd_address_is_served(address));
     close(fd);

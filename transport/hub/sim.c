@@ -22,17 +22,17 @@ typedef struct {
     char name[NAME_MAX_BYTES];
 } binder_t;
 
-/*  A connection, from its dialler to its binder.  It lives as long as either end knows it. */
+/*  A connection, from its dialler to its binder.  It exists while either end refers to it. */
 typedef struct wire {
-    hub_t *ends[2];            /* dialler, binder; NULL: has left */
-    tnd_connection_t *peer[2]; /* NULL: not heard of yet */
-    bool cut[2];               /* what this end sends arrives nowhere */
+    hub_t *ends[2];            /* dialler, binder; NULL: it has left */
+    tnd_connection_t *peer[2]; /* NULL: not known yet */
+    bool cut[2];               /* messages of this end are lost */
     binder_t *binder;
-    uint32_t letters;   /* on their way */
+    uint32_t letters;   /* in flight */
     uint32_t unread[2]; /* of them to this end */
 } wire_t;
 
-/*  One message on its way, or word that the other end has left. */
+/*  One message in flight, or the notice that the other end has left. */
 typedef struct letter {
     struct letter *next;
     uint64_t due;
@@ -190,7 +190,7 @@ void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_acto
     }
 }
 
-/*  Takes the payload.  False: too much lies unread, nothing was taken. */
+/*  Takes the payload.  Returns false, and takes nothing, if too much is unread. */
 static bool transmit(wire_t *wire, int from, const tnd_msg_t *msg, tnd_carry_t carry)
 {
     const tnd_connection_t *peer = wire->peer[from];
@@ -319,7 +319,7 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
 {
     hub_t *self = hub_of(hub);
     if (strncmp(endpoint, "sim://", 6) != 0 || strlen(endpoint) >= NAME_MAX_BYTES)
-        return tnd_fail(error, "%s: %.60s is no endpoint of a simulated network",
+        return tnd_fail(error, "%s: %.60s is not an endpoint of a simulated network",
                         self->peers.config.name, endpoint);
     dial_t *dial = tnd_allocate(1, sizeof *dial);
     *dial = (dial_t){0};
@@ -444,7 +444,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
 
 static void hub_flush(tnd_hub_t *hub)
 {
-    (void)hub; /* nobody sleeps */
+    (void)hub; /* no hub sleeps */
 }
 
 static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
@@ -502,7 +502,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
         drop_letter(letter);
         free_wire(net, wire);
     }
-    /* Connections that were opened to this hub and have not said who they are. */
+    /* Connections to this hub without a HELLO. */
     for (uint32_t i = net->wire_count; i > 0; i--)
         if (i <= net->wire_count && net->wires[i - 1]->ends[1] == self)
             leave(net, net->wires[i - 1], 1);

@@ -1,14 +1,13 @@
-/*  transport/hub/sim.h - a network that is simulated: one thread, one virtual clock, faults by
- * script.
+/*  transport/hub/sim.h - a simulated network: one thread, one virtual clock, faults by script.
  *
- *  Hubs opened on it (tnd_network_sim) live in one thread and take turns.  Waiting moves the clock to
- *  what comes next; nothing ever sleeps.  Endpoints are "sim://NAME".
+ *  The hubs of a network (tnd_network_sim) take turns in one thread.  A wait advances the clock to
+ *  the next event.  Endpoints are "sim://NAME".
  *
- *  It fails as libzmq was measured to fail: sends over a half-open connection succeed and arrive
- *  nowhere; a connection that breaks takes along what was in flight; an actor that closes is
- *  noticed at once, after what it had sent; nobody reconnects by himself.
+ *  It fails as libzmq was measured to fail.  Sends over a half-open connection succeed and are lost.
+ *  A connection that breaks loses all messages in flight.  The close of an actor is noticed at once,
+ *  after its messages.  No hub reconnects by itself.
  *
- *  Lifecycle: hubs are closed before the net is destroyed.
+ *  Lifecycle: all hubs are closed before the network is destroyed.
  *
  *  Threads: one.
  */
@@ -25,7 +24,7 @@ void tnd_sim_network_destroy(tnd_sim_network_t **self_p);
 
 uint64_t tnd_sim_network_now(const tnd_sim_network_t *self);
 
-/*  What is sent from `from` to `to` over the connections that exist now arrives nowhere. */
+/*  Messages from `from` to `to` over the connections that exist now are lost. */
 void tnd_sim_network_cut(tnd_sim_network_t *self, tnd_actor_id_t from, tnd_actor_id_t to);
 /*  The connections between the two end, and both notice. */
 void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_actor_id_t other);

@@ -1,12 +1,11 @@
-/*  transport/inproc/mailbox.h - what passes by pointer between the hubs of one process.
+/*  transport/inproc/mailbox.h - messages by pointer between the hubs of one process.
  *
- *  A mailbox holds the messages that have arrived at one hub and not been taken.  Any thread
- * appends to it without a lock; a system call is made only if the owner sleeps.  A pipe is one
- * connection between two mailboxes: messages of a pipe arrive in order, and after the last of them
- * its end.
+ *  A mailbox has the messages that arrived at one hub.  Any thread appends to it without a lock, and
+ *  without a system call unless the owner sleeps.  A pipe is one connection between two mailboxes.
+ *  Its messages arrive in order, and its end after them.
  *
- *  Ownership: a mailbox and a pipe live until the last reference is released; messages under way
- *  hold their pipe, pipes hold both mailboxes.  A payload that is not taken is dropped.
+ *  Ownership: mailboxes and pipes are reference-counted; a message refers to its pipe, a pipe to both
+ *  mailboxes.  A payload that is not taken is dropped.
  *
  *  Threads: next, doze, rise and close by the owner of the mailbox; send and shut of a pipe's side
  *  by the owner of that side's mailbox; wake: any, signal-safe.
@@ -18,21 +17,19 @@
 
 typedef struct tnd_mailbox tnd_mailbox_t;
 
-/*  TND_FAILED: there is no file descriptor left; `name` is for the text. */
+/*  Errors: TND_FAILED if no file descriptor is left; `name` is for the text. */
 tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name,
                              tnd_error_t *error) TND_CHECKED;
 /*  Drops all messages; later ones are refused. */
 void tnd_mailbox_close(tnd_mailbox_t **self_p);
 
-/*  Becomes readable when the owner sleeps and something arrives.  The owner reads it then. */
+/*  Becomes readable when a message arrives while the owner sleeps. */
 int tnd_mailbox_descriptor(const tnd_mailbox_t *self);
-/*  Whether a message is there. */
+/*  Whether there is a message. */
 bool tnd_mailbox_has(const tnd_mailbox_t *self);
-/*  The owner is about to wait for the descriptor; false: it need not, a message is there or a wake
- *  has come.
- */
+/*  The owner is about to wait for the descriptor.  Returns false if there is a message or a wake. */
 bool tnd_mailbox_doze(tnd_mailbox_t *self);
-/*  The owner does not wait any more. */
+/*  The owner no longer waits. */
 void tnd_mailbox_rise(tnd_mailbox_t *self);
 /*  Ends the wait of the owner, or makes the next tnd_mailbox_doze return false. */
 void tnd_mailbox_wake(tnd_mailbox_t *self);
@@ -55,17 +52,17 @@ typedef enum { TND_SIDE_DIALER, TND_SIDE_BINDER } tnd_side_t;
 typedef struct tnd_pipe {
     tnd_mailbox_t *mailboxes[2];  /* by tnd_side_t */
     void *owners[2];              /* each for its own side: the dial, the bound port */
-    void *route;                  /* the binding side's; NULL: nobody has said HELLO yet */
-    _Atomic bool shut[2];         /* that side takes no messages any more */
-    _Atomic unsigned int holders; /* the dialling side, the route, messages under way */
+    void *route;                  /* the binding side's; NULL: no HELLO yet */
+    _Atomic bool shut[2];         /* that side takes no more messages */
+    _Atomic unsigned int holders; /* the dialling side, the route, messages in flight */
 } tnd_pipe_t;
 
-/*  One message under way. */
+/*  One message in flight. */
 typedef struct tnd_inproc_message {
     struct tnd_inproc_message *next;
-    tnd_buffer_t *memory; /* that this struct lies in */
+    tnd_buffer_t *memory; /* of this struct */
     tnd_pipe_t *pipe;
-    tnd_side_t side; /* that it is for */
+    tnd_side_t side; /* of the receiver */
     bool is_end;     /* the other side has been shut */
     bool owns_payload;
     tnd_carry_t carry;
@@ -78,15 +75,13 @@ typedef struct tnd_inproc_message {
 tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port);
 void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
-/*  Sends to the other side; parcels come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
+/*  Sends to the other side; messages come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
  *  bytes.  If the receiver sleeps, `bells` notes it: it is woken by tnd_bells_ring.  Returns false
  *  if the other side is shut; the payload is still the caller's then.
  */
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
                    tnd_carry_t carry, tnd_bells_t *bells);
-/*  The caller's side takes no messages any more, and the other side is told.  Releases the
- *  caller's reference.
- */
+/*  Ends the caller's side, notifies the other side and releases the caller's reference. */
 void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels);
 
 /*  The next message, NULL if there is none.  Its payload is the caller's if it sets

@@ -1,5 +1,4 @@
-/*  transport/zmq/connections.c - the peers of a hub: one end of a connection each, and what to tell
- * the user.
+/*  transport/zmq/connections.c - the peers of a hub: one link end per peer, and notices to the user.
  */
 #include "transport/zmq/connections.h"
 
@@ -63,7 +62,7 @@ static void forget(tnd_connections_t *self, tnd_connection_t *peer)
     assert(!"a peer of another hub");
 }
 
-/*  The deadline may come too early, never too late; a tick sets it anew. */
+/*  The deadline may be early, never late; a tick computes it again. */
 static void hurry(tnd_connections_t *self, const tnd_connection_t *peer)
 {
     uint64_t deadline = tnd_end_deadline(&peer->end);
@@ -112,7 +111,7 @@ bool tnd_connections_notice(tnd_connections_t *self, tnd_arrival_t *arrival)
     return true;
 }
 
-/*  Takes back the notices of a peer that is not wanted any more. */
+/*  Removes the notices of a peer that is forgotten. */
 static void withdraw(tnd_connections_t *self, const tnd_connection_t *peer)
 {
     uint32_t kept = 0;
@@ -131,7 +130,7 @@ void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_act
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
 }
 
-/*  Looks for bytes where there were no messages. */
+/*  Asks the transport for bytes if there were no messages. */
 static void look(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     tnd_movement_t movement;
@@ -253,7 +252,7 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
         return peer;
     }
     tnd_connections_turned_away(self, port, peer->id, peer->end.why);
-    /* One that was here before is known by its life, whatever is said in its name meanwhile. */
+    /* A peer that was here before stays known by its life. */
     peer->wire = NULL;
     if (!peer->end.known)
         forget(self, peer);
@@ -275,7 +274,7 @@ bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, cons
         hurry(self, peer);
         return false;
     }
-    if (change == TND_END_LOST) { /* it takes a later life, or looks for the peer again */
+    if (change == TND_END_LOST) { /* it takes a later life, or dials again */
         shut(self, peer);
         hurry(self, peer);
         return false;

@@ -1,13 +1,11 @@
-/*  transport/zmq/connections.h - the peers of a hub: one end of a connection each, and what to tell
- * the user.
+/*  transport/zmq/connections.h - the peers of a hub: one link end per peer, and notices to the user.
  *
- *  Every hub, real or simulated, keeps its peers here.  Opening and closing connections and sending
- *  the words of the handshake is the hub's, by four callbacks; when to do it is decided by the
- *  ends (runtime/core/protocol/link_end.h).  What the user must hear (UP, LOST, REFUSED) waits here
- * as a notice, in the order in which it happened.
+ *  All hubs, real or simulated, use this.  A hub opens and closes connections and sends the messages
+ *  of the handshake, by four callbacks.  The ends (runtime/core/protocol/link_end.h) decide when.
+ *  Notices to the user (UP, LOST, REFUSED) wait here in order.
  *
- *  A connecting peer's `wire` is given at its beginning and stays; a binding one's is the
- *  connection by which its last HELLO came, NULL when there is none.
+ *  The `wire` of a connecting peer is given at its creation and stays.  That of a binding one is the
+ *  connection of its last HELLO, NULL if there is none.
  *
  *  Threads: the hub's.
  */
@@ -21,18 +19,18 @@ typedef struct tnd_connection {
     uint32_t port;
     tnd_actor_id_t id;
     bool refused; /* nothing listened when a connection to it was tried last */
-    bool parting; /* GOODBYE was said on its connection, which the other side may close */
+    bool parting; /* GOODBYE was sent on its connection, which the peer may close */
     void *wire;
 } tnd_connection_t;
 
 typedef struct {
-    /*  Opens a connection under (end.life, end.connection); false: at once in vain. */
+    /*  Opens a connection as (end.life, end.connection); false if it fails at once. */
     bool (*open)(tnd_hub_t *hub, tnd_connection_t *peer);
-    /*  Closes the connection of the peer: nothing of it will be heard any more. */
+    /*  Closes the connection of the peer, whose messages are then dropped. */
     void (*shut)(tnd_hub_t *hub, tnd_connection_t *peer);
-    /*  Sends one word of the handshake; false: not now, it is asked again at the next flush. */
+    /*  Sends one message of the handshake; false: the next flush retries. */
     bool (*say)(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg);
-    /*  What the transport sees of the peer's connection beside its messages; false: nothing. */
+    /*  What the transport sees of the peer's connection besides messages; false: nothing. */
     bool (*moved)(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now, tnd_movement_t *movement);
 } tnd_connection_ops_t;
 
@@ -46,7 +44,7 @@ typedef struct {
     uint32_t count, room;
     tnd_arrival_t *notices; /* a ring of `notice_room` */
     uint32_t notice_first, notice_count, notice_room;
-    uint64_t deadline; /* at the latest, something must be done */
+    uint64_t deadline; /* of the first tick that is due */
 } tnd_connections_t;
 
 void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
@@ -57,58 +55,58 @@ void tnd_connections_fini(tnd_connections_t *self);
 /*  A peer that this hub connects to. */
 tnd_connection_t *tnd_connections_connect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                           const tnd_terms_t *terms, void *wire, uint64_t now);
-/*  It listens, as far as is known. */
+/*  The peer listens. */
 void tnd_connections_connect_now(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                  uint64_t now);
-/*  Shuts the connection that this hub keeps to that peer and forgets the peer; returns its wire,
- * the caller's again.  NULL: there is none.
+/*  Shuts the dialled connection and forgets the peer.  Returns its wire, which is the caller's
+ *  again; NULL if there is none.
  */
 void *tnd_connections_disconnect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id);
 tnd_connection_t *tnd_connections_find(const tnd_connections_t *self, uint32_t port,
                                        tnd_actor_id_t id);
 
-/*  A HELLO came to a bound port by `wire`.  Returns the peer that the wire now belongs to; NULL: it
- *  is stale, or was refused, and told so; then the wire is still the caller's.
+/*  A HELLO came to a bound port by `wire`.  Returns the peer that now has the wire.  Returns NULL if
+ *  the HELLO was stale or refused; the wire is then still the caller's.
  */
 tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
                                         const tnd_terms_t *terms, void *wire, const tnd_msg_t *msg,
                                         uint64_t now);
-/*  Anything came by the peer's connection.  True: it is the user's. */
+/*  A message came by the peer's connection.  Returns whether it is the user's. */
 bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                            uint64_t now);
-/*  The same, and the arrival that tells the user of it. */
+/*  The same, and the arrival for the user. */
 bool tnd_connections_deliver(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                              tnd_carry_t carry, uint64_t now, tnd_arrival_t *arrival);
-/*  The transport saw the peer's connection end; `why` is for the user. */
+/*  The peer's connection has ended; `why` is for the user. */
 void tnd_connections_gone(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
                           uint64_t now);
-/*  A peer that is up is to be ended because of what its messages say. */
+/*  Ends the connection of a peer whose messages the user rejects. */
 void tnd_connections_disconnect_peer(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                      const char *why, uint64_t now);
-/*  What came by its connection cannot be: it is to be ended, like one that is expelled. */
+/*  Ends the connection of a peer that sent an invalid message. */
 void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
                               uint64_t now);
-/*  It does not read what it asks for. */
+/*  Ends the connection of a peer that does not read. */
 void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now);
 /*  The answer to a HELLO that is not accepted; the message points to `why`. */
 typedef struct {
     tnd_msg_t msg;
     char why[160];
 } tnd_connections_refusal_t;
-/*  Whether this HELLO may come to a port that was bound with `terms`; if not, `refusal` is the
- *  answer.  The user is told, unless the connector only came to the wrong listener.
+/*  Whether a port that was bound with `terms` accepts this HELLO.  If not, `refusal` is the answer,
+ *  and the user is told unless the connector only reached the wrong listener.
  */
 bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
                              const tnd_msg_t *hello, tnd_connections_refusal_t *refusal);
-/*  Messages that one end of a connection of that port may leave unread. */
+/*  Messages that may be unread at one end of a connection of that port. */
 uint32_t tnd_connections_unread(const tnd_connections_t *self, uint32_t port);
-/*  Somebody without a name was turned away. */
+/*  A connection was refused; the user is told. */
 void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                  const char *why);
 
-/*  Sends what is due on the peer's connection. */
+/*  Sends the messages of the end that are due. */
 void tnd_connections_flush(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now);
-/*  Lets time pass for all peers if the deadline has come. */
+/*  Ticks all ends if the deadline has come. */
 void tnd_connections_tick(tnd_connections_t *self, uint64_t now);
 void tnd_connections_rebirth(tnd_connections_t *self, tnd_life_t life, uint64_t now);
 

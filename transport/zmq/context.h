@@ -1,14 +1,12 @@
 /*  transport/zmq/context.h - the one ZeroMQ context of a process.
  *
- *  More than one context a process crashes libzmq 4.3.4 when keys are used, and inproc endpoints
- *  of different contexts do not see each other.  All hubs of a process are opened on this.
+ *  libzmq 4.3.4 crashes with several contexts per process when keys are used.  Inproc endpoints are
+ *  the context's own, because messages inside a process do not pass through libzmq.
  *
- *  Inproc endpoints are the context's own: inside a process messages do not pass through libzmq.
+ *  Lifecycle: all hubs are closed before the context is destroyed.  Destroying waits for lingering
+ *  messages.  Installs no signal handler.
  *
- *  Lifecycle: hubs are closed before the context is destroyed; destroying waits until what lingers
- *  has left.  Installs no signal handler.
- *
- *  Threads: any, but for new and destroy.
+ *  Threads: any, except new and destroy.
  */
 #ifndef TND_TRANSPORT_ZMQ_CONTEXT_H
 #define TND_TRANSPORT_ZMQ_CONTEXT_H
@@ -18,21 +16,21 @@
 
 typedef struct tnd_context tnd_context_t;
 
-/*  `io_threads`: one for about each GB/s between processes.  Exhaustion aborts. */
+/*  `io_threads`: about one per GB/s between processes.  Aborts if no resources are left. */
 tnd_context_t *tnd_context_new(unsigned io_threads);
 void tnd_context_destroy(tnd_context_t **self_p);
 
 /*  libzmq's context. */
 void *tnd_context_zmq(tnd_context_t *self);
 
-/*  A number that this context has not given before. */
+/*  A number that is unique in this context. */
 uint64_t tnd_context_number(tnd_context_t *self);
 
-/*  Enters an inproc endpoint, whose messages go to `mailbox` for `port`; false: it is taken. */
+/*  Registers an inproc endpoint of `mailbox` for `port`; false if it is in use. */
 bool tnd_context_enter(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
                        void *port);
 void tnd_context_leave(tnd_context_t *self, const char *endpoint);
-/*  A new pipe from `mailbox` to an inproc endpoint; NULL: none of that name is bound. */
+/*  A new pipe from `mailbox` to an inproc endpoint; NULL if it is not bound. */
 tnd_pipe_t *tnd_context_connect(tnd_context_t *self, const char *endpoint, tnd_mailbox_t *mailbox,
                                 void *dial);
 

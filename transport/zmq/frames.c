@@ -234,7 +234,7 @@ static void release_copy(void *owner)
     tnd_buffer_drop(&copy);
 }
 
-/*  Takes the part; its content lies aligned to `align`. */
+/*  Takes the part, whose content is aligned to `align`. */
 static tnd_buffer_t *receive_part(tnd_frames_t *self, zmq_msg_t *part, size_t align)
 {
     tnd_buffer_t *holder = tnd_pool_take(self->holders);
@@ -473,5 +473,6 @@ tnd_status_t tnd_frames_unpack(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wir
         msg->rewind.cursor = &self->cursor;
         return TND_OK;
     }
-    return count == 1 ? TND_OK : tnd_fail(error, "%d frames came behind a bare header", count - 1);
+    return count == 1 ? TND_OK
+                      : tnd_fail(error, "%d frames came after a header without payload", count - 1);
 }

@@ -1,18 +1,18 @@
-/*  transport/zmq/frames.h - what a message carries, as the frames of a ZeroMQ message and back.
+/*  transport/zmq/frames.h - a message as the frames of a ZeroMQ message, and back.
  *
- *  Frame 0 is the header (wire.h).  Behind it: of a block, its marks (origins, then bad offsets,
- *  each u32 little-endian) if it has any, and its rows; of a slice its rows; of a buffer its bytes;
- *  of a REWIND the encoded cursor.  Rows are a frame a column, one row behind the other; before
- *  them, if columns are ragged, one with the lengths of their rows, column by column, each u64
- *  little-endian.  No rows, no such frames.
+ *  Frame 0 is the header (wire.h).  After it: of a block its marks (origins, then bad offsets, each
+ *  u32 little-endian), if it has any, and its rows; of a slice its rows; of a buffer its bytes; of a
+ *  REWIND the encoded cursor.  Rows are one frame per column.  If columns are ragged, a frame with
+ *  the lengths of their rows precedes them, column by column, each u64 little-endian.  Without rows
+ *  there are no such frames.
  *
- *  Packed columns leave without a copy: the frame holds the buffer until the I/O thread has written
- *  it.  Gathered columns and slices over several blocks are packed once.  What comes in stays where
- *  libzmq put it, but for columns that libzmq placed where their elements may not lie (it does so
- *  with small ones only).  What was copied is counted.
+ *  Packed columns leave without a copy: the frame refers to the buffer until the I/O thread has
+ *  written it.  Gathered columns and slices of several blocks are packed once.  Received columns stay
+ *  in libzmq's memory unless it is not aligned for their elements, as with small ones.  Copied bytes
+ *  are counted.
  *
- *  Rows of one size are packed into buffers of pools.  Large ragged ones have memory of their size
- *  alone: pools of all sizes that there may be would hold much more than is ever used at once.
+ *  Rows of fixed size are packed into buffers of pools.  Large ragged rows get memory of their exact
+ *  size, because pools of all possible sizes would hold much more than is in use at once.
  *
  *  Threads: the owner's.
  */

@@ -1,4 +1,4 @@
-/*  transport/zmq/monitor.c - what libzmq says about the connections of one socket.  */
+/*  transport/zmq/monitor.c - events of the connections of one socket.  */
 #include "transport/zmq/monitor.h"
 
 #include <assert.h>
@@ -124,7 +124,7 @@ bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movem
     else if (info.tcpi_data_segs_in != seen->segments)
         movement->came_ns = now;
     movement->went_ns = before(now, info.tcpi_last_data_sent);
-    /* As the system itself computes how long it waits for an answer. */
+    /* The formula of the system's retransmission timeout. */
     movement->round_ns = (info.tcpi_rtt + 4ull * info.tcpi_rttvar) * 1000;
     movement->overdue = info.tcpi_unacked > 0;
     seen->bytes = info.tcpi_bytes_received;
@@ -132,8 +132,8 @@ bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movem
     return true;
 }
 
-/*  libzmq closes a descriptor only after it has said so, hence this one is still the connection's:
- *  the peer and our own I/O thread both see its end.
+/*  libzmq reports the end of a connection before it closes the descriptor, so this one still belongs
+ *  to the connection.
  */
 void tnd_monitor_cut(int fd)
 {

@@ -1,5 +1,4 @@
-/*  transport/zmq/routes.c - where the peers of a bound port are found: a connection's identity
- * each. */
+/*  transport/zmq/routes.c - finds the peers of a bound port. */
 #include "transport/zmq/routes.h"
 
 #include <assert.h>

@@ -1,5 +1,4 @@
-/*  transport/zmq/routes.h - where the peers of a bound port are found: by the identity of a
- * connection, or by a pipe.
+/*  transport/zmq/routes.h - finds the peers of a bound port by identity or by pipe.
  *
  *  Threads: the hub's.
  */
@@ -19,25 +18,25 @@ typedef struct {
     uint64_t hash;    /* of the identity */
     int fd;           /* -1: none, or gone */
     tnd_monitor_seen_t seen;
-    bool gone; /* the connection has ended, what it brought is not read yet */
+    bool gone; /* the connection has ended, its messages are not all read */
     uint32_t size;
     uint8_t id[256];
 } tnd_route_t;
 
-/*  Zeroed: nobody is known. */
+/*  Zeroed: no routes. */
 typedef struct {
     tnd_route_t **items;
     uint32_t count, room;
 } tnd_routes_t;
 
-/*  One that is not kept yet. */
+/*  A route that is not in the list yet. */
 tnd_route_t *tnd_route_new(struct tnd_binder *binder, uint64_t hash, const void *id, size_t size,
                            int fd);
 void tnd_routes_keep(tnd_routes_t *self, tnd_route_t *route);
-/*  Takes it out, if it was kept, and frees it. */
+/*  Removes it from the list, if it is there, and frees it. */
 void tnd_routes_drop(tnd_routes_t *self, tnd_route_t *route);
 tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size);
-/*  The connection with this descriptor has ended; true: it was somebody's. */
+/*  The connection with this descriptor has ended; returns whether it had a route. */
 bool tnd_routes_left(tnd_routes_t *self, int fd);
 
 #endif

@@ -1,5 +1,4 @@
-/*  transport/zmq/sockets.c - the sockets of a hub: which have something to read, and waiting for
- * it. */
+/*  transport/zmq/sockets.c - the sockets of a hub: polling, and whose turn it is. */
 #include "transport/zmq/sockets.h"
 
 #include <assert.h>
@@ -12,8 +11,8 @@
 #include "transport/zmq/monitor.h"
 
 enum {
-    BUDGET = 32,      /* messages of one line before the next has its turn */
-    LOOK_EVERY = 256, /* messages between two looks at lines that were not ready */
+    BUDGET = 32,      /* messages of one socket before the next has its turn */
+    LOOK_EVERY = 256, /* messages between two polls of sockets that were not ready */
     CLOSE_LINGER_MS = 100
 };
 
@@ -29,62 +28,62 @@ void tnd_sockets_fini(tnd_sockets_t *self)
     free(self->polled);
 }
 
-static int descriptor_of(void *socket)
+static int descriptor_of(void *handle)
 {
     int fd = -1;
     size_t size = sizeof fd;
-    int failed = zmq_getsockopt(socket, ZMQ_FD, &fd, &size);
+    int failed = zmq_getsockopt(handle, ZMQ_FD, &fd, &size);
     assert(failed == 0);
     return fd;
 }
 
-bool tnd_socket_has_input(tnd_socket_t *line)
+bool tnd_socket_has_input(tnd_socket_t *socket)
 {
     int events = 0;
     size_t size = sizeof events;
-    int failed = zmq_getsockopt(line->data, ZMQ_EVENTS, &events, &size);
+    int failed = zmq_getsockopt(socket->data, ZMQ_EVENTS, &events, &size);
     assert(failed == 0);
     return (events & ZMQ_POLLIN) != 0;
 }
 
-void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *line)
+void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *socket)
 {
-    assert((line->binder == NULL) != (line->dial == NULL));
+    assert((socket->binder == NULL) != (socket->dial == NULL));
     if (self->count == self->room) {
         self->room = self->room == 0 ? 8 : 2 * self->room;
         self->items = tnd_resize(self->items, self->room, sizeof *self->items);
         self->polled = tnd_resize(self->polled, 1 + 2 * (size_t)self->room, sizeof *self->polled);
     }
-    line->data_fd = descriptor_of(line->data);
-    line->watch_fd = line->watch != NULL ? descriptor_of(line->watch) : -1;
-    line->touched = true;
-    line->watch_ready = line->watch != NULL;
-    self->items[self->count++] = line;
+    socket->data_fd = descriptor_of(socket->data);
+    socket->watch_fd = socket->watch != NULL ? descriptor_of(socket->watch) : -1;
+    socket->touched = true;
+    socket->watch_ready = socket->watch != NULL;
+    self->items[self->count++] = socket;
 }
 
-void tnd_socket_linger(tnd_socket_t *line, uint64_t linger_ms)
+void tnd_socket_linger(tnd_socket_t *socket, uint64_t linger_ms)
 {
     /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
      * linger in the middle of a message.
      */
-    if (line->watch != NULL && linger_ms < CLOSE_LINGER_MS)
+    if (socket->watch != NULL && linger_ms < CLOSE_LINGER_MS)
         linger_ms = CLOSE_LINGER_MS;
     int linger = linger_ms > INT32_MAX ? -1 : (int)linger_ms;
-    int failed = zmq_setsockopt(line->data, ZMQ_LINGER, &linger, sizeof linger);
+    int failed = zmq_setsockopt(socket->data, ZMQ_LINGER, &linger, sizeof linger);
     assert(failed == 0);
 }
 
-void tnd_sockets_close(tnd_sockets_t *self, tnd_socket_t *line, uint64_t linger_ms)
+void tnd_sockets_close(tnd_sockets_t *self, tnd_socket_t *socket, uint64_t linger_ms)
 {
     for (uint32_t i = 0; i < self->count; i++)
-        if (self->items[i] == line) {
+        if (self->items[i] == socket) {
             self->items[i] = self->items[--self->count];
             break;
         }
-    tnd_socket_linger(line, linger_ms);
-    tnd_monitor_close(&line->watch, line->data);
-    zmq_close(line->data);
-    *line = (tnd_socket_t){.binder = line->binder, .dial = line->dial};
+    tnd_socket_linger(socket, linger_ms);
+    tnd_monitor_close(&socket->watch, socket->data);
+    zmq_close(socket->data);
+    *socket = (tnd_socket_t){.binder = socket->binder, .dial = socket->dial};
 }
 
 static bool look(tnd_sockets_t *self, int wait_ms)
@@ -93,27 +92,27 @@ static bool look(tnd_sockets_t *self, int wait_ms)
     bool any = false;
     self->polled[count++] = (struct pollfd){.fd = self->wake_fd, .events = POLLIN};
     for (uint32_t i = 0; i < self->count; i++) {
-        tnd_socket_t *line = self->items[i];
-        if (line->touched) {
-            line->touched = false;
-            line->ready = line->ready || tnd_socket_has_input(line);
+        tnd_socket_t *socket = self->items[i];
+        if (socket->touched) {
+            socket->touched = false;
+            socket->ready = socket->ready || tnd_socket_has_input(socket);
         }
-        any = any || line->ready || line->watch_ready;
-        self->polled[count++] = (struct pollfd){.fd = line->data_fd, .events = POLLIN};
-        if (line->watch != NULL)
-            self->polled[count++] = (struct pollfd){.fd = line->watch_fd, .events = POLLIN};
+        any = any || socket->ready || socket->watch_ready;
+        self->polled[count++] = (struct pollfd){.fd = socket->data_fd, .events = POLLIN};
+        if (socket->watch != NULL)
+            self->polled[count++] = (struct pollfd){.fd = socket->watch_fd, .events = POLLIN};
     }
     self->since_look = 0;
     if (poll(self->polled, count, any ? 0 : wait_ms) <= 0)
         return any;
     count = 1;
     for (uint32_t i = 0; i < self->count; i++) {
-        tnd_socket_t *line = self->items[i];
-        line->ready = line->ready || line->gone || self->polled[count].revents != 0;
+        tnd_socket_t *socket = self->items[i];
+        socket->ready = socket->ready || socket->gone || self->polled[count].revents != 0;
         count++;
-        if (line->watch != NULL)
-            line->watch_ready = line->watch_ready || self->polled[count++].revents != 0;
-        any = any || line->ready || line->watch_ready;
+        if (socket->watch != NULL)
+            socket->watch_ready = socket->watch_ready || self->polled[count++].revents != 0;
+        any = any || socket->ready || socket->watch_ready;
     }
     return any;
 }
@@ -138,8 +137,8 @@ tnd_socket_t *tnd_sockets_next(tnd_sockets_t *self)
         look(self, 0);
     for (uint32_t i = 0; i < self->count; i++) {
         uint32_t at = (self->turn + i) % self->count;
-        tnd_socket_t *line = self->items[at];
-        if (!line->ready && !line->watch_ready)
+        tnd_socket_t *socket = self->items[at];
+        if (!socket->ready && !socket->watch_ready)
             continue;
         if (i > 0 || self->budget == 0) {
             self->turn = at;
@@ -147,7 +146,7 @@ tnd_socket_t *tnd_sockets_next(tnd_sockets_t *self)
         }
         if (--self->budget == 0)
             self->turn = at + 1;
-        return line;
+        return socket;
     }
     return NULL;
 }

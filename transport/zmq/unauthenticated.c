@@ -1,5 +1,4 @@
-/*  transport/zmq/unauthenticated.c - connections to a bound port, and who of them has not said who
- * he is. */
+/*  transport/zmq/unauthenticated.c - connections to a bound port without a valid HELLO. */
 #include "transport/zmq/unauthenticated.h"
 
 #include <stdlib.h>
@@ -23,7 +22,7 @@ void tnd_unauthenticated_came(tnd_unauthenticated_t *self, int fd, uint64_t now)
     self->visitors[self->count++] = (tnd_visitor_t){.fd = fd, .since_ns = now};
 }
 
-/*  In order of coming, so that the first stranger is the oldest. */
+/*  Keeps the order, so the first without a HELLO is the oldest. */
 void tnd_unauthenticated_left(tnd_unauthenticated_t *self, int fd)
 {
     uint32_t at = 0;
@@ -47,15 +46,15 @@ void tnd_unauthenticated_set_known(tnd_unauthenticated_t *self, int fd, bool kno
 
 uint32_t tnd_unauthenticated_dismiss(tnd_unauthenticated_t *self, uint64_t now, uint64_t *next_ns)
 {
-    uint32_t strangers = 0, refused = 0;
+    uint32_t unknown = 0, refused = 0;
     for (uint32_t i = 0; i < self->count; i++)
-        strangers += !self->visitors[i].known;
-    for (uint32_t i = 0; i < self->count && strangers > 0; i++) {
+        unknown += !self->visitors[i].known;
+    for (uint32_t i = 0; i < self->count && unknown > 0; i++) {
         tnd_visitor_t *visitor = &self->visitors[i];
         if (visitor->known)
             continue;
         uint64_t late_ns = visitor->since_ns + TND_UNAUTHENTICATED_MS * 1000000ull;
-        bool crowded = strangers > TND_UNAUTHENTICATED_MAX + self->expected;
+        bool crowded = unknown > TND_UNAUTHENTICATED_MAX + self->expected;
         if (crowded || now >= late_ns) {
             tnd_monitor_cut(visitor->fd);
             visitor->known = true; /* dealt with: its end will be said */
@@ -63,7 +62,7 @@ uint32_t tnd_unauthenticated_dismiss(tnd_unauthenticated_t *self, uint64_t now, 
         } else if (late_ns < *next_ns) {
             *next_ns = late_ns;
         }
-        strangers--;
+        unknown--;
     }
     return refused;
 }

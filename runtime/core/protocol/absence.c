@@ -1,6 +1,4 @@
-/*  runtime/core/protocol/absence.c - how long a process may be away from control before it counts
- * as lost.
- */
+/*  runtime/core/protocol/absence.c - how long a process may lack control before it counts as lost. */
 #include "runtime/core/protocol/absence.h"
 
 #include "runtime/core/protocol/effect.h"

@@ -1,10 +1,10 @@
-/*  runtime/core/protocol/effect.h - what a machine of the core wants done.
+/*  runtime/core/protocol/effect.h - what a machine of the core asks its driver to do.
  *
- *  Every machine has the same shape.  Events are functions that change its state and nothing else;
- *  `tnd_X_next(self, now, &effect)` hands out one effect at a time until it returns false, and is
- *  called again after each event and when `tnd_X_deadline` has come.  What is handed out counts as
- *  done: the driver performs it, or the thing it was meant for (connection, actor, run) fails.
- *  Machines never wait, never allocate after `init`, and know the time only as an argument
+ *  Every machine has the same shape.  Events are functions that only change its state.
+ *  `tnd_X_next(self, now, &effect)` returns one effect at a time until it returns false, and is
+ *  called again after each event and at `tnd_X_deadline`.  An effect counts as done: the driver
+ *  performs it, or its connection, actor or run fails.
+ *  Machines never wait, never allocate after `init`, and get the time as an argument
  *  (nanoseconds of the host's monotonic clock).
  *
  *  Memory: a machine with variable state takes one piece of zeroed memory at init, of
@@ -19,16 +19,16 @@
 
 #include "runtime/core/protocol/message.h"
 
-/*  Steps after which a join that has sent a feeder nothing is not told of its slots unasked. */
+/*  A feeder reports its slots to a join unasked, unless the join sent nothing for so many steps. */
 enum { TND_WINDOW_QUIET = 16 };
 
-#define TND_NEVER UINT64_MAX /* a deadline that does not come */
+#define TND_NEVER UINT64_MAX /* no deadline */
 
 typedef enum {
     TND_EFFECT_LINK,    /* send `msg` over the data link to `msg.to` */
-    TND_EFFECT_CONTROL, /* send `msg` by control to `msg.to` (TND_LEADER; TND_NOBODY: to all it
-                           concerns) */
-    TND_EFFECT_DROP,    /* give back `payload`: nobody needs it any more */
+    TND_EFFECT_CONTROL, /* send `msg` by control to `msg.to` (TND_LEADER; TND_NOBODY: to all
+                           actors concerned) */
+    TND_EFFECT_DROP,    /* release `payload` */
     TND_EFFECT_READ,    /* reader: read `msg.ticket`, send the block to `msg.to`, report
                            tnd_reader_core_sent */
     TND_EFFECT_APPLY,   /* worker: run the operations on `msg.block`, send the result to `msg.to` */
@@ -62,7 +62,7 @@ typedef struct {
 /*  Why a machine has nothing to do: a set, so that an inspector can walk all of it. */
 enum {
     TND_WAIT_INPUT = 1u << 0,  /* for blocks, slices or tickets */
-    TND_WAIT_CREDIT = 1u << 1, /* for credit of somebody downstream */
+    TND_WAIT_CREDIT = 1u << 1, /* for credit of a downstream actor */
     TND_WAIT_ORDER = 1u << 2,  /* has later blocks, waits for the floor */
     TND_WAIT_MARK = 1u << 3,   /* for another lane's watermark */
     TND_WAIT_WINDOW = 1u << 4, /* for a free slot of a feeder */

@@ -9,8 +9,8 @@
 
 enum { BACK_OFF_FIRST_NS = 10 * 1000 * 1000, BACK_OFF_MOST_NS = 1000 * 1000 * 1000 };
 
-/*  Lives grow by nanoseconds; those that are made out of one another differ in the time within a
- *  second.  One that claims to be at the end of all time is a lie.
+/*  Lives are nanoseconds.  A life derived from another one adds its own time within a second.  No
+ *  clock names a life above LIFE_MOST.
  */
 #define LIFE_SPREAD ((tnd_life_t)1 << 30)
 #define LIFE_MOST (UINT64_MAX / 2)
@@ -80,7 +80,7 @@ static tnd_end_change_t lose(tnd_end_t *self, uint64_t now)
     return TND_END_LOST;
 }
 
-/*  Loses a connection that is silent, but may still carry words in the other direction. */
+/*  Loses a silent connection, which may still work in the other direction. */
 static tnd_end_change_t give_up(tnd_end_t *self, uint64_t now)
 {
     bool was_open = self->state == TND_END_OPEN;
@@ -89,13 +89,13 @@ static tnd_end_change_t give_up(tnd_end_t *self, uint64_t now)
     return TND_END_LOST;
 }
 
-/*  Whether they say something else than is required here; 0: nothing is. */
+/*  Whether the peer differs from a requirement; 0: none. */
 static bool differ(uint64_t ours, uint64_t theirs)
 {
     return ours != 0 && ours != theirs;
 }
 
-/*  Keeps a text, cut at its end if it is too long. */
+/*  Stores a text, truncated if it is too long. */
 static void keep_why(tnd_end_t *self, const char *why)
 {
     size_t length = strnlen(why, sizeof self->why - 1);
@@ -137,9 +137,7 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
     return false;
 }
 
-/*  Whether that is another life than the one that is known, of which somebody may still say it:
- *  then the clock has gone back, or it is one of two.
- */
+/*  Whether the HELLO is of an earlier life: a clock has gone back, or two processes share a name. */
 static bool is_of_earlier_life(const tnd_end_t *self, const tnd_msg_t *hello)
 {
     return !TND_BUG(STALE_UNSAID) && self->known && hello->hello.life < self->life;
@@ -152,7 +150,7 @@ static bool is_later(const tnd_end_t *self, const tnd_msg_t *hello)
     return hello->hello.connection > self->connection;
 }
 
-/*  Whether a peer may say that; else `why` says what is wrong. */
+/*  Whether the HELLO is possible and fits; if not, `why` is set. */
 static bool is_acceptable(tnd_end_t *self, const tnd_msg_t *hello)
 {
     tnd_error_t error;
@@ -195,7 +193,7 @@ static tnd_end_change_t heard_hello(tnd_end_t *self, const tnd_msg_t *msg, uint6
     return TND_END_UP;
 }
 
-/*  Another listener answered at the peer's last known endpoint. */
+/*  Another listener answered at the peer's endpoint. */
 static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64_t now)
 {
     uint64_t passed = self->elsewhere_ns != 0 ? now - self->elsewhere_ns : 0;
@@ -209,9 +207,9 @@ static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64
     return TND_END_REFUSAL;
 }
 
-/*  A later life of this actor has been heard of.  Who was never welcomed is young, and only its
- *  clock stands behind: it takes a life that is later still, and that no other makes of this one.
- *  Who was welcomed is that other's predecessor.
+/*  The peer knows a later life of this actor.  An actor that was never welcomed is new and its clock
+ *  is late: it takes a still later life, which no other actor derives.  An actor that was welcomed
+ *  has been replaced.
  */
 static tnd_end_change_t heard_stale(tnd_end_t *self, tnd_life_t later, uint64_t now)
 {
@@ -328,8 +326,8 @@ void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
         self->said_ns = movement->went_ns;
 }
 
-/*  How much of the time since the last tick is no silence of the peer's: all of it while that is
- *  busy, and what this end came too late by, for it was away itself.
+/*  How much of the time since the last tick is not silence: all of it while the peer is busy, and
+ *  the delay of this tick, because this end was away itself.
  */
 static uint64_t excused(const tnd_end_t *self, bool busy, uint64_t now)
 {
@@ -423,7 +421,7 @@ uint64_t tnd_end_deadline(const tnd_end_t *self)
         return TND_NEVER;
     if (self->state == TND_END_CLOSED)
         return self->config.binder ? TND_NEVER : self->retry_ns;
-    /* `busy` is sampled by ticks, so they must come often enough for what it excuses. */
+    /* Ticks sample `busy`. */
     uint64_t deadline = self->ticked_ns + quarter(self);
     if (silent_at(self) < deadline)
         deadline = silent_at(self);

@@ -1,14 +1,14 @@
-/*  runtime/core/protocol/message.h - what actors say to each other.
+/*  runtime/core/protocol/message.h - the messages between actors.
  *
- *  One struct a message, the same in the simulator, inside a process and, encoded by the transport,
- *  on a wire.  The payload (rows) is opaque to the core: a pointer that travels along.
+ *  One struct per message, the same in the simulator, inside a process and, encoded by the transport,
+ *  on a wire.  The payload (rows) is opaque to the core: a pointer.
  *
- *  Data links carry what stands under "links"; everything else goes by control, addressed to an
- *  actor or to the leader, over the host that the actor lives on.
+ *  Data links carry the kinds under "links" in messages.def.  All others go by control, addressed to
+ *  an actor, through its host, or to the leader.
  *
- *  Generations.  A rewind raises the generation of the whole run.  A message of an older generation
- *  is dropped by whoever gets it; a link message of a newer one means that the rewind itself is
- *  still under way, and the receiver acts as if it had come.
+ *  Generations.  A rewind raises the generation of the whole run.  A receiver
+ *  drops messages of an older generation.  A link message of a newer one means that the rewind is
+ *  still on its way, and the receiver acts as if it had arrived.
  *
  *  Threads: any; plain values.  Pointers inside are valid while the payload is.
  */
@@ -24,8 +24,8 @@ typedef uint32_t tnd_actor_id_t;
 #define TND_LEADER ((tnd_actor_id_t)0xfffffffe) /* the session's leader */
 #define TND_NOBODY ((tnd_actor_id_t)0xffffffff)
 
-/*  One life of one actor: never used twice in a run, greater for a later one of the same actor.
- *  They begin with the time of day; where that went back, the actor is told (STALE) and raises it.
+/*  One life of one actor, unique in a run; a later life of an actor is greater.  It is the time of
+ *  day.  If the clock went back, the peer answers STALE and the actor raises its life.
  */
 typedef uint64_t tnd_life_t;
 
@@ -38,7 +38,7 @@ typedef enum {
     TND_ROLE_REDUCER
 } tnd_role_t;
 
-/*  Who sends which kind to whom, and with which fields: messages.def. */
+/*  messages.def describes sender, receiver and fields of each kind. */
 typedef enum {
 #define TND_MESSAGE(name, ...) TND_MSG_##name,
 #include "runtime/core/protocol/messages.def"
@@ -58,14 +58,14 @@ typedef struct {
     bool tolerant; /* `numeric: tolerant`: another `numeric` is let in */
 } tnd_terms_t;
 
-/*  What is done about a bad record. */
+/*  The policy for bad records. */
 typedef enum {
-    TND_BAD_STOP,      /* the run fails, and says which it was */
-    TND_BAD_SKIP,      /* it is left out and counted */
-    TND_BAD_QUARANTINE /* and written to a file of such */
+    TND_BAD_STOP,      /* the run fails and names the record */
+    TND_BAD_SKIP,      /* the record is dropped and counted */
+    TND_BAD_QUARANTINE /* and also written to the quarantine file */
 } tnd_bad_way_t;
 
-/*  Bytes of what is said of a bad record, its end included. */
+/*  Bytes of the text about a bad record, with its terminator. */
 enum { TND_BAD_TEXT_MAX = 480 };
 
 /*  A bad record, or a number of them. */
@@ -88,8 +88,8 @@ typedef struct {
     uint32_t bad_count;
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
     const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
-    /*  A text for each of them, one behind the other, each with its end: tnd_bad_way_t as a
-     *  letter, who found it, a tab, what is wrong.  NULL: nothing is said.
+    /*  For each of them a terminated text, in sequence: tnd_bad_way_t as a letter, the actor that
+     *  found it, a tab, the error.  NULL: no texts.
      */
     const char *why;
     uint32_t why_bytes;
@@ -107,7 +107,7 @@ typedef struct {
     uint32_t offset;    /* of the first row within the replica's rows */
     uint32_t rows;      /* in this slice; 0 only if `total` is 0 */
     uint32_t total;     /* real rows of the replica in this step */
-    uint32_t padded;    /* rows of weight 0 behind them */
+    uint32_t padded;    /* rows of weight 0 after them */
     uint32_t step_rows; /* real rows of the whole step */
     bool last_of_epoch, last_of_run;
     void *payload;
@@ -118,7 +118,7 @@ typedef struct {
     uint32_t reducer_slot; /* which reduction of the step: 0, 1 ... in order of posting */
     uint32_t reduction;    /* of the user's in this step; large ones travel in several slots */
     uint32_t first, count; /* logical replicas covered: an aligned node of the tree */
-    uint64_t weight;       /* rows behind the value */
+    uint64_t weight;       /* rows that the value is computed from */
     void *payload;
 } tnd_post_note_t;
 
@@ -130,11 +130,11 @@ typedef struct {
 } tnd_passed_note_t;
 #define TND_PASSED_DONE UINT32_MAX
 
-/*  Checkpoints, each named by how many steps are behind it. */
+/*  Checkpoints, each named by the number of steps before it. */
 typedef struct {
-    uint64_t every; /* the models are kept behind each multiple of it; 0: of nothing */
-    uint64_t step;  /* and behind that many, which nobody has done yet; 0: none */
-    uint64_t below; /* those of fewer steps may go */
+    uint64_t every; /* the models are saved after each multiple of it; 0: never */
+    uint64_t step;  /* and after so many steps, which no feeder has done yet; 0: none */
+    uint64_t below; /* those of fewer steps may be deleted */
 } tnd_keep_note_t;
 
 typedef struct tnd_msg {
@@ -144,13 +144,13 @@ typedef struct tnd_msg {
     union {
         struct {
             tnd_life_t life;
-            tnd_life_t birth;    /* which the lives of an actor that goes on have in common */
+            tnd_life_t birth;    /* the first life of the same actor */
             uint32_t connection; /* of that life, from 0 */
             tnd_terms_t terms;
         } hello;
         struct {
             const char *why;
-            bool elsewhere; /* another listener was meant, which has moved: not final */
+            bool elsewhere; /* another listener was meant, not final */
         } refuse;
         struct {
             uint64_t blocks, bytes;

@@ -1,4 +1,4 @@
-/*  tests/transport/inproc/mailbox_test.c - pipes between mailboxes: order, ends, and who is woken.
+/*  tests/transport/inproc/mailbox_test.c - pipes between mailboxes: order, ends, wake-ups.
  */
 #include "transport/inproc/mailbox.h"
 
@@ -179,7 +179,7 @@ Test(mailbox, an_owner_that_sleeps_misses_nothing)
         }
         if (!tnd_mailbox_doze(mailbox))
             continue;
-        cr_assert(eq(int, poll(&polled, 1, 10000), 1), "nobody rang");
+        cr_assert(eq(int, poll(&polled, 1, 10000), 1), "no wake-up");
         cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
         tnd_mailbox_rise(mailbox);
     }

@@ -244,7 +244,7 @@ Test(frames, a_column_that_came_misaligned_is_moved)
     close_bench(&bench);
 }
 
-/*  Ragged rows of up to 5 u16 beside a number, one behind the other or not. */
+/*  Ragged rows of up to 5 u16 beside a number, contiguous or not. */
 static tnd_block_t *make_ragged(bench_t *self, bool packed)
 {
     static const uint64_t lengths[] = {3, 0, 5, 1}, together[] = {0, 6, 6, 16},

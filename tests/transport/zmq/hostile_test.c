@@ -112,7 +112,7 @@ static void ask(scene_t *self, uint64_t step)
     zmq_send(self->socket, bytes, length, 0);
 }
 
-/*  Comes with a proper HELLO; its socket takes `queued` messages that nobody reads. */
+/*  Sends a valid HELLO; its socket queues `queued` messages that are never read. */
 static void visit_with(scene_t *self, int queued)
 {
     void *socket = self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);

@@ -1,5 +1,5 @@
-/*  Covers transport/hub/zmq.c against what the world does to tcp: connections that end, that
- * only look alive, processes that die, strangers and hostile bytes.
+/*  Covers transport/hub/zmq.c against faults of tcp: connections that end or are half-open,
+ * processes that die, unknown peers and hostile bytes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,9 +70,7 @@ Test(faults, a_link_that_swallows_everything_heals)
     heals_in_three_seconds(RELAY_SWALLOW);
 }
 
-/*  One message takes four times as long as a peer may be silent; what both ends say meanwhile waits
- *  for its end.
- */
+/*  One message takes four times `link_timeout`; messages after it wait for its end. */
 static void passes_slowly(bool from_worker)
 {
     enum { BYTES = 200 * 1024, PIECE = 1024 };
@@ -107,7 +105,7 @@ Test(faults, a_message_longer_than_link_timeout_arrives_at_the_binder)
     passes_slowly(true);
 }
 
-Test(faults, a_message_longer_than_link_timeout_arrives_at_who_connected)
+Test(faults, a_message_longer_than_link_timeout_arrives_at_the_connector)
 {
     passes_slowly(false);
 }
@@ -128,7 +126,7 @@ Test(faults, a_closed_connection_is_noticed_without_waiting_for_silence)
     part(&stage, &join, &worker);
 }
 
-Test(faults, what_was_said_before_a_connection_ended_is_heard_however_late)
+Test(faults, messages_before_the_end_of_a_connection_are_received_later)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -171,7 +169,7 @@ Test(faults, a_binder_that_closes_in_the_middle_of_a_message_ends_well)
     }
 }
 
-Test(faults, who_is_refused_is_told_though_the_other_closes_at_once)
+Test(faults, a_refused_peer_gets_the_reason_even_if_the_binder_closes_at_once)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -253,7 +251,7 @@ static int dial_raw(const stage_t *stage)
     return fd;
 }
 
-/*  Something that speaks ZeroMQ, but not what is spoken here. */
+/*  A ZeroMQ peer of another protocol. */
 static void *dial_zmq(stage_t *stage)
 {
     void *socket = zmq_socket(tnd_context_zmq(stage->net.context), ZMQ_DEALER);
@@ -279,7 +277,7 @@ static void await_cut(int fd, site_t *join, site_t *worker)
     }
 }
 
-Test(faults, what_is_no_message_is_turned_away_and_others_go_on)
+Test(faults, an_invalid_message_is_refused_and_other_peers_continue)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -318,10 +316,8 @@ static bool has_ended(void *monitor)
     return ended;
 }
 
-/*  And not only when its time to say who it is would be over: one that came before it and says
- *  nothing stays longer.
- */
-Test(faults, who_is_turned_away_is_disconnected_at_once)
+/*  Not only after its time for a HELLO: an older silent connection stays. */
+Test(faults, a_refused_connection_is_closed_at_once)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -355,7 +351,7 @@ Test(faults, who_is_turned_away_is_disconnected_at_once)
     part(&stage, &join, &worker);
 }
 
-Test(faults, bytes_that_are_not_even_zeromq_hurt_nobody)
+Test(faults, bytes_that_are_not_zeromq_affect_no_peer)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -454,7 +450,7 @@ Test(faults, marks_outside_their_block_end_the_connection)
     cr_assert_str_eq(hostile(&msg, TND_CARRY_BLOCK, 1, 4), "up 2 life 1\nlost 2\n");
 }
 
-Test(faults, a_cursor_that_is_none_ends_the_connection)
+Test(faults, an_invalid_cursor_ends_the_connection)
 {
     tnd_msg_t msg = {.kind = TND_MSG_REWIND};
     cr_assert_str_eq(hostile(&msg, TND_CARRY_CURSOR, 1, 300), "up 2 life 1\nlost 2\n");

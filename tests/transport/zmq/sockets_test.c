@@ -63,7 +63,7 @@ Test(lines, that_has_something_is_found_and_no_other)
 
     say(&bench, 1);
 
-    cr_assert(tnd_sockets_next(&bench.lines) == NULL, "nobody has looked yet");
+    cr_assert(tnd_sockets_next(&bench.lines) == NULL, "no poll yet");
     cr_assert(tnd_sockets_wait(&bench.lines, -1));
     cr_assert(tnd_sockets_next(&bench.lines) == &bench.line[1]);
     bench.line[1].ready = false;

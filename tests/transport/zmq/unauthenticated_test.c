@@ -1,4 +1,4 @@
-/*  Covers transport/zmq/unauthenticated.h: how many may come at once, and who is cut off. */
+/*  Covers transport/zmq/unauthenticated.h: how many connections may wait for a HELLO, and which are cut. */
 #include "transport/zmq/unauthenticated.h"
 
 #include <sys/socket.h>
@@ -55,7 +55,8 @@ Test(strangers, one_that_says_nothing_is_cut_in_time_however_few_there_are)
     cr_assert_eq(tnd_unauthenticated_dismiss(&self, late - 1, &next), 0);
     cr_assert_eq(left_unknown(&self), 1);
     cr_assert_eq(next, late);
-    cr_assert_eq(tnd_unauthenticated_dismiss(&self, late, &next), 0, "it was not one too many");
+    cr_assert_eq(tnd_unauthenticated_dismiss(&self, late, &next), 0,
+                 "it was late, not one too many");
     cr_assert_eq(left_unknown(&self), 0);
     tnd_unauthenticated_free(&self);
 }

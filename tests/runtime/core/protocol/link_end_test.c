@@ -185,7 +185,7 @@ Test(link_end, an_impossible_life_is_refused_before_the_peer_has_come)
     bring_up(&connector, &binder, 1);
 }
 
-Test(link_end, tolerance_on_either_side_lets_another_numeric_in)
+Test(link_end, tolerance_on_either_side_accepts_another_numeric)
 {
     tnd_terms_t other = terms, tolerant = terms;
     other.numeric = 99;
@@ -197,7 +197,7 @@ Test(link_end, tolerance_on_either_side_lets_another_numeric_in)
     bring_up(&c, &d, 0);
 }
 
-Test(link_end, a_refused_peer_is_let_in_once_it_fits)
+Test(link_end, a_refused_peer_is_accepted_once_it_fits)
 {
     tnd_terms_t other = terms;
     other.schema = 99;
@@ -267,7 +267,7 @@ Test(link_end, an_unanswered_hello_is_given_up_after_link_timeout)
     cr_assert_eq(connector.state, TND_END_CLOSED);
 }
 
-Test(link_end, the_back_off_is_a_quarter_of_the_time_away_under_new_identities)
+Test(link_end, the_back_off_is_a_quarter_of_the_time_away)
 {
     const uint64_t waits[] = {10, 10, 10, 10, 10, 12500, 15625, 19531};
     tnd_end_t connector = make(false, terms);
@@ -297,7 +297,7 @@ Test(link_end, the_time_that_an_attempt_took_is_no_back_off)
     cr_assert_eq(tnd_end_deadline(&connector), 1010 * MS);
 }
 
-Test(link_end, who_is_known_to_be_back_is_not_waited_for)
+Test(link_end, a_peer_that_is_known_to_listen_is_dialled_at_once)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
 
@@ -386,7 +386,7 @@ static tnd_end_change_t is_told(tnd_end_t *connector, tnd_end_t *binder, uint64_
     return tnd_end_heard(connector, &stale, now);
 }
 
-Test(link_end, who_is_born_when_the_clock_has_gone_back_is_let_in)
+Test(link_end, an_actor_that_starts_after_its_clock_went_back_is_accepted)
 {
     tnd_end_t old = make(false, terms), young = make(false, terms), binder = make(true, terms);
     bring_up(&old, &binder, 0);
@@ -402,7 +402,7 @@ Test(link_end, who_is_born_when_the_clock_has_gone_back_is_let_in)
     cr_assert_eq(tnd_end_heard(&binder, &hello, 20 * MS), TND_END_LOST, "later all the same");
 }
 
-Test(link_end, a_predecessor_that_wakes_is_not_let_in_again)
+Test(link_end, a_predecessor_that_wakes_is_refused)
 {
     tnd_end_t old = make(false, terms), young = make(false, terms), binder = make(true, terms);
     bring_up(&old, &binder, 0);
@@ -423,7 +423,7 @@ Test(link_end, a_predecessor_that_wakes_is_not_let_in_again)
     cr_assert_eq(binder.life, young.life);
 }
 
-Test(link_end, of_two_that_begin_at_once_one_stays)
+Test(link_end, of_two_processes_that_start_at_once_one_stays)
 {
     tnd_end_t one = make(false, terms), other = make(false, terms), binder = make(true, terms);
     one.life = 50, other.life = 40;
@@ -557,7 +557,7 @@ Test(link_end, a_message_that_takes_long_is_no_silence)
     cr_assert_lt(binder.ticked_ns, 101300 * MS);
 }
 
-Test(link_end, nothing_is_queued_behind_what_is_still_leaving)
+Test(link_end, no_ping_is_queued_while_bytes_still_leave)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
     bring_up(&connector, &binder, 0);
