@@ -25,7 +25,7 @@ struct tnd_rack {
     _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
 };
 
-/*  What lies before a block or a slice in memory. */
+/*  What precedes a block or a slice in memory. */
 typedef struct {
     _Alignas(TND_BUFFER_ALIGN) tnd_free_list_node_t node;
     tnd_rack_t *rack;
@@ -145,7 +145,7 @@ void tnd_block_drop(tnd_block_t **self_p)
 }
 
 /*  Rows of 1, 2, 4 or 8 bytes are scalars: one load and one store each, at any alignment.  `known`
- *  rows stand in the index, of which `rows` are copied: the others will be asked for next.
+ *  rows are in the index, of which `rows` are copied: the others will be requested next.
  */
 #define GATHER(bits)                                                                               \
     static void gather_##bits(const tnd_block_column_t *from, const uint64_t *index,               \

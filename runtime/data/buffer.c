@@ -22,7 +22,7 @@ struct tnd_buffer {
     void *owner;
 };
 
-/*  `holders` counts the pool's owner and each buffer that is out, and stands apart from what the
+/*  `holders` counts the pool's owner and each buffer that is out, and is apart from what the
  *  owner alone writes.
  */
 struct tnd_pool {
@@ -106,8 +106,8 @@ static void pool_leave(tnd_pool_t *self)
     free(self);
 }
 
-/*  The buffer lies on the shelf before its holder leaves, so the last one finds them all.  Once the
- *  owner is gone nobody will take it again: the memory goes back at once.
+/*  The buffer is in the free list before its holder leaves, so the last one finds them all.  Once the
+ *  owner is gone it will not be taken again: the memory is freed at once.
  */
 static void pool_put(tnd_pool_t *self, tnd_buffer_t *buffer)
 {

@@ -97,13 +97,14 @@ static tnd_status_t check_regular(const char *path, const struct stat *status, t
     if (S_ISDIR(status->st_mode))
         return tnd_fail(error, "%s: is a directory; name a file in it", path);
     if (!S_ISREG(status->st_mode))
-        return tnd_fail(error, "%s: is no regular file, so it cannot be read at any place", path);
+        return tnd_fail(
+            error, "%s: not a regular file: a source must be able to read at any offset", path);
     if (status->st_size == 0)
         return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", path);
     return TND_OK;
 }
 
-/*  Opens without waiting: a named pipe would block until somebody writes. */
+/*  Opens without waiting: a named pipe would block until another process writes. */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_error_t *error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,10 +1,10 @@
 /*  runtime/data/mapping.h - a file mapped for reading, whose loss is an error and not a signal.
  *
  *  A mapped file that shrinks answers the next access with SIGBUS, which mapped.h turns into zeros
- *  and a mark.  A reader calls tnd_mapping_check before it hands rows out, and touches their pages
- *  with tnd_mapping_populate, so that the reader, and not a thread downstream, waits for the disk.
- *  A thread that has read rows calls tnd_mapping_intact, or tnd_mapped_check where it has only
- * their address, before it uses them.
+ *  and a mark.  A reader calls tnd_mapping_check before it hands out rows, and touches their pages
+ *  with tnd_mapping_populate, so that the reader and not a thread downstream waits for the disk.  A
+ *  thread that has read rows calls tnd_mapping_intact before it uses them, or tnd_mapped_check if
+ *  it has only their address.
  *
  *  Threads: open, check and populate on the owner's; data, size and intact on any that holds the
  *  buffer.
@@ -18,57 +18,55 @@
 
 typedef struct tnd_mapping tnd_mapping_t;
 
-/*  Maps the whole file and keeps no descriptor.  The caller owns it; pages stay mapped until
- * tnd_mapping_destroy was called and the last buffer is dropped.  TND_FAILED: there is no such
- * file, it is no regular file, may not be read, or is empty; the text names the path and what to
- * do.
+/*  Maps the whole file and keeps no descriptor. The caller owns the mapping; pages stay mapped
+ *  until tnd_mapping_destroy and the last drop of a buffer. Errors: TND_FAILED if the file does not
+ *  exist, is not a regular file, may not be read or is empty; the text names the path and what to
+ *  do.
  */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
 void tnd_mapping_destroy(tnd_mapping_t **self_p);
 
-/*  Says that there is no such file, and for a relative path in which folder; TND_FAILED. */
+/*  Fails because the file does not exist; the text names the folder of a relative path. */
 tnd_status_t tnd_mapping_missing(const char *path, tnd_error_t *error);
 
 const uint8_t *tnd_mapping_data(const tnd_mapping_t *self);
 size_t tnd_mapping_size(const tnd_mapping_t *self);
 const char *tnd_mapping_path(const tnd_mapping_t *self);
-/*  When the file was modified, in nanoseconds since 1970; as of tnd_mapping_open. */
+/*  When the file was modified, in nanoseconds since 1970, as of tnd_mapping_open. */
 int64_t tnd_mapping_modified(const tnd_mapping_t *self);
 
 /*  The mapped pages as a sealed buffer; a new reference. */
 tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self);
 
-/*  TND_FAILED: the file no longer has the bytes that were mapped.  One system call.  A file that
- * was removed, or replaced by another of its name, still has them.
+/*  Errors: TND_FAILED if the file no longer has the bytes that were mapped. A file that was removed
+ *  or replaced by another of its name still has them. One system call.
  */
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
-/*  TND_FAILED: pages of it are lost, and zeros may have been read in their place. */
+/*  Errors: TND_FAILED if pages were lost, so that zeros may have been read in their place. */
 tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
-/*  How the file will be used; before the first populate, ahead or other thread.  Forward: populate
- *  reads ahead of what it is asked for.  At random: the kernel reads nothing that was not asked
- * for. `fits`: the page cache has room for all files; pages are then brought in by larger pieces,
- * until it shows that they do not stay.  Without it the kernel does as it thinks best.
+/*  Sets how the file will be used; call it before the first populate or ahead, and before other
+ *  threads use it. Forward: populate also reads ahead. At random: the kernel reads only what is
+ *  requested. `fits`: the page cache has room for all files, so pages are read in larger pieces
+ *  until they prove not to stay. Otherwise the kernel decides.
  */
 void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits);
 
 /*  Requests bytes [offset, offset + size), which will be populated soon, and returns at once.
- *  False: all of them were requested before.
+ *  Returns false if all of them were requested before.
  */
 bool tnd_mapping_ahead(tnd_mapping_t *self, size_t offset, size_t size);
 /*  Whether each row has to be requested ahead, because pages do not stay in memory. */
 bool tnd_mapping_by_rows(const tnd_mapping_t *self);
 
-/*  Brings bytes [offset, offset + size) into memory and waits for them.  Cheap for bytes that were
- *  asked for before.  TND_FAILED: the disk does not give them.
+/*  Reads bytes [offset, offset + size) into memory and waits for them. Cheap for bytes that were
+ *  requested before. Errors: TND_FAILED if the disk fails.
  */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
-/*  The same of `count` rows of `size` bytes, whose numbers are given; the first of all begins at
- *  `offset`, each `size` bytes behind the one before.
- */
+/*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`. */
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count,
                                        tnd_error_t *error) TND_CHECKED;

@@ -30,8 +30,8 @@ typedef struct tnd_stream {
     uint64_t data;     /* identity of the data set: over all lanes */
     uint64_t numeric;  /* hash of the operations over built-in rows; 0: there are none */
     uint64_t count;    /* rows of the source, over all lanes; TND_UNKNOWN */
-    uint64_t skip;     /* rows that an epoch leaves out at the begin of the source */
-    uint64_t take;     /* rows that it uses behind them; 0: all */
+    uint64_t skip;     /* rows that an epoch skips at the start of the source */
+    uint64_t take;     /* rows that it uses after them; 0: all */
     uint64_t repeat;   /* how many times; 0: once */
     uint64_t batched;  /* positions of an epoch, or of a run whose batches span epochs, of which
                           batches are made when no operation drops or adds any; 0: all */

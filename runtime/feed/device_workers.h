@@ -32,18 +32,18 @@ typedef struct {
     const char *name; /* of the feeder, for texts and threads */
     const tnd_schema_t *schema;
     uint32_t replicas, first, count; /* of the run; carried here */
-    const char *const *devices;      /* by local replica: "cpu:0"; those of one device together */
-    uint32_t depth;                  /* slots */
-    uint32_t spare;                  /* memories kept for slots whose rows a program still reads */
-    uint64_t rows_max;               /* of one replica in one step, padding included */
+    const char *const
+        *devices;      /* by local replica: "cpu:0"; replicas of one device are consecutive */
+    uint32_t depth;    /* slots */
+    uint32_t spare;    /* spare memories for slots whose rows a program still reads */
+    uint64_t rows_max; /* of one replica in one step, padding included */
     const char *const *reducers;
     uint32_t reducer_count;
-    const int *weights; /* by reducer: the column that its means weigh by; -1: none.  NULL: none */
-    /*  Called on a device thread or a program's when there is something for the actor to look at.
-     */
+    const int *weights; /* by reducer: the column that weights its means; -1: none.  NULL: none */
+    /*  Called on a device thread or the program's when the actor has something to do. */
     void (*wake)(void *context);
     void *context;
-    /*  Where the threads say what they are at, with room for TND_PAGE_DEVICES; NULL: nowhere. */
+    /*  Where threads publish their state, with room for TND_PAGE_DEVICES; NULL: nowhere. */
     tnd_device_page_t *pages;
 } tnd_device_workers_config_t;
 
@@ -57,20 +57,20 @@ typedef struct {
 /*  Bytes of one slot of one replica. */
 size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max);
 
-/*  Opens the devices, allocates the slots and starts the threads.  Strings and schema are kept by
- *  the caller.
+/*  Opens the devices, allocates the slots and starts the threads. Strings and schema remain the
+ *  caller's.
  */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config,
                                     tnd_error_t *error) TND_CHECKED;
-/*  Stops the threads and waits for them; whoever waits in a program's function is let go. */
+/*  Stops the threads and waits for them. A program that waits in one of its functions returns. */
 void tnd_device_workers_stop(tnd_device_workers_t *self);
-/*  Nobody uses it any more. */
+/*  Also stops the threads. Sets *self_p to NULL; NULL is allowed. */
 void tnd_device_workers_destroy(tnd_device_workers_t **self_p);
 
-/*  The text of the failure; NULL: there is none.  Any thread. */
+/*  The text of the failure; NULL without one. Any thread. */
 const char *tnd_device_workers_error(const tnd_device_workers_t *self);
-/*  How many threads it has: one a device. */
+/*  The number of threads: one per device. */
 uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */
 uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self);
@@ -81,112 +81,110 @@ uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self);
 /*  Calls task->step for each replica on its thread, without rows, and waits.  Before any step. */
 tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
                                      tnd_error_t *error) TND_CHECKED;
-/*  From now on the crew starts every step with this task, which it keeps. */
+/*  From now on the threads start every step with this task, which remains the caller's. */
 void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *task);
 
-/*  Where row `row` of a column of a slot goes; `local` counts the replicas carried here. */
+/*  The address of row `row` of a column in a slot. `local` counts the replicas carried here. */
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row);
-/*  Writes row `row` of a ragged column of a slot, `length` along its first axis, with zeros behind
- *  it up to what was there before.
+/*  Writes row `row` of a ragged column of a slot, `length` along its first axis. Zeros replace the
+ *  rest of a longer row that was there before.
  */
 void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                             uint32_t column, uint64_t row, const void *data, uint64_t length);
-/*  How many rows a replica has in the step of that slot; makes the padded ones zeros, of length 0
- *  if ragged, and takes back what was lent.
+/*  Sets the number of rows of a replica in the step of that slot. Zeroes the padded rows (of length
+ *  0 if ragged) and ends all borrowing.
  */
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                               uint32_t rows, uint32_t padded);
-/*  Lets a replica read its rows of a column in place and not in the slot; tnd_device_workers_keep
- * takes what holds them.  False: its device cannot.
+/*  Lets a replica read its rows of a column where they are, outside the slot;
+ *  tnd_device_workers_keep takes the slice that holds them. Returns false if the device cannot read
+ *  them there.
  */
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                                uint32_t column, const void *rows);
-/*  Takes the slice whose rows a replica reads in place.  It is dropped when the step is over and
- * the last tensor of it released, at the next tnd_device_workers_share, or with the crew.
+/*  Takes the slice of borrowed rows. It is dropped when the step is over and its last tensor is
+ *  released, at the next tnd_device_workers_share, or by tnd_device_workers_destroy.
  */
 void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              tnd_slice_t *slice);
-/*  The rows of a replica, which lie there whole from global rank `rank` on, are hashed by its
- * thread when it is about to read them: on their way into its cache.  False: the host cannot read
- * them there.
+/*  Lets the replica's thread hash its rows, the first of which has the global rank `rank`, just
+ *  before it reads them and they enter its cache. Returns false if the host cannot read them.
  */
 bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint64_t rank);
-/*  The slot is complete; no thread is woken for it before tnd_device_workers_flush.  `keep`: what
- * each replica does after the step, its `step` alone; NULL: nothing.
+/*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: its `step`
+ *  runs for each replica after the step; NULL: nothing does.
  */
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
                               const tnd_slice_note_t *note, const tnd_task_t *keep);
-/*  Lets the threads of the crew, or the program, begin all steps that are ready. */
+/*  Lets the threads, or the program, start all steps that are ready. */
 void tnd_device_workers_flush(tnd_device_workers_t *self);
 
-/*  A step that is done, in order. */
+/*  A finished step. */
 typedef struct {
     uint64_t step;
     uint32_t slot, rows;
-    uint32_t tensors;            /* that went to reducers */
-    uint32_t reductions;         /* of the user's that they were of */
+    uint32_t tensors;            /* posted to reducers */
+    uint32_t reductions;         /* the user's reductions that these belong to */
     tnd_digest_t digest;         /* of the rows that tnd_device_workers_hash was called for */
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
 
-/*  The step of that slot is over.  If a program still holds tensors of it, the slot gets other
- *  memory.  TND_FAILED: there is no spare, and a device cannot allocate one.
+/*  The step of that slot is over. If a program still holds tensors of it, the slot gets other
+ *  memory. Errors: TND_FAILED if all spare memory is in use and a device cannot allocate more.
  */
 tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
                                         tnd_error_t *error) TND_CHECKED;
-/*  Whether steps are discarded: nothing is computed on them. */
+/*  Whether steps are discarded without computing on them. */
 bool tnd_device_workers_discards(const tnd_device_workers_t *self);
-/*  Whether a processor seems to be free: then a program that waits for its next step looks for it
- *  before it sleeps.  Not so at first.
+/*  Whether a processor seems to be free; false at first. If so, a program that waits for its next
+ *  step polls before it sleeps.
  */
 void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may);
-/*  The next one; false: none yet. */
+/*  Takes the next finished step; returns false if there is none yet. */
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
 
-/*  One node's value, on its way to a reducer. */
+/*  The value of one node of a reduction tree, for a reducer. */
 typedef struct {
     uint32_t reducer;
-    tnd_post_note_t post; /* the payload is a buffer, which the taker holds */
+    tnd_post_note_t post; /* the payload is a buffer, which the caller of _outgoing owns */
 } tnd_outgoing_t;
 
-/*  The next one; false: none now. */
+/*  Takes the next value to be sent; returns false if there is none now. */
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing);
-/*  A result; takes the buffer.  One that nobody waits for is dropped. */
+/*  Delivers a result and takes its buffer. A result that no step waits for is dropped. */
 tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t round,
                                          uint32_t reducer_slot, tnd_buffer_t *result,
                                          tnd_error_t *error) TND_CHECKED;
 /*  Whether a step waits for this result. */
 bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
                                uint32_t reducer_slot);
-/*  Whether a step waits for results from elsewhere.  All steps before it can be had from
- *  tnd_device_workers_done then.
+/*  Whether a step waits for results from other hosts. Then tnd_device_workers_done returns all
+ *  steps before it.
  */
 bool tnd_device_workers_waits(const tnd_device_workers_t *self);
 /*  Whether all steps that were made ready have been taken as done. */
 bool tnd_device_workers_idle(const tnd_device_workers_t *self);
-/*  No step will follow: a program that waits for one gets `how` (TND_END, TND_STOPPED).  So does
- * one whose step is interrupted by tnd_device_workers_stop.
+/*  No step will follow. A program that waits for one gets `how` (TND_END or TND_STOPPED), as does a
+ *  program whose step tnd_device_workers_stop interrupts.
  */
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 
 /* --- program -----------------------------------------------------------------------------------
  */
 
-/*  Nobody will ask for steps: they are discarded.  Any thread; ignored once somebody has. */
+/*  No program will pull steps, so they are discarded. Ignored after the first pull. Any thread. */
 void tnd_device_workers_discard(tnd_device_workers_t *self);
-/*  The next step is there; the one before is done with.  TND_FAILED: the crew runs by itself, has
- *  failed, or was stopped without tnd_device_workers_over.
+/*  Waits for the next step and ends the one before. Errors: TND_FAILED if the threads start steps
+ *  themselves, have failed, or were stopped without tnd_device_workers_over.
  */
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
-/*  What the replicas report of the step that was run last and is not done with; NULL: there is
- * none.
- */
+/*  The reports of the step that ran last, until the program ends it; NULL if there is none. */
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p);
-/*  Runs a task on that step and waits.  It runs on the calling thread if there is one device, whose
- *  steps may run on any thread.  TND_FAILED: there is no step, a task has run on it already,
- *  or as tnd_device_workers_next; TND_END and TND_STOPPED: the crew was stopped meanwhile.
+/*  Runs a task on that step and waits: on the calling thread if there is one device whose steps may
+ *  run on any thread. Errors: TND_FAILED without a step, if a task has run on it already, or as
+ *  tnd_device_workers_next; TND_END or TND_STOPPED if the threads were stopped meanwhile.
  */
 tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t *task);
 

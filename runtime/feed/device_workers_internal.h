@@ -1,9 +1,9 @@
-/*  runtime/feed/device_workers_internal.h - what the files of the group share among themselves.
+/*  runtime/feed/device_workers_internal.h - what the files of the device workers share.
  *
  *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
  *  published (the workers may run them), finished (by all workers), retired (the actor may commit
- *  them).  A worker's `word` says how far it has come: the seq of its job, and the meetings that it
- *  has arrived at in it; who meets waits until no other word is less than its own.
+ *  them).  A worker's `word` is its progress: the seq of its job and the barriers (meetings) that
+ *  it has reached in that job.  A worker that meets waits until no other word is less than its own.
  */
 #ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
 #define TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
@@ -27,7 +27,7 @@ typedef struct {
     uint32_t slot;
     tnd_slice_note_t note;
     const tnd_task_t *task; /* NULL: nothing is to be done */
-    const tnd_task_t *keep; /* NULL: the models are not kept behind it */
+    const tnd_task_t *keep; /* NULL: the models are not saved after it */
     tnd_report_t *reports;  /* by local replica */
     uint32_t tensors;       /* of this step that have gone to reducers ... */
     uint32_t reductions;    /* ... and how many reductions of the user's they are of */
@@ -47,7 +47,7 @@ typedef struct {
     uint32_t number, first, count;   /* local replicas */
     const char *name;                /* of its device */
     tnd_device_t *device;            /* the pool's */
-    tnd_device_page_t *page, unseen; /* `unseen`, where nobody looks */
+    tnd_device_page_t *page, unseen; /* `unseen` if it is not published */
     pthread_t thread;
     bool started;
     uint64_t seq;
@@ -59,7 +59,7 @@ typedef struct {
     void **outs;
 } worker_t;
 
-/*  For waits at a gate: until some count of the group is above, or at, `number`. */
+/*  The condition of a wait: a count of the group has reached, or passed, `number`. */
 typedef struct {
     const tnd_device_workers_t *group;
     uint64_t number;

@@ -418,7 +418,7 @@ static bool reduce_between(worker_t *worker, job_t *job)
             memcpy((char *)post->data + piece->begin * size, piece->values, piece->count * size);
         }
     }
-    /* Nobody goes on to post again while another one copies. */
+    /* No worker posts again while another one copies. */
     if (!tnd_device_workers_meet(worker, job))
         return false;
     if (worker->number == 0)

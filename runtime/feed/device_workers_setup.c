@@ -11,7 +11,7 @@
 #include "runtime/base/round_up.h"
 #include "runtime/base/thread.h"
 
-/*  Places columns that are ragged, or not, behind `at`; returns their end. */
+/*  Places columns that are ragged, or not, after `at`; returns their end. */
 static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool ragged, size_t at,
                            size_t *offsets)
 {
@@ -24,7 +24,7 @@ static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool r
     return at;
 }
 
-/*  Ragged columns stand last, behind *warm_p: of what no row reaches no page is touched. */
+/*  Ragged columns come last, after *warm_p, so that pages that no row reaches are not touched. */
 static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets,
                       size_t *warm_p)
 {

@@ -1,6 +1,7 @@
-/*  runtime/feed/feed.h - what a feeder hands to programs: the other side of the public feed.
+/*  runtime/feed/feed.h - the feed of a feeder, which programs pull from.
  *
- *  Threads: new and destroy on the actor's while nobody else uses the feed; tnd_feed_discard on
+ *  Ownership: the device workers must outlive the feed; the feed holds the models.
+ *  Threads: new and destroy on the actor's while no other thread uses the feed; tnd_feed_discard on
  *  any; the public functions on the program's.
  */
 #ifndef TND_RUNTIME_FEED_FEED_H
@@ -13,16 +14,15 @@ typedef struct {
     const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
     uint64_t steps;             /* of an epoch; TND_UNKNOWN */
-    const char *keep;           /* where checkpoints are kept; NULL: nowhere */
-    const tnd_resume_t *resume; /* what the run goes on from; NULL: nothing */
-    tnd_models_t *models;       /* that the workers trains, for those who come after; NULL: none */
+    const char *keep;           /* the folder of checkpoints; NULL: none */
+    const tnd_resume_t *resume; /* the checkpoint to resume from; NULL: none */
+    tnd_models_t *models; /* that the workers train, for a feeder `after:` this one; NULL: none */
 } tnd_feed_facts_t;
 
-/*  The workers must outlive the feed; the feed holds the models. */
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts);
 void tnd_feed_destroy(tnd_feed_t **self_p);
 
-/*  The models that the feeder's step trains; NULL: it has none. */
+/*  The models that the feeder's step trains; NULL: none. */
 tnd_models_t *tnd_feed_models(tnd_feed_t *self);
 /*  Whether a step has failed: the run is about to fail for that reason. */
 bool tnd_feed_failed(const tnd_feed_t *self);

@@ -17,7 +17,7 @@ static const uint64_t interrupted_ns = 20000;
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
-    /* Being woken for nothing, or not asleep at all, is no error here. */
+    /* Being woken for nothing, or not asleep at all, is not an error here. */
     (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
@@ -48,7 +48,7 @@ static bool spin(bool (*ready)(const void *), const void *context, uint64_t spin
                 return true;
             relax();
         }
-        /* Whoever is waited for may want this very processor. */
+        /* The thread that is waited for may need this processor. */
         sched_yield();
     } while (tnd_clock_now() < until);
     return false;

@@ -22,7 +22,7 @@ struct tnd_models {
     _Atomic uint32_t references;
     tnd_models_config_t config;
     char *plugin, *options, *keep_dir;
-    _Atomic uint64_t forget_below; /* checkpoints behind fewer steps may go */
+    _Atomic uint64_t forget_below; /* checkpoints of fewer steps may be removed */
     void *library;
     const tnd_step_ops_t *ops;
     tnd_task_t open, step, evaluate, load, keep;
@@ -276,7 +276,7 @@ static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tn
     return hash_file(file, text, error);
 }
 
-/*  What is only hashed lies where nobody looks: in memory, for the disk may be full by now, and the
+/*  A file that is only hashed is in memory, for the disk may be full by now, and the
  *  result of a whole run would be lost with it; on disk where that is too small.
  */
 static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t *error)

@@ -197,7 +197,8 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
                                 const void *data, size_t count)
 {
     if (!is_dtype(dtype))
-        return refuse(replica, "there is no type %d", (int)dtype);
+        return refuse(replica, "type %d does not exist; the types are those of tnd_dtype_t",
+                      (int)dtype);
     return post(replica, reducer,
                 (tnd_posting_t){.reduce = TND_GATHER,
                                 .dtype = dtype,

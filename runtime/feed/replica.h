@@ -1,7 +1,7 @@
-/*  runtime/feed/replica.h - one logical replica inside a step: what the public functions look at.
+/*  runtime/feed/replica.h - one logical replica inside a step: the state of the public functions.
  *
- *  Belongs to a crew (crew.h), which points it at the rows of a step before it calls the user's
- *  code and reads afterwards what that posted, reported and said.
+ *  Belongs to the device workers, which point it at the rows of a step before they call the user's
+ *  code.  Afterwards they read what that code posted and reported.
  *
  *  Threads: the device thread that carries the replica; others read `posts` while that one waits
  *  for them.
@@ -18,12 +18,12 @@
 #include "runtime/observe/observer.h"
 #include "runtime/checkpoint/store.h"
 
-/*  Whether a replica's model was kept behind a step. */
+/*  Whether a replica's model was saved after a step. */
 typedef enum {
     TND_KEPT_NOT_ASKED,
-    TND_KEPT,      /* `part` lies on disk */
-    TND_KEPT_NONE, /* there is no model */
-    TND_KEPT_NOT   /* see why */
+    TND_KEPT,      /* `part` is on disk */
+    TND_KEPT_NONE, /* the feeder has no model */
+    TND_KEPT_NOT   /* not_kept_why is the reason */
 } tnd_kept_t;
 
 /*  What one replica reported in one step. */
@@ -50,12 +50,12 @@ typedef struct {
 } tnd_gathers_t;
 
 struct tnd_replica {
-    /* for good */
+    /* constant */
     uint32_t id;
     const tnd_schema_t *schema;
     const char *const *reducers;
     uint32_t reducer_count;
-    const int *weights; /* by reducer: the column that a mean weighs by; -1: rows.  NULL: rows */
+    const int *weights; /* by reducer: the column that weights a mean; -1: rows.  NULL: rows */
     const tnd_gathers_t *gathers;
     /* of a step; without rows while a model is opened */
     const tnd_slice_note_t *note;

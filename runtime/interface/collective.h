@@ -1,11 +1,11 @@
-/*  runtime/interface/collective.h - reductions over replicas: what is posted, and how parts of it
- * are computed.
+/*  runtime/interface/collective.h - reductions over replicas: what is posted, and how shares of it
+ *  are computed.
  *
- *  A replica posts values in an order that is the same for all.  Where one process has all replicas
- *  its device threads each reduce a share of the elements over all leaves in one pass, along the
- *  fixed tree, and leave the result in every replica's memory.  Where it has some, they reduce the
- *  nodes of the tree that it owns whole into tensors, which travel to the reducer and come back as
- *  one: the result.  The bits are the same.
+ *  All replicas post values in the same order.  If one process has all replicas, each device thread
+ *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the
+ *  result to the memory of every replica.  If it has some, they reduce the tree nodes that it has
+ *  completely into tensors; these travel to the reducer, which returns one tensor, the result.  The
+ *  bits are the same.
  *
  *  Threads: any; several may compute different elements at the same time.
  */
@@ -25,11 +25,11 @@ typedef struct {
     uint32_t reducer;
     tnd_reduce_t reduce;
     tnd_dtype_t dtype;
-    size_t count;  /* of elements; of a GATHER the replica's own */
+    size_t count;  /* of elements; for a GATHER the replica's own */
     void *data;    /* the replica's; the result is written here, unless it is a GATHER */
-    uint64_t rows; /* behind the value; 0: the replica takes no part */
+    uint64_t rows; /* of the replica; 0: it takes no part */
     bool weighted; /* a MEAN by weights */
-    double weight; /* finite, and 0 where rows is */
+    double weight; /* finite; 0 if `rows` is */
 } tnd_posting_t;
 
 /*  Whether two replicas post the same thing. */
@@ -47,11 +47,11 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
 void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end);
 
-/*  What stands in front of the values in a tensor. */
+/*  The header of a tensor, before its values. */
 typedef struct {
     uint32_t magic;
     uint8_t reduce, dtype, partial, weighted;
-    uint64_t count;  /* of elements; there are none where `rows` of the post is 0 */
+    uint64_t count;  /* of elements; 0 if `rows` of the post is 0 */
     double weight;   /* of a node of a weighted MEAN; else 0 */
     uint64_t leaves; /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
     uint64_t more[4];

@@ -15,7 +15,7 @@ static tnd_status_t unknown(const char *name, tnd_error_t *error)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  all[i]->name);
     return tnd_fail(error,
-                    "no device is called '%s'; this program knows %s, with a number behind "
+                    "device '%s' is unknown; this program has %s, with a number after "
                     "a colon, such as cpu:0",
                     name, known);
 }

@@ -1,10 +1,11 @@
-/*  runtime/interface/device.h - what a step computes on: the interface of a device.
+/*  runtime/interface/device.h - the interface of a device, which steps compute on.
  *
- *  A device has memory that steps read from, and memory of the host that rows are gathered into;
- *  on a processor both are the same.  A slot's memory is allocated once, before the stream starts;
- *  afterwards a device thread uploads it and settles, and nothing is allocated.
+ *  A device has memory that steps read, and memory of the host that rows are gathered into; on a
+ *  processor both are the same.  The memory of a slot is allocated before the stream starts.  Then
+ *  a device thread only uploads and settles.
  *
- *  A device is one file in transport/ and one line in devices.def; the runtime finds it by name.
+ *  One file in transport/device/ and one line in devices.def make a device; the runtime finds it by
+ *  name.
  *
  *  Threads: open, stage and close on any, one at a time; unstage on any, also while others are
  *  called; upload and settle on the device's own thread.
@@ -21,7 +22,7 @@ enum { TND_STAGE_ALIGN = 64 };
 /*  The memory of one slot for one replica, aligned to TND_STAGE_ALIGN on both sides. */
 typedef struct {
     void *host;   /* rows are gathered here */
-    void *device; /* steps read here; equal to `host` where the device reads that */
+    void *device; /* steps read here; equal to `host` if the device can read it */
     size_t bytes;
     bool mapped; /* the device's own */
 } tnd_stage_t;
@@ -29,27 +30,28 @@ typedef struct {
 #define TND_DEVICES_ANY UINT32_MAX
 
 typedef struct {
-    const char *name; /* "cpu": it is meant by cpu:0, cpu:1 ... */
+    const char *name; /* "cpu" names cpu:0, cpu:1 ... */
     bool any_thread;  /* upload, settle and steps may be on another thread each time */
-    /*  How many there are on this machine; 0: none that can be used; TND_DEVICES_ANY: as many as
-     *  one asks for.  `why` gets the reason where there are none.
+    /*  The number of usable devices on this machine; TND_DEVICES_ANY: no limit. If it is 0, `why`
+     *  gets the reason.
      */
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
-    /*  After the last unstage, which may be long after the run: a program may still have read. */
+    /*  Called after the last unstage, which may be long after the run if a program keeps tensors.
+     */
     void (*close)(tnd_device_t **self_p);
-    /*  Memory of zeros.  The pages of its first `warm` bytes are there when the stream starts;
-     * those of the others take no memory before they are written, if the device can do that.
+    /*  Memory of zeros. The pages of its first `warm` bytes are present when the stream starts; the
+     *  others take memory when they are written, if the device can do that.
      */
     tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                           tnd_error_t *error);
     void (*unstage)(tnd_device_t *self, tnd_stage_t *stage);
-    /*  Begins to copy `bytes` from the host's side to the device's; the host's must not change
+    /*  Starts to copy `bytes` from the host's side to the device's. The host's side must not change
      *  until the device has settled.
      */
     tnd_status_t (*upload)(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
                            tnd_error_t *error);
-    /*  Waits until all that the device was asked to do is done. */
+    /*  Waits until the device has finished all its work. */
     tnd_status_t (*settle)(tnd_device_t *self, tnd_error_t *error);
 } tnd_device_ops_t;
 
@@ -59,14 +61,14 @@ struct tnd_device {
     uint32_t ordinal;
 };
 
-/*  The devices of this build; defined with their list. */
+/*  The devices of this build; devices.c defines it from the list. */
 const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p);
 
-/*  TND_FAILED: there is no such device, as tnd_device_open says; none is opened. */
+/*  Errors: TND_FAILED as tnd_device_open; opens no device. */
 tnd_status_t tnd_device_check(const char *name, tnd_error_t *error) TND_CHECKED;
 
-/*  Opens a device by name: "cpu:1", or "cpu" for the first.  TND_FAILED: there is no such kind, or
- *  this machine lacks it.
+/*  Opens a device by name: "cpu:1", or "cpu" for the first. Errors: TND_FAILED if its type is
+ *  unknown or this machine does not have it.
  */
 tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name,
                              tnd_error_t *error) TND_CHECKED;

@@ -1,9 +1,10 @@
-/*  runtime/interface/kind.h - a kind of actor: everything the runtime needs in order to run one.
+/*  runtime/interface/kind.h - the interface of a kind of actor: all that the runtime needs to run
+ *  one.
  *
  *  One file in actors/ and one line in kinds.def make a kind.  A kind has no thread, socket, lock
- *  or loop of its own: hooks run on the actor's thread, one at a time; what they decide, a machine
- *  of runtime/core/ decides.  No hook waits.  Only `work` may take long, and does one unit (a block
- *  read, a block's operations, a slice copied) between two looks at the stop flag.
+ *  or loop of its own: its hooks run on the actor's thread, one at a time, and a state machine of
+ *  runtime/core/ decides.  Hooks do not block.  Only `work` may take long; it does one unit (reads
+ *  a block, runs a block's operations, copies a slice) between two checks of the stop flag.
  */
 #ifndef TND_RUNTIME_INTERFACE_KIND_H
 #define TND_RUNTIME_INTERFACE_KIND_H
@@ -22,84 +23,79 @@ typedef struct tnd_kind {
     tnd_kind_spec_t spec; /* name, role, options, ports */
     size_t state_bytes;   /* the runtime allocates and zeroes this much */
 
-    /*  What the data is, said by a host that has it: opens it once for all instances of the actor
-     *  on the host of `instance`, fills schema, count and identity, and leaves in *shared_p what
-     * the instances then read from at the same time (tnd_actor_shared).  On a thread of its own,
-     * which tells `trial` what it is at (tnd_guarded_call_at), for that may hang.  NULL: this kind
-     * has no data.
+    /*  Opens the data once for all instances of the actor on the host of `instance`, and fills the
+     *  schema, count and identity in *stream. *shared_p becomes what the instances read from, at
+     *  the same time (tnd_actor_shared). Runs on its own thread, because it may hang, and reports
+     *  its progress by tnd_guarded_call_at. NULL: the kind has no data.
      */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                           tnd_guarded_call_t *trial, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
-    /*  Adds the files that `facts` opened on the host of `instance` to `table`, for a checkpoint,
-     *  with hashes of whole files if the options ask for them; on the same thread as `facts`.  NULL
-     *  without `facts` only.
+    /*  Adds the files that `facts` opened to `table`, for a checkpoint, with hashes of whole files
+     *  if the options ask for them. Runs on the thread of `facts`. NULL only without `facts`.
      */
     tnd_status_t (*list)(const tnd_plan_t *plan, const tnd_instance_t *instance, const void *shared,
                          tnd_data_table_t *table, tnd_error_t *error);
-    /*  Closes what `facts` opened, once all instances are gone. */
+    /*  Closes what `facts` opened, after all instances have ended. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
-    /*  Whether this machine has what the instance needs beside data: plugins, devices.  Before the
-     *  start, on a thread of its own; reports all that is missing.  NULL: it needs nothing.
+    /*  Reports everything that this machine lacks for the instance besides data: plugins, devices.
+     *  Runs before the start on its own thread. NULL: it needs nothing.
      */
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
-    /*  What the kind makes of the stream that comes in: schemas, rows_max, epochs, numeric.  On
-     *  every host, with the same outcome, and told to `trial` likewise.  NULL: nothing.
+    /*  Changes the description of the incoming stream to what the kind makes of it: schemas,
+     *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
+     *  like `facts`. NULL: no change.
      */
     tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                            tnd_stream_t *stream, tnd_error_t *error);
-    /*  Whether the kind can do with what the stream has become; on every host.  NULL: it can. */
+    /*  Fails if the kind cannot use the final stream; on every host. NULL: it can. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
 
-    /*  The most memory that an instance takes in its process, beside what every thread has: adds a
-     *  term for each thing whose size follows from plan and stream, and what code of the user's
-     *  allocates is not among them.  Any thread.  NULL: nothing worth a word.
+    /*  Adds a term for each part of the instance's memory whose size follows from plan and stream.
+     *  The memory of every thread and what the user's code allocates are not included. Any thread.
+     *  NULL: nothing significant.
      */
     void (*needs)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
                   tnd_memory_estimate_t *needs);
 
-    /*  How many messages the credit of an instance lets one peer upstream have on their way to it
-     *  in one generation.  NULL: TND_UNREAD.
+    /*  How many messages one upstream peer may have on their way to an instance in one generation.
+     *  NULL: TND_UNREAD.
      */
     uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                        const tnd_stream_t *stream);
 
-    /*  Makes the state ready; the actor's stream (schemas, counts) and options are known.  On
-     *  failure `fini` is called and the run fails with the text.
+    /*  Initializes the state; the actor's stream and options are known. On failure `fini` is called
+     *  and the run fails with the text.
      */
     tnd_status_t (*init)(void *state, tnd_actor_t *self, tnd_error_t *error);
-    /*  A peer came or went, or a message came by link or control.  Takes a payload by setting
-     *  msg.*.payload to NULL; what is left there the runtime drops.
+    /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook takes a
+     *  payload by setting msg.*.payload to NULL; the runtime drops any other.
      */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);
-    /*  Performs what the machine wants, about one unit of work.  *more_p: there is more to do now.
-     */
+    /*  Performs what the machine decided, about one unit of work. *more_p: more work is ready. */
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
-    /*  When `work` is to be called though nothing has come (tnd_actor_now); NULL, TND_NEVER: never.
-     */
+    /*  When `work` is to be called without an arrival (tnd_actor_now). NULL, TND_NEVER: never. */
     uint64_t (*deadline)(const void *state);
-    /*  Why there is nothing to do: a set of TND_WAIT_*. */
+    /*  Why the actor has nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
-    /*  Fills in what waits at this actor, in blocks (of a feeder and a reducer: steps), and what it
+    /*  Sets how many blocks (for a feeder and a reducer: steps) wait at this actor, and how many it
      *  may still send or take; TND_UNKNOWN: it needs no credit.
      */
     void (*depth)(const void *state, uint64_t *queue_p, uint64_t *credit_p);
-    /*  What a program gets of this actor (of a feeder: its feed); NULL: nothing. */
+    /*  What a program gets of this actor: of a feeder, its feed. NULL: nothing. */
     void *(*handle)(void *state);
-    /*  Releases what init and the hooks acquired.  Called once, also after a failed init. */
+    /*  Releases what init and the hooks acquired. Called once, also after a failed init. */
     void (*fini)(void *state);
-    /*  Frees what `handle` gave out, which programs may use until the session is destroyed; on
-     *  whatever thread that is.  NULL: nothing.
+    /*  Frees what `handle` returned, which programs may use until the session is destroyed. Any
+     *  thread. NULL: nothing.
      */
     void (*release)(void *state);
 } tnd_kind_t;
 
-/*  The kind that a spec belongs to; never NULL for a spec of the registry.  Defined with the list
- *  of kinds.
- */
+/*  The kind of a spec of the registry; never NULL. */
 const tnd_kind_t *tnd_kind_of(const tnd_kind_spec_t *spec);
 
 #endif

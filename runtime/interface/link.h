@@ -8,8 +8,8 @@
  *
  *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
  *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
- *  for more than it reads is given up: what may lie unread is bounded for each port, and who leaves
- *  more is LOST and comes again by a new connection.
+ *  for more than it reads is disconnected: the unread messages of each port are bounded, and a peer
+ *  that exceeds the limit is LOST and must reconnect.
  *
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
@@ -34,7 +34,7 @@ enum {
     TND_WIRE_ABI = 7,          /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
-    TND_UNREAD = 1024,         /* messages, where nobody says how many may lie unread */
+    TND_UNREAD = 1024,         /* messages that may be unread, by default */
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
 
@@ -57,7 +57,7 @@ typedef struct {
     uint32_t port;
     tnd_actor_id_t peer;
     tnd_life_t life;  /* of the peer, with UP (binding side) */
-    tnd_life_t birth; /* the first one of those that go on from one another */
+    tnd_life_t birth; /* the first of the lives that resume one another */
     tnd_carry_t carry;
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
@@ -70,7 +70,7 @@ typedef struct {
     const char *name; /* "read.0", for identities and texts */
     tnd_life_t life;
     uint64_t link_timeout_ns;
-    uint64_t search_ns; /* how long a peer that is not found at its endpoint is looked for there */
+    uint64_t search_ns; /* how long a peer is searched for at its endpoint */
     /*  Whether a peer is inside a work hook now, so that its silence does not count; NULL: never.
      */
     bool (*busy)(void *context, tnd_actor_id_t peer);
@@ -78,8 +78,8 @@ typedef struct {
     /*  The schema of rows that come in by a port, for decoding; NULL: no rows come in there. */
     const tnd_schema_t *(*schema)(void *context, uint32_t port, const tnd_msg_t *msg);
     uint64_t frame_max; /* bytes; a larger one ends its connection */
-    /*  Whether `peer` may come to a bound port; who may not is turned away.  NULL: anybody who says
-     *  fitting terms.
+    /*  Whether `peer` may come to a bound port; others are refused.  NULL: every peer with
+     *  matching terms.
      */
     bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
     /*  How many messages a peer of another process and this one may leave unread of each other by
@@ -186,7 +186,7 @@ static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_a
     return self->ops->connect(self, port, peer, endpoint, terms, error);
 }
 
-/*  Ends such a connection; no LOST comes. */
+/*  Ends such a connection, without an arrival LOST. */
 static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->disconnect(self, port, peer);
@@ -221,8 +221,9 @@ static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
     self->ops->rebirth(self, life);
 }
 
-/*  Sends to a peer; msg->to may name somebody behind it (control is routed by hosts).  TND_OK takes
- *  the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows in a mapped
+/*  Sends to a peer; msg->to may name an actor that it routes to (control is routed by hosts).
+ *  TND_OK takes the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows
+ *  in a mapped
  * file were lost while they were packed (tnd_msg_intact says which), and nothing was sent or taken.
  */
 static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
@@ -248,7 +249,7 @@ static inline void tnd_hub_flush(tnd_hub_t *self)
     self->ops->flush(self);
 }
 
-/*  Sleeps until something arrived, a connection needs care, somebody woke the hub or `until_ns`
+/*  Sleeps until something arrived, a connection needs care, a thread woke the hub or `until_ns`
  *  (monotonic clock) has come.
  */
 static inline tnd_status_t tnd_hub_wait(tnd_hub_t *self, uint64_t until_ns)

@@ -1,14 +1,14 @@
-/*  runtime/interface/operation.h - what a preprocessor does to rows: the interface of an operation.
+/*  runtime/interface/operation.h - the interface of an operation: what a preprocessor does to rows.
  *
- *  One file in actors/op/ (a family of operations each) and one line in ops.def make an operation.
- *  Operations are pure: what comes out depends on the row, the options and the random key alone,
- *  never on the block, the worker or the time.  A chain runs over tiles of rows small enough for
- *  the cache, all operations on one tile before the next.
+ *  One file in actors/op/ (a family of operations) and one line in ops.def make an operation.
+ *  Operations are pure: the result depends on the row, the options and the random key alone, never
+ *  on the block, the worker or the time.  A chain runs all operations on a tile, which fits the
+ *  cache, before the next tile.
  *
  *  Floating point: fixed order, no contraction, no libm beyond sqrt, denormals kept; the same bits
- *  on every machine and every instruction set.
+ *  on every machine and instruction set.
  *
- *  Threads: open and close anywhere, one thread at a time; apply on the worker's.
+ *  Threads: open and close on any, one at a time; apply on the worker's.
  */
 #ifndef TND_RUNTIME_INTERFACE_OPERATION_H
 #define TND_RUNTIME_INTERFACE_OPERATION_H
@@ -17,9 +17,8 @@
 #include "runtime/data/block.h"
 #include "runtime/option/spec.h"
 
-/*  A tile: rows of some columns, each packed or strided, aligned to their elements; never aliasing
- *  between in and out.  Rows of ragged columns stay where they came in: row r of the tile is row
- *  origin[r] there.
+/*  A tile: rows of some columns, packed or strided, aligned to their elements.  The tiles `in` and
+ *  `out` never overlap.  Ragged rows stay in the input: row r of the tile is row origin[r] there.
  */
 typedef struct {
     uint32_t rows;
@@ -28,26 +27,26 @@ typedef struct {
         size_t stride;
         const tnd_block_column_t *ragged; /* NULL: the column is fixed */
     } columns[TND_COLUMNS_MAX];
-    /*  Per row: which sample it was made from (for random draws), and which row of the chain's
-     *  input (for the block's account).
+    /*  By row: the sample that it was made from, for random draws, and the row of the chain's
+     *  input, for the block's account.
      */
     uint64_t *sample;
     uint32_t *origin;
 } tnd_tile_t;
 
 typedef struct {
-    tnd_schema_t schema; /* of the rows that come out */
-    uint32_t rows_max;   /* that one row may become; 1 unless EXPANDS */
-    /*  A bit for each column of `in` whose content `apply` looks at.  The others it passes on by
-     *  their place alone, or leaves out, so that rows nobody looks at are never fetched.
+    tnd_schema_t schema; /* of the output */
+    uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
+    /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
+     *  out without a look, so their rows need not be fetched.
      */
     uint32_t reads;
-    /*  For each column that comes out: the column of `in` whose bytes it is, or -1 if `apply` makes
-     *  it.  A ragged one is always of `in`, of an operation that drops or repeats rows too.
+    /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. A ragged
+     *  column is always one of `in`, also where rows are dropped or repeated.
      */
     int8_t passes[TND_COLUMNS_MAX];
-    uint64_t content; /* a hash of what was read from files; 0: nothing was */
-    size_t loaded;    /* bytes of tables that stay in memory until the operation is closed */
+    uint64_t content; /* a hash of the files that were read; 0: none */
+    size_t loaded;    /* bytes of tables that stay in memory until close */
 } tnd_op_facts_t;
 
 typedef struct {
@@ -59,17 +58,17 @@ typedef struct tnd_op {
     const tnd_op_spec_t *spec; /* name, options, help, what it does to rows */
     size_t state_bytes;
 
-    /*  Checks `options` (the struct that spec->options fill) against the columns that come in;
-     *  fails with a text that names the column and what would fit.  On failure close is not called.
-     *  *facts come in as those of an operation that passes no column.
+    /*  Checks `options` (the struct that spec->options fill) against the input columns and fills
+     *  *facts, which at first pass no column. On failure close is not called. Errors: TND_FAILED;
+     *  the text names the column and what would fit.
      */
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
-    /*  Columns that pass are shared: out->columns[i] = in->columns[facts.passes[i]].  Others are
-     *  written to where out->columns[i].base points (room for in->rows * rows_max rows, packed).
-     *  Sets out->rows; fills sample and origin of each row unless neither DROPS nor EXPANDS is
-     *  declared (then they are the input's).  A failure, which FAILS declares, says what is wrong
-     *  with a row: it is bad.
+    /*  Passed columns are shared: out->columns[i] = in->columns[facts.passes[i]]. Others are
+     *  written, packed, to out->columns[i].base, which has room for in->rows * rows_max rows. Sets
+     *  out->rows; with DROPS or EXPANDS also sample and origin of each row, which are otherwise
+     *  those of the input. Errors: TND_FAILED, with FAILS only: a row is bad, and the text is the
+     *  reason.
      */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);

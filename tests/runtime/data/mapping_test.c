@@ -119,7 +119,7 @@ Test(mapping, what_cannot_be_mapped_is_refused_with_its_path)
     unlink(path);
     cr_assert_eq(mkfifo(path, 0600), 0);
     cr_assert_eq(tnd_mapping_open(&mapping, path, &error), TND_FAILED);
-    cr_assert_not_null(strstr(error.text, "no regular file"));
+    cr_assert_not_null(strstr(error.text, "not a regular file"));
     cr_assert_null(mapping);
 }
 
