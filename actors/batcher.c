@@ -49,7 +49,7 @@ typedef struct {
     void *machine_memory;
     tnd_batcher_core_t *machine;
     uint32_t generation;
-    tnd_bad_records_t rejects;
+    tnd_bad_records_t bad_records;
     uint64_t told, aside; /* records to be set aside, and that were, in this generation */
     uint32_t skipped_said;
     held_part_t *parts; /* ring */
@@ -72,9 +72,9 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
     tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
-    tnd_actor_id_t nobody = 0;
+    tnd_actor_id_t reader = 0;
     tnd_batcher_core_config_t config = {
-        .order = {.readers = &nobody, .reader_count = 1, .window_blocks = window.blocks},
+        .order = {.readers = &reader, .reader_count = 1, .window_blocks = window.blocks},
         .lanes = plan->lanes,
         .size = options->size,
         .replicas = (uint32_t)options->replicas,
@@ -195,23 +195,23 @@ static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
 /* --- bad records -------------------------------------------------------------------------------
  */
 
-static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_bad_record_t *reject,
+static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_bad_record_t *record,
                         tnd_bad_way_t way)
 {
     tnd_msg_t msg = {.kind = TND_MSG_BAD,
                      .generation = batcher->generation,
                      .from = tnd_actor_id(self),
                      .to = batcher->readers.ids[0]};
-    msg.bad.position = reject->place.index;
-    msg.bad.epoch = reject->place.epoch;
+    msg.bad.position = record->place.index;
+    msg.bad.epoch = record->place.epoch;
     msg.bad.lane = tnd_actor_instance(self)->lane;
     msg.bad.way = way;
-    msg.bad.payload = tnd_text_payload_of("%s\n%s", reject->who, reject->what);
+    msg.bad.payload = tnd_text_payload_of("%s\n%s", record->who, record->what);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
-/*  A row that ended its worker again and again, whom nobody could ask what is wrong with it. */
-static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
+/*  A row that ended its worker again and again, so that no worker can report why. */
+static void report_poison_row(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
 {
     char why[160];
     tnd_bad_way_t way = batcher->stream->bad_made;
@@ -223,7 +223,7 @@ static void condemn(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
             worker = plan->instances[i].actor;
     snprintf(why, sizeof why, "%d%.100s\tit ends the process that works on it", (int)way, worker);
     tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
-    tnd_bad_records_add(&batcher->rejects, place, why, way);
+    tnd_bad_records_add(&batcher->bad_records, place, why, way);
     if (way == TND_BAD_STOP)
         tell_reader(batcher, self,
                     &(tnd_bad_record_t){.place = place,
@@ -241,14 +241,14 @@ static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_m
     tnd_text_payload_writer_t note;
     tnd_text_payload_begin(&note);
     for (size_t i = 0; i < count; i++) {
-        const tnd_bad_record_t *reject = &batcher->rejects.items[i];
+        const tnd_bad_record_t *record = &batcher->bad_records.items[i];
         size_t before = 0, alike = 0;
-        while (strcmp(batcher->rejects.items[before].who, reject->who) != 0)
+        while (strcmp(batcher->bad_records.items[before].who, record->who) != 0)
             before++;
         for (size_t other = i; before == i && other < count; other++)
-            alike += strcmp(batcher->rejects.items[other].who, reject->who) == 0;
+            alike += strcmp(batcher->bad_records.items[other].who, record->who) == 0;
         if (before == i)
-            fprintf(note.stream, "%zu %s\n%s\n", alike, reject->who, reject->what);
+            fprintf(note.stream, "%zu %s\n%s\n", alike, record->who, record->what);
     }
     tnd_msg_t msg = {.kind = TND_MSG_WHY,
                      .generation = batcher->generation,
@@ -269,32 +269,32 @@ static void send_parts(batcher_t *batcher, tnd_actor_t *self)
     }
 }
 
-/*  A cursor that stands behind a bad record must not be known before the record is set aside. */
+/*  A cursor after a bad record must not be sent before the record is in the quarantine. */
 static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
 {
-    tnd_bad_records_t *rejects = &batcher->rejects;
+    tnd_bad_records_t *bad_records = &batcher->bad_records;
     size_t count =
-        tnd_bad_records_before(rejects, part->part.position, part->part.ledger.quarantined);
+        tnd_bad_records_before(bad_records, part->part.position, part->part.ledger.quarantined);
     for (size_t i = 0; i < count; i++) {
-        const tnd_bad_record_t *reject = &rejects->items[i];
-        if (reject->way == TND_BAD_QUARANTINE)
+        const tnd_bad_record_t *record = &bad_records->items[i];
+        if (record->way == TND_BAD_QUARANTINE)
             batcher->told++;
         else if (batcher->skipped_said++ >= SKIPPED_SAID)
             continue;
-        tell_reader(batcher, self, reject, reject->way);
+        tell_reader(batcher, self, record, record->way);
     }
     if (count > 0)
         tell_leader(batcher, self, part, count);
-    tnd_bad_records_pass(rejects, part->part.position);
+    tnd_bad_records_pass(bad_records, part->part.position);
     uint32_t at = (batcher->part_first + batcher->part_count++) % PARTS_MAX;
     batcher->parts[at] = (held_part_t){.msg = *part, .needs = batcher->told};
     send_parts(batcher, self);
 }
 
-static void rewind_rejects(batcher_t *batcher, uint32_t generation, tnd_position_t from)
+static void rewind_bad_records(batcher_t *batcher, uint32_t generation, tnd_position_t from)
 {
     batcher->generation = generation;
-    tnd_bad_records_clear(&batcher->rejects, from);
+    tnd_bad_records_clear(&batcher->bad_records, from);
     batcher->told = batcher->aside = 0;
     batcher->part_count = 0;
 }
@@ -315,7 +315,7 @@ static tnd_status_t take_block(batcher_t *batcher, tnd_actor_t *self, const tnd_
     tnd_count(&statistics->blocks_in, 1);
     tnd_count(&statistics->bytes_in, msg->block.bytes);
     if (msg->block.bad_count > 0 && msg->generation == batcher->generation)
-        tnd_bad_records_note(&batcher->rejects, &msg->block, batcher->stream->bad_made);
+        tnd_bad_records_note(&batcher->bad_records, &msg->block, batcher->stream->bad_made);
     TND_TRY(tnd_batcher_core_block(batcher->machine, msg, error));
     say_go(batcher, self, msg);
     return TND_OK;
@@ -334,8 +334,8 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
             return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
                             tnd_actor_name(self));
         tnd_batcher_core_rewind(batcher->machine, msg->generation, arrival->cursor);
-        rewind_rejects(batcher, msg->generation,
-                       arrival->cursor->part[tnd_actor_instance(self)->lane]);
+        rewind_bad_records(batcher, msg->generation,
+                           arrival->cursor->part[tnd_actor_instance(self)->lane]);
         break;
     case TND_MSG_BEGIN:
         tnd_order_begin(tnd_batcher_core_order(batcher->machine), msg);
@@ -412,7 +412,7 @@ static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *
     if (msg->kind == TND_MSG_TICKET && msg->ticket.attempt > 0)
         tnd_count(&tnd_actor_statistics(self)->again, 1);
     if (msg->kind == TND_MSG_BAD)
-        condemn(batcher, self, msg);
+        report_poison_row(batcher, self, msg);
     else if (msg->kind == TND_MSG_PART || msg->kind == TND_MSG_LAST)
         release_part(batcher, self, msg);
     else
@@ -495,7 +495,7 @@ static void batcher_fini(void *state)
         }
     }
     free(batcher->machine_memory);
-    tnd_bad_records_free(&batcher->rejects);
+    tnd_bad_records_free(&batcher->bad_records);
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
     tnd_peers_free(&batcher->workers);
@@ -550,7 +550,7 @@ static const tnd_option_t options[] = {
      .fallback = "0",
      .range = "0..4503599627370496",
      .offset = offsetof(tnd_batcher_options_t, skip),
-     .help = "global batches at the begin of each epoch that are dropped, and counted as such"},
+     .help = "global batches at the start of each epoch that are dropped, and counted as dropped"},
     {.name = "take",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_GRAPH,
@@ -559,8 +559,8 @@ static const tnd_option_t options[] = {
      .range = "1..4503599627370496",
      .choices = "all=18446744073709551615",
      .offset = offsetof(tnd_batcher_options_t, take),
-     .help =
-         "global batches behind those after which an epoch is over; the rest of it is not read"},
+     .help = "global batches after those that are skipped; then the epoch is over and the rest is "
+             "not read"},
     {.name = "block",
      .type = TND_OPTION_EXTENT,
      .role = TND_ROLE_TUNE,

@@ -202,7 +202,7 @@ static void fit_pool(preprocessor_t *worker, uint32_t rows)
     worker->pool = tnd_pool_new(need);
 }
 
-/*  The run is over by this row; its reader knows where it lies, and says so. */
+/*  This row ends the run; its reader knows where it is stored and reports it. */
 static void give_up(preprocessor_t *worker, tnd_actor_t *self, const tnd_block_note_t *note)
 {
     tnd_msg_t msg = {.kind = TND_MSG_BAD, .from = tnd_actor_id(self)};

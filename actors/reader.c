@@ -1,8 +1,8 @@
 /*  actors/reader.c - answers tickets: maps positions to samples and reads them in blocks.
  *
- *  What goes to whom is decided by the dispatch machine; here positions become indices of the
- *  source (by the shuffle of the epoch, what is skipped, taken and repeated, and the shard of the
- *  lane) and indices become blocks.
+ *  The reader's state machine (runtime/core/reader.h) decides which worker gets which ticket.  Here
+ *  positions become indices of the source, by shuffle, skip, take, repeat and shard, and indices
+ *  become blocks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -374,7 +374,7 @@ static const tnd_option_t options[] = {
      .fallback = "0",
      .range = "0..4503599627370496",
      .offset = offsetof(tnd_reader_options_t, skip),
-     .help = "rows at the begin of the source that are left out, before the shuffle"},
+     .help = "rows at the start of the source that are left out, before the shuffle"},
     {.name = "take",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_GRAPH,
@@ -383,7 +383,7 @@ static const tnd_option_t options[] = {
      .range = "1..4503599627370496",
      .choices = "all=18446744073709551615",
      .offset = offsetof(tnd_reader_options_t, take),
-     .help = "rows of the source behind those that are used, over all lanes; the others are left "
+     .help = "rows that are used after the skipped ones, over all lanes; the others are left "
              "out before the shuffle"},
     {.name = "repeat",
      .type = TND_OPTION_U64,
@@ -392,7 +392,7 @@ static const tnd_option_t options[] = {
      .fallback = "1",
      .range = "1..4294967295",
      .offset = offsetof(tnd_reader_options_t, repeat),
-     .help = "how often an epoch has each of these rows; a shuffle mixes all of them"},
+     .help = "how often each of these rows occurs in an epoch; a shuffle mixes all of them"},
     {.name = "epochs",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_GRAPH,
@@ -417,7 +417,7 @@ static const tnd_option_t options[] = {
      .fallback = "1",
      .range = "1..64",
      .offset = offsetof(tnd_reader_options_t, workers),
-     .help = "readers a lane, for a source that can read any index"},
+     .help = "readers per lane, for a source that can read any index"},
     {.name = "access",
      .type = TND_OPTION_ENUM,
      .role = TND_ROLE_TUNE,
@@ -450,7 +450,7 @@ static const tnd_option_t options[] = {
      .fallback = "stop",
      .choices = "stop|skip|quarantine",
      .offset = offsetof(tnd_reader_options_t, on_error),
-     .help = "a record that the source can read but not understand: fails the run, is left out and "
+     .help = "a record that the source can read but not decode: fails the run, is left out and "
              "counted, or is also set aside, see `quarantine`"},
     {.name = "quarantine",
      .type = TND_OPTION_PATH,
@@ -468,7 +468,8 @@ static const tnd_option_t options[] = {
      .role = TND_ROLE_TUNE,
      .fallback = "100%",
      .offset = offsetof(tnd_reader_options_t, max_bad),
-     .help = "more bad records end the run: a number, or a part of those read such as 0.1%, at "
+     .help = "the most bad records before the run ends: a number, or a part of those read such as "
+             "0.1%, at "
              "least of one epoch"},
     {.name = "isolate",
      .type = TND_OPTION_ENUM,

@@ -1,15 +1,16 @@
-/*  actors/feeder/batch_slots.h - the rows of a feeder's steps, put where its devices read them.
+/*  actors/feeder/batch_slots.h - copies the rows of a feeder's steps to where its devices read
+ *  them.
  *
- *  Rows are copied once, from the blocks they came in to the memory that the device reads, and
- *  hashed on the way while they are in the cache.  Where all rows of a replica already lie together
- *  and the device reads the host's memory, not even that: the step reads them in their block, which
- *  stays until the step is done, and its thread hashes them just before.  Ragged rows are always
- *  copied, each to where the longest would put it.
+ *  Rows are copied once, from their blocks to the memory that the device reads, and hashed while
+ *  they are in the cache.  If the rows of a replica are contiguous and the device reads the host's
+ *  memory, they are not copied: the step reads them in their block, which is held until the step is
+ *  done, and its thread hashes them just before.  Ragged rows are always copied, each to the place
+ *  of a row of the greatest length.
  *
- *  Rows of large slices are gathered by several threads, a part each, while the actor goes on.
+ *  Several threads gather the rows of large slices while the actor continues.
  *
- *  Which step has which slot the machine decides (runtime/core/feeder.h); the memory is the
- * workers's.
+ *  The state machine (runtime/core/feeder.h) decides which step has which slot; the device workers
+ *  own the memory.
  *
  *  Threads: the feeder's actor.
  */
@@ -33,29 +34,29 @@ typedef struct {
 
 typedef struct tnd_batch_slots tnd_batch_slots_t;
 
-/*  What the config points to is kept by the caller. */
+/*  What the config points to remains the caller's. */
 tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config);
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p);
 
-/*  Does what PLACE asks, or begins it; takes the slice in any case.  TND_FAILED: its rows are not
- * as many as its note says, or more than the replica has room for, or were lost
- *  (runtime/data/mapped.h).
+/*  Performs PLACE, or starts it; takes the slice in any case. Errors: TND_FAILED if the slice has
+ *  another number of rows than its note, or more than the replica has room for, or if rows were
+ *  lost (runtime/data/mapped.h).
  */
 tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
                                    tnd_error_t *error) TND_CHECKED;
-/*  Does what READY asks, as tnd_device_workers_ready, once the rows of the step are in its slot. */
+/*  Performs READY, as tnd_device_workers_ready, once the rows of the step are in its slot. */
 void tnd_batch_slots_ready(tnd_batch_slots_t *self, uint32_t slot, const tnd_slice_note_t *note,
                            const tnd_task_t *keep);
-/*  Completes what was begun.  TND_FAILED: rows were lost. */
+/*  Completes what was started. Errors: TND_FAILED if rows were lost. */
 tnd_status_t tnd_batch_slots_settle(tnd_batch_slots_t *self, tnd_error_t *error) TND_CHECKED;
-/*  Lets the devices, or the program, begin the steps that are ready. */
+/*  Lets the devices, or the program, start the steps that are ready. */
 void tnd_batch_slots_flush(tnd_batch_slots_t *self);
-/*  Does what FREE asks.  Nothing may be under way, nor for tnd_batch_slots_digest. */
+/*  Performs FREE. Settle before this and before tnd_batch_slots_digest. */
 tnd_status_t tnd_batch_slots_free(tnd_batch_slots_t *self, uint32_t slot,
                                   tnd_error_t *error) TND_CHECKED;
-/*  Of all rows of a step that is done, and not free yet. */
+/*  The digest of all rows of a step that is done and not free yet. */
 tnd_digest_t tnd_batch_slots_digest(const tnd_batch_slots_t *self, const tnd_done_t *done);
-/*  Processor time of the threads beside the actor's, in nanoseconds. */
+/*  Processor time of the threads other than the actor's, in nanoseconds. */
 uint64_t tnd_batch_slots_cpu_ns(const tnd_batch_slots_t *self);
 
 #endif

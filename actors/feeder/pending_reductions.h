@@ -1,10 +1,11 @@
-/*  actors/feeder/pending_reductions.h - what a feeder has posted to reducers that is not closed.
+/*  actors/feeder/pending_reductions.h - values that a feeder has posted to reducers and may post
+ *  again.
  *
- *  A reducer that dies has nothing to say any more: its feeders post again what it had not closed,
- *  and the same result comes out.  So values are kept until the word CLOSED.
+ *  A restarted reducer has lost its state.  Its feeders post again the values of all rounds that it
+ *  had not closed, and the result is the same.  So values are kept until the message CLOSED.
  *
- *  Reducers also learn how many slots each step had (round.h): a replica that leaves a reduction
- * out ends the run and does not let the others wait.
+ *  Reducers also learn how many slots each step had (PASSED).  So a replica that leaves out a
+ *  reduction ends the run, and the others do not wait for it.
  *
  *  Threads: the feeder's actor.
  */
@@ -46,24 +47,24 @@ typedef struct {
 void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                 const tnd_peers_t *reducers, uint32_t to,
                                 const tnd_post_note_t *post);
-/*  All that was added since the last call is what a step waits for now: tells the reducers to which
- *  nothing of it went that it went to others.
+/*  A step now waits for all that was added since the last call. Tells the reducers that got none of
+ *  it that others did.
  */
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers);
-/*  A step is done, with so many slots and reductions: says PASSED where that is another number than
- *  before.
+/*  A step is done, with so many slots and reductions. Sends PASSED if these numbers differ from
+ *  those of the step before.
  */
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers, uint64_t step, uint32_t slots,
                                  uint32_t reductions);
-/*  There is no other step to run: says PASSED of what was not said yet. */
+/*  No other step is ready: sends PASSED for the steps that it was not sent for. */
 void tnd_pending_reductions_idle(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers);
-/*  A reducer is there again: posts to it what it has not closed, and says PASSED. */
+/*  A reducer is connected again: posts the values that it has not closed, and sends PASSED. */
 void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                   const tnd_peers_t *reducers, tnd_actor_id_t reducer);
-/*  A reducer said CLOSED. */
+/*  A reducer sent CLOSED. */
 void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
                                   const tnd_post_note_t *post);
 void tnd_pending_reductions_free(tnd_pending_reductions_t *self);

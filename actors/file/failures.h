@@ -1,6 +1,6 @@
 /*  actors/file/failures.h - everything that keeps a source from being opened, in one pass.
  *
- *  The first failure is what `open` returns; the others are told to whoever asks for them in the
+ *  The first failure is what `open` returns; the others are reported through `tell` of the
  *  scope, and the source goes on as far as that makes sense.
  *
  *  Threads: the one that opens.
@@ -12,7 +12,7 @@
 #include "runtime/base/status.h"
 
 typedef struct {
-    const tnd_source_scope_t *scope; /* NULL: nobody asks */
+    const tnd_source_scope_t *scope; /* NULL: they are dropped */
     tnd_error_t *error;              /* of `open` */
     tnd_status_t status;             /* TND_OK: there is none yet */
 } tnd_failures_t;

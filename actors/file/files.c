@@ -36,7 +36,7 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/*  Cuts a path to the directory that it lies in. */
+/*  Cuts a path to its directory. */
 static void cut_to_parent(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -86,8 +86,8 @@ static tnd_status_t fail_unmatched(const char *what, const char *pattern, tnd_er
         cut_to_parent(nearest);
     if (strcmp(nearest, directory) != 0)
         return tnd_fail(error,
-                        "%s: no file matches %s: there is no directory %s; the nearest that there "
-                        "is is %s; check the path and `data:`",
+                        "%s: no file matches %s: directory %s does not exist; the nearest that "
+                        "exists is %s; check the path and `data:`",
                         what, pattern, directory, nearest);
     size_t count = look_into(directory, pattern, name);
     if (count == 0)

@@ -1,9 +1,9 @@
 /*  actors/file/files.h - which files a source reads: paths, ranges and patterns written down by a
  *  person, as a list of paths.
  *
- *  `part-[00-15].bin` stands for the sixteen names, in the order of the numbers, there or not;
- *  `part-*.bin` (also `?` and `[abc]`) for the names that are found, sorted by bytes.  Other texts
- *  are taken as they are, as is a pattern that is itself the name of a file.
+ *  `part-[00-15].bin` means the sixteen names in the order of the numbers, whether they exist or
+ *  not; `part-*.bin` (also `?` and `[abc]`) for the names that are found, sorted by bytes.  Other
+ *  texts are taken as they are, as is a pattern that is itself the name of a file.
  *
  *  Lifecycle: zeroed; find; any number of looks; free.  Threads: one at a time.
  */
@@ -21,7 +21,7 @@ typedef struct {
     bool searched; /* a pattern looked into a directory: what there is depends on the host */
 } tnd_files_t;
 
-/*  The files that `written` stands for; `what` names them in errors ("column `image`").
+/*  The files that `written` names; `what` names them in errors ("column `image`").
  *  TND_FAILED: there is none, a pattern matches none, one is there twice, or more than
  *  TND_FILES_MAX; the text names the pattern, and the directory that is nearest to it.  Free it in
  *  any case.

@@ -60,9 +60,9 @@ static tnd_status_t step(tnd_inflate_t *self, uint8_t *out, size_t room, size_t 
         return TND_OK;
     if (outcome == Z_BUF_ERROR)
         return self->at == self->size ? fail_truncated(self, error) : TND_OK;
-    return tnd_fail(error,
-                    "%s: is damaged near byte %zu of the compressed file: %s; fetch it again",
-                    self->path, self->at, stream->msg != NULL ? stream->msg : "it is no gzip data");
+    return tnd_fail(
+        error, "%s: is damaged near byte %zu of the compressed file: %s; fetch it again",
+        self->path, self->at, stream->msg != NULL ? stream->msg : "it is not gzip data");
 }
 
 /*  Goes on to the next member, if there is one.  False at the end of the content. */

@@ -1,6 +1,6 @@
 /*  actors/file/inflate.h - the content of a gzip file in memory, in pieces of known size.
  *
- *  Several members in a row, as pigz and cat make them, are one content; zeros behind the last one
+ *  Several members in a row, as pigz and cat make them, are one content; zeros after the last one
  *  are padding.
  *
  *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time.
@@ -42,7 +42,7 @@ void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data
 tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size,
                               tnd_error_t *error) TND_CHECKED;
 
-/*  TND_OK if all content was read, its checksum is right and nothing stands behind it. */
+/*  TND_OK if all content was read, its checksum is right and nothing follows it. */
 tnd_status_t tnd_inflate_finish(tnd_inflate_t *self, tnd_error_t *error) TND_CHECKED;
 
 void tnd_inflate_fini(tnd_inflate_t *self);

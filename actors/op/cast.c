@@ -1,4 +1,4 @@
-/*  actors/op/cast.c - a column in another type: cast.  What every cast gives stands in
+/*  actors/op/cast.c - a column in another type: cast.  What every cast gives is described in
  *  runtime/core/numeric/numeric.h.
  */
 #include "actors/op/ops.h"

@@ -63,7 +63,7 @@ typedef struct {
     tnd_block_t *in;
     const tnd_chain_key_t *key;
     uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
-    /*  Of ragged columns that are not passed on: where each row lies behind the first byte of the
+    /*  Of ragged columns that are not passed on: the offset of each row from the first byte of the
      *  column that came in, and how long it is.
      */
     uint64_t *offsets[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];

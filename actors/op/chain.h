@@ -1,15 +1,14 @@
-/*  actors/op/chain.h - the operations of a preprocessor, one after the other on rows in the cache.
+/*  actors/op/chain.h - the operations of a preprocessor, run one after the other over a block.
  *
- *  A chain takes a block and makes another.  It cuts the rows into tiles of about 16 KiB and puts
- *  each through all operations before the next; the last operation writes straight into the block
- *  that goes out, packed.  A column that no operation looks at is passed by reference, as it is, if
- *  no operation drops or repeats rows; a chain of no operations passes the block itself.
+ *  A chain divides the rows into tiles of about 16 KiB and runs all operations on a tile before the
+ *  next one; the last operation writes into the output block, packed.  A column that no operation
+ *  reads is passed by reference if no operation drops or repeats rows.  A chain without operations
+ *  passes the block itself.
  *
- *  Ragged columns are never in a tile: where rows are dropped or repeated they leave gathered from
- *  where they came in.  Rows of the heap that were left out are not kept: the others are moved.
+ *  Ragged columns are never in a tile: where rows are dropped or repeated, the output gathers them
+ *  from the input.  Heap memory of dropped rows is not kept: the other rows are moved.
  *
- *  Lifecycle: open; any number of runs; close.  Blocks may outlive the chain that made them.
- *
+ *  Ownership: open, any number of runs, close.  Blocks may outlive the chain that made them.
  *  Threads: one at a time.
  */
 #ifndef TND_ACTORS_OP_CHAIN_H
@@ -21,11 +20,10 @@
 
 typedef struct tnd_chain tnd_chain_t;
 
-/*  Opens the operations for rows of this schema.  Options must stay valid until close; the schema
- *  is copied.  With `skip_bad`, rows that an operation fails on are left out and counted, else they
- *  fail the run.  Where it is only tried, `trial` is told which operation is at work, here and in
- *  probe and run; else NULL.  TND_FAILED: an operation does not fit; the text names it and its
- *  place.
+/*  Opens the operations for rows of this schema. Options must stay valid until close; the schema is
+ *  copied. With `skip_bad`, rows that an operation fails on are left out and counted; otherwise
+ *  they fail the run. `trial` is told which operation runs, here and in probe and run; NULL:
+ *  nothing is. Errors: TND_FAILED if an operation does not fit; the text names it and its place.
  */
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
                             const tnd_schema_t *in, tnd_guarded_call_t *trial,
@@ -39,15 +37,15 @@ const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
 bool tnd_chain_empty(const tnd_chain_t *self);
 /*  A hash of the files that operations read. */
 uint64_t tnd_chain_content(const tnd_chain_t *self);
-/*  How many rows one may become, and what the chain does: a set of TND_OP_*, DROPS also if it skips
- *  bad rows.
+/*  The most rows that one may become, and what the chain does: a set of TND_OP_*, DROPS also if it
+ *  skips bad rows.
  */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
 uint32_t tnd_chain_caps(const tnd_chain_t *self);
 /*  Bytes of the tables that its operations hold. */
 size_t tnd_chain_loaded(const tnd_chain_t *self);
-/*  Bytes of the buffer that the chain takes from a pool for a block of so many rows; ragged ones
- *  that are moved have one of their own.
+/*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. Ragged rows
+ *  that are moved have their own.
  */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 
@@ -60,21 +58,21 @@ typedef struct {
     tnd_bad_way_t way;  /* what is done about them, likewise */
 } tnd_chain_key_t;
 
-/*  Runs the chain over a sealed block, which the caller keeps, and gives a sealed block, which the
- *  caller holds.  Its note is that of `in` with rows, origin, bad, why and bytes of its own.  Where
- * the pool's buffers are too small, the block gets one of its own.  TND_FAILED names the operation
- * and the sample that it failed on.
+/*  Runs the chain over a sealed block, which the caller keeps, and returns a sealed block, which
+ *  the caller holds. Its note is that of `in` with its own rows, origin, bad, why and bytes. If the
+ *  pool's buffers are too small, the block gets its own buffer. Errors: TND_FAILED; the text names
+ *  the operation and the sample.
  */
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
                            tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error) TND_CHECKED;
 
-/*  Of a run that failed: the offset of the position that was bad, and what is said of it, as in the
- *  note of a block, valid until the next run.
+/*  After a run that failed: the offset of the bad position, and the reason as in the note of a
+ *  block, valid until the next run.
  */
 uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
 
-/*  Bytes that the run before copied without changing them: rows gathered for an operation, columns
+/*  Bytes that the last run copied without changing them: rows gathered for an operation, columns
  *  moved into the block.
  */
 uint64_t tnd_chain_copied(const tnd_chain_t *self);

@@ -177,7 +177,7 @@ static const tnd_option_t pad_options[] = {
      .unit = "number",
      .fallback = "0",
      .offset = offsetof(pad_options_t, value),
-     .help = "what stands in the new pixels, in every channel, as a number of the column's type"},
+     .help = "the value of the new pixels, in every channel, as a number of the column's type"},
 };
 
 const tnd_op_spec_t tnd_op_pad_spec = {
@@ -220,7 +220,7 @@ static tnd_status_t pad_open(void *state, const void *given, const tnd_schema_t 
     self->line_bytes = width * picture->pixel_bytes;
     self->line = malloc(self->line_bytes);
     if (self->line == NULL)
-        return tnd_fail(error, "there is no memory for a line of %zu pixels", width);
+        return tnd_fail(error, "cannot allocate a line of %zu pixels", width);
     for (size_t at = 0; at < self->line_bytes; at += size)
         memcpy(self->line + at, &value, size);
     return TND_OK;

@@ -121,7 +121,7 @@ static void show_lengths(given_t *self, const tnd_tile_t *in, tnd_rows_t *shown)
     }
 }
 
-/*  Points the ragged columns at a row: they do not lie one behind the other. */
+/*  Points the ragged columns at a row: they are not contiguous. */
 static void show_ragged(const given_t *self, const tnd_tile_t *in, uint32_t row, tnd_rows_t *shown)
 {
     for (uint32_t i = 0; i < self->in_columns; i++) {

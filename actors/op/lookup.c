@@ -106,7 +106,7 @@ static tnd_status_t take_table(lookup_t *self, uint64_t count, size_t entry_byte
     self->entry_bytes = entry_bytes;
     self->table = malloc(count * entry_bytes);
     if (self->table == NULL)
-        return tnd_fail(error, "there is no memory for a table of %" PRIu64 " entries", count);
+        return tnd_fail(error, "cannot allocate a table of %" PRIu64 " entries", count);
     return TND_OK;
 }
 
@@ -145,7 +145,7 @@ static tnd_status_t fill_map(lookup_t *self, const tnd_value_t *map, mapped_t *m
     for (size_t i = 0; i < map->count; i++) {
         const tnd_value_entry_t *entry = &map->entries[i];
         if (tnd_quantity_i64(entry->key, &mapped[i].key) != TND_QUANTITY_OK)
-            return tnd_fail(error, "`%s` in `map` is no integer to look up", entry->key);
+            return tnd_fail(error, "`%s` in `map` is not an integer", entry->key);
         if (entry->value->type != TND_VALUE_SCALAR)
             return tnd_fail(error, "`map` has %s for %s; it is one number",
                             tnd_value_type_name(entry->value->type), entry->key);
@@ -171,7 +171,7 @@ static tnd_status_t read_map(lookup_t *self, const tnd_value_t *map, const tnd_c
     if (self->keys != NULL && mapped != NULL)
         status = fill_map(self, map, mapped, made, error);
     else
-        (void)tnd_fail(error, "there is no memory for a map of %zu entries", map->count);
+        (void)tnd_fail(error, "cannot allocate a map of %zu entries", map->count);
     free(mapped);
     return status;
 }
@@ -196,7 +196,7 @@ static tnd_status_t copy_rows(lookup_t *self, const tnd_stored_t *stored, bool s
         tnd_mapping_populate(stored->content.mapping, stored->offset, stored->rows * bytes, error));
     uint8_t *copy = malloc(stored->rows * bytes);
     if (copy == NULL)
-        return tnd_fail(error, "%s: there is no memory for it", stored->path);
+        return tnd_fail(error, "%s: cannot allocate memory for its table", stored->path);
     memcpy(copy, (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset,
            stored->rows * bytes);
     tnd_cast(made->dtype, stored->dtype, stored->rows * elements, self->table, copy);
@@ -227,7 +227,7 @@ static tnd_status_t read_missing(lookup_t *self, const char *text, const tnd_col
     TND_TRY(tnd_op_number("missing", text, made, &bits, error));
     self->missing = malloc(self->entry_bytes);
     if (self->missing == NULL)
-        return tnd_fail(error, "there is no memory for an entry of %zu bytes", self->entry_bytes);
+        return tnd_fail(error, "cannot allocate an entry of %zu bytes", self->entry_bytes);
     for (size_t at = 0; at < self->entry_bytes; at += size)
         memcpy(self->missing + at, &bits, size);
     return TND_OK;
@@ -252,7 +252,7 @@ static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, t
     return read_missing(self, chosen->missing, made, error);
 }
 
-/*  What comes out: the made column in place of the integers, or behind all others. */
+/*  What comes out: the made column in place of the integers, or after all others. */
 static tnd_status_t say_facts(lookup_t *self, const tnd_schema_t *in, const tnd_column_t *made,
                               tnd_op_facts_t *facts, tnd_error_t *error)
 {
@@ -328,10 +328,10 @@ static tnd_status_t fail_row(const lookup_t *self, int64_t value, tnd_error_t *e
     if (self->keys == NULL)
         return tnd_fail(error,
                         "column `%s` has %s, and the table has entries for 0 to %" PRIu64
-                        "; `missing` would stand for others",
+                        "; `missing` gives others a value",
                         self->name, text, self->count - 1);
     return tnd_fail(error,
-                    "column `%s` has %s, which `map` does not have; `missing` would stand for "
+                    "column `%s` has %s, which `map` does not have; `missing` gives a value to "
                     "others",
                     self->name, text);
 }

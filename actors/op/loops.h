@@ -2,8 +2,8 @@
  *
  *  Each is written once, plainly, and compiled for every set of instructions that pays: `plain` is
  *  what every machine of the architecture has (SSE2, NEON), `avx2` is twice as fast with floats.
- *  (AVX-512 was measured and is no faster: they wait for memory or for divisions.)  All do the same
- *  operations in the same order and give the same bits.
+ *  (AVX-512 was measured and is not faster: they wait for memory or for divisions.)  All do the
+ *  same operations in the same order and give the same bits.
  *
  *  `in` and `out` never overlap, and are aligned to their elements.
  *

@@ -89,7 +89,7 @@ static void all_f64(size_t count, double *restrict out, const double *restrict i
         out[i] = (in[i] - mean) / std;
 }
 
-/*  `count` numbers of C, or bytes, by number `at` of the pattern and those behind it, or if `one`
+/*  `count` numbers of C, or bytes, by number `at` of the pattern and those after it, or if `one`
  * by that alone.
  */
 static void steps(const normalize_t *self, size_t count, void *out, const void *in, bool bytes,
@@ -164,7 +164,7 @@ static tnd_status_t read_channels(normalize_t *self, const char *name, const tnd
                         name, given->count, column->name, channels, channels);
     *pattern_p = malloc(self->period * sizeof(double));
     if (*pattern_p == NULL)
-        return tnd_fail(error, "there is no memory for %zu channels", self->period);
+        return tnd_fail(error, "cannot allocate %zu channels", self->period);
     for (size_t i = 0; i < self->period; i++) {
         double number = given->items[given->count == 1 ? 0 : i % channels];
         if (self->wide)
@@ -189,8 +189,8 @@ static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_col
     if (!several)
         return TND_OK;
     if (axis < -rank || axis >= rank)
-        return tnd_fail(error, "column `%s` has %u dimensions; there is no axis %" PRId64,
-                        column->name, column->rank, axis);
+        return tnd_fail(error, "column `%s` has %u dimensions and no axis %" PRId64, column->name,
+                        column->rank, axis);
     axis += axis < 0 ? rank : 0;
     *channels_p = column->shape[axis];
     self->run = 1;

@@ -50,13 +50,13 @@ static const tnd_option_t options[] = {
      .role = TND_ROLE_GRAPH,
      .fallback = "1",
      .offset = offsetof(one_hot_options_t, on),
-     .help = "what stands at the place of the class"},
+     .help = "the value at the place of the class"},
     {.name = "off",
      .type = TND_OPTION_F64,
      .role = TND_ROLE_GRAPH,
      .fallback = "0",
      .offset = offsetof(one_hot_options_t, off),
-     .help = "what stands everywhere else"},
+     .help = "the value everywhere else"},
 };
 
 const tnd_op_spec_t tnd_op_one_hot_spec = {

@@ -59,10 +59,11 @@ tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *e
 {
     if (tnd_dtype_parse(name, dtype_p))
         return TND_OK;
-    return tnd_fail(error,
-                    "there is no type `%s`; there are u8, i8, u16, i16, u32, i32, u64, i64, f16, "
-                    "bf16, f32, f64 and bool",
-                    name);
+    return tnd_fail(
+        error,
+        "type `%s` does not exist; the types are u8, i8, u16, i16, u32, i32, u64, i64, f16, "
+        "bf16, f32, f64 and bool",
+        name);
 }
 
 tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
@@ -74,7 +75,7 @@ tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_colum
     int64_t low;
     if (tnd_dtype_is_float(dtype)) {
         if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
-            return tnd_fail(error, "`%s` of `%s` is no number", text, option);
+            return tnd_fail(error, "`%s` of `%s` is not a number", text, option);
         double back;
         tnd_cast(dtype, TND_F64, 1, out, &number);
         tnd_cast(TND_F64, dtype, 1, &back, out);
@@ -96,8 +97,8 @@ tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_colum
         if (back == low)
             return TND_OK;
     } else {
-        return tnd_fail(error, "`%s` of `%s` is no integer, and column `%s` is %s", text, option,
-                        column->name, tnd_dtype_name(dtype));
+        return tnd_fail(error, "`%s` of `%s` is not an integer, and column `%s` is %s", text,
+                        option, column->name, tnd_dtype_name(dtype));
     }
     return tnd_fail(error, "%s of `%s` does not fit column `%s`, which is %s", text, option,
                     column->name, tnd_dtype_name(dtype));

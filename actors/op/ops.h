@@ -13,44 +13,42 @@
 #include "actors/op/ops.def"
 #undef OP
 
-/*  The operation that a spec belongs to; never NULL for one of the registry, or given to a
- *  graph.
- */
+/*  The operation of a spec of the registry, or of one that was given to a graph; never NULL. */
 const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec);
 
-/*  The index of a column that must be there: TND_FAILED names those that are.  Of one that is to be
- *  looked at: TND_FAILED too if it is ragged, with what makes it fixed.
+/*  The index of a column. tnd_op_find is for columns whose rows are read: it refuses ragged ones.
+ *  Errors: TND_FAILED; the text lists the columns, or the operation that makes a ragged column
+ *  fixed.
  */
 tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_t *index_p,
                              tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
                          tnd_error_t *error) TND_CHECKED;
 
-/*  The type called `name`; TND_FAILED says which there are. */
+/*  The type called `name`. Errors: TND_FAILED; the text lists the types. */
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error) TND_CHECKED;
 
-/*  One element of a column's type from text, into `out`, which has room for 8 bytes and is aligned
- *  to them.  Floats are rounded; what is too large, and an integer that the type lacks, is
- *  TND_FAILED.
+/*  Parses one element of a column's type into `out`, which has room for 8 bytes and is aligned to
+ *  them. Floats are rounded. Errors: TND_FAILED if the number is too large or not of the type.
  */
 tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
                            void *out, tnd_error_t *error) TND_CHECKED;
 
-/*  The numbers of an option as integers from `least` on: TND_FAILED for fractions, others, and more
- *  than `room`.
+/*  The numbers of an option as integers, at least `least`. Errors: TND_FAILED for fractions,
+ *  smaller numbers, and more than `room` of them.
  */
 tnd_status_t tnd_op_whole(const char *option, const tnd_numbers_t *numbers, int64_t least,
                           int64_t *values, size_t room, tnd_error_t *error) TND_CHECKED;
 
-/*  *facts become those of an operation that changes type and shape of one column, and reads it. */
+/*  Sets *facts to those of an operation that reads one column and changes its type and shape. */
 tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint32_t index,
                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                             tnd_error_t *error) TND_CHECKED;
 
-/*  Passes every column but one on, with the rows. */
+/*  Passes on the rows and every column but one. */
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but);
 
-/*  Where row `row` of a column of a tile begins. */
+/*  The address of row `row` of a column of a tile. */
 static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uint32_t row)
 {
     return tile->columns[column].base + row * tile->columns[column].stride;

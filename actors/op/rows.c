@@ -121,7 +121,7 @@ static tnd_status_t parse_value(filter_t *self, const char *text, tnd_error_t *e
     if (tnd_dtype_is_float(self->dtype)) {
         uint64_t bits;
         if (tnd_quantity_f64(text, &self->number) != TND_QUANTITY_OK)
-            return tnd_fail(error, "`%s` is no number to compare column `%s` with", text, name);
+            return tnd_fail(error, "`%s` is not a number to compare column `%s` with", text, name);
         tnd_cast(self->dtype, TND_F64, 1, &bits, &self->number);
         tnd_cast(TND_F64, self->dtype, 1, &self->number, &bits);
         return TND_OK;
@@ -130,8 +130,8 @@ static tnd_status_t parse_value(filter_t *self, const char *text, tnd_error_t *e
     if (tnd_quantity_u64(text, &self->integer.bits) == TND_QUANTITY_OK)
         return TND_OK;
     if (tnd_quantity_i64(text, &low) != TND_QUANTITY_OK)
-        return tnd_fail(error, "`%s` is no integer to compare column `%s` (%s) with", text, name,
-                        tnd_dtype_name(self->dtype));
+        return tnd_fail(error, "`%s` is not an integer to compare column `%s` (%s) with", text,
+                        name, tnd_dtype_name(self->dtype));
     self->integer = (integer_t){low < 0, (uint64_t)low};
     return TND_OK;
 }

@@ -7,7 +7,7 @@ typedef struct {
     tnd_strings_t columns;
 } select_options_t;
 
-/*  Both only say which column stands where. */
+/*  Both only choose the place and name of columns. */
 typedef struct {
     uint32_t count;
     uint32_t from[TND_COLUMNS_MAX];

@@ -1,4 +1,4 @@
-/*  actors/plan/peers.c - who an actor talks to, as the plan says it. */
+/*  actors/plan/peers.c - the actors that an actor talks to, according to the plan. */
 #include "actors/plan/peers.h"
 
 #include <stdlib.h>

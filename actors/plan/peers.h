@@ -1,6 +1,7 @@
-/*  actors/plan/peers.h - who an actor talks to, as the plan says it.
+/*  actors/plan/peers.h - the actors that an actor talks to, according to the plan.
  *
- *  Ownership: the lists are the caller's to free().
+ *  Ownership: tnd_peers_free releases a list.
+ *  Threads: any.
  */
 #ifndef TND_ACTORS_PLAN_PEERS_H
 #define TND_ACTORS_PLAN_PEERS_H
@@ -12,8 +13,8 @@ typedef struct {
     tnd_actor_id_t *ids;
 } tnd_peers_t;
 
-/*  The instances of the actor's chain and of `role`; with `lane` below the plan's lanes
- *  only those of that lane, else all, in order of the plan.
+/*  The instances of the actor's chain with `role`, in order of the plan: those of `lane`, or all if
+ *  `lane` is not less than the plan's lanes.
  */
 tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane);
 /*  The feeder of each replica of the actor's chain. */

@@ -1,4 +1,4 @@
-/*  actors/plan/plan_queries.c - what stands in a lane, by the plan alone.  */
+/*  actors/plan/plan_queries.c - which instances serve a lane, and what follows from the plan. */
 #include "actors/plan/plan_queries.h"
 
 #include <string.h>

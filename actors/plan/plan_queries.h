@@ -1,27 +1,30 @@
-/*  actors/plan/plan_queries.h - what stands in a lane, by the plan alone.  */
+/*  actors/plan/plan_queries.h - which instances serve a lane, and what follows from the plan.
+ *
+ *  Threads: any; pure.
+ */
 #ifndef TND_ACTORS_PLAN_PLAN_QUERIES_H
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
 
-/*  The batcher that a lane of a chain ends in, and the first feeder of a chain; instance_count:
+/*  The batcher that a lane of a chain ends in, and the first feeder of a chain; instance_count if
  *  there is none.
  */
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
 
-/*  Whether messages come to an instance, or go from it, over the edge of its process. */
+/*  Whether messages reach an instance from another process, or go from it to one. */
 bool tnd_plan_comes_in(const tnd_plan_t *plan, uint32_t instance);
 bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance);
 
-/*  Bytes that so many rows take while they are sent, where they have to be packed for that. */
+/*  Bytes that so many rows take while they are sent, if they have to be packed for that. */
 uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
 
 /*  How many instances of its actor serve an instance's lane. */
 uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
-/*  Whether an instance is the first of its actor that serves `lane` on its host, of which the
- *  processes for isolated actors are parts.
+/*  Whether an instance is the first of its actor that serves `lane` on its host. The processes of
+ *  isolated actors are parts of their host.
  */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
 

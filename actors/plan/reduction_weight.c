@@ -12,8 +12,10 @@ tnd_status_t tnd_reduction_weight_column(const tnd_reducer_options_t *options,
         return TND_OK;
     *column_p = tnd_schema_find(fed, options->weight);
     if (*column_p < 0)
-        return tnd_fail(error, "there is no column `%s` to weigh by; what is fed has: %s",
-                        options->weight, tnd_schema_text(fed, text, sizeof text));
+        return tnd_fail(
+            error,
+            "column `%s`, which is to weight means, does not exist; the rows that are fed have: %s",
+            options->weight, tnd_schema_text(fed, text, sizeof text));
     uint64_t elements = tnd_column_elements(&fed->columns[*column_p]);
     if (fed->columns[*column_p].ragged)
         return tnd_fail(error, "column `%s` is ragged; a weight is one number a row",

@@ -7,7 +7,7 @@
 
 #include "runtime/base/allocation.h"
 
-/*  The first at or behind a place. */
+/*  The first at or after a place. */
 static size_t find(const tnd_bad_records_t *self, tnd_position_t place)
 {
     size_t low = 0, high = self->count;

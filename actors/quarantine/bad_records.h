@@ -1,8 +1,7 @@
-/*  actors/quarantine/bad_records.h - the bad records of a lane, between their arrival and their
- * release.
+/*  actors/quarantine/bad_records.h - the bad records of a lane that no step has released yet.
  *
- *  Blocks say which of their records are bad as they come, in any order and maybe more than once;
- *  the join says how many a step leaves behind.  In between they wait here, by position.
+ *  Blocks list their bad records as they arrive, in any order and maybe more than once.  The
+ *  batcher knows how many a step leaves out.  In between they wait here, by position.
  *
  *  Threads: one.
  */
@@ -14,13 +13,13 @@
 typedef struct {
     tnd_position_t place;
     tnd_bad_way_t way;
-    char *who, *what; /* one piece of memory, at `who` */
+    char *who, *what; /* one allocation, at `who` */
 } tnd_bad_record_t;
 
 typedef struct {
     tnd_bad_record_t *items; /* sorted by place */
     size_t count, room;
-    tnd_position_t from; /* nothing before it is wanted any more */
+    tnd_position_t from; /* records before it are no longer needed */
 } tnd_bad_records_t;
 
 void tnd_bad_records_clear(tnd_bad_records_t *self, tnd_position_t from);
@@ -30,12 +29,12 @@ void tnd_bad_records_free(tnd_bad_records_t *self);
  * reason. */
 void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const char *why,
                          tnd_bad_way_t way);
-/*  All of a block. */
+/*  Adds all bad records of a block. */
 void tnd_bad_records_note(tnd_bad_records_t *self, const tnd_block_note_t *note, tnd_bad_way_t way);
 
-/*  How many stand before `to`, at most `most`. */
+/*  How many are before `to`, at most `most`. */
 size_t tnd_bad_records_before(const tnd_bad_records_t *self, tnd_position_t to, uint64_t most);
-/*  Forgets all that stand before `to`. */
+/*  Removes all before `to`. */
 void tnd_bad_records_pass(tnd_bad_records_t *self, tnd_position_t to);
 
 #endif

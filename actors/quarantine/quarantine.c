@@ -236,7 +236,7 @@ static tnd_status_t open_files(tnd_quarantine_t *self, bool make, tnd_error_t *e
 /* --- going back --------------------------------------------------------------------------------
  */
 
-/*  The number behind `"name":` in a line of the index; false: there is none, or null. */
+/*  The number after `"name":` in a line of the index; false: none, or null. */
 static bool number_of(const char *line, const char *name, uint64_t *value_p)
 {
     char key[32];
@@ -245,7 +245,7 @@ static bool number_of(const char *line, const char *name, uint64_t *value_p)
     return at != NULL && sscanf(at + strlen(key), "%" SCNu64, value_p) == 1;
 }
 
-/*  Where the lines that stand before `from` end, and how many rows they have. */
+/*  The end of the lines of positions before `from`, and the rows that they have. */
 static tnd_status_t find_end(const tnd_quarantine_t *self, tnd_position_t from, uint64_t *end_p,
                              uint64_t *rows_p, tnd_error_t *error)
 {
@@ -304,7 +304,7 @@ static void clear(tnd_quarantine_t *self)
     }
 }
 
-/*  Cuts the files of a column behind self->rows rows; false: it has fewer. */
+/*  Cuts the files of a column after self->rows rows; false: it has fewer. */
 static tnd_status_t cut_column(tnd_quarantine_t *self, uint32_t column, bool *has_p,
                                tnd_error_t *error)
 {

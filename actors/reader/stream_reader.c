@@ -16,7 +16,7 @@ typedef struct {
     tnd_buffer_t *buffer;
     uint64_t first;
     uint32_t rows, room, offset;
-} kept_t;
+} stored_rows_t;
 
 struct tnd_stream_reader {
     tnd_stream_reader_config_t config;
@@ -26,8 +26,8 @@ struct tnd_stream_reader {
     /* of a source that is not RANDOM */
     bool begun;
     uint32_t epoch;
-    uint64_t next, end; /* the row to be read next; TND_UNKNOWN: the end was not seen */
-    kept_t *kept;       /* ring */
+    uint64_t next, end;  /* the row to be read next; TND_UNKNOWN: the end was not seen */
+    stored_rows_t *kept; /* ring */
     size_t kept_first, kept_count, kept_room;
     uint64_t kept_bytes;
 };
@@ -41,14 +41,14 @@ tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *con
     return self;
 }
 
-static kept_t *kept_at(const tnd_stream_reader_t *self, size_t place)
+static stored_rows_t *kept_at(const tnd_stream_reader_t *self, size_t place)
 {
     return &self->kept[(self->kept_first + place) % self->kept_room];
 }
 
 static void forget_first(tnd_stream_reader_t *self)
 {
-    kept_t *kept = kept_at(self, 0);
+    stored_rows_t *kept = kept_at(self, 0);
     self->kept_bytes -= tnd_buffer_size(kept->buffer);
     tnd_buffer_drop(&kept->buffer);
     self->kept_first = (self->kept_first + 1) % self->kept_room;
@@ -68,7 +68,7 @@ void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p)
     free(self);
 }
 
-/*  Of the list of lengths that stands behind the rows of a ragged column. */
+/*  Bytes of the list of lengths that follows the rows of a ragged column. */
 static size_t lengths_bytes(const tnd_stream_reader_t *self, uint32_t column, uint32_t rows)
 {
     return self->config.schema->columns[column].ragged
@@ -127,7 +127,7 @@ static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, ui
 }
 
 /*  Rows that may be needed again, in a sealed buffer. */
-static void keep(tnd_stream_reader_t *self, const kept_t *kept)
+static void keep(tnd_stream_reader_t *self, const stored_rows_t *kept)
 {
     tnd_buffer_t *buffer = kept->buffer;
     if ((self->config.caps & TND_SOURCE_REWINDS) != 0 || kept->rows == 0)
@@ -137,7 +137,7 @@ static void keep(tnd_stream_reader_t *self, const kept_t *kept)
         forget_first(self);
     if (self->kept_count == self->kept_room) {
         size_t more = self->kept_room > 0 ? 2 * self->kept_room : 64;
-        kept_t *ring = tnd_allocate(more, sizeof *ring);
+        stored_rows_t *ring = tnd_allocate(more, sizeof *ring);
         for (size_t i = 0; i < self->kept_count; i++)
             ring[i] = *kept_at(self, i);
         free(self->kept);
@@ -152,17 +152,17 @@ static void keep(tnd_stream_reader_t *self, const kept_t *kept)
 }
 
 /*  The rows kept from `first` on; NULL: none. */
-static const kept_t *find_kept(const tnd_stream_reader_t *self, uint64_t first)
+static const stored_rows_t *find_kept(const tnd_stream_reader_t *self, uint64_t first)
 {
     for (size_t i = self->kept_count; i > 0; i--) {
-        const kept_t *kept = kept_at(self, i - 1);
+        const stored_rows_t *kept = kept_at(self, i - 1);
         if (kept->first <= first)
             return first - kept->first < kept->rows ? kept : NULL;
     }
     return NULL;
 }
 
-/*  Copies the first `some` rows of a ragged column to row `done` and those behind it. */
+/*  Copies the first `some` rows of a ragged column to row `done` and those after it. */
 static void copy_ragged(const tnd_stream_reader_t *self, uint32_t column,
                         const tnd_source_rows_t *from, uint32_t some, const tnd_source_rows_t *to,
                         uint32_t done)
@@ -182,7 +182,7 @@ static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint3
 {
     uint32_t done = 0;
     while (done < count && first + done < self->next) {
-        const kept_t *kept = find_kept(self, first + done);
+        const stored_rows_t *kept = find_kept(self, first + done);
         if (kept == NULL)
             break;
         tnd_source_rows_t from;
@@ -201,16 +201,16 @@ static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint3
     return done;
 }
 
-/*  Goes to row `first` of `epoch`, reading what lies before it. */
+/*  Goes to row `first` of `epoch`, reading the rows before it. */
 static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t first,
                           tnd_error_t *error)
 {
     bool back = !self->begun || epoch != self->epoch || first < self->next;
-    /* Whoever began the run may have read what lies before. */
+    /* The process that started the run may have read the rows before. */
     if (!self->begun && first > self->config.first && self->config.caps == 0)
         return tnd_fail(error,
-                        "%s: the run goes on at row %" PRIu64 " of the source, which can be read "
-                        "only once, from its start: begin the run anew",
+                        "%s: the run resumes at row %" PRIu64 " of the source, which can be read "
+                        "only once, from its start: start the run from the beginning",
                         self->config.name, first);
     if (back && self->begun && (self->config.caps & TND_SOURCE_REWINDS) == 0)
         return tnd_fail(error,
@@ -235,7 +235,7 @@ static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t fi
         lay_out(self, buffer, some, 0, &rows);
         tnd_status_t status = read_on(self, index, some, &rows, &got, error);
         tnd_buffer_seal(buffer);
-        keep(self, &(kept_t){.buffer = buffer, .first = from, .rows = got, .room = some});
+        keep(self, &(stored_rows_t){.buffer = buffer, .first = from, .rows = got, .room = some});
         tnd_buffer_drop(&buffer);
         TND_TRY(status);
     }
@@ -245,7 +245,7 @@ static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t fi
 /*  Rows of a source that is read one after the other; *fresh are those that were not kept yet. */
 static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, const uint64_t *index,
                                   uint32_t count, tnd_buffer_t *buffer, uint32_t *got_p,
-                                  kept_t *fresh, tnd_error_t *error)
+                                  stored_rows_t *fresh, tnd_error_t *error)
 {
     uint64_t first = index[0];
     tnd_source_rows_t rows;
@@ -261,7 +261,7 @@ static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, con
         lay_out(self, buffer, count, done, &rows);
         TND_TRY(read_on(self, index + done, count - done, &rows, &got, error));
     }
-    *fresh = (kept_t){
+    *fresh = (stored_rows_t){
         .buffer = buffer, .first = first + done, .rows = got, .room = count, .offset = done};
     *got_p = done + got;
     return TND_OK;
@@ -274,14 +274,15 @@ tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
     uint32_t count = *count_p, got = count;
     tnd_buffer_t *buffer = take_buffer(self, count);
     tnd_source_rows_t rows = {.count = count};
-    kept_t fresh = {.rows = 0};
+    stored_rows_t fresh = {.rows = 0};
     tnd_status_t status;
     if ((self->config.caps & TND_SOURCE_RANDOM) != 0) {
         lay_out(self, buffer, count, 0, &rows);
         status = self->config.source->fill(self->config.state, index, &rows, error);
         if (status == TND_END)
-            status = tnd_fail(error, "%s: the source ends before the rows that it said it has",
-                              self->config.name);
+            status =
+                tnd_fail(error, "%s: the source ends before the number of rows that it reported",
+                         self->config.name);
     } else {
         status = read_in_order(self, epoch, index, count, buffer, &got, &fresh, error);
     }

@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
     tnd_schema_t schema;
     uint32_t strand_of[TND_COLUMNS_MAX];
-    size_t at[TND_COLUMNS_MAX]; /* bytes from the begin of a record */
+    size_t at[TND_COLUMNS_MAX]; /* bytes from the start of a record */
     tnd_strand_t strands[TND_COLUMNS_MAX];
     uint32_t strand_count;
     tnd_loader_t *loader; /* of all files; NULL: they are not loaded as a whole */
@@ -68,7 +68,7 @@ typedef struct {
     size_t file_count;
 } tnd_columns_t;
 
-/*  Adds a strand of the files that `written` stands for.  `record`: bytes of a record, 0: of a row
+/*  Adds a strand of the files that `written` names.  `record`: bytes of a record, 0: of a row
  *  of the first file; then all must have its type and shape.  `context` is handed to `open`.
  */
 tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
@@ -77,7 +77,7 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
 /*  Adds a strand of rows in memory; takes *stored. */
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored);
 
-/*  Adds a column to the last strand, `at` bytes behind the begin of its records.  TND_FAILED: the
+/*  Adds a column to the last strand, `at` bytes after the start of its records.  TND_FAILED: the
  *  name or shape does not fit.
  */
 tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,

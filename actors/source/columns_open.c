@@ -163,7 +163,7 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     return tnd_fail(error, "%s: all rows are empty", strand->what);
 }
 
-/*  Adds a strand of the files that `written` stands for, of a ragged column if `ragged`. */
+/*  Adds a strand of the files that `written` names, of a ragged column if `ragged`. */
 static tnd_status_t add_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
                                const tnd_ragged_files_t *ragged, size_t record,
                                tnd_stored_open_fn *open, const void *context,

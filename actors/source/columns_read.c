@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 64 };
 
-/*  Whether the rows stand in one run, which needs no index list.  TND_FAILED: there is no such
+/*  Whether the rows are contiguous, which needs no index list.  TND_FAILED: there is no such
  *  row.
  */
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
@@ -29,7 +29,7 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     return TND_OK;
 }
 
-/*  Waits here for the pages of rows [row, row + count) of a file, so that nobody downstream does.
+/*  Waits here for the pages of rows [row, row + count) of a file, so that no later thread does.
  */
 static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
                              tnd_error_t *error)
@@ -84,7 +84,7 @@ typedef struct {
     tnd_buffer_t *buffer; /* not held */
 } shown_t;
 
-/*  Writes where each row lies, in bytes from the base; faults it in. */
+/*  Writes the offset of each row, in bytes from the base; faults it in. */
 static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                                   uint64_t *offsets, tnd_error_t *error)
 {
@@ -120,7 +120,7 @@ static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begi
     return tnd_mapped_check(from, bytes, error);
 }
 
-/*  Writes where each row of a ragged column lies and how long it is; copies it or faults it in. */
+/*  Writes the offset and length of each row of a ragged column; copies it or faults it in. */
 static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_call_t *call,
                                 uint8_t **room, shown_t *shown, tnd_error_t *error)
 {

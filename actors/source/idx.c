@@ -74,12 +74,12 @@ static tnd_status_t read_magic(const uint8_t *magic, const char *path, tnd_dtype
 {
     if (magic[0] != 0 || magic[1] != 0)
         return tnd_fail(error,
-                        "%s: is no IDX file: it begins with bytes %02x %02x %02x %02x instead of "
+                        "%s: not an IDX file: it begins with bytes %02x %02x %02x %02x instead of "
                         "00 00, type and dimensions",
                         path, magic[0], magic[1], magic[2], magic[3]);
     if (!dtype_of(magic[2], dtype_p))
         return tnd_fail(error,
-                        "%s: byte 2 is %02x, which is no element type of IDX (08 u8, 09 i8, 0b "
+                        "%s: byte 2 is %02x, which is not an element type of IDX (08 u8, 09 i8, 0b "
                         "i16, 0c i32, 0d f32, 0e f64)",
                         path, magic[2]);
     if (magic[3] == 0 || magic[3] > TND_RANK_MAX + 1)
@@ -94,7 +94,7 @@ static uint32_t read_u32(const uint8_t *from)
     return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
 }
 
-/*  Reads the dimensions behind the magic; *bytes_p: of all elements. */
+/*  Reads the dimensions after the magic; *bytes_p: of all elements. */
 static tnd_status_t read_shape(const uint8_t *dimensions, uint32_t count, tnd_stored_t *stored,
                                uint64_t *bytes_p, tnd_error_t *error)
 {

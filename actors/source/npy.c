@@ -23,7 +23,7 @@ static const tnd_option_t ragged_options[] = {
      .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
      .offset = offsetof(tnd_ragged_files_t, values),
-     .help = "the .npy files of the rows of a ragged column, one behind the other along the first "
+     .help = "the .npy files of the rows of a ragged column, concatenated along the first "
              "axis: flat_values of a RaggedTensor in TensorFlow"},
     {.name = "splits",
      .type = TND_OPTION_PATHS,
@@ -101,7 +101,7 @@ static void skip_space(header_t *header)
         header->at++;
 }
 
-/*  Takes one character, if it is the next behind spaces. */
+/*  Takes one character, if it is the next after spaces. */
 static bool take(header_t *header, char wanted)
 {
     skip_space(header);
@@ -111,7 +111,7 @@ static bool take(header_t *header, char wanted)
     return true;
 }
 
-/*  Takes 'text' in quotes of either kind; longer ones than `word` are not meant by anybody. */
+/*  Takes 'text' in quotes of either kind; longer ones than `word` have no meaning. */
 static bool take_text(header_t *header, char word[WORD_MAX])
 {
     char quote = '\'';
@@ -140,7 +140,7 @@ static bool take_word(header_t *header, const char *word)
     return true;
 }
 
-/*  Python 2 wrote an L behind long numbers. */
+/*  Python 2 wrote an L after long numbers. */
 static bool take_number(header_t *header, uint64_t *number_p)
 {
     skip_space(header);

@@ -7,8 +7,8 @@
 
 #include "actors/source/columns.h"
 
-/*  Maps the file and finds its array, whose first axis counts rows; what is no array of numbers, or
- *  is truncated, is TND_FAILED.
+/*  Maps the file and finds its array, whose first axis counts rows; what is not an array of
+ *  numbers, or is truncated, is TND_FAILED.
  */
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error) TND_CHECKED;
 

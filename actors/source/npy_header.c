@@ -1,4 +1,4 @@
-/*  actors/source/npy_header.c - what stands before the elements in a .npy file, version 1.0. */
+/*  actors/source/npy_header.c - the header of a .npy file, version 1.0. */
 #include "actors/source/npy_header.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/*  actors/source/npy_header.h - what stands before the elements in a .npy file, version 1.0.
+/*  actors/source/npy_header.h - the header of a .npy file, version 1.0.
  *
  *  NumPy has no bf16: its bits are written, as u16.
  *
@@ -12,7 +12,7 @@
 enum { TND_NPY_HEADER_MAX = 512 };
 
 /*  Writes the head of an array of `rows` rows of that column, which may have a rank of 0; if it is
- *  ragged, of all its rows one behind the other, `rows` steps along the first axis.  Returns its
+ *  ragged, of all its rows concatenated, `rows` steps along the first axis.  Returns its
  *  bytes, a multiple of 64 and at least `least`, which is one too.
  */
 size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,

@@ -75,7 +75,7 @@ static const tnd_option_t options[] = {
      .type = TND_OPTION_BYTES,
      .role = TND_ROLE_GRAPH,
      .fallback = "0B",
-     .help = "bytes of each file behind its last record",
+     .help = "bytes of each file after its last record",
      .offset = offsetof(raw_options_t, footer)},
     {.name = "record",
      .type = TND_OPTION_BYTES,
@@ -224,7 +224,7 @@ static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, si
         if (next > *end_p)
             *end_p = next;
         if (chosen->record == 0 || next <= chosen->record || failures.status != TND_OK)
-            continue; /* where a column before is not known, nobody knows where this one ends */
+            continue; /* where a column before is not known, the end of this one is not known */
         (void)tnd_fail_about(&why, columns->items[i].value,
                              "column `%s` ends at byte %zu of a record, but `record` says that one "
                              "has %llu",
@@ -250,7 +250,7 @@ static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_err
     if (rest == 0)
         return TND_OK;
     return tnd_fail(error,
-                    "%s: has %llu bytes; behind a header of %llu and before a footer of %llu these "
+                    "%s: has %llu bytes; after a header of %llu and before a footer of %llu these "
                     "are %llu records of %zu bytes and a remainder of %llu; check `columns`, and "
                     "whether the file is whole",
                     stored->path, (unsigned long long)size, (unsigned long long)frame->header,

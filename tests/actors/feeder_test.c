@@ -222,8 +222,9 @@ Test(reducer, means_weigh_by_a_column_and_gathers_keep_the_order_of_replicas)
 
 Test(reducer, what_cannot_weigh_is_refused_before_the_start)
 {
-    static const char *const cases[][2] = {{"weight: y", "no column `y` to weigh by"},
-                                           {"weight: two", "column `two` has 2 numbers a row"}};
+    static const char *const cases[][2] = {
+        {"weight: y", "column `y`, which is to weight means, does not exist"},
+        {"weight: two", "column `two` has 2 numbers a row"}};
     for (int i = 0; i < 2; i++) {
         tnd_graph_t *graph = weighted_graph(cases[i][0]);
         tnd_session_t *session = NULL;

@@ -353,8 +353,8 @@ Test(lookup, a_number_without_an_entry_is_a_bad_row)
     cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
                  TND_FAILED);
     cr_assert_str_eq(error.text, "operation 1, `lookup`, position 1002 of the stream: column `x` "
-                                 "has 2, and the table has entries for 0 to 1; `missing` would "
-                                 "stand for others");
+                                 "has 2, and the table has entries for 0 to 1; `missing` gives "
+                                 "others a value");
     tnd_block_drop(&block);
     close_chain(&run);
 }
@@ -413,7 +413,7 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
     static const uint64_t shape[] = {3};
     static const char *const cases[][2] = {
         {"{cast: {column: y, to: f32}}", "operation 1, `cast`: there is no column `y`|x f32[3]"},
-        {"{cast: {column: x, to: float}}", "no type `float`"},
+        {"{cast: {column: x, to: float}}", "type `float` does not exist"},
         {"{cast: {column: x, to: u8}}, {scale: {column: z}}", "operation 2, `scale`"},
         {"{scale: {column: x}}", "no range of its own"},
         {"{scale: {column: x, factor: 1, to: i8}}", "scale makes floats"},
@@ -456,7 +456,7 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
         {"{clip: {column: x}}", "`min`, `max` or both"},
         {"{clip: {column: x, min: 2, max: 1}}", "`min` (2) is greater than `max` (1)"},
         {"{cast: {column: x, to: u8}}, {clip: {column: x, min: -1}}", "-1 of `min` does not fit"},
-        {"{cast: {column: x, to: u8}}, {clip: {column: x, min: 0.5}}", "no integer"},
+        {"{cast: {column: x, to: u8}}, {clip: {column: x, min: 0.5}}", "not an integer"},
         {"{normalize: {column: x, mean: [1, 2], std: 1}}", "`mean` has 2 numbers|3 channels"},
         {"{normalize: {column: x, mean: 0, std: [1, 0, 1]}}", "`std` has 0"},
         {"{normalize: {column: x, mean: 0, std: 1e-60}}", "`std` has 1e-60"},

@@ -173,8 +173,8 @@ Test(intake, a_run_that_begins_in_the_midst_skips_what_lies_before)
 
     begin(&bench, 0, 1 << 20); /* another process may have read it */
     cr_expect(ask(&bench, 0, 70, 20, 20, &error) == TND_FAILED);
-    cr_expect_str_eq(error.text, "read: the run goes on at row 70 of the source, which can be read "
-                                 "only once, from its start: begin the run anew");
+    cr_expect_str_eq(error.text, "read: the run resumes at row 70 of the source, which can be read "
+                                 "only once, from its start: start the run from the beginning");
     end(&bench);
 }
 

@@ -131,7 +131,7 @@ Test(files, a_pattern_without_a_match_names_the_nearest_directory)
     refuse("source: {npy: {x: \"%1$s/train-?.npy\"}}",
            "no file matches|%1$s has 2 entries|trian-0.npy");
     refuse("source: {npy: {x: \"%1$s/deep/er/*.npy\"}}",
-           "there is no directory %1$s/deep/er|nearest that there is is %1$s;");
+           "directory %1$s/deep/er does not exist|nearest that exists is %1$s;");
 }
 
 Test(files, what_is_named_twice_or_not_at_all_is_refused)

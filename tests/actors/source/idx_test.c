@@ -133,7 +133,7 @@ Test(idx, a_wrong_header_is_refused_with_what_stands_there)
         uint8_t bytes[16];
         const char *words;
     } cases[] = {
-        {{'G', 'I', 'F', '8'}, "no IDX file|47 49 46 38"},
+        {{'G', 'I', 'F', '8'}, "not an IDX file|47 49 46 38"},
         {{0, 0, 7, 1}, "byte 2 is 07|0d f32"},
         {{0, 0, 8, 0}, "0 dimensions"},
         {{0, 0, 8, 10}, "10 dimensions"},
