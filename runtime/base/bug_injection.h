@@ -1,8 +1,10 @@
-/*  runtime/base/bug_injection.h - bugs that the simulator can build into the core, to show that it
- * finds them.
+/*  runtime/base/bug_injection.h - bugs that the simulator can plant in the core, to show that it
+ *  finds them.
  *
  *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of
- *  this is left; in the simulator it asks whether that bug was chosen.
+ *  this is left; in the simulator it is true if that bug was chosen.
+ *
+ *  Threads: any.
  */
 #ifndef TND_RUNTIME_BASE_BUG_INJECTION_H
 #define TND_RUNTIME_BASE_BUG_INJECTION_H
@@ -22,24 +24,24 @@
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \
     X(PART_NOT_AWAITED, "a manifest is asked for with the part of one replica missing")            \
-    X(FORGOTTEN_EARLY, "older checkpoints are given up before the new one is written")             \
-    X(PASSED_UNHEARD, "a reducer does not hear how many reductions a step had")                    \
-    X(GENERATION_UNHEARD, "an actor does not hear which generation its host came back to")         \
-    X(ABSENCE_COUNTS, "who was away takes its peers for silent all the while")                     \
-    X(LIAR_WHILE_AWAY, "who was away takes a peer for a liar before the leader can speak")         \
-    X(LEADER_IN_A_HURRY, "a leader that was away gives hosts no more time for it")                 \
+    X(FORGOTTEN_EARLY, "older checkpoints are deleted before the new one is written")              \
+    X(PASSED_UNHEARD, "a reducer ignores how many reductions a step had")                          \
+    X(GENERATION_UNHEARD, "an actor is not told the generation at which its host came back")       \
+    X(ABSENCE_COUNTS, "the time that an actor was away counts as silence of its peers")            \
+    X(LIAR_WHILE_AWAY, "an actor that was away distrusts a peer before the leader can confirm it") \
+    X(LEADER_IN_A_HURRY, "a leader that was away gives lost hosts no more time")                   \
     X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
     X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \
     X(LIAR_ENDS_LINK, "a HELLO that is refused ends the connection of the peer that it names")     \
-    X(LIFE_UNCHECKED, "a HELLO may name a time of birth that no clock can name")                   \
-    X(ROUND_UNCOUNTED, "a peer is given no more time for what a round trip takes")                 \
-    X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without a word")         \
+    X(LIFE_UNCHECKED, "a HELLO may name a life that no clock can give")                            \
+    X(ROUND_UNCOUNTED, "a peer gets no more time on a link with long round trips")                 \
+    X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without GOODBYE")        \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \
-    X(WINDOW_UNASKED, "a join to which a feeder does not speak waits for its window in silence")   \
-    X(STALE_UNSAID, "who is born when the clock has gone back is ignored")                         \
-    X(LAST_WORDS_UNHEARD, "models behind the last step are not waited for once it is booked")      \
-    X(LOST_AT_THE_END, "a host that is lost when the stream is done is not missed")                \
-    X(LOSS_BLAMES, "a row is charged with a worker whose connection ended")                        \
+    X(WINDOW_UNASKED, "a join that a feeder does not tell its window does not ask for it")         \
+    X(STALE_UNSAID, "an actor that starts after the clock went back is ignored")                   \
+    X(LAST_WORDS_UNHEARD, "models after the last step are not waited for once it is booked")       \
+    X(LOST_AT_THE_END, "the loss of a host is ignored once the stream is done")                    \
+    X(LOSS_BLAMES, "a row is blamed for a worker whose connection ended")                          \
     X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
     X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
     X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \

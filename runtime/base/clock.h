@@ -1,4 +1,4 @@
-/*  runtime/base/clock.h - the time that the pure core is told.
+/*  runtime/base/clock.h - the clocks of the machine; the pure core gets their time as an argument.
  *
  *  Threads: any.
  */

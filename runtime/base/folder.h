@@ -1,11 +1,10 @@
-/*  runtime/base/folder.h - the names in a folder, made durable.
+/*  runtime/base/folder.h - makes the names in a folder durable.
  *
- *  A file that was synced and renamed may still have its old name after a power failure, until its
- *  folder is synced too.
+ *  After a power failure, a file that was synced and renamed may still have its old name if its
+ *  folder was not synced.
  *
- *  Threads: any.
- *  Errors: false, with the reason in errno.  A folder that may not be read and a file system that
- *  cannot sync folders are not errors: there is nothing more a program can do.
+ *  Threads: any.  Errors: returns false, with the reason in errno.  A folder that cannot be read
+ *  and a file system that cannot sync folders are not errors, because the program can do no more.
  */
 #ifndef TND_RUNTIME_BASE_FOLDER_H
 #define TND_RUNTIME_BASE_FOLDER_H

@@ -1,8 +1,8 @@
-/*  runtime/base/free_list.h - where used things wait until their owner takes them again.
+/*  runtime/base/free_list.h - a list of released items that their owner uses again.
  *
- *  Any thread lays a thing back; only the owner takes one.  No lock: a return is one exchange of
- *  the list's head, and the owner takes all that came back by another, so that no node is ever
- *  compared after it was used again.
+ *  Any thread puts an item back; only the owner takes one.  There is no lock: tnd_free_list_put
+ *  exchanges the head of the list, and the owner takes all returned items at once by another
+ *  exchange, so no node is compared after it was used again.
  *
  *  Threads: tnd_free_list_put on any; the others on the owner's.
  */
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/*  Part of every thing that lies on a shelf. */
+/*  Part of every item. */
 typedef struct tnd_free_list_node {
     struct tnd_free_list_node *next;
 } tnd_free_list_node_t;
@@ -20,7 +20,7 @@ typedef struct tnd_free_list_node {
 /*  All zero: empty. */
 typedef struct {
     tnd_free_list_node_t *front;          /* the owner's */
-    _Atomic(tnd_free_list_node_t *) back; /* what came back since the owner last looked */
+    _Atomic(tnd_free_list_node_t *) back; /* what was put back since the owner last looked */
 } tnd_free_list_t;
 
 static inline void tnd_free_list_put(tnd_free_list_t *self, tnd_free_list_node_t *node)
@@ -32,7 +32,7 @@ static inline void tnd_free_list_put(tnd_free_list_t *self, tnd_free_list_node_t
                                                   memory_order_relaxed));
 }
 
-/*  The thing that came back last, as it is the warmest; NULL if none is there. */
+/*  The item that was put back last, because it is likely in the cache; NULL if there is none. */
 static inline tnd_free_list_node_t *tnd_free_list_take(tnd_free_list_t *self)
 {
     if (self->front == NULL)

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*  Version 1 says "no limit" by a number that is about as large as the address space. */
+/*  Version 1 reports "no limit" as a number that is about as large as the address space. */
 static const uint64_t no_limit_bytes = UINT64_C(1) << 60;
 
 typedef struct {
     const char *root;
     bool unified;         /* version 2 */
-    char path[512];       /* of the group, as the kernel says */
+    char path[512];       /* of the group, as the kernel reports it */
     char mount[512];      /* where its tree is mounted, below `root` */
     char mount_root[512]; /* which part of the tree that is */
 } group_t;
 
-/*  The first line of a file; false: it is not there. */
+/*  Reads the first line of a file; returns false if there is none. */
 static bool read_line(const char *path, char *line, int room)
 {
     FILE *in = fopen(path, "re");
@@ -28,7 +28,7 @@ static bool read_line(const char *path, char *line, int room)
     return got;
 }
 
-/*  Whether `word` stands in a list that commas divide. */
+/*  Whether `word` is in a list with commas. */
 static bool lists(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -40,7 +40,7 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/*  Which group the controller has this process in; version 1 where both are there. */
+/*  Which group the controller has this process in; version 1 if both exist. */
 static bool find_group(group_t *group, const char *controller)
 {
     char path[512], line[1024];
@@ -94,7 +94,7 @@ static void take_cache(const char *path, uint64_t bytes, tnd_group_limits_t *lim
     snprintf(limits->cache_by, sizeof limits->cache_by, "%s", path);
 }
 
-/*  Adds up the lines of a file "NAME BYTES" whose names are in a list that commas divide. */
+/*  Adds up the lines of a file "NAME BYTES" whose names are in a list with commas. */
 static uint64_t sum_lines(const char *path, const char *names)
 {
     char line[256], name[64];

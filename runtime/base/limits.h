@@ -1,10 +1,11 @@
-/*  runtime/base/limits.h - what the control groups of this process allow it.
+/*  runtime/base/limits.h - the limits that control groups set for this process.
  *
- *  Both versions, also where the process sees only the part of the tree that is its container's.
- *  The strictest limit from its own group up to the root counts.
+ *  Reads both versions of control groups, also in a container that sees only a part of the tree.
+ *  The strictest limit from the process's own group up to the root counts.
  *
- *  The page cache may use what the machine has available; in a group with a limit, what the group
- *  has not used, and the pages of files that it has in memory already, which give way to others.
+ *  The page cache may use the available memory of the machine.  In a group with a limit it may use
+ *  what the group has not used, and the file pages that the group has in memory, which are evicted
+ *  for others.
  *
  *  Threads: any.
  */
@@ -14,10 +15,10 @@
 #include <stdint.h>
 
 typedef struct {
-    double cores;          /* processor time a second; 0: no limit */
+    double cores;          /* seconds of processor time per second; 0: no limit */
     uint64_t memory_bytes; /* UINT64_MAX: no limit */
-    uint64_t cache_bytes;  /* that pages of files may take now; UINT64_MAX: unknown */
-    char cores_by[256];    /* the file that says so; "": none does */
+    uint64_t cache_bytes;  /* for pages of files now; UINT64_MAX: unknown */
+    char cores_by[256];    /* the file that sets it; "": none */
     char memory_by[256];
     char cache_by[256];
 } tnd_group_limits_t;

@@ -1,8 +1,8 @@
 /*  runtime/base/status.h - how an operation of the runtime ended.
  *
- *  A broken promise by our own code is an assert, never compiled out.  The world misbehaving is a
- *  status: few members, because only different reactions deserve different ones.  What exactly
- *  went wrong is text, and belongs to whoever reports it.
+ *  A broken promise of our own code is an assert, which is never compiled out.  A runtime error is
+ *  a status.  There are few of them, because only different reactions need different ones; the
+ *  text says exactly what went wrong.
  *
  *  Threads: any.
  */
@@ -14,10 +14,10 @@
 /*  The name of a status as users read it: "ok", "end", ... */
 const char *tnd_status_name(tnd_status_t status);
 
-/*  The caller must look at the outcome. */
+/*  The caller must check the outcome. */
 #define TND_CHECKED __attribute__((warn_unused_result))
 
-/*  Passes a bad outcome on to the caller; the only macro that hides control flow. */
+/*  Returns a status other than TND_OK to the caller; the only macro that hides control flow. */
 #define TND_TRY(expression)                                                                        \
     do {                                                                                           \
         tnd_status_t tnd_try_status = (expression);                                                \

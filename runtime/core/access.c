@@ -1,14 +1,14 @@
 /*  runtime/core/access.c - how the bytes of files come into memory.  */
 #include "runtime/core/access.h"
 
-/*  Pieces that are looked at before it is decided whether they stay in memory. */
+/*  Pieces to examine before deciding whether pieces stay in memory. */
 enum { WINDOW = 256 };
 
 static const uint64_t rest_first_ns = UINT64_C(30000000000), rest_most_ns = UINT64_C(1800000000000);
 
 tnd_access_plan_t tnd_access_choose(const tnd_access_case_t *from)
 {
-    /* A quarter is left to the pages of others, and of programs. */
+    /* A quarter is left for other files and for programs. */
     bool fits = from->room == UINT64_MAX || from->bytes <= from->room - from->room / 4;
     bool forward = from->pattern == TND_PATTERN_FORWARD;
     bool wanted =

@@ -1,9 +1,9 @@
-/*  runtime/core/access.h - how the bytes of files come into memory.
+/*  runtime/core/access.h - how the bytes of files are brought into memory.
  *
- *  Two decisions. The plan, once files are open: mapped or read, and whether all of it is loaded
- *  in large pieces. The watch, while a mapped file is used: whether what was brought in is still
- *  there; if not, each row is requested by itself, and reading ahead in large pieces, which would
- *  evict pages before they are used, is tried again only after a while.
+ *  The plan, made when the files are open: mapped or read, and whether all bytes are loaded in
+ *  large pieces.  The watch, while a mapped file is used: whether pages that were brought in are
+ *  still in memory.  If not, each row is requested by itself, and large pieces, which would evict
+ *  pages before they are used, are tried again only after a while.
  *
  *  Threads: one at a time.
  */
@@ -14,16 +14,16 @@
 #include <stdint.h>
 
 typedef enum {
-    TND_ACCESS_AUTO, /* as the plan decides; read where a server may go away: nfs, smb, fuse ... */
-    TND_ACCESS_MAP,  /* as pages of the file; nothing is copied */
-    TND_ACCESS_READ  /* copied by pread, so that trouble is an error and never a signal */
+    TND_ACCESS_AUTO, /* as the plan decides; file systems whose server may fail (nfs, smb, fuse) are read */
+    TND_ACCESS_MAP, /* as pages of the file; nothing is copied */
+    TND_ACCESS_READ /* copied by pread, so that a failure is an error and never a signal */
 } tnd_access_t;
 
-/*  In which order rows are asked for. */
+/*  The order in which rows are read. */
 typedef enum {
     TND_PATTERN_FORWARD, /* from the first to the last */
     TND_PATTERN_SOME,    /* a part of them, at random */
-    TND_PATTERN_ALL      /* every one in each epoch, at random */
+    TND_PATTERN_ALL      /* all in each epoch, at random */
 } tnd_access_pattern_t;
 
 typedef struct {
@@ -52,10 +52,10 @@ typedef struct {
 
 void tnd_access_watch_init(tnd_access_watch_t *self, bool fits);
 /*  `again` pieces were used that had been in memory before; `missed` of them had to be read from
- *  the disk again. True: by_rows has changed.
+ *  the disk again.  Returns whether by_rows has changed.
  */
 bool tnd_access_watch_note(tnd_access_watch_t *self, uint32_t again, uint32_t missed, uint64_t now);
-/*  True: by_rows has changed, because it is time to try large pieces again. */
+/*  Returns whether by_rows has changed, because it is time to try large pieces again. */
 bool tnd_access_watch_tick(tnd_access_watch_t *self, uint64_t now);
 
 #endif

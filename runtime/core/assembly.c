@@ -84,12 +84,12 @@ static tnd_status_t check_order(const tnd_assembly_t *self, const tnd_msg_t *msg
     if (tnd_position_compare(msg->part.position, before) >= 0 && msg->part.rank >= rank &&
         msg->part.epoch >= self->cursor.epoch && msg->part.step_of_epoch <= step + 1)
         return TND_OK;
-    return tnd_fail(error,
-                    "%s says that after step %llu its lane %u stands at position %llu of epoch %u "
-                    "behind %llu rows, which lies before where it stood",
-                    who, (unsigned long long)step, lane,
-                    (unsigned long long)msg->part.position.index, msg->part.position.epoch,
-                    (unsigned long long)msg->part.rank);
+    return tnd_fail(
+        error,
+        "%s reported lane %u at position %llu of epoch %u after %llu rows and step %llu, "
+        "which is before its previous report",
+        who, lane, (unsigned long long)msg->part.position.index, msg->part.position.epoch,
+        (unsigned long long)msg->part.rank, (unsigned long long)step);
 }
 
 static tnd_status_t differs(const tnd_msg_t *msg, const char *who, const char *what,
@@ -101,7 +101,7 @@ static tnd_status_t differs(const tnd_msg_t *msg, const char *who, const char *w
                     msg->part.lane, who, what, (unsigned long long)msg->part.step);
 }
 
-/*  Takes what one lane says of one cursor; `place` is that cursor's. */
+/*  Takes the report of one lane about one cursor; `place` is that cursor's. */
 static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, const tnd_msg_t *msg,
                           const char *who, tnd_error_t *error)
 {

@@ -1,4 +1,4 @@
-/*  runtime/core/batcher.c - a batcher's decisions: one lane's order, composed into steps.  */
+/*  runtime/core/batcher.c - a batcher's decisions: one lane's order, composed into steps. */
 #include "runtime/core/batcher.h"
 
 #include <assert.h>
@@ -11,8 +11,8 @@
 typedef enum {
     COMPOSING, /* the next step is not decided yet */
     COMPOSED,  /* decided; feeders lack a slot for it */
-    SLICING,   /* its slices go out */
-    ENDED,     /* all steps went out, LAST did not */
+    SLICING,   /* its slices are being sent */
+    ENDED,     /* all steps are sent, LAST is not */
     OVER
 } phase_t;
 
@@ -21,7 +21,7 @@ typedef struct {
     uint64_t until; /* steps below have a slot */
     bool up;
     bool sent;      /* slices of this generation */
-    uint64_t quiet; /* it tells of its slots unasked until so many steps are committed */
+    uint64_t quiet; /* it reports its slots unasked until so many steps are committed */
 } feeder_t;
 
 /*  The rows of a replica in the step under way. */
@@ -37,18 +37,18 @@ struct tnd_batcher_core {
     tnd_joined_rows_t *rows; /* of the order */
     uint32_t generation;
     bool started, broken, broken_said;
-    bool changed; /* since composing was tried in vain */
+    bool changed; /* since the last attempt to compose */
     phase_t phase;
 
     uint32_t epoch; /* of the stream: 0 with span_epochs */
     uint64_t step, step_of_epoch, rank;
-    uint64_t skipped; /* batches of the epoch that were no steps */
+    uint64_t skipped; /* batches of the epoch that were not steps */
 
     /*  The step under way. */
     tnd_composition_t composition;
     uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
-    uint64_t mine_dropped;          /* rows of this lane behind the last step, not sent */
-    bool cut;                       /* it is the last by `take`, with rows behind it */
+    uint64_t mine_dropped;          /* rows of this lane after the last step, not sent */
+    bool cut;                       /* it is the last by `take`, with rows after it */
     uint32_t replica;               /* next to get a slice */
     tnd_position_t before;
     tnd_ledger_t ledger;
@@ -62,7 +62,7 @@ struct tnd_batcher_core {
     tnd_piece_t *pieces;
 };
 
-/*  A step waits for the row behind it; with `drop`, for the batch behind it. */
+/*  A step waits for the row after it; with `drop`, for the batch after it. */
 uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder)
 {
     return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
@@ -76,7 +76,7 @@ static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
     return order;
 }
 
-/*  Carves `bytes` from what begins at *at. */
+/*  Takes `bytes` from the memory at *at. */
 static void *carve(uintptr_t *at, size_t bytes)
 {
     void *piece = (void *)*at;
@@ -84,7 +84,7 @@ static void *carve(uintptr_t *at, size_t bytes)
     return piece;
 }
 
-/*  Where everything lies in memory that begins at `memory`; returns how much it takes. */
+/*  Sets where everything is in memory that begins at `memory`; returns how much it takes. */
 static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
                       const tnd_batcher_core_config_t *config)
 {
@@ -183,7 +183,7 @@ tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *m
 
 void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth)
 {
-    self->changed = true; /* a row that is condemned lets those behind it join */
+    self->changed = true; /* a poison row that is skipped lets later rows join */
     tnd_order_worker_up(self->order, worker, birth);
 }
 
@@ -260,7 +260,7 @@ static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-/*  Rows of this epoch that no step takes: dropped by name. */
+/*  Books rows of this epoch that no step takes as dropped. */
 static void discard(tnd_batcher_core_t *self, uint64_t rows)
 {
     tnd_joined_head_t head;
@@ -291,7 +291,7 @@ static void skip_epoch(tnd_batcher_core_t *self, uint64_t dropped)
 }
 
 /*  With `drop` a step is the last unless a whole batch follows it. */
-static tnd_compose_t look_behind(tnd_batcher_core_t *self)
+static tnd_compose_t look_ahead(tnd_batcher_core_t *self)
 {
     uint64_t rest = 0;
     for (uint32_t lane = 0; lane < self->config.lanes; lane++)
@@ -307,7 +307,7 @@ static tnd_compose_t look_behind(tnd_batcher_core_t *self)
     return TND_COMPOSE_BATCH;
 }
 
-/*  The batch that was composed is no step. */
+/*  The batch that was composed is not a step. */
 static void skip_batch(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane;
@@ -322,14 +322,15 @@ static void skip_batch(tnd_batcher_core_t *self)
     self->skipped++;
 }
 
-/*  Decides the next step, or passes over an epoch that has none; false: not yet. */
+/*  Decides the next step, or skips an epoch that has none; returns false if that is not possible yet.
+ */
 static bool compose(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
     for (uint32_t lane = 0; lane < lanes; lane++) {
         if (lane != own && tnd_watermarks_ahead(&self->watermarks, lane)) {
-            /* That lane is rewound already: this one will be before anything else can be known. */
+            /* That lane is rewound already: this one must be, before it can know more. */
             self->composition.waits_for = lane;
             self->changed = false;
             return false;
@@ -346,7 +347,7 @@ static bool compose(tnd_batcher_core_t *self)
         return true;
     }
     if (outcome == TND_COMPOSE_BATCH && drops)
-        outcome = look_behind(self);
+        outcome = look_ahead(self);
     self->changed = false;
     if (outcome == TND_COMPOSE_WAIT)
         return false;
@@ -368,7 +369,7 @@ static bool compose(tnd_batcher_core_t *self)
     return true;
 }
 
-/*  Padding fills the batch behind its rows, and then the batch is cut as a full one. */
+/*  Padding fills the batch after its rows; then the batch is cut as a full one. */
 static share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
 {
     tnd_split_t split = self->config.split;
@@ -397,8 +398,8 @@ static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
     return self->feeders[feeder].up && self->feeders[feeder].until > self->step;
 }
 
-/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows goes
- *  at the pace of all of them, so that it does not run away from the leader.
+/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows
+ *  waits for all of them, so that it does not run away from the leader.
  */
 static bool may_release(const tnd_batcher_core_t *self)
 {
@@ -411,7 +412,7 @@ static bool may_release(const tnd_batcher_core_t *self)
     return true;
 }
 
-/*  Asks a feeder for its window that does not tell it unasked. */
+/*  Asks a feeder for its window if the feeder does not report it unasked. */
 static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool asks = self->config.lanes > 1 && !TND_BUG(WINDOW_UNASKED);
@@ -468,7 +469,7 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t 
     }
 }
 
-/*  Closes the step: the lane's part of the cursor behind it. */
+/*  Closes the step: the lane's part of the cursor after it. */
 static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;

@@ -9,7 +9,7 @@
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {
-    uint64_t step; /* TND_UNKNOWN: nobody spoke of it */
+    uint64_t step; /* TND_UNKNOWN: not in use */
     uint32_t have;
     char why[320];
 } draft_t;
@@ -19,17 +19,17 @@ struct tnd_checkpoint {
     tnd_keep_note_t word;
     uint64_t booked, finished;
     uint64_t due_ns, rated_ns, rated_step;
-    bool hurried; /* the last one that was asked for by time came too late for some feeder ... */
+    bool hurried; /* the last one requested by time was too late for some feeder ... */
     bool overdue; /* ... or for all of them */
     bool forget_due, word_due;
     uint32_t drafts_max;
     draft_t *drafts;    /* by step % drafts_max */
     tnd_saved_t *parts; /* likewise, x replica */
     bool *has;          /* likewise */
-    draft_t *whole;     /* is to be written; NULL: none is */
-    draft_t *lacking;   /* is to be said to lack a part */
-    draft_t *waiting;   /* is booked and lacks a part, which last words may still bring */
-    uint64_t *kept;     /* a ring of the newest `keep` whole ones */
+    draft_t *whole;     /* to be written; NULL: none */
+    draft_t *lacking;   /* to be reported as lacking a part */
+    draft_t *waiting;   /* booked and lacking a part, which a last message may still bring */
+    uint64_t *kept;     /* a ring of the newest `keep` checkpoints */
     uint64_t kept_count;
 };
 
@@ -81,7 +81,7 @@ void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step)
     keep(self, step);
 }
 
-/* --- what feeders say --------------------------------------------------------------------------
+/* --- reports of feeders --------------------------------------------------------------------------
  */
 
 static draft_t *find(tnd_checkpoint_t *self, uint64_t step)
@@ -95,7 +95,7 @@ static size_t place_of(const tnd_checkpoint_t *self, const draft_t *draft)
     return (size_t)(draft - self->drafts) * self->config.replicas;
 }
 
-/*  NULL: it is nothing that a feeder can still say. */
+/*  NULL: the report is repeated, late or too far ahead. */
 static draft_t *open_draft(tnd_checkpoint_t *self, uint64_t step, uint32_t replica)
 {
     if (replica >= self->config.replicas || step < self->booked || step == self->finished ||
@@ -141,7 +141,7 @@ static bool is_whole(const tnd_checkpoint_t *self, const draft_t *draft)
            draft->have + (TND_BUG(PART_NOT_AWAITED) ? 1 : 0) >= self->config.replicas;
 }
 
-/*  Nothing more will be said of the one that waits. */
+/*  No more reports come for the checkpoint that waits. */
 static void give_up(tnd_checkpoint_t *self)
 {
     if (self->waiting != NULL)
@@ -170,8 +170,8 @@ static void close_draft(tnd_checkpoint_t *self, uint64_t step)
     }
 }
 
-/*  How many steps ahead no feeder can have begun: what they hold beside what they did since the
- *  leader last heard of them.
+/*  How many steps ahead no feeder can have begun: the steps that feeders hold, and those that they
+ *  did since their last report.
  */
 static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 {
@@ -186,7 +186,7 @@ static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 {
     give_up(self);
-    /* A program may keep its models behind any step. */
+    /* A program may save its models after any step. */
     if (tnd_checkpoint_asks(&self->word, step) || find(self, step) != NULL)
         close_draft(self, step);
     self->booked = step;
@@ -197,7 +197,7 @@ void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
         self->rated_step = step;
         self->rated_ns = now;
     }
-    /* The one that was asked for is behind: the next is due. */
+    /* The requested step is past: the next one is due. */
     if ((now < self->due_ns && !self->overdue) || self->word.step > step)
         return;
     self->overdue = false;

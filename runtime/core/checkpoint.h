@@ -1,25 +1,26 @@
 /*  runtime/core/checkpoint.h - the leader's decisions about checkpoints.
  *
- *  It says behind which steps feeders keep their models, gathers what they say of it, and asks for
- *  the manifest once the step is booked and every replica has kept its part: then, and only then,
- *  model and cursor are one checkpoint.  One that lacks a part is not written; the run goes on.
- *  If nobody said why, that is said only when the next step is booked: behind the last one feeders
- *  keep their models when they know that it was the last, which may be after it is booked.
- *  Once a manifest is written the newest `keep` stay, and all that is older may go.
+ *  It decides after which steps feeders save their models, collects the results, and asks for the
+ *  manifest once the step is booked and every replica has saved its part.  Only then model and
+ *  cursor are one checkpoint.  A checkpoint that lacks a part is not written; the run continues.
+ *  If no feeder reported why, the missing part is reported only when the next step is booked:
+ *  after the last step feeders save their models when they learn that it was the last, which may
+ *  be after it is booked.  Once a manifest is written, the newest `keep` checkpoints stay and
+ *  older ones are deleted.
  *
- *  Models are kept behind every so many steps, or after so much time.  For the latter a step is
- *  named that no feeder can have begun, which follows from how many may be unbooked; if some feeder
- *  was past it all the same, the next one is named further ahead, at once.
+ *  Models are saved every so many steps, or every so much time.  For the latter the leader names a
+ *  step that no feeder can have begun, which follows from how many steps may be unbooked.  If a
+ *  feeder was past it all the same, the leader names the next one further ahead, at once.
  *
- *  Lifecycle: in the caller's memory (zeroed), no end.  Threads: one at a time.  Steps are counts:
- *  "behind step 5" is said as 5 of those that are done.
+ *  Lifecycle: in the caller's memory (zeroed), no end.  Threads: one at a time.  Units: `step`
+ *  counts steps that are done, so step 5 is the state after five steps.
  */
 #ifndef TND_RUNTIME_CORE_CHECKPOINT_H
 #define TND_RUNTIME_CORE_CHECKPOINT_H
 
 #include "runtime/core/protocol/message.h"
 
-/*  What one replica's model is where it is kept; all 0: there is none, nothing is computed. */
+/*  A saved model of one replica; all 0: there is none, or nothing is computed. */
 typedef struct {
     uint64_t bytes;
     uint64_t hash[2]; /* XXH3-128: low, high */
@@ -27,18 +28,18 @@ typedef struct {
 
 typedef struct {
     uint32_t replicas;
-    uint64_t every_steps, every_ns; /* one of them, or neither: at the end of the run alone */
-    uint64_t keep;                  /* whole ones that stay; at least 1 */
+    uint64_t every_steps, every_ns; /* one of them, or neither: only at the end of the run */
+    uint64_t keep;                  /* checkpoints that stay; at least 1 */
     uint32_t depth;                 /* steps that a feeder holds */
-    uint32_t ahead; /* a feeder has not begun the step so many behind the booked ones */
-    uint64_t from;  /* the run goes on behind so many steps */
+    uint32_t ahead;                 /* no feeder has begun the step so many after the booked ones */
+    uint64_t from;                  /* the run resumes after so many steps */
 } tnd_checkpoint_config_t;
 
 typedef enum {
-    TND_CHECKPOINT_WRITE,  /* the manifest of `step`, with `parts` by replica */
-    TND_CHECKPOINT_LACKS,  /* none behind `step`: `have` parts of all, and `why` if somebody said */
-    TND_CHECKPOINT_FORGET, /* what lies below `step` may go, whole or not */
-    TND_CHECKPOINT_KEEP    /* `word` to all feeders, before anything else that they are told */
+    TND_CHECKPOINT_WRITE, /* the manifest of `step`, with `parts` by replica */
+    TND_CHECKPOINT_LACKS, /* none after `step`: `have` parts of all; `why` if a feeder reported it */
+    TND_CHECKPOINT_FORGET, /* delete what is below `step`, complete or not */
+    TND_CHECKPOINT_KEEP    /* send `word` to all feeders before any other message */
 } tnd_checkpoint_kind_t;
 
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
     uint64_t step;
     const tnd_saved_t *parts; /* valid until the machine is called again */
     uint32_t have;
-    const char *why; /* likewise; "": nobody said */
+    const char *why; /* likewise; "": not reported */
     tnd_keep_note_t word;
 } tnd_checkpoint_effect_t;
 
@@ -55,31 +56,31 @@ typedef struct tnd_checkpoint tnd_checkpoint_t;
 size_t tnd_checkpoint_bytes(const tnd_checkpoint_config_t *config);
 tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_t *config);
 
-/*  A whole one that an earlier run has left; in ascending order, before all else. */
+/*  A checkpoint of an earlier run; in ascending order, before all other calls. */
 void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step);
-/*  A feeder says that a replica's model is kept / could not be kept behind `step`, and why.  Words
- *  that come again, too late or of steps too far away change nothing.
+/*  A feeder has saved a replica's model after `step` / could not save it, and why.  Reports that are
+ *  repeated, late or of steps too far away are ignored.
  */
 void tnd_checkpoint_part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
                          const tnd_saved_t *part);
 void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
                            const char *why);
-/*  `step` steps are booked: every feeder has said of the last of them what it says. */
+/*  `step` steps are booked: every feeder has sent its reports up to the last of them. */
 void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now);
-/*  The run is over behind `step`, and all feeders have said their last words. */
+/*  The run is over after `step`, and all feeders have sent MODEL. */
 void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step);
-/*  The manifest of `step` that was asked for is in its place. */
+/*  The manifest of `step` is written. */
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step);
 
-/*  To be drained after every event: what WRITE names belongs to the cursor of that moment. */
+/*  Drain it after every event: WRITE refers to the cursor of that moment. */
 bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect);
-/*  The last word to feeders, for one that may have missed it. */
+/*  The latest word to feeders, for one that may have missed it. */
 tnd_keep_note_t tnd_checkpoint_word(const tnd_checkpoint_t *self);
 
-/*  Steps behind the newest whole one; 0: there is none. */
+/*  Steps of the newest checkpoint; 0: there is none. */
 uint64_t tnd_checkpoint_last(const tnd_checkpoint_t *self);
 
-/*  Whether a feeder that has this word keeps its models behind `step`. */
+/*  Whether a feeder that has this word saves its models after `step`. */
 static inline bool tnd_checkpoint_asks(const tnd_keep_note_t *word, uint64_t step)
 {
     return step == word->step || (word->every > 0 && step % word->every == 0);

@@ -15,14 +15,14 @@ typedef enum {
 } step_state_t;
 
 typedef struct {
-    tnd_slice_note_t note; /* of its first slice: what is true of the whole step */
+    tnd_slice_note_t note; /* of its first slice: describes the whole step */
     step_state_t state;
     uint32_t whole; /* replicas that have all their rows */
 } step_t;
 
 typedef struct {
     uint32_t rows, total, padded;
-    uint32_t pieces; /* slices so far: at most one a join */
+    uint32_t pieces; /* slices so far: at most one per join */
     bool seen;
 } share_t;
 
@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
     tnd_actor_id_t id;
     bool up;
-    uint64_t said;  /* the window it knows of this connection and generation */
+    uint64_t said;  /* the window that it was told on this connection and generation */
     uint64_t quiet; /* it uses the window until so many steps are committed */
 } join_t;
 
@@ -44,12 +44,12 @@ typedef struct {
     void *payload;
 } commit_t;
 
-/*  Steps are started so far ahead of the last that was committed: a drain waits for all of them. */
+/*  Steps that are started ahead of the last committed one; a drain waits for all of them. */
 static const uint64_t ahead_ns = 20 * 1000 * 1000;
 
 enum { AHEAD_LEAST = 2 };
 
-/*  Rows that the driver has not been told to copy or to drop yet. */
+/*  Rows that the driver is to copy or to drop. */
 typedef struct {
     tnd_slice_note_t note;
     bool place;
@@ -62,12 +62,12 @@ struct tnd_feeder_core {
     bool begun;
     uint64_t end; /* TND_UNKNOWN: not told */
     uint64_t booked, committed, started, held;
-    uint64_t freed;       /* steps whose slot was given back */
-    uint64_t said_commit; /* steps whose COMMIT was said in this generation */
-    uint64_t dropped;     /* commits whose report was given back */
-    uint64_t window;      /* said to those joins that are up */
-    uint64_t ahead;       /* steps that may be started and not committed */
-    uint64_t paced;       /* steps committed when the pace was taken last, and when that was */
+    uint64_t freed;       /* steps whose slot is free again */
+    uint64_t said_commit; /* steps whose COMMIT was sent in this generation */
+    uint64_t dropped;     /* commits whose report was dropped */
+    uint64_t window;      /* as told to the joins that are up */
+    uint64_t ahead;       /* steps that may be started and uncommitted */
+    uint64_t paced;       /* steps committed at the last measurement of the pace, and its time */
     uint64_t paced_ns;
     bool held_due, draining, drain_due;
     uint32_t handed_first, handed_count, handed_room;
@@ -132,14 +132,14 @@ static uint64_t window_of(const tnd_feeder_core_t *self)
     return smaller(until, self->config.steps_max);
 }
 
-/*  A join is told of so many more slots at a time. */
+/*  A join is told about so many more slots at a time. */
 static uint64_t window_quantum(const tnd_feeder_core_t *self)
 {
     return self->config.depth >= 8 ? self->config.depth / 4 : 1;
 }
 
-/*  Whether a join is to be told the window.  It can use what it knows until that is committed, and
- *  by then so much more is there, unless the run ends before.
+/*  Whether a join must be told the window.  Until the window that it knows is committed, so many more
+ *  slots have become free, unless the run ends earlier.
  */
 static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uint64_t until)
 {
@@ -149,7 +149,7 @@ static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uin
 }
 
 /*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
- *  nothing: a lane without rows may be that far behind.
+ *  nothing: a lane without rows may lag so much.
  */
 static bool is_quiet(const tnd_feeder_core_t *self, const join_t *join)
 {
@@ -178,7 +178,7 @@ static join_t *find_join(tnd_feeder_core_t *self, tnd_actor_id_t id)
     return NULL;
 }
 
-/*  A join sends rows of that step, or waits to.  It counts as the join does (join.c). */
+/*  A join sends rows of that step, or waits to.  Counts as batcher.c does. */
 static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t step)
 {
     join_t *join = find_join(self, id);
@@ -189,7 +189,7 @@ static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t ste
     self->window = join->said < self->window ? 0 : self->window;
 }
 
-/*  What a rewind does whether the leader or a slice brought it. */
+/*  A rewind that the leader or a slice brought. */
 static void begin_generation(tnd_feeder_core_t *self, uint32_t generation)
 {
     self->generation = generation;
@@ -239,7 +239,7 @@ static tnd_status_t check_frame(const tnd_feeder_core_t *self, const tnd_msg_t *
     return TND_OK;
 }
 
-/*  Against what other slices of the step said. */
+/*  Compares a slice with earlier slices of the step. */
 static tnd_status_t check_step(const tnd_feeder_core_t *self, const tnd_msg_t *msg,
                                tnd_error_t *error)
 {
@@ -323,7 +323,7 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
     if (self->begun && generation < self->generation)
         return;
     if (self->begun && generation == self->generation) {
-        /* A slice brought it first, maybe while no word could reach the leader. */
+        /* A slice brought it first, perhaps while no message could reach the leader. */
         self->held_due = true;
         self->said_commit = self->booked;
         return;
@@ -543,7 +543,7 @@ static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-/*  How many steps may be started ahead follows from how long the last ones took. */
+/*  How many steps may be started ahead depends on how long the last ones took. */
 static void take_pace(tnd_feeder_core_t *self, uint64_t now)
 {
     uint64_t steps = self->committed - self->paced, depth = self->config.depth;

@@ -1,15 +1,17 @@
 /*  runtime/core/feeder.h - a feeder's decisions: slots, whole steps, commits.
  *
  *  A feeder has `depth` slots; a slot takes the rows of one step for all replicas of this feeder.
- *  Its credit to the joins is the window: steps below `until` have a slot.  Of several joins only
- *  those are told that use it: a join from which neither a slice nor a question (WINDOW) has come
- *  for TND_WINDOW_QUIET steps asks before it waits for one, so that a feeder does not speak to
- * every lane at every step.  A step is held when every replica has all its rows; it is handed out
- * in step order, run by the device threads, and committed when they say so; then its slot is free.
+ *  Its credit to the joins is the window: steps below `until` have a slot.  Only the joins that
+ *  use it are told: a join that has sent neither a slice nor a WINDOW for TND_WINDOW_QUIET steps
+ *  asks before it waits, so that a feeder does not send to every lane at every step.  A step is
+ *  held when every replica has all its rows.  Held steps are handed out in step order, run by the
+ *  device threads, and committed when those are done; then the slot is free.
  *
- *  After a rewind partial steps are dropped, held ones stay, and slices of steps that are held or
- *  committed are ignored: they carry the same rows.  HELD and COMMIT are said again after a rewind
- *  and until the leader has booked them, so that none can be lost with a control connection.
+ *  After a rewind partial steps are dropped and held ones stay.  Slices of steps that are held or
+ *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after
+ *  a rewind and until the leader has booked them, so that none is lost with a control connection.
+ *
+ *  Threads: one.
  */
 #ifndef TND_RUNTIME_CORE_FEEDER_H
 #define TND_RUNTIME_CORE_FEEDER_H
@@ -18,11 +20,11 @@
 
 typedef struct {
     tnd_actor_id_t self;
-    const tnd_actor_id_t *joins; /* kept by the caller */
+    const tnd_actor_id_t *joins; /* the caller keeps them alive */
     uint32_t join_count;
     uint32_t first_replica, replicas; /* carried by this feeder */
     uint32_t depth;
-    uint32_t unbooked_max; /* commits the leader has not booked yet; more are not started */
+    uint32_t unbooked_max; /* commits that the leader has not booked; no further step is started */
     uint64_t steps_max;    /* stop after so many steps of the run; TND_UNKNOWN */
 } tnd_feeder_core_config_t;
 
@@ -31,16 +33,15 @@ typedef struct tnd_feeder_core tnd_feeder_core_t;
 size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config);
 tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config);
 
-/*  `step` is the first that may come now (the cursor's): the first of all for the feeder's first
- *  rewind, and none above what it holds for later ones.  Nothing is sent before the first one.  An
- *  older generation changes nothing; the present one, which a slice has brought before, makes it
- *  say HELD and COMMIT again.
+/*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
+ *  feeder holds.  Nothing is sent before the first rewind.  An older generation is ignored; the
+ *  current one, which a slice has brought before, makes the feeder send HELD and COMMIT again.
  */
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step);
-/*  Takes the payload, whatever it returns: it comes back as PLACE (the driver owns it then) or
- * DROP. A slice of an older generation is dropped, one of a newer is the rewind.  TND_FAILED: the
- * slice breaks its frame: another's replica, a step without a slot, rows that overflow the
- * replica's or that contradict another lane's.
+/*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A slice
+ *  of an older generation is dropped; one of a newer generation counts as the rewind.  TND_FAILED: a
+ *  replica of another feeder, a step without a slot, or rows that overflow the replica's or
+ *  contradict another lane's.
  */
 tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg,
                                    tnd_error_t *error);
@@ -48,8 +49,8 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
 void tnd_feeder_core_asked(tnd_feeder_core_t *self, const tnd_msg_t *msg);
 void tnd_feeder_core_join_up(tnd_feeder_core_t *self, tnd_actor_id_t join);
 void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t join);
-/*  The devices ran step `step`, handed out by READY, in step order; `payload` is what they report:
- *  it goes along with COMMIT, for each time that this is said, and comes back as DROP once booked.
+/*  The devices ran step `step`, handed out by READY, in step order.  `payload` is their report: it
+ *  travels with each COMMIT of the step and comes back as DROP once the step is booked.
  */
 void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
                           uint32_t rows, void *payload);
@@ -57,18 +58,18 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
 /*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain). */
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
-/*  Starts no further step, answers the leader with DRAIN (steps started), and goes on only to the
- *  end that the next tnd_feeder_core_end names: while it drains, the leader tells no other end.
+/*  Starts no further step, answers the leader with DRAIN (steps started), and continues only to the
+ *  end that the next tnd_feeder_core_end names: while it drains, the leader sends no other end.
  */
 void tnd_feeder_core_drain(tnd_feeder_core_t *self);
 
-/*  PLACE (rows of a step that need not be whole yet, in the slot of that step), READY (with what is
- *  true of the whole step in `msg.slice`, in step order, after its last PLACE), FREE (of step
- *  `msg.slice.step`), WINDOW to joins, HELD, COMMIT and DRAIN by control, DROP
- *  (`msg.kind` says of what: SLICE, or COMMIT for a report).  To be drained before the next event.
+/*  PLACE (rows of a step, which may be incomplete, in its slot), READY (in step order, after the last
+ *  PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), WINDOW to joins,
+ *  HELD, COMMIT and DRAIN by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).  Drain it
+ *  before the next event.
  */
 bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
-/*  Whether every step before the end was committed. */
+/*  Whether every step before the end is committed. */
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self);
 uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self);   /* steps handed out by READY */
 uint64_t tnd_feeder_core_committed(const tnd_feeder_core_t *self); /* steps done */

@@ -8,7 +8,7 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
-/*  Between two rewinds that brought nothing forward, doubled each time. */
+/*  Pause between two rewinds without progress; doubles each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;
 static const uint64_t pause_most_ns = 1000 * 1000 * 1000;
 
@@ -27,8 +27,8 @@ struct tnd_leader_core {
     tnd_assembly_t steps;
     tnd_cursor_t anchor; /* of the last rewind */
     uint64_t start_ns;
-    uint64_t drain_end;           /* a drained stream ends before it; TND_UNKNOWN */
-    uint64_t rewind_ns, pause_ns; /* not before; since nothing came forward */
+    uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
+    uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
     uint32_t generation;
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said, absent;
@@ -92,7 +92,7 @@ static uint64_t end_of(const tnd_leader_core_t *self)
     return self->drain_end < end ? self->drain_end : end;
 }
 
-/*  The end of every sentence about a failure: what is left to the user. */
+/*  The end of every sentence about a failure: what remains. */
 #define TND_KEPT "; the last committed cursor is the one before step %llu"
 
 static unsigned long long kept(const tnd_leader_core_t *self)
@@ -128,10 +128,10 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
     }
 }
 
-/*  Whether the stream is done, but replicas of that host have not said their last word: what they
- *  have made of their models goes with it.
+/*  Whether the stream is done, but replicas of that host have not sent MODEL: their models would be
+ *  lost with the host.
  */
-static bool has_last_words(const tnd_leader_core_t *self, uint32_t host)
+static bool lacks_models(const tnd_leader_core_t *self, uint32_t host)
 {
     bool has = false;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
@@ -146,7 +146,7 @@ bool tnd_leader_core_ends_with(const tnd_leader_core_t *self, uint32_t host)
 {
     const tnd_host_state_t *it = &self->members.hosts[host];
     if (over(self))
-        return has_last_words(self, host);
+        return lacks_models(self, host);
     return self->started && it->came && !it->lost && (!it->soft || self->config.restarts.max == 0);
 }
 
@@ -281,14 +281,14 @@ static const char *name_of(const tnd_leader_core_t *self, tnd_actor_id_t id)
     return "a stranger";
 }
 
-/*  What was said cannot be. */
+/*  A report is impossible. */
 static void fail(tnd_leader_core_t *self, const tnd_error_t *error)
 {
     self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why, "%s" TND_KEPT, error->text, kept(self));
 }
 
-/*  Whether a step is one of which nothing may be said yet: then the run has failed. */
+/*  Whether a report names a step that is too far ahead; then the run has failed. */
 static bool beyond(tnd_leader_core_t *self, uint64_t step)
 {
     tnd_error_t error;
@@ -311,7 +311,7 @@ static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
         fail(self, &error);
 }
 
-/*  Feeders are told the end, which may be sooner than what they know. */
+/*  Feeders must be told the end, which may be earlier than the one they know. */
 static void tell_end(tnd_leader_core_t *self)
 {
     self->tell = true;
@@ -407,7 +407,7 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
         take_drain(self, msg);
         break;
     default:
-        break; /* not for a leader: another version's, and harmless */
+        break; /* not for a leader: harmless */
     }
 }
 
@@ -485,8 +485,8 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     effect->cursor = &self->anchor;
 }
 
-/*  Of a stream without steps no commit says that a feeder has begun; one that has not would never
- *  know that it is over, for no rewind follows.
+/*  If a stream has no steps, no commit shows that a feeder has begun.  A feeder that has not would
+ *  never learn that the stream is over, because no rewind follows.
  */
 static bool all_began(const tnd_leader_core_t *self)
 {
@@ -496,7 +496,7 @@ static bool all_began(const tnd_leader_core_t *self)
     return true;
 }
 
-/*  Whether all is done, the account of what lies behind the last step included. */
+/*  Whether all is done, including the account of what was read after the last step. */
 static bool finished(tnd_leader_core_t *self)
 {
     if (!(self->started || self->want_drain) || self->steps.cursor.step < end_of(self) ||
@@ -525,7 +525,7 @@ static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
     return true;
 }
 
-/*  What one feeder does not know yet. */
+/*  Sends a feeder what it does not know yet. */
 static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
     feeder_t *feeder = &self->feeders[i];
@@ -543,7 +543,7 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
         control(self, effect, TND_MSG_DRAIN, id);
         return true;
     }
-    /* A feeder that is told an end goes on to it, and would start more than it has answered. */
+    /* A feeder that is told an end continues to it, and would start more than it has reported. */
     if (!asking && !feeder->end_told && end_of(self) != TND_UNKNOWN) {
         feeder->end_told = true;
         control(self, effect, TND_MSG_LAST, id);

@@ -1,4 +1,4 @@
-/*  runtime/core/message_validator.c - may this peer say this to this actor?  */
+/*  runtime/core/message_validator.c - whether a message from this peer is allowed and plausible.  */
 #include "runtime/core/message_validator.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/core/protocol/message_table.h"
 
-/*  What a reader was given and has sent. */
+/*  The credit of a reader and what it has sent. */
 typedef struct {
     uint64_t granted, sent;
 } credit_t;
@@ -15,27 +15,29 @@ typedef struct {
 struct tnd_validator {
     tnd_validator_config_t config;
     const tnd_party_t *own;
-    uint8_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* who may say it to this actor */
-    uint32_t generation;                                       /* the leader's last word */
-    uint32_t ahead; /* a later one that a peer spoke of; 0: none */
+    uint8_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* senders to this actor */
+    uint32_t generation; /* the latest that the leader confirmed */
+    uint32_t ahead;      /* a later one that a peer named; 0: none */
     tnd_actor_id_t ahead_peer;
     uint64_t ahead_ns; /* since when, less the time that this actor was away */
     uint64_t asked_ns;
     credit_t *credits; /* by actor id */
 };
 
-static const char stranger[] = "it is not of this run";
-static const char wrong_kind[] = "it may not say this here";
-static const char elsewhere[] = "it speaks of a lane or replicas that are not its own";
-static const char out_of_range[] = "its numbers cannot be";
+static const char stranger[] = "it is not part of this run";
+static const char wrong_kind[] = "it may not send this message here";
+static const char elsewhere[] = "it names a lane or replicas that are not its own";
+static const char out_of_range[] = "its numbers are out of range";
 
-static uint8_t bit_of(const tnd_membership_t *census, tnd_actor_id_t id)
+static uint8_t bit_of(const tnd_membership_t *membership, tnd_actor_id_t id)
 {
-    if (id < census->party_count)
-        return (uint8_t)(1 << census->parties[id].role);
+    if (id < membership->party_count)
+        return (uint8_t)(1 << membership->parties[id].role);
     if (id == TND_LEADER)
         return TND_PARTY_LEADER;
-    return id >= census->host_id && id - census->host_id < census->host_count ? TND_PARTY_HOST : 0;
+    return id >= membership->host_id && id - membership->host_id < membership->host_count
+               ? TND_PARTY_HOST
+               : 0;
 }
 
 /* --- numbers -----------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ static bool has_position(const tnd_bounds_t *bounds, uint32_t epoch, uint64_t fi
            (first <= bounds->lane_rows && count <= bounds->lane_rows - first);
 }
 
-/*  A place that may also be the end of the stream. */
+/*  A position that may also be the end of the stream. */
 static bool is_place(const tnd_bounds_t *bounds, tnd_position_t place)
 {
     return place.epoch <= bounds->epochs &&
@@ -144,7 +146,7 @@ static const char *check_mark(const tnd_validator_t *self, const tnd_party_t *pe
 static const char *check_rewind(const tnd_validator_t *self, const tnd_msg_t *msg)
 {
     const tnd_cursor_t *cursor = msg->rewind.cursor;
-    if (cursor == NULL || cursor->lanes != self->config.census.lanes)
+    if (cursor == NULL || cursor->lanes != self->config.membership.lanes)
         return "a cursor of other lanes";
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         if (!is_place(&self->config.bounds, cursor->part[lane]))
@@ -154,8 +156,8 @@ static const char *check_rewind(const tnd_validator_t *self, const tnd_msg_t *ms
 
 static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const tnd_msg_t *msg)
 {
-    const tnd_membership_t *census = &self->config.census;
-    const tnd_party_t *peer = from < census->party_count ? &census->parties[from] : NULL;
+    const tnd_membership_t *membership = &self->config.membership;
+    const tnd_party_t *peer = from < membership->party_count ? &membership->parties[from] : NULL;
     if (peer != NULL && peer->chain != self->own->chain)
         return wrong_kind;
     switch (msg->kind) {
@@ -210,24 +212,25 @@ static bool is_routed(tnd_msg_kind_t kind, uint8_t sender, uint8_t receiver)
     return false;
 }
 
-const char *tnd_validator_relay(const tnd_membership_t *census, uint32_t self, uint32_t host,
+const char *tnd_validator_relay(const tnd_membership_t *membership, uint32_t self, uint32_t host,
                                 const tnd_msg_t *msg)
 {
-    uint8_t says = bit_of(census, msg->from), hears = bit_of(census, msg->to);
-    if (says == 0 || hears == 0 || (hears == TND_PARTY_LEADER && self != 0) ||
-        (hears == TND_PARTY_HOST && msg->to - census->host_id != self) ||
-        ((hears & TND_PARTY_ACTOR) && self != 0 && census->parties[msg->to].host != self))
+    uint8_t sender = bit_of(membership, msg->from), receiver = bit_of(membership, msg->to);
+    if (sender == 0 || receiver == 0 || (receiver == TND_PARTY_LEADER && self != 0) ||
+        (receiver == TND_PARTY_HOST && msg->to - membership->host_id != self) ||
+        ((receiver & TND_PARTY_ACTOR) && self != 0 && membership->parties[msg->to].host != self))
         return stranger;
-    if (!is_routed(msg->kind, says, hears))
+    if (!is_routed(msg->kind, sender, receiver))
         return wrong_kind;
-    const tnd_party_t *from = says & TND_PARTY_ACTOR ? &census->parties[msg->from] : NULL;
-    uint32_t home = from != NULL             ? from->host
-                    : says == TND_PARTY_HOST ? msg->from - census->host_id
-                                             : 0;
-    /* All control passes the leader's host: others hear what came from anywhere but themselves. */
+    const tnd_party_t *from = sender & TND_PARTY_ACTOR ? &membership->parties[msg->from] : NULL;
+    uint32_t home = from != NULL               ? from->host
+                    : sender == TND_PARTY_HOST ? msg->from - membership->host_id
+                                               : 0;
+    /* All control passes through the leader's host; others receive what did not come from themselves. */
     if (self == 0 ? home != host : host != 0 || home == self)
-        return "it speaks for an actor of another host";
-    if ((msg->kind == TND_MSG_PART || (msg->kind == TND_MSG_LAST && hears == TND_PARTY_LEADER)) &&
+        return "it sends in the name of an actor of another host";
+    if ((msg->kind == TND_MSG_PART ||
+         (msg->kind == TND_MSG_LAST && receiver == TND_PARTY_LEADER)) &&
         msg->part.lane != from->lane)
         return elsewhere;
     if (msg->kind == TND_MSG_MARK && msg->mark.lane != from->lane)
@@ -248,18 +251,18 @@ const char *tnd_validator_report(const tnd_bounds_t *bounds, const tnd_msg_t *ms
 
 size_t tnd_validator_bytes(const tnd_validator_config_t *config)
 {
-    return sizeof(tnd_validator_t) + config->census.party_count * sizeof(credit_t);
+    return sizeof(tnd_validator_t) + config->membership.party_count * sizeof(credit_t);
 }
 
 tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *config)
 {
-    assert(config->self < config->census.party_count && config->bounds.rows_max > 0);
+    assert(config->self < config->membership.party_count && config->bounds.rows_max > 0);
     tnd_validator_t *self = memory;
     self->config = *config;
-    self->own = &config->census.parties[config->self];
+    self->own = &config->membership.parties[config->self];
     self->credits = (credit_t *)(self + 1);
     self->ahead_peer = TND_NOBODY;
-    uint8_t bit = bit_of(&config->census, config->self);
+    uint8_t bit = bit_of(&config->membership, config->self);
     for (uint32_t kind = 0; kind < TND_MSG_KINDS; kind++)
         for (uint32_t i = 0; i < TND_ROUTES_MAX; i++) {
             const tnd_msg_route_t *route = &tnd_msg_specs[kind].routes[i];
@@ -304,20 +307,20 @@ static bool is_far_ahead(const tnd_validator_t *self, uint32_t generation)
 const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
                                uint64_t now)
 {
-    const tnd_membership_t *census = &self->config.census;
-    if (peer >= census->party_count)
+    const tnd_membership_t *membership = &self->config.membership;
+    if (peer >= membership->party_count)
         return stranger;
     if (msg->from != peer)
-        return "it speaks in the name of another";
+        return "it sends in the name of another actor";
     if ((unsigned)msg->kind >= TND_MSG_KINDS ||
-        !(self->by_link[msg->kind] & 1 << census->parties[peer].role))
+        !(self->by_link[msg->kind] & 1 << membership->parties[peer].role))
         return wrong_kind;
     if (is_far_ahead(self, msg->generation))
-        return "it speaks of a generation far ahead of the leader's";
+        return "it names a generation far ahead of the leader's";
     const char *why = check(self, peer, msg);
     if (why != NULL)
         return why;
-    if (msg->kind == TND_MSG_BLOCK && census->parties[peer].role == TND_ROLE_READER) {
+    if (msg->kind == TND_MSG_BLOCK && membership->parties[peer].role == TND_ROLE_READER) {
         credit_t *credit = &self->credits[peer];
         if (credit->sent >= credit->granted)
             return "it sends without credit";
@@ -329,17 +332,17 @@ const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const
 
 const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, uint64_t now)
 {
-    uint8_t says = bit_of(&self->config.census, msg->from);
-    if (says == 0)
+    uint8_t sender = bit_of(&self->config.membership, msg->from);
+    if (sender == 0)
         return stranger;
-    if ((unsigned)msg->kind >= TND_MSG_KINDS || !(self->by_control[msg->kind] & says))
+    if ((unsigned)msg->kind >= TND_MSG_KINDS || !(self->by_control[msg->kind] & sender))
         return wrong_kind;
-    if (says != TND_PARTY_LEADER && is_far_ahead(self, msg->generation))
-        return "it speaks of a generation far ahead of the leader's";
+    if (sender != TND_PARTY_LEADER && is_far_ahead(self, msg->generation))
+        return "it names a generation far ahead of the leader's";
     const char *why = check(self, msg->from, msg);
     if (why != NULL)
         return why;
-    if (says != TND_PARTY_LEADER)
+    if (sender != TND_PARTY_LEADER)
         look_ahead(self, msg->from, msg->generation, now);
     else
         reach(self, msg->generation);
@@ -348,14 +351,14 @@ const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, u
 
 void tnd_validator_sent(tnd_validator_t *self, const tnd_msg_t *msg)
 {
-    if (msg->kind == TND_MSG_CREDIT && msg->to < self->config.census.party_count &&
+    if (msg->kind == TND_MSG_CREDIT && msg->to < self->config.membership.party_count &&
         msg->credit.blocks > self->credits[msg->to].granted)
         self->credits[msg->to].granted = msg->credit.blocks;
 }
 
 void tnd_validator_reset(tnd_validator_t *self, tnd_actor_id_t peer)
 {
-    if (peer < self->config.census.party_count)
+    if (peer < self->config.membership.party_count)
         self->credits[peer] = (credit_t){0};
 }
 

@@ -16,15 +16,15 @@ typedef struct {
 
 #define NONE UINT32_MAX
 
-/*  A worker that gets nothing thinks itself twice as fast after so many times what a block took. */
+/*  A worker that gets nothing assumes twice its speed after so many times the time of a block. */
 enum { IDLE_TIMES = 16 };
 
-/*  What one reader may send and has sent, over its connection. */
+/*  The credit of one reader on its connection, and what it has sent. */
 typedef struct {
     uint32_t peer, join; /* indices of peers */
     uint64_t granted_blocks, granted_bytes;
     uint64_t received_blocks, received_bytes;
-    uint64_t left_blocks, left_bytes; /* gone from here: room for others */
+    uint64_t left_blocks, left_bytes; /* gone from the queue: room for others */
     uint64_t last_bytes;              /* of the block that came last */
     bool pending;
 } reader_t;
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t reader;
 } block_t;
 
-/*  What the order needs stands in the heap itself. */
+/*  What the order of the heap needs. */
 typedef struct {
     uint64_t first;
     uint32_t epoch, lane, attempt;
@@ -56,10 +56,10 @@ struct tnd_preprocessor_core {
     uint32_t *drops, *frees; /* of blocks */
     uint32_t *pending;       /* readers whose credit is due */
     uint32_t *lane_join;     /* by lane: peer of its join */
-    uint32_t held;           /* a block that was lost before, out of the heap; or NONE */
-    bool may_go;             /* its join knows that it is worked on now */
-    bool unheard;            /* its join does not know yet that the work on it is over */
-    entry_t suspect;         /* what was held last */
+    uint32_t held;           /* a block that was lost before, taken out of the heap; or NONE */
+    bool may_go;             /* its join has answered BEGIN */
+    bool unheard;            /* its join has not answered its BLOCK yet */
+    entry_t suspect;         /* the last one held */
 };
 
 static uint32_t capacity_of(const tnd_preprocessor_core_config_t *config)
@@ -116,8 +116,8 @@ static uint32_t window_of(const tnd_preprocessor_core_t *self)
     return blocks > 0 ? (uint32_t)blocks : 1;
 }
 
-/*  A reader that may send nothing has its whole window here, of which a quarter is gone before the
- *  rest is: no reader starves below that threshold.
+/*  A reader without credit has its whole window here, and a quarter of the window leaves before the
+ *  rest, so no reader waits for ever below that threshold.
  */
 static void offer(tnd_preprocessor_core_t *self, uint32_t number)
 {
@@ -384,8 +384,8 @@ static void say_begin(const tnd_preprocessor_core_t *self, const block_t *block,
     effect->msg.ticket.attempt = block->note.attempt;
 }
 
-/*  A block that is not new may be what ended the worker before: its join hears of it first, and of
- *  its end before anything else begins, so that it knows what to blame and what not.
+/*  A block whose ticket was lost may have killed its worker.  Its join is told before the work begins,
+ *  and after it ends, before any other work, so that it knows which block to blame.
  */
 static bool next_apply(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
@@ -423,7 +423,7 @@ static bool next_apply(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t
     return true;
 }
 
-/*  One slow block is enough to be slow, and it takes some fast ones to be fast again. */
+/*  One slow block makes a worker slow; several fast ones make it fast again. */
 static void learn_cost(tnd_preprocessor_core_t *self, uint64_t now)
 {
     uint64_t spent = now - self->since_ns;

@@ -12,8 +12,8 @@ enum { LATE_MOST = 6 };
 typedef enum {
     TICKET_WAITING,
     TICKET_SENT,
-    TICKET_LOST, /* to be said */
-    TICKET_GONE  /* said to be lost: the join's again */
+    TICKET_LOST, /* to be reported */
+    TICKET_GONE  /* reported as lost: the join owns it again */
 } ticket_state_t;
 
 typedef struct {
@@ -26,20 +26,20 @@ typedef struct {
 typedef struct {
     tnd_actor_id_t id;
     bool up;
-    bool reading;     /* a READ was handed out, its bytes are not known yet */
+    bool reading;     /* a READ is under way, its bytes are not known yet */
     bool rests;       /* it was late, until wake_ns */
     bool tried;       /* it was late before and has one ticket now */
-    uint32_t late;    /* so often in a row */
-    uint64_t wake_ns; /* 0: to be set when the time is known */
+    uint32_t late;    /* times in a row */
+    uint64_t wake_ns; /* 0: set when the time is known */
     uint32_t place;   /* in the heap */
-    uint64_t served;  /* serial number of the last READ: least is served longest ago */
+    uint64_t served;  /* serial number of the last READ */
     uint64_t granted_blocks, granted_bytes;
     uint64_t sent_blocks, sent_bytes;
 } worker_t;
 
-/*  Tickets stand sorted by position in an array with room at its end: new ones are appended, the
- *  floor takes them away in front, and what is left moves to the start when the end is reached, so
- *  that both cost nothing in the long run.  Only tickets issued again are inserted.
+/*  Tickets are sorted by position in an array with room at its end.  New ones are appended, the floor
+ *  removes them at the front, and the rest moves to the start when the end is reached, so that both
+ *  are cheap on average.  Only tickets that are issued again are inserted.
  */
 struct tnd_reader_core {
     tnd_reader_core_config_t config;
@@ -50,11 +50,11 @@ struct tnd_reader_core {
     uint32_t next;       /* no ticket before it is waiting */
     uint32_t waiting, lost;
     worker_t *workers;
-    uint32_t *heap;  /* of live workers: the one to serve next on top */
+    uint32_t *heap;  /* of live workers; the next one to serve is on top */
     uint32_t *index; /* hash of ids: worker + 1, or 0 */
     uint32_t index_mask;
     uint32_t live, resting;
-    uint64_t wake_ns; /* the least of those that rest */
+    uint64_t wake_ns; /* the earliest of resting workers */
     uint64_t serial;
 };
 
@@ -84,7 +84,7 @@ static worker_t *find_worker(const tnd_reader_core_t *self, tnd_actor_id_t id)
 
 static uint64_t free_blocks(const worker_t *worker)
 {
-    /* A block may take more bytes than are left: its size is known only once it was read. */
+    /* A block may exceed the credit of bytes: its size is known only after reading. */
     if (worker->reading || worker->rests || worker->granted_bytes <= worker->sent_bytes ||
         worker->granted_blocks <= worker->sent_blocks)
         return 0;
@@ -94,7 +94,7 @@ static uint64_t free_blocks(const worker_t *worker)
 static bool before(const worker_t *a, const worker_t *b)
 {
     uint64_t free_a = free_blocks(a), free_b = free_blocks(b);
-    /* Whoever is tried gets more only from a reader that has nobody else. */
+    /* A worker on trial gets more only if the reader has no other worker. */
     if (free_a > 0 && free_b > 0 && a->tried != b->tried)
         return b->tried;
     return free_a != free_b ? free_a > free_b : a->served < b->served;
@@ -156,7 +156,7 @@ static void wake_all(tnd_reader_core_t *self)
             wake(self, &self->workers[i]);
 }
 
-/*  One of its tickets is given to another. */
+/*  One of its tickets goes to another worker. */
 static void put_to_rest(tnd_reader_core_t *self, worker_t *worker)
 {
     worker->tried = false;
@@ -188,7 +188,7 @@ static void look_at_resting(tnd_reader_core_t *self, uint64_t now)
     }
 }
 
-/*  The floor passed a ticket that it had and nobody else. */
+/*  The floor passed a ticket that only this worker had. */
 static void note_in_time(tnd_reader_core_t *self, worker_t *worker)
 {
     if (!worker->tried)
@@ -249,7 +249,7 @@ static void raise_floor(tnd_reader_core_t *self, tnd_position_t floor)
         self->next = self->head;
 }
 
-/*  Where (epoch, first) stands or belongs. */
+/*  The place of (epoch, first) in the array. */
 static uint32_t search(const tnd_reader_core_t *self, uint32_t epoch, uint64_t first)
 {
     uint32_t low = self->head, high = self->tail;
@@ -360,7 +360,7 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
     if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0) {
         if (msg->ticket.attempt <= self->tickets[at].attempt)
             return;
-        /* One that was cut is another ticket. */
+        /* A ticket that was cut is another one. */
         bool is_overdue =
             self->tickets[at].state == TICKET_SENT && self->tickets[at].count == msg->ticket.count;
         if (is_overdue && self->live == 1) {

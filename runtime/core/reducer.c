@@ -11,7 +11,7 @@
 
 #define NONE TND_ROUND_NONE
 
-/*  What a feeder said it does not post: of the steps that it has done, and of slots that went to
+/*  What a feeder does not post, as it reported: of the steps that it has done, and slots that went to
  *  other reducers.
  */
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     void *payload;
-    tnd_actor_id_t closed_to; /* TND_NOBODY: nothing to say */
+    tnd_actor_id_t closed_to; /* TND_NOBODY: to no feeder */
     tnd_round_name_t name;
 } answer_t;
 
@@ -58,8 +58,8 @@ static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t close
     self->answers[at] = (answer_t){.payload = payload, .closed_to = closed_to, .name = name};
 }
 
-/*  A replica posts its rounds in order, after a loss too.  So one that has gone on without posting
- *  to an open round had seen that closed, by a reducer that is gone: nobody lacks its result.
+/*  A replica posts its rounds in order, after a loss too.  So a replica that posts a later round but
+ *  not this one has seen it closed by a reducer that died: no feeder lacks its result.
  */
 static void close_passed(tnd_reducer_core_t *self, tnd_round_name_t name, uint32_t leaf)
 {
@@ -86,7 +86,7 @@ static bool was_passed(const tnd_reducer_core_t *self, tnd_round_name_t name)
     return false;
 }
 
-/*  Likewise of all that a feeder has done and has not posted again. */
+/*  The same for rounds of steps that a feeder has done and has not posted again. */
 static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
 {
     uint32_t at = self->rounds.oldest;
@@ -102,7 +102,7 @@ static void close_done(tnd_reducer_core_t *self, uint32_t feeder)
     }
 }
 
-/* Who left out what. */
+/* Replicas that leave a reduction out. */
 
 static bool leaves_out(const tnd_passed_note_t *passed, tnd_round_name_t name)
 {
@@ -110,8 +110,7 @@ static bool leaves_out(const tnd_passed_note_t *passed, tnd_round_name_t name)
            name.slot >= passed->begin && name.slot < passed->end;
 }
 
-/*  A replica posted to a round that another one leaves out: both and what they did, for the user.
- */
+/*  Replica `one` posted to a round that replica `other` leaves out: names both and what they did. */
 static tnd_status_t tell(const tnd_reducer_core_t *self, tnd_round_name_t name, uint32_t one,
                          uint32_t reduction, uint32_t other, const tnd_passed_note_t *passed,
                          tnd_error_t *error)
@@ -132,7 +131,7 @@ static tnd_status_t tell(const tnd_reducer_core_t *self, tnd_round_name_t name, 
                     rule);
 }
 
-/*  Whether a replica but those of feeder `but` has passed a round without posting to it. */
+/*  Whether a replica of another feeder than that of `one` has passed a round without posting. */
 static tnd_status_t check_passed(const tnd_reducer_core_t *self, tnd_round_name_t name,
                                  const tnd_round_leaf_t *leaves, uint32_t one, uint32_t reduction,
                                  tnd_error_t *error)
@@ -150,7 +149,7 @@ static tnd_status_t check_passed(const tnd_reducer_core_t *self, tnd_round_name_
     return TND_OK;
 }
 
-/*  The open rounds of the steps [first, last], once a feeder has said more of these. */
+/*  Checks the open rounds of the steps [first, last] after a feeder reported more about them. */
 static tnd_status_t check_steps(const tnd_reducer_core_t *self, uint64_t first, uint64_t last,
                                 tnd_error_t *error)
 {
@@ -169,7 +168,7 @@ static tnd_status_t check_steps(const tnd_reducer_core_t *self, uint64_t first, 
     return TND_OK;
 }
 
-/*  A feeder that goes on to another step has done those before like the last one it spoke of. */
+/*  A feeder that posts to step `until` has done earlier steps as the last one that it reported. */
 static tnd_status_t has_done(tnd_reducer_core_t *self, feeder_t *feeder, uint64_t until,
                              tnd_error_t *error)
 {
@@ -556,7 +555,7 @@ void tnd_reducer_core_end(tnd_reducer_core_t *self)
 
 uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self)
 {
-    /* For posts, or for the word of feeders that they have a result. */
+    /* For posts, or for GOT. */
     uint32_t waits =
         self->rounds.open == 0 || self->rounds.incomplete < self->rounds.open ? TND_WAIT_INPUT : 0;
     if (self->rounds.incomplete > 0)

@@ -1,8 +1,10 @@
-/*  runtime/core/restart.h - how often and how soon an actor is started again.
+/*  runtime/core/restart.h - how often and how soon an actor is restarted.
  *
- *  The back-off doubles from `first_ns` to `most_ns` with every death and starts anew after a life
- *  of `most_ns`: what lived so long did not die of being started.  More than `max` deaths without a
- *  life of `calm_ns` between them is the limit.
+ *  The back-off doubles with every death from `first_ns` to `most_ns`.  It starts anew after a
+ *  life of `most_ns`, because such an actor did not die of its start.  More than `max` deaths
+ *  without a life of `calm_ns` between them exceed the limit.
+ *
+ *  Threads: any; a plain value.
  */
 #ifndef TND_RUNTIME_CORE_RESTART_H
 #define TND_RUNTIME_CORE_RESTART_H
@@ -17,12 +19,12 @@ typedef struct {
 
 typedef struct {
     uint32_t deaths;      /* since the last calm life */
-    uint32_t short_lives; /* one after the other, shorter than `most_ns` */
+    uint32_t short_lives; /* in a row, shorter than `most_ns` */
     uint64_t born_ns;
 } tnd_restart_policy_t;
 
 void tnd_restart_policy_born(tnd_restart_policy_t *self, uint64_t now);
-/*  A death: false when the limit is reached, else when to start again. */
+/*  The actor died: returns false if that exceeds the limit, else stores when to restart it. */
 bool tnd_restart_policy_died(tnd_restart_policy_t *self, const tnd_limits_t *limits, uint64_t now,
                              uint64_t *again_ns_p);
 

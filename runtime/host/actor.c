@@ -524,7 +524,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
     tnd_validator_config_t validator = {
-        .census = *tnd_host_membership(config->host),
+        .membership = *tnd_host_membership(config->host),
         .bounds = tnd_membership_bounds(plan, config->stream),
         .self = self->id,
     };

@@ -286,7 +286,7 @@ struct sim {
     uint32_t worker_lanes[SIM_ACTORS][SIM_LANES], worker_reader_count[SIM_ACTORS];
     uint32_t worker_lane_count[SIM_ACTORS];
     tnd_party_t parties[SIM_ACTORS];
-    tnd_membership_t census;
+    tnd_membership_t membership;
     tnd_bounds_t bounds;
     /* the leader */
     tnd_leader_core_t *session;

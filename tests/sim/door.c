@@ -33,11 +33,11 @@ void sim_door_plan(sim_t *self)
     }
     for (uint32_t l = 0; l < plan->lanes; l++)
         most = plan->count[l] > most ? plan->count[l] : most;
-    self->census = (tnd_membership_t){.parties = self->parties,
-                                      .party_count = plan->member_count,
-                                      .host_count = plan->hosts,
-                                      .lanes = plan->lanes,
-                                      .host_id = SIM_HOST_ID};
+    self->membership = (tnd_membership_t){.parties = self->parties,
+                                          .party_count = plan->member_count,
+                                          .host_count = plan->hosts,
+                                          .lanes = plan->lanes,
+                                          .host_id = SIM_HOST_ID};
     self->bounds = (tnd_bounds_t){.lane_rows = plan->known ? most : TND_UNKNOWN,
                                   .row_bytes = plan->row_bytes * plan->more_most,
                                   .rows_max = plan->more_most,
@@ -47,7 +47,8 @@ void sim_door_plan(sim_t *self)
 
 tnd_validator_t *sim_door_new(sim_t *self, uint32_t id)
 {
-    tnd_validator_config_t config = {.census = self->census, .bounds = self->bounds, .self = id};
+    tnd_validator_config_t config = {
+        .membership = self->membership, .bounds = self->bounds, .self = id};
     tnd_validator_t *door =
         tnd_validator_init(sim_store_take(&self->store, tnd_validator_bytes(&config)), &config);
     tnd_validator_reached(door, self->hosts[self->actors[id].host].generation);
@@ -81,7 +82,7 @@ void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t
         return;
     if (msg->to != TND_NOBODY) {
         turned_away(self, self->host_names[host], msg,
-                    tnd_validator_relay(&self->census, host, origin, msg));
+                    tnd_validator_relay(&self->membership, host, origin, msg));
         return;
     }
     for (uint32_t id = 0; id < self->plan.member_count; id++) {
@@ -91,7 +92,7 @@ void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t
                      (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN);
         if (hears && (host == 0 || self->actors[id].host == host))
             turned_away(self, self->host_names[host], &copy,
-                        tnd_validator_relay(&self->census, host, origin, &copy));
+                        tnd_validator_relay(&self->membership, host, origin, &copy));
     }
 }
 

@@ -28,17 +28,18 @@ typedef struct {
 
 static void usage(FILE *to, const char *program)
 {
-    fprintf(to,
-            "usage: %s --seeds N [--from S] [--json]     run seeds S ... S + N - 1 (S: 1)\n"
-            "       %s --seed S [--trace] [--json] [--without FAULTS]\n"
-            "                                              run one; --json prints its rows\n"
-            "       %s --plant NAME [--seeds N] [--from S]\n"
-            "                                              build a known bug in, and find it\n"
-            "       %s --plant list                      name the known bugs\n"
-            "One seed is one whole run of a cluster on one thread, with faults.  The same seed\n"
-            "gives the same run on every machine.  Exit status: 0; 1 a promise was broken;\n"
-            "2 usage.\n",
-            program, program, program, program);
+    fprintf(
+        to,
+        "usage: %s --seeds N [--from S] [--json]     run the seeds S ... S + N - 1 (S: 1)\n"
+        "       %s --seed S [--trace] [--json] [--without FAULTS]\n"
+        "                                              run one seed; --json prints its rows\n"
+        "       %s --plant NAME [--seeds N] [--from S]\n"
+        "                                              plant a known bug and find it\n"
+        "       %s --plant list                      list the known bugs\n"
+        "A seed is one run of a whole cluster on one thread, with faults.  The same seed gives\n"
+        "the same run on every machine.  Exit status: 0 success; 1 a violated promise;\n"
+        "2 wrong usage.\n",
+        program, program, program, program);
 }
 
 static uint64_t number(const char *text, const char *what)
@@ -46,7 +47,7 @@ static uint64_t number(const char *text, const char *what)
     char *end;
     uint64_t value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end) {
-        fprintf(stderr, "simulate: %s wants a number, not `%s`\n", what, text);
+        fprintf(stderr, "simulate: %s needs a number, not `%s`\n", what, text);
         exit(2);
     }
     return value;
@@ -61,7 +62,7 @@ static options_t parse(int argc, char **argv)
                      strcmp(key, "--seed") == 0 || strcmp(key, "--without") == 0 ||
                      strcmp(key, "--plant") == 0;
         if (takes && !value) {
-            fprintf(stderr, "simulate: %s wants a value; see --help\n", key);
+            fprintf(stderr, "simulate: %s needs a value; see --help\n", key);
             exit(2);
         }
         i += takes;
@@ -84,7 +85,7 @@ static options_t parse(int argc, char **argv)
         } else if (strcmp(key, "--json") == 0) {
             options.json = true;
         } else {
-            fprintf(stderr, "simulate: there is no option %s; see --help\n", key);
+            fprintf(stderr, "simulate: unknown option %s; see --help\n", key);
             exit(2);
         }
     }
@@ -246,7 +247,7 @@ static int run_many(sim_t *sim, const options_t *options)
         }
     }
     if (options->plant) {
-        printf("%s: %" PRIu64 " seeds do not find it\n", options->plant, done);
+        printf("%s: not found by %" PRIu64 " seeds\n", options->plant, done);
         return 0;
     }
     print_summary(sim, done, violations, seconds_now() - begin, options->json);
@@ -262,8 +263,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (options.plant && !plant(options.plant)) {
-        fprintf(stderr, "simulate: there is no known bug `%s`; --plant list names them\n",
-                options.plant);
+        fprintf(stderr, "simulate: unknown bug `%s`; --plant list lists them\n", options.plant);
         return 2;
     }
     sim_t *sim = calloc(1, sizeof *sim);

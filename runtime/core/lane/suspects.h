@@ -5,7 +5,7 @@
  *  it works on a ticket that was lost before, of one block at a time.  A lost connection is not
  *  counted: connections end, and a silent worker may be stopped or slow.  Only when another life
  *  with another birth takes the worker's place has the worker died; then a failure is counted for
- *  the ticket that it began last, if nobody has answered that ticket since.
+ *  the ticket that it began last, unless another worker has answered that ticket since.
  *
  *  A lost ticket that a worker had begun is cut into pieces until each row is alone.  A row that is
  *  alone and has a failure count of TND_FAILURES_MAX is a poison row: it is reported as bad and

@@ -1,13 +1,14 @@
-/*  runtime/core/numeric/digest.h - one number for a whole stream of rows.
+/*  runtime/core/numeric/digest.h - one number that identifies a whole stream of rows.
  *
  *  The digest of a stream is the sum mod 2^128 of a hash of (rank, bytes) over its rows, where the
- *  rank counts rows over the run from 0.  So it depends on which row stands where and on nothing
- *  else: not on blocks, threads or the order of hashing; parts hashed by different hosts are added.
+ *  rank counts rows over the run from 0.  So it depends only on the rows and their order, not on
+ *  blocks, threads or the order of hashing; parts that different hosts hashed are added.
  *
- *  The hash of a row chains its columns in the order of the schema: XXH3-128 of a column's bytes
- *  with a seed that is the rank for the first column and the low 64 bits of the hash before for
- *  the others; the last hash counts.  A ragged column is two links of the chain: its length in
- *  bytes as a little-endian u64, then its bytes.  Padding is never hashed.
+ *  The hash of a row chains its columns in the order of the schema.  Each link is XXH3-128 of a
+ *  column's bytes; its seed is the rank for the first column and the low 64 bits of the previous
+ *  hash for the others.  The last hash is the hash of the row.  A ragged column is two links of
+ *  the chain: its length in bytes as a little-endian u64, then its bytes.  Padding is never
+ *  hashed.
  *
  *  Threads: any; a digest belongs to one thread at a time.
  */
@@ -31,7 +32,7 @@ typedef struct {
     bool ragged;
 } tnd_digest_column_t;
 
-/*  One fixed-size column of many rows: row i lies at data + i * stride. */
+/*  One fixed-size column of many rows: row i is at data + i * stride. */
 typedef struct {
     const void *data;
     size_t stride;
@@ -41,7 +42,7 @@ typedef struct {
 /*  The characters of a digest as text, with the terminating zero. */
 #define TND_DIGEST_TEXT_SIZE 33
 
-/*  Adds the row that stands at `rank`.  count > 0: a row has at least one column. */
+/*  Adds the row with that rank.  count > 0: a row has at least one column. */
 void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t *columns,
                     size_t count);
 
@@ -49,13 +50,13 @@ void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t
 void tnd_digest_rows(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                      const tnd_digest_stripe_t *columns, size_t count);
 
-/*  The ways of doing that which this processor has, the fastest last: tests compare them. */
+/*  The implementations of tnd_digest_rows that this processor can run, the fastest last; for tests. */
 enum { TND_DIGEST_PATHS = 2 };
 typedef void tnd_digest_rows_fn(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                                 const tnd_digest_stripe_t *columns, size_t count);
 size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS]);
 
-/*  Adds what was hashed elsewhere. */
+/*  Adds the digest of other rows of the stream. */
 void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other);
 
 bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b);
@@ -63,8 +64,8 @@ bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b);
 /*  Writes 32 hexadecimal digits, most significant first, lower case. */
 void tnd_digest_print(const tnd_digest_t *self, char text[TND_DIGEST_TEXT_SIZE]);
 
-/*  Reads exactly 32 hexadecimal digits of either case.  False, and *self unchanged, if `text` is
- *  anything else.
+/*  Reads exactly 32 hexadecimal digits of either case.  Returns false, and leaves *self unchanged, if
+ *  `text` is anything else.
  */
 bool tnd_digest_parse(tnd_digest_t *self, const char *text);
 

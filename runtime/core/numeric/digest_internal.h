@@ -1,16 +1,16 @@
-/*  runtime/core/numeric/digest_internal.h - the loop of the digest, compiled once for each width of
- * vectors.
+/*  runtime/core/numeric/digest_internal.h - the loop of the digest, compiled once for each width
+ *  of vectors.
  *
  *  XXH3 chooses its vectors when it is compiled; its result does not depend on them.
  *
- *  Only digest.c and its variants include this file, which brings in all of xxhash.h.
+ *  Only digest.c and its variants include this file, because it includes all of xxhash.h.
  */
 #ifndef TND_RUNTIME_CORE_NUMERIC_DIGEST_INTERNAL_H
 #define TND_RUNTIME_CORE_NUMERIC_DIGEST_INTERNAL_H
 
 #include "runtime/core/numeric/digest.h"
 
-/*  Inlined, short rows cost half: their lengths are then branches the compiler can see. */
+/*  Inlining halves the cost of short rows, because the compiler sees their lengths. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -18,7 +18,7 @@ static inline float float_of(uint32_t bits)
     return value;
 }
 
-/*  Without branches, so that a loop takes several at once.  Below the least normal half, adding 0.5
+/*  Without branches, so that the compiler can use vectors.  Below the least normal half, adding 0.5
  *  rounds to its multiples of 2^-24, which are the denormal halves.
  */
 static inline uint16_t f16_of(float value)
@@ -34,7 +34,7 @@ static inline uint16_t f16_of(float value)
     return (uint16_t)(sign | half);
 }
 
-/*  A denormal half is a multiple of 2^-24, and no denormal of f32. */
+/*  A denormal half is a multiple of 2^-24, and a normal f32. */
 static inline float f32_of_f16(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;

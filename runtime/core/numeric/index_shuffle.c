@@ -24,8 +24,8 @@ static uint32_t mix(uint32_t half, uint32_t bits)
     return (rotate_left(half, 1, bits) & rotate_left(half, 8, bits)) ^ rotate_left(half, 2, bits);
 }
 
-/*  Half of the block: 8 bits or more.  That log2 is of the last index, not of the count, is what
- *  makes the block too small for 4^k + 1.
+/*  Half of the block: 8 bits or more.  The log2 is of the last index and not of the count, so
+ *  the block is too small for 4^k + 1.
  */
 static uint32_t half_bits_of(uint64_t last)
 {

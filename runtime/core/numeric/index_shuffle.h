@@ -1,13 +1,13 @@
 /*  runtime/core/numeric/index_shuffle.h - TensorFlow's shuffle of indices, bit for bit.
  *
- *  What tf.random.experimental.index_shuffle and tf.data's shuffle of whole datasets compute: a
- *  Simon-like cipher over at least 16 bits, repeated until the value is below count.
+ *  Computes what tf.random.experimental.index_shuffle and tf.data's shuffle of whole datasets
+ *  compute: a Simon-like cipher over at least 16 bits, repeated until the value is below count.
  *
- *  It is no permutation where count is 4^k + 1 >= 65537 (its block is one bit too small: the last
- *  index gets the value of index 0, and one value never comes).  Where the very order of
- *  TensorFlow does not matter, core/permute.h has no such gap and is faster.
+ *  It is not a permutation if count is 4^k + 1 >= 65537: its block is one bit too small, so the
+ *  last index gets the value of index 0, and one value never occurs.  If the exact order of
+ *  TensorFlow does not matter, permute.h has no such gap and is faster.
  *
- *  Threads: a ready shuffle is read-only, any thread may use it.
+ *  Threads: any thread may use a ready shuffle, which is read-only.
  */
 #ifndef TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H
 #define TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H

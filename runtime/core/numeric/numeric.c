@@ -10,7 +10,7 @@
 
 #include "runtime/core/numeric/half.h"
 
-/*  How many numbers pass by f32 at a time: they stay in the first level of the cache. */
+/*  How many numbers are cast through f32 at a time: they fit the first level of the cache. */
 enum { SOME = 512 };
 
 __extension__ typedef __int128 widest_t;
@@ -127,7 +127,7 @@ LOOPS_TO_INTEGERS(CLAMP, i64)
                                      [TND_BOOL] = rest##_##from##_bool                             \
     }
 
-/*  By source and target; NULL where the cast passes by f32. */
+/*  By source and target; NULL if the cast goes through f32. */
 static loop_fn *const wrapping[TND_DTYPE_COUNT][TND_DTYPE_COUNT] = {
     [TND_U8] = ROW(WRAP, WRAP, u8),     [TND_I8] = ROW(WRAP, WRAP, i8),
     [TND_U16] = ROW(WRAP, WRAP, u16),   [TND_I16] = ROW(WRAP, WRAP, i16),

@@ -6,14 +6,14 @@
 
 #include "runtime/core/numeric/random.h"
 
-/*  How many positions a range takes through the rounds side by side: one alone waits for each
- *  multiplication, four fill the time, eight no longer fit the registers.
+/*  How many positions a range computes at a time: one alone waits for each multiplication, four use
+ *  that time, eight no longer fit the registers.
  */
 enum { ABREAST = 4 };
 
 __extension__ typedef unsigned __int128 wide_t;
 
-/*  Keeps these keys apart from what else is derived from the same seed. */
+/*  Separates these keys from others that are derived from the same seed. */
 static const uint32_t purpose = 0x7065726d;
 
 typedef struct {
@@ -54,8 +54,8 @@ static inline uint64_t value_of(const tnd_permute_t *self, cell_t cell)
     return cell.row * self->width + cell.column;
 }
 
-/*  The first two positions change places in every other permutation.  Where the rectangle has an
- *  odd number of columns or rows, all rounds are even permutations; this adds the odd ones.
+/*  Every other permutation exchanges the first two positions.  If the rectangle has an odd number of
+ *  columns or rows, all rounds are even permutations; this adds the odd ones.
  */
 static inline uint64_t swap_first(const tnd_permute_t *self, uint64_t position)
 {
@@ -94,9 +94,9 @@ static uint64_t decipher(const tnd_permute_t *self, uint64_t value)
     return value_of(self, cell);
 }
 
-/*  Six rounds pass tests of all pairs of neighbours for thousands of samples and more; over a few
- *  dozens a round has too few values to choose from, so it takes more of them until every one of
- *  the permutations comes equally often.
+/*  Six rounds pass tests of all pairs of neighbours for thousands of samples and more; for a
+ *  few dozen samples a round has too few values to choose from, so more rounds are needed until all
+ *  permutations occur equally often.
  */
 static uint32_t rounds_for(uint64_t count)
 {

@@ -1,15 +1,15 @@
 /*  runtime/core/numeric/permute.h - a shuffle of [0, count) without a table.
  *
- *  Position p of an epoch holds sample tnd_permute_at(p): a bijection of [0, count) for every
- *  count, chosen by (seed, epoch), in constant memory and time.  It is a Feistel network over a
- *  rectangle of about sqrt(count) by sqrt(count) cells, at least count of them, walked until the
- *  value is below count.  A rectangle fits any count within a row, so a second walk is rare, where
- *  a network over whole bits walks twice for every count just above a power of two.  It mixes
- *  data and keeps no secrets.
+ *  Position p of an epoch has sample tnd_permute_at(p): a bijection of [0, count) for every count,
+ *  chosen by (seed, epoch), in constant memory and time.  It is a Feistel network over a rectangle
+ *  of about sqrt(count) by sqrt(count) cells, at least count of them, applied until the value is
+ *  below count.  A rectangle fits any count within one row, so a second application is rare, while
+ *  a network over whole bits needs two for every count just above a power of two.  It is not a
+ *  cipher for secrets.
  *
- *  TensorFlow's own index shuffle, for those who need its very order, is core/index_shuffle.h.
+ *  index_shuffle.h computes TensorFlow's own order.
  *
- *  Threads: a ready permutation is read-only, any thread may use it.
+ *  Threads: any thread may use a ready permutation, which is read-only.
  */
 #ifndef TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
 #define TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
@@ -25,7 +25,7 @@ typedef struct {
     uint64_t height;     /* width * height >= count */
     uint64_t reciprocal; /* of width */
     uint32_t rounds;
-    uint32_t swap; /* 1: the first two positions change places */
+    uint32_t swap; /* 1: the first two positions are exchanged */
     uint64_t keys[TND_PERMUTE_MOST_ROUNDS];
 } tnd_permute_t;
 
@@ -35,14 +35,13 @@ void tnd_permute_init(tnd_permute_t *self, uint64_t count, uint64_t seed, uint64
 /*  The sample at `position`.  position < count. */
 uint64_t tnd_permute_at(const tnd_permute_t *self, uint64_t position);
 
-/*  Writes the samples at `count` positions from `first` on, each `step` behind the one before and
- *  all below the count of the permutation, to `samples`: the same as calls of tnd_permute_at, about
- *  a third cheaper.
+/*  Writes the samples at `count` positions first, first + step, ... to `samples`.  All positions are
+ *  below the count of the permutation.  Same as calls of tnd_permute_at, about a third cheaper.
  */
 void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step, size_t count,
                        uint64_t *samples);
 
-/*  The position at which `sample` stands.  sample < count. */
+/*  The position of `sample`.  sample < count. */
 uint64_t tnd_permute_inverse(const tnd_permute_t *self, uint64_t sample);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/*  Keeps these draws apart from what else is derived from the same seed. */
+/*  Separates these draws from others that are derived from the same seed. */
 static const uint32_t purpose = 0x6f706572;
 
 void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])

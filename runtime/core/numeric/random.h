@@ -1,11 +1,11 @@
-/*  runtime/core/numeric/random.h - random numbers that are a function of what they are for.
+/*  runtime/core/numeric/random.h - random numbers that are a function of their purpose.
  *
  *  A draw is a pure function of (seed, epoch, sample, operation, number of the draw).  So a random
- *  operation gives the same result on any worker, on a retry and after a resume, and nothing about
- *  it has to be saved.
+ *  operation gives the same result on any worker, on a retry and after a resume, and no state has
+ *  to be saved.
  *
- *  Beneath is Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011):
- *  the key and two counter words are Philox of (epoch, operation) under the seed, the other
+ *  The generator is Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+ *  2011): the key and two counter words are Philox of (epoch, operation) under the seed, the other
  *  counter words are the sample and the number of the block.
  *
  *  Threads: any; a generator belongs to one thread at a time.
@@ -18,12 +18,12 @@
 /*  Philox-4x32-10: the four words of block `counter` under `key`, least significant word first. */
 void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
 
-/*  A generator.  Copying it copies its place in the sequence. */
+/*  A generator.  A copy continues at the same place of the sequence. */
 typedef struct tnd_random {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t words[4];
-    uint32_t unused; /* how many words of the block are still to be handed out */
+    uint32_t unused; /* words of the block that are not used yet */
 } tnd_random_t;
 
 /*  Starts the sequence of draws that `operation` makes for `sample` in `epoch`.  `operation` is the

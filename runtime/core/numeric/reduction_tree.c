@@ -1,8 +1,9 @@
-/*  runtime/core/numeric/reduction_tree.c - the fixed tree along which replicas' values are reduced.
+/*  runtime/core/numeric/reduction_tree.c - the fixed tree along which the values of replicas are
+ *  reduced.
  *
- *  A block of elements at a time climbs the whole tree: leaves are read once from memory, what
- *  lies between them and the root stays in the cache, and sums meet four in one pass, in which a
- *  mean is divided as well where they meet at the root.
+ *  A block of elements at a time climbs the whole tree: leaves are read once from memory,
+ *  everything between them and the root stays in the cache, and one pass adds four values.  If
+ *  they meet at the root, that pass also divides a mean.
  */
 #include "runtime/core/numeric/reduction_tree.h"
 
@@ -37,14 +38,14 @@ typedef struct {
 /*  A mean from four values to the end. */
 typedef void mean4_fn(void *restrict out, const value_t value[4], uint64_t rows, size_t count);
 
-/*  The same over four leaves that have so many rows, in the place of each of them. */
+/*  The same, over four leaves with `rows` rows each. */
 typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t count);
 
 #define PLUS(a, b) ((a) + (b))
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
 
-/*  The same for floats: what is not equal to itself is a NaN, and stays. */
+/*  The same for floats: a value that is not equal to itself is a NaN, and stays. */
 #define LESSER_OR_NAN(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
 #define GREATER_OR_NAN(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 
@@ -70,7 +71,7 @@ typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t coun
     }                                                                                              \
     static const joins_t name##_joins = {name##_join2, name##_join4};
 
-/*  Of four at once the compiler makes no vectors of choices. */
+/*  For four at once the compiler does not vectorise a choice. */
 #define CHOICE_JOINS(name, type, join)                                                             \
     JOIN2(name, type, join)                                                                        \
     static const joins_t name##_joins = {name##_join2, NULL};
@@ -233,11 +234,11 @@ static over4_fn *over4_of(tnd_dtype_t dtype)
 }
 #endif
 
-/*  One block on its way up: where it lies, and which input comes next. */
+/*  One block on its way up: where it is, and the next input. */
 typedef struct {
     const tnd_reduction_tree_job_t *job;
     const joins_t *joins;
-    mean4_fn *mean4; /* NULL: what meets last is divided apart */
+    mean4_fn *mean4; /* NULL: the last sum is divided separately */
     uint64_t rows;   /* of the root */
     bool finished;
     tnd_dtype_t partial_dtype;
@@ -253,7 +254,7 @@ static bool is_next(const walk_t *walk, tnd_reduction_tree_node_t node)
     return next->first == node.first && next->count == node.count;
 }
 
-/*  The next input, widened into `room` if it has to be. */
+/*  The next input, widened into `room` if necessary. */
 static value_t take(walk_t *walk, block_t *room)
 {
     const tnd_reduction_tree_job_t *job = walk->job;
@@ -295,8 +296,8 @@ static tnd_reduction_tree_node_t right_of(tnd_reduction_tree_node_t node)
     return (tnd_reduction_tree_node_t){node.first + left, node.count - left};
 }
 
-/*  A value that had nothing to be joined with may still lie in `rooms`, which end with their
- *  function: it moves to `room`.  Data of an input stays where it is.
+/*  A value without a sibling may still be in `rooms`, which end with their function: copies it to
+ *  `room`.  Data of an input stays where it is.
  */
 static value_t moved(const walk_t *walk, value_t value, const block_t rooms[6], block_t *room)
 {
@@ -384,7 +385,7 @@ static void fill(void *out, const void *element, size_t size, size_t count)
         memcpy((char *)out + i * size, element, size);
 }
 
-/*  What a reduction of nothing gives, `count` times in the partial type. */
+/*  The result of reducing nothing, `count` times in the partial type. */
 static void finish_nothing(tnd_reduce_t reduce, tnd_dtype_t partial_dtype, size_t count,
                            block_t *out)
 {
@@ -433,7 +434,7 @@ static void compute(const tnd_reduction_tree_job_t *job, size_t begin, size_t en
             finish(&walk, value, weight, &result);
         else
             finish_nothing(job->reduce, partial_dtype, walk.count, &result);
-        /* By way of a room, so that `out` may be an input, which is read no more now. */
+        /* Through a room, so that `out` may be an input, which is not read any more. */
         tnd_cast(out_dtype, partial_dtype, walk.count, (char *)out + at * out_size, done);
     }
     tnd_float_mode_restore(before);
@@ -463,7 +464,7 @@ uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t co
     assert(count > 0 && first < replicas && count <= replicas - first);
     uint32_t found = 0;
     while (count > 0) {
-        /* The largest node that begins here and ends in time lies on the way down to the leaf. */
+        /* The largest node that begins here and ends in time is on the path down to the leaf. */
         tnd_reduction_tree_node_t at = {0, replicas};
         while (at.first != first || at.count > count) {
             tnd_reduction_tree_node_t left = left_of(at);
@@ -531,7 +532,7 @@ void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, 
     compute(job, begin, end, out, true);
 }
 
-/*  Four leaves that take part and are to be replaced, of a type that is no other on the way. */
+/*  Four leaves that take part and are to be replaced, of a type that is not widened. */
 static bool is_mean_of_four(const tnd_reduction_tree_job_t *job, void *const *leaves)
 {
     bool is = job->reduce == TND_MEAN && !job->weighted && job->input_count == 4 &&

@@ -1,23 +1,23 @@
-/*  runtime/core/numeric/reduction_tree.h - the fixed tree along which replicas' values are reduced.
+/*  runtime/core/numeric/reduction_tree.h - the fixed tree along which the values of replicas are
+ *  reduced.
  *
- *  The leaves are the logical replicas 0 ... R-1.  A node covers the leaves first ...
- *  first + count - 1; its left child the first ceil(count / 2) of them, its right child the rest.
- *  A node's value is left + right (or their minimum or maximum), whoever computes it, so the root
- * has the same bits however the replicas are spread over devices and hosts: who owns all leaves of
- * a node may send that node's value in their place.
+ *  The leaves are the logical replicas 0 ...  R-1.  A node covers the leaves first ... first +
+ *  count - 1; its left child covers the first ceil(count / 2) of them, its right child the rest.
+ *  The value of a node is left + right (or their minimum or maximum), so the root has the same
+ *  bits however the replicas are spread over devices and hosts.  The owner of all leaves of a node
+ *  may send that node's value instead of the leaves.
  *
  *  A leaf without rows takes no part: its parent is the other child.  It is skipped and never
  *  multiplied by 0, so that the NaN of an empty batch does not spread.
  *
- *  MEAN     sum of rows x value / sum of rows, the rows as numbers of the type: the value of a leaf
- *           is the mean over its rows.  A node holds the sum of rows x value; the root alone is
- *           divided.  Where weights are given they stand in the place of the rows; they are added
- *           along the same tree, as doubles.
+ *  MEAN     Sum of rows x value / sum of rows, the rows as numbers of the type: the value of a leaf
+ *           is the mean over its rows.  A node holds the sum of rows x value; only the root is
+ *           divided.  Given weights replace the rows; they are added along the same tree, as doubles.
  *  f16      and bf16 are widened to f32 at the leaves and rounded once, at the root.
  *  i32, i64 wrap around mod 2^32 and 2^64.
  *  NaN      A NaN in any leaf that takes part gives a NaN, always the same one, in all four.
  *
- *  Computed in strict float mode, whatever the caller's is; restored afterwards.
+ *  Computes in strict float mode and restores the caller's mode.
  *
  *  Data is aligned to its elements.
  *
@@ -40,29 +40,26 @@ typedef struct {
 /*  How many of a node's `count` > 1 leaves are its left child's. */
 uint32_t tnd_reduction_tree_left(uint32_t count);
 
-/*  True if the tree over `replicas` leaves has that node.  Any numbers may be asked about. */
+/*  Whether the tree over `replicas` leaves has that node.  Accepts any numbers. */
 bool tnd_reduction_tree_has(uint32_t replicas, tnd_reduction_tree_node_t node);
 
-/*  No run of leaves needs more nodes than this. */
+/*  The most nodes that cover any run of leaves. */
 enum { TND_REDUCTION_TREE_COVER_MOST = 64 };
 
-/*  The fewest nodes that cover exactly the leaves first ... first + count - 1, from left to right:
- *  what their owner reduces before it sends.  `nodes` has room for TND_REDUCTION_TREE_COVER_MOST;
- * returns how many there are.  0 < count, first + count <= replicas.
+/*  Fills `nodes` with the fewest nodes that cover exactly the leaves first ... first + count - 1, from
+ *  left to right: what their owner reduces before it sends.  Returns how many there are, at most
+ *  TND_REDUCTION_TREE_COVER_MOST.  0 < count, first + count <= replicas.
  */
 uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t count,
                                   tnd_reduction_tree_node_t *nodes);
 
-/*  True for f16, bf16, f32 and f64, and but for MEAN for i32 and i64.  GATHER is none of the
- * tree's.
- */
+/*  True for f16, bf16, f32 and f64, and for i32 and i64 except with MEAN.  False for GATHER. */
 bool tnd_reduction_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype);
 
 /*  The type of a node's value before the root: f32 for f16 and bf16, else the same. */
 tnd_dtype_t tnd_reduction_tree_partial_dtype(tnd_dtype_t dtype);
 
-/*  What is at hand of the tree: a replica's own value, or a node made by
- * tnd_reduction_tree_partial. */
+/*  A known part of the tree: a replica's own value, or a node made by tnd_reduction_tree_partial. */
 typedef struct {
     tnd_reduction_tree_node_t node;
     const void *data; /* not read, and may be NULL, where rows is 0 */

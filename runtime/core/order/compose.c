@@ -44,8 +44,8 @@ tnd_compose_t tnd_compose(uint64_t size, uint32_t lanes, uint64_t step_of_epoch,
         }
         missing -= take[lane];
     }
-    /*  What ended lanes no longer have comes from the others, in order; a later lane may only be
-     *  asked once an earlier one is known to have no more.
+    /*  Other lanes, in order, give what ended lanes no longer have.  A lane gives only once all
+     *  earlier lanes are known to have no more.
      */
     for (uint32_t lane = 0; lane < lanes && missing > 0; lane++) {
         uint64_t spare = left[lane].left - take[lane];

@@ -1,11 +1,14 @@
-/*  runtime/core/order/compose.h - what a global batch is made of, from watermarks alone.
+/*  runtime/core/order/compose.h - which rows a global batch consists of, from watermarks alone.
  *
  *  Batch s of an epoch takes q_l(s) rows of each lane l, the rotated L-part split of the batch
- *  size; what a lane no longer has is taken in order from lanes that have rows left.  Every join
- *  computes the same composition from what all lanes said they have; nothing in it names a host.
+ *  size.  What a lane no longer has is taken in order from lanes that have rows left.  Every join
+ *  computes the same composition from the watermarks of all lanes; no host occurs in it.
  *
- *  A batch is known as soon as the watermarks decide it, and released only when it is also known
- *  whether another row follows in the epoch: `last` is a function of the stream, not of timing.
+ *  A batch is known as soon as the watermarks decide it.  It is released only when it is also
+ *  known whether another row follows in the epoch, so `last` is a function of the stream and not
+ *  of timing.
+ *
+ *  Threads: any.
  */
 #ifndef TND_RUNTIME_CORE_ORDER_COMPOSE_H
 #define TND_RUNTIME_CORE_ORDER_COMPOSE_H

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/*  "TNDC", version, lanes, epoch as u32; 16 numbers as u64; 16 bytes a lane; the hash. */
+/*  "TNDC", version, lanes, epoch as u32; 16 numbers as u64; 16 bytes per lane; the hash. */
 enum {
     MAGIC = 0x43444e54,
     VERSION = 1,

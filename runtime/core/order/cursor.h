@@ -1,10 +1,10 @@
 /*  runtime/core/order/cursor.h - the few hundred bytes from which a run resumes exactly.
  *
- *  The cursor of step s says where the stream stands once s has entered the model: `step` is the
- *  next one.  Hosts, workers, devices and block sizes do not occur in it.
+ *  The cursor of step s is the state of the stream after s has entered the model: `step` is the
+ *  next one.  It does not depend on hosts, workers, devices or block sizes.
  *
- *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes a lane (little-endian, versioned,
- *  closed by a hash); the bytes are hostile until decoded.
+ *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes per lane (little-endian, with a
+ *  version, protected by a hash).  The bytes are not trusted until they are decoded.
  *
  *  Threads: any; plain values.
  */
@@ -36,8 +36,8 @@ typedef struct tnd_cursor {
 /*  The cursor of a run that has not begun. */
 void tnd_cursor_start(tnd_cursor_t *self, uint32_t lanes);
 
-/*  Writes at most `room` bytes and returns how many the cursor takes, at most
- *  TND_CURSOR_FIXED_BYTES + 24 * lanes; more than `room` means that nothing was written.
+/*  Returns the bytes that the cursor takes, at most TND_CURSOR_FIXED_BYTES + 24 * lanes; writes them
+ *  if that is not more than `room`.
  */
 size_t tnd_cursor_encode(const tnd_cursor_t *self, void *bytes, size_t room);
 

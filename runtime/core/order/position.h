@@ -1,8 +1,8 @@
-/*  runtime/core/order/position.h - where a row stands in the order of its lane.
+/*  runtime/core/order/position.h - the place of a row in the order of its lane.
  *
- *  A lane walks its epochs one after another; within an epoch its source has positions 0 ... n-1,
- *  and one position may become no row (a filter) or several (a one-to-many operation).  Blocks,
- *  tickets and cursors are named by positions, so that they mean the same on any placement.
+ *  A lane processes its epochs one after another.  Within an epoch its source has positions 0 ...
+ *  n-1, and one position may become no row (a filter) or several (a one-to-many operation).
+ *  Blocks, tickets and cursors are named by positions, so they mean the same with any placement.
  *
  *  Threads: any; plain values.
  */
@@ -20,7 +20,7 @@ typedef struct {
     uint32_t used;
 } tnd_position_t;
 
-/*  Less than, equal to or greater than zero as `a` stands before, at or behind `b`. */
+/*  Less than, equal to or greater than zero as `a` is before, at or after `b`. */
 static inline int tnd_position_compare(tnd_position_t a, tnd_position_t b)
 {
     if (a.epoch != b.epoch)

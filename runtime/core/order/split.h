@@ -1,17 +1,18 @@
-/*  runtime/core/order/split.h - how a global batch is cut over replicas, and quotas over lanes.
+/*  runtime/core/order/split.h - how a global batch is split over replicas, and its quotas over
+ *  lanes.
  *
- *  A global batch of `size` wanted rows holds `rows` <= size of them: fewer only at the end of the
- *  stream or of an epoch.  Replica r gets rows [offset, offset + count) of the batch; the parts
- *  of replicas 0, 1, ... follow one another without gaps, and late ones may be empty.  The
- *  arithmetic is TensorFlow's, both kinds, by the names of its operations:
+ *  A global batch of `size` wanted rows has `rows` <= size rows: fewer only at the end of the
+ *  stream or of an epoch.  Replica r gets rows [offset, offset + count) of the batch.  The parts
+ *  of replicas 0, 1, ... follow one another without gaps; late ones may be empty.  The arithmetic
+ *  is TensorFlow's, both kinds, with the names of its operations:
  *
  *  REBATCH_V2      The parts of a full batch differ by at most one row, the longer ones first; the
- *                  rows at hand fill them in order.  7 over 4 is 2 2 2 1; 3 rows of 7 are 2 1 0 0.
- *  REBATCH_LEGACY  The rows at hand are cut in pieces of ceil(rows / replicas), whatever was
+ *                  available rows fill them in order.  7 over 4 is 2 2 2 1; 3 rows of 7 are 2 1 0 0.
+ *  REBATCH_LEGACY  The available rows are cut in pieces of ceil(rows / replicas), whatever was
  *                  wanted.  7 over 4 is 2 2 2 1; 3 rows of 7 are 1 1 1 0; 5 of 7 are 2 2 1 0.
  *
- *  All of it is pure arithmetic in constant time.  Everywhere rows <= size < 2^63, replicas > 0,
- *  replica < replicas, lanes > 0 and lane < lanes.
+ *  Each function takes constant time.  Always rows <= size < 2^63, replicas > 0, replica <
+ *  replicas, lanes > 0 and lane < lanes.
  *
  *  Threads: any.
  */
@@ -26,7 +27,7 @@ typedef enum { TND_SPLIT_REBATCH_V2, TND_SPLIT_REBATCH_LEGACY } tnd_split_t;
 /*  "rebatch_v2" or "rebatch_legacy". */
 const char *tnd_split_name(tnd_split_t split);
 
-/*  Finds a split by its name; false, and *split_p unchanged, if there is none. */
+/*  Finds a split by its name; returns false, and leaves *split_p unchanged, if there is none. */
 bool tnd_split_parse(const char *name, tnd_split_t *split_p);
 
 /*  The first row of `replica` within the batch.  An empty part has an offset too, at most `rows`.
@@ -42,9 +43,9 @@ uint64_t tnd_split_rows(tnd_split_t split, uint64_t size, uint64_t rows, uint32_
 void tnd_split_sizes(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
                      uint64_t *sizes);
 
-/*  How many rows `lane` owes to global batch number `step` while all lanes have rows left: the
+/*  How many rows `lane` gives to global batch number `step` while all lanes have rows left: the
  *  REBATCH_V2 parts of `size` over the lanes, rotated left by `step`, so that over `lanes` steps
- *  every lane gives equally much.
+ *  every lane gives the same number.
  */
 uint64_t tnd_lane_quota(uint64_t size, uint32_t lanes, uint32_t lane, uint64_t step);
 

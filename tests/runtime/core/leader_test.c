@@ -284,7 +284,7 @@ Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
         else
             back.part.position = (tnd_position_t){0};
         tnd_leader_core_message(self, &back, 0);
-        fails_with(self, 0, "batch.1 says that after step 1 its lane 1 stands at");
+        fails_with(self, 0, "batch.1 reported lane 1 at position");
     }
 }
 

@@ -18,7 +18,7 @@ static const tnd_party_t parties[PARTIES] = {
     [MEAN] = {.role = TND_ROLE_REDUCER, .host = 0},
 };
 
-static const tnd_membership_t census = {
+static const tnd_membership_t membership = {
     .parties = parties, .party_count = PARTIES, .host_count = 2, .lanes = 2, .host_id = HOST_ID};
 
 static const tnd_bounds_t bounds = {
@@ -28,7 +28,7 @@ static int some_payload;
 
 static tnd_validator_t *accept_of(tnd_actor_id_t self)
 {
-    tnd_validator_config_t config = {.census = census, .bounds = bounds, .self = self};
+    tnd_validator_config_t config = {.membership = membership, .bounds = bounds, .self = self};
     return tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
 }
 
@@ -248,25 +248,25 @@ Test(accept, takes_tickets_and_marks_of_their_own_lane)
 Test(accept, lets_a_host_speak_for_its_own_actors_alone)
 {
     tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED1, .to = TND_LEADER};
-    cr_assert_null(tnd_validator_relay(&census, 0, 1, &held));
+    cr_assert_null(tnd_validator_relay(&membership, 0, 1, &held));
     held.from = FEED0;
-    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &held));
+    cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &held));
     held.from = TND_LEADER;
-    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &held));
+    cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &held));
     tnd_msg_t rewind = {.kind = TND_MSG_REWIND, .from = TND_LEADER, .to = READ1};
-    cr_assert_null(tnd_validator_relay(&census, 1, 0, &rewind));
-    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &rewind),
+    cr_assert_null(tnd_validator_relay(&membership, 1, 0, &rewind));
+    cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &rewind),
                        "only the leader's host has it");
     rewind.to = READ0;
-    cr_assert_not_null(tnd_validator_relay(&census, 1, 0, &rewind), "not here");
+    cr_assert_not_null(tnd_validator_relay(&membership, 1, 0, &rewind), "not here");
     rewind.to = TND_NOBODY;
-    cr_assert_not_null(tnd_validator_relay(&census, 1, 0, &rewind));
+    cr_assert_not_null(tnd_validator_relay(&membership, 1, 0, &rewind));
     tnd_msg_t mark = {.kind = TND_MSG_MARK, .from = BATCH1, .to = BATCH0, .mark.lane = 1};
-    cr_assert_null(tnd_validator_relay(&census, 0, 1, &mark));
+    cr_assert_null(tnd_validator_relay(&membership, 0, 1, &mark));
     mark.mark.lane = 0;
-    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &mark));
+    cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &mark));
     tnd_msg_t facts = {.kind = TND_MSG_FACTS, .from = HOST_ID + 1, .to = TND_LEADER};
-    cr_assert_null(tnd_validator_relay(&census, 0, 1, &facts));
+    cr_assert_null(tnd_validator_relay(&membership, 0, 1, &facts));
     facts.from = HOST_ID + 2;
-    cr_assert_not_null(tnd_validator_relay(&census, 0, 1, &facts));
+    cr_assert_not_null(tnd_validator_relay(&membership, 0, 1, &facts));
 }

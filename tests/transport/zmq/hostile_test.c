@@ -218,11 +218,11 @@ Test(hostile, a_peer_that_lies_is_sent_away_by_name_and_the_others_go_on)
 {
     static scene_t scene;
     tnd_validator_config_t config = {
-        .census = {.parties = parties, .party_count = PARTIES, .host_count = 1, .lanes = 1},
+        .membership = {.parties = parties, .party_count = PARTIES, .host_count = 1, .lanes = 1},
         .bounds =
             {.lane_rows = 1 << 20, .row_bytes = 13, .rows_max = 2, .epochs = 3, .replicas = 1},
         .self = JOIN};
-    config.census.host_id = 1000;
+    config.membership.host_id = 1000;
     scene.accept = tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
     tnd_random_init(&scene.random, 20, 0, 0, 0);
     stage_open(&scene.stage);
