@@ -13,7 +13,7 @@ uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns)
     return slow ? 20 * ns : ns;
 }
 
-/*  Of the hooks that an actor's own thread is in. */
+/*  How long a hook on the actor's own thread takes. */
 uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns)
 {
     ns = sim_actor_span(self, actor, ns) + actor->long_ns;
@@ -31,7 +31,7 @@ void sim_actor_send(sim_t *self, uint32_t id, tnd_actor_id_t to, const tnd_msg_t
 {
     uint32_t index = self->link_of[id][to];
     assert(index != 0);
-    tnd_validator_sent(self->actors[id].door, msg);
+    tnd_validator_sent(self->actors[id].validator, msg);
     sim_link_send(self, index - 1, self->links[index - 1].actor[0] == id ? 0 : 1, msg);
 }
 
@@ -51,7 +51,7 @@ static const sim_role_t *role_of(const sim_t *self, uint32_t id)
     return roles[self->actors[id].role];
 }
 
-/*  Sees to it that the machine is asked when its deadline comes. */
+/*  Schedules an event for the deadline of the machine. */
 static void watch_deadline(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     const sim_role_t *role = role_of(self, id);
@@ -79,13 +79,13 @@ void sim_actor_run(sim_t *self, uint32_t id)
     sim_actor_t *actor = &self->actors[id];
     if (!actor->started)
         return;
-    /*  Who works long looks at all that has come before it begins. */
+    /* An actor with long work reads all its messages first. */
     if (actor->inbox != SIM_NONE && role_of(self, id)->worked != NULL)
         return;
     role_of(self, id)->run(self, id);
     if (!actor->busy)
         watch_deadline(self, id, actor);
-    sim_door_confirm(self, id);
+    sim_validator_confirm(self, id);
     sim_check_actor(self, id);
 }
 
@@ -100,7 +100,7 @@ static void drain_inbox(sim_t *self, uint32_t id)
         } else {
             tnd_msg_t msg = self->parcels[parcel].msg;
             sim_parcel_done(self, parcel);
-            sim_door_control(self, id, &msg);
+            sim_validator_control(self, id, &msg);
             sim_actor_message(self, id, &msg);
         }
     }
@@ -143,20 +143,20 @@ void sim_actor_worked(sim_t *self, uint32_t id)
     role_of(self, id)->worked(self, id);
     if (!actor->alive)
         return;
-    sim_links_tick(self, id); /* before anything that came meanwhile is looked at */
+    sim_links_tick(self, id); /* before it reads what came meanwhile */
     drain_inbox(self, id);
 }
 
 void sim_actor_up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
-    tnd_validator_reset(self->actors[id].door, peer);
+    tnd_validator_reset(self->actors[id].validator, peer);
     role_of(self, id)->up(self, id, peer);
     sim_actor_run(self, id);
 }
 
 void sim_actor_lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
-    tnd_validator_reset(self->actors[id].door, peer);
+    tnd_validator_reset(self->actors[id].validator, peer);
     role_of(self, id)->lost(self, id, peer);
     sim_actor_run(self, id);
 }
@@ -193,14 +193,14 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->due_ns = 0;
     actor->inbox = SIM_NONE;
     actor->machine = role_of(self, id)->create(self, id);
-    actor->door = sim_door_new(self, id);
+    actor->validator = sim_validator_new(self, id);
     for (uint32_t i = 0; i < actor->link_count; i++) {
         uint32_t link = actor->links[i];
         if (self->links[link].actor[0] == id)
             self->links[link].dialled = (sim_place_t){0};
         sim_link_birth(self, link, self->links[link].actor[0] == id ? 0 : 1, false);
     }
-    sim_say(self, "%s is born", sim_name(self, id));
+    sim_say(self, "%s starts", sim_name(self, id));
 }
 
 void sim_actor_dies(sim_t *self, uint32_t id)

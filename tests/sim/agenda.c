@@ -1,4 +1,4 @@
-/*  tests/sim/agenda.c - what happens when: a binary heap. */
+/*  tests/sim/agenda.c - a heap of events by time. */
 #include "tests/sim/agenda.h"
 
 #include <stdlib.h>

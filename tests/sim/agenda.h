@@ -1,4 +1,4 @@
-/*  tests/sim/agenda.h - what happens when: a heap of events, first in, first out at equal times. */
+/*  tests/sim/agenda.h - a heap of events by time, first in, first out at equal times. */
 #ifndef TND_TESTS_SIM_AGENDA_H
 #define TND_TESTS_SIM_AGENDA_H
 

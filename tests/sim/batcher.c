@@ -140,7 +140,7 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
                                    self->links[self->link_of[id][peer] - 1].end[1].birth);
     else if (role == TND_ROLE_READER)
         tnd_validator_sent(
-            actor->door,
+            actor->validator,
             &(tnd_msg_t){.kind = TND_MSG_CREDIT, .to = peer, .credit = {UINT64_MAX, UINT64_MAX}});
 }
 

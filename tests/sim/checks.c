@@ -5,7 +5,7 @@
 
 #include "tests/sim/cluster.h"
 
-/*  Instead of ending the program, a broken assertion of the core ends the seed. */
+/*  A failed assertion of the core ends the seed instead of the program. */
 static sim_t *running;
 
 void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function)
@@ -146,7 +146,7 @@ uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
     return sim_tree(leaves, 0, plan->replicas);
 }
 
-/*  Books the first `rows` rows of an epoch, with nothing behind the last of them. */
+/*  Books the first `rows` rows of an epoch, without anything after the last of them. */
 static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64_t from,
                          uint64_t rows, tnd_ledger_t *ledger)
 {
@@ -164,7 +164,7 @@ static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64
     ledger->added += before[p] - (p - filtered - bad) + rows - before[p] - 1;
 }
 
-/*  What a lane's position says was read, against what stands before it in the lane.  *rows_p has
+/*  Compares what was read according to a lane's position with what is before it in the lane.  *rows_p has
  *  also the rows that `take` left unread.
  */
 static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_ledger_t *ledger,
@@ -244,10 +244,10 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         uint64_t rows, taken = self->reference.taken[(next - 1) * plan->lanes + l];
         account(self, l, cursor->part[l], &expected, &rows);
         if (rows != taken) {
-            sim_violate(
-                self, "the cursor of step %llu stands in lane %u behind %llu rows instead of %llu",
-                (unsigned long long)next - 1, l, (unsigned long long)rows,
-                (unsigned long long)taken);
+            sim_violate(self,
+                        "the cursor of step %llu is in lane %u after %llu rows instead of %llu",
+                        (unsigned long long)next - 1, l, (unsigned long long)rows,
+                        (unsigned long long)taken);
             return;
         }
     }
@@ -273,7 +273,7 @@ void sim_check_end(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     uint64_t steps = self->reference.step_count;
     if (self->checkpoint != NULL && self->closed && !self->leader_dead && !self->feeder_dead)
-        sim_archive_check(self);
+        sim_checkpoint_check(self);
     bool cut = plan->steps_max <= steps;
     if (cut)
         steps = plan->steps_max;
@@ -295,7 +295,7 @@ void sim_check_end(sim_t *self)
 static const char *const waits[] = {"input", "credit", "order", "mark",   "window", "memory",
                                     "step",  "reduce", "peer",  "leader", "end"};
 
-/*  Who waits for what, for a person who looks for a deadlock. */
+/*  Prints what each actor waits for. */
 void sim_explain(sim_t *self)
 {
     for (uint32_t id = 0; id < self->plan.member_count; id++) {

@@ -82,7 +82,7 @@ static void begin(sim_t *self)
     }
     name_members(self);
     self->counts.faults[SIM_STRAGGLER] += plan->straggler != UINT32_MAX;
-    sim_door_plan(self);
+    sim_validator_plan(self);
     sim_links_plan(self);
     sim_endpoints_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
@@ -96,7 +96,7 @@ static void begin(sim_t *self)
     sim_faults_plan(self);
 }
 
-/*  The first chain is over, and the next begins on the same hosts: whoever is up is entered, some
+/*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered, some
  *  have gone just before, and who is not needed is not waited for.
  */
 static void begin_next(sim_t *self)
@@ -180,7 +180,7 @@ static void run_session(sim_t *self)
         sim_check_end(self);
 }
 
-/*  A broken assertion of the core ends the session. */
+/*  A failed assertion of the core ends the session. */
 static void run_guarded(sim_t *self)
 {
     self->escapes = true;
@@ -189,7 +189,7 @@ static void run_guarded(sim_t *self)
     self->escapes = false;
 }
 
-/*  Whether a run that has ended well is gone on with all the same, as a user may ask. */
+/*  Whether a run that ended well is resumed all the same, as a user may ask. */
 static bool goes_on(const sim_t *self, uint32_t session)
 {
     return self->plan.keep > 0 && session < SIM_SESSIONS && !self->rogue_found &&
@@ -218,8 +218,8 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
         tnd_error_t error;
         self->counts.again += !self->leader_dead && !self->feeder_dead;
         if (self->plan.keep > 0) {
-            sim_archive_killed(self, self->leader_dead);
-            sim_archive_resume(self);
+            sim_checkpoint_killed(self, self->leader_dead);
+            sim_checkpoint_resume(self);
         } else if (self->stored_bytes > 0 &&
                    tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) !=
                        TND_OK)

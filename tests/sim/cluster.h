@@ -1,8 +1,8 @@
 /*  tests/sim/cluster.h - a whole cluster on one thread: clock, hosts, actors, network, leader.
  *
- *  Everything that happens is an event of the agenda.  Time is virtual; each host's own clock runs
- *  with it but stands elsewhere and may jump forward.  The machines are those of runtime/core,
- *  driven as the real actors drive them: a busy actor leaves its messages where they are.
+ *  Everything that happens is an event of the agenda.  Time is virtual.  Each host has its own
+ *  clock, with an offset, which may jump.  The machines are those of runtime/core, driven as the
+ *  real actors drive them: a busy actor does not read its messages.
  */
 #ifndef TND_TESTS_SIM_CLUSTER_H
 #define TND_TESTS_SIM_CLUSTER_H
@@ -20,7 +20,7 @@
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
 
-/*  Spoken between a host and its leader beside what runtime/core/protocol/message.h has. */
+/*  Messages between a host and its leader in addition to those of messages.def. */
 enum {
     SIM_MSG_ACTOR = TND_MSG_KINDS,
     SIM_MSG_RESTART,
@@ -28,7 +28,7 @@ enum {
     SIM_MSG_ENDPOINTS /* host -> leader: where its actors listen */
 };
 
-enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two looks at everything */
+enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
 enum { SIM_HOST_ID = 1000 };              /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
 enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
@@ -39,17 +39,17 @@ typedef enum {
     SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
     SIM_AT_TICK,    /* host a, boot b */
     SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
-    SIM_AT_DEVICE,  /* feeder a, life b: the device is through */
+    SIM_AT_DEVICE,  /* feeder a, life b: the device is done */
     SIM_AT_BORN,    /* actor a starts */
     SIM_AT_BOOT,    /* the process of host a starts */
-    SIM_AT_RESUME,  /* the process of host a goes on */
+    SIM_AT_RESUME,  /* the process of host a resumes */
     SIM_AT_SESSION, /* the session's deadline */
-    SIM_AT_WRITTEN, /* the manifest behind step a */
+    SIM_AT_WRITTEN, /* the manifest after step a */
     SIM_AT_FAULT,   /* fault a */
-    SIM_AT_EARLY,   /* a fault of kind a, by time and not by blocks */
+    SIM_AT_EARLY,   /* a fault of kind a, by time instead of blocks */
     SIM_AT_DUE,     /* actor a, life b: the deadline of its machine */
-    SIM_AT_DRAIN,   /* somebody asks for a drain */
-    SIM_AT_SCAN     /* look at everything */
+    SIM_AT_DRAIN,   /* a drain is requested */
+    SIM_AT_SCAN     /* check everything */
 } sim_at_t;
 
 typedef enum {
@@ -89,7 +89,7 @@ typedef enum {
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
-/*  Where one bound port listens; all zero: it is not known. */
+/*  Where one bound port listens; all zero: not known. */
 typedef struct {
     uint32_t endpoint;
     uint64_t listener; /* see tnd_terms_t */
@@ -108,10 +108,10 @@ typedef struct {
     uint32_t net;   /* connection */
     uint32_t link;  /* SIM_NONE: control within a host */
     uint32_t side;  /* of the receiver */
-    uint32_t chain; /* of who said it */
+    uint32_t chain; /* of the sender */
 } sim_parcel_t;
 
-/*  A pair of actors, or a host and the leader: both ends and what lies between.
+/*  A pair of actors, or a host and the leader: both ends and the path between them.
  *  Side 0 connects, side 1 binds.
  */
 typedef struct {
@@ -122,8 +122,8 @@ typedef struct {
     uint32_t bound;  /* the connection that the binder's end talks to; 0: none */
     uint32_t nets;   /* so far */
     uint32_t broken; /* nothing passes on connections up to this one */
-    /* An identity that the binder's socket still takes for connected: whoever comes with the same
-     * one is ignored.
+    /*  An identity that the binder's socket still regards as connected: a peer with the same identity
+     *  is ignored.
      */
     bool ghost;
     tnd_life_t ghost_life;
@@ -132,13 +132,13 @@ typedef struct {
     sim_place_t dialled; /* by the connector, which another listener may have taken since */
     bool stray;          /* the connector's socket has reached another listener */
     uint64_t last[2], heard_at[2], slow_until;
-    uint64_t held_until[2]; /* nothing arrives at that side before; nothing is lost either */
-    bool parting; /* the last word on this connection was GOODBYE, which its end follows */
-    /*  A link that crawls: rows take `transfer_ns` to pass, and what follows them waits.  Bytes
-     * come to a side from `moves_from` on until `last`.
+    uint64_t held_until[2]; /* messages to that side are held until then; none is lost */
+    bool parting;           /* the last message on this connection was GOODBYE; its end follows */
+    /*  A slow link: rows take `transfer_ns` to pass, and later messages wait.  Bytes arrive at a side
+     *  from `moves_from` until `last`.
      */
     uint64_t crawls_until, transfer_ns, moves_from[2];
-    /*  A path that is long in one direction: all that comes to `lag_side` takes so much longer.
+    /*  A path that is long in one direction: messages to `lag_side` take so much longer.
      *  Hidden: a proxy on the path acknowledges at once, so the transport does not see how long.
      */
     uint64_t lag_ns, lag_since, lag_until;
@@ -160,7 +160,7 @@ typedef struct {
 
 typedef struct {
     uint64_t step;
-    bool used, on_device, keeps; /* keeps: the models behind it */
+    bool used, on_device, keeps; /* keeps: the models after it are saved */
     uint32_t rows;
     uint64_t digest[2];
     uint32_t count[SIM_REPLICAS];
@@ -169,20 +169,20 @@ typedef struct {
 
 typedef struct {
     uint32_t role, host;
-    bool alive, busy, waiting; /* waiting: to be started again */
+    bool alive, busy, waiting; /* waiting: to be restarted */
     bool started;              /* its host knows where its peers listen */
     bool moved;                /* peers may listen elsewhere now */
     sim_place_t places[SIM_PORTS];
-    tnd_life_t life; /* among all that are simulated */
-    tnd_life_t said; /* that peers are told: by the time of day */
+    tnd_life_t life; /* unique in the simulation */
+    tnd_life_t said; /* as peers are told: by the time of day */
     void *machine;
-    tnd_validator_t *door;
+    tnd_validator_t *validator;
     uint32_t inbox, inbox_last;
     uint64_t slow_until;
     uint64_t born_at, worked_at; /* when it began, and when its last work ended */
     uint64_t long_ns;            /* the next work takes so much longer */
-    uint64_t due_ns;             /* of the event that is due */
-    uint32_t payloads;           /* that this life holds */
+    uint64_t due_ns;             /* of its next deadline event */
+    uint32_t payloads;           /* held by this life */
     tnd_effect_t work;           /* under way when busy */
     uint16_t links[SIM_ACTORS];
     uint32_t link_count;
@@ -197,10 +197,10 @@ typedef struct {
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];
-    bool over;                /* it has said its last word, MODEL */
-    uint64_t kept;            /* its models behind so many steps, last */
-    void *last_words;         /* what it says of those behind the last step */
-    tnd_passed_note_t passed; /* the last that reducers were told, or are to be */
+    bool over;                /* it has sent its last message, MODEL */
+    uint64_t kept;            /* the steps after which it saved its models last */
+    void *last_report;        /* its report about those after the last step */
+    tnd_passed_note_t passed; /* the last PASSED, sent or to be sent */
     bool has_passed;
     uint64_t committed; /* steps that were checked */
     tnd_keep_note_t keep;
@@ -211,18 +211,18 @@ typedef struct {
     bool alive, paused, keeps_links;
     uint32_t boot;
     tnd_life_t life;
-    uint64_t clock;      /* stands ahead by so much */
+    uint64_t clock;      /* its offset */
     tnd_life_t said;     /* as `life`, by the time of day */
-    int64_t day;         /* what that is ahead by */
+    int64_t day;         /* the offset of the time of day */
     bool stepped;        /* its clock has been set back */
     uint32_t control;    /* link to the leader */
-    uint32_t generation; /* the last that it heard of */
+    uint32_t generation; /* the latest that it knows */
     const sim_table_t *table;
     sim_event_t *frozen;
     uint32_t frozen_next, frozen_count;
     size_t frozen_room;
     uint64_t paused_at, resume_at, resumed_at;
-    uint64_t expected_ns; /* by its clock, when its control looks again at the latest */
+    uint64_t expected_ns; /* by its clock, the latest time of its next look */
     uint64_t starved_ns;  /* of this pause: the leader was away too */
     uint32_t control_at_stop;
     tnd_absence_t leader_absence;    /* from its control, as this process knows it */
@@ -234,26 +234,26 @@ typedef struct {
     uint64_t last_local; /* control within the host stays in order */
 } sim_host_t;
 
-/*  A checkpoint on the disk, or what there is of it. */
+/*  A checkpoint on the disk, perhaps incomplete. */
 typedef struct {
     uint64_t step;
     bool there[SIM_REPLICAS];
     tnd_saved_t saved[SIM_REPLICAS]; /* as the files are */
     uint64_t models[SIM_REPLICAS];
     bool writing, manifest, torn;
-    tnd_saved_t parts[SIM_REPLICAS]; /* as the manifest says */
+    tnd_saved_t parts[SIM_REPLICAS]; /* as in the manifest */
     unsigned char cursor[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t cursor_bytes;
 } sim_folder_t;
 
-typedef struct sim_words sim_words_t;
+typedef struct sim_saved_report sim_saved_report_t;
 
 typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
-    uint64_t ends, again; /* checkpoints behind the last step; runs that go on from one */
-    uint64_t silences;    /* connections given up because nothing came */
-    uint64_t transfers;   /* that took longer than link_timeout */
-    uint64_t strays;      /* connections that reached another listener than was meant */
+    uint64_t ends, again; /* checkpoints after the last step; runs that resume from one */
+    uint64_t silences;    /* connections given up for silence */
+    uint64_t transfers;   /* transfers longer than link_timeout */
+    uint64_t strays;      /* connections that reached a wrong listener */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -266,7 +266,7 @@ struct sim {
     uint64_t now;
     sim_random_t chance;   /* of the network and of work */
     sim_random_t bad_luck; /* of faults */
-    sim_random_t moments;  /* of those that strike by time */
+    sim_random_t moments;  /* of faults by time */
     sim_random_t disk_luck;
     sim_host_t hosts[SIM_HOSTS];
     sim_actor_t actors[SIM_ACTORS];
@@ -290,26 +290,26 @@ struct sim {
     tnd_bounds_t bounds;
     /* the leader */
     tnd_leader_core_t *session;
-    tnd_life_t known_actor[SIM_ACTORS]; /* lives that the session was told of; 0: down */
+    tnd_life_t known_actor[SIM_ACTORS]; /* lives that the leader knows; 0: down */
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
-    bool announced[SIM_HOSTS], tabled; /* hosts that have said where they listen; all have once */
-    sim_random_t order_luck;           /* in which actors of a process bind */
+    bool announced[SIM_HOSTS], tabled; /* hosts that reported where they listen; all have */
+    sim_random_t order_luck;           /* the order in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
-    bool model_said[SIM_ACTORS]; /* the last word of each feeder */
-    bool closed;                 /* the archive knows the end of the chain */
+    bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
+    bool closed;                 /* checkpoints know the end of the chain */
     uint32_t chain;
     bool follows;        /* the second chain is due */
-    bool closing;        /* the stream is over; last words or the last manifest are to come */
-    bool last_death;     /* a host with a feeder died then */
-    uint64_t unwritten;  /* the step behind which the disk refused something last */
-    uint64_t session_at; /* event that is due */
+    bool closing;        /* the stream is over; MODEL or the last manifest is missing */
+    bool last_death;     /* a host with a feeder died after the stream */
+    uint64_t unwritten;  /* the last step whose checkpoint the disk refused */
+    uint64_t session_at; /* its next event */
     unsigned char stored[TND_CURSOR_FIXED_BYTES + 24 * SIM_LANES];
     size_t stored_bytes;
     bool write_fails;
     uint64_t booked;
     tnd_cursor_t from;
     tnd_checkpoint_t *checkpoint;  /* NULL: the cursor alone is stored */
-    uint64_t models[SIM_REPLICAS]; /* that a session begins with */
+    uint64_t models[SIM_REPLICAS]; /* at the start of a session */
     sim_folder_t folders[SIM_FOLDERS];
     uint32_t folder_count;
     /* faults */
@@ -321,7 +321,7 @@ struct sim {
     bool drained;
     uint64_t faults_end;    /* when the last one is over */
     uint64_t starved_until; /* no process has a processor */
-    uint32_t busy_host;     /* that SIM_BUSY stops */
+    uint32_t busy_host;     /* stopped by SIM_BUSY */
     uint32_t flaps_left;    /* of the worker whose connections do not last */
     uint64_t progress_at;
     /* results */
@@ -333,30 +333,30 @@ struct sim {
     bool escapes;
 };
 
-/*  Runs a seed to its end: both sessions, when the first one is to fail.  False: a violation. */
+/*  Runs all sessions of a seed; returns false if a promise was violated. */
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
 
-/*  What the parts offer each other. */
+/*  trace.c and cluster.c */
 void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_say_msg(sim_t *self, const tnd_msg_t *msg);
 const char *sim_name(sim_t *self, uint32_t actor);
 uint64_t sim_clock(const sim_t *self, uint32_t host);
-/*  A life that begins now, as its host names it: by the time of day, which may have gone back. */
+/*  A new life as its host names it: by the time of day, which may have gone back. */
 tnd_life_t sim_life(const sim_t *self, uint32_t host);
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
-/*  Payloads have one holder at a time; it is known how many each actor has. */
+/*  payloads.c: a payload has one holder at a time; the payloads of each actor are counted. */
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);
 void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);
-/*  It passes from one holder to another, or to the wire and from it (SIM_FLYING). */
+/*  Moves it from one holder to another; SIM_FLYING is the wire. */
 void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to);
 void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
 sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
 void sim_parcel_done(sim_t *self, uint32_t index);
-/*  Whether it is for actors of the chain before. */
+/*  Whether it is for actors of the previous chain. */
 bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel);
-/*  Of the network. */
+/*  network.c */
 void sim_links_plan(sim_t *self);
 void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
 void sim_link_drop(sim_t *self, uint32_t link, uint32_t side);
@@ -366,23 +366,23 @@ void sim_link_arrive(sim_t *self, uint32_t parcel);
 void sim_link_hear(sim_t *self, uint32_t parcel);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
-/*  All are told that the actor listens. */
+/*  Tells all peers that the actor listens. */
 void sim_link_connect_now(sim_t *self, uint32_t actor);
 void sim_links_tick(sim_t *self, uint32_t actor);
-/*  Who was given up hears of it, or finds it out. */
+/*  Checks that an end that was given up learns it. */
 void sim_links_check(sim_t *self);
-/*  Both ends take the time since they were looked at last for their own. */
+/*  Both ends count the time since the last look as their own absence. */
 void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
-/*  Gives up what the connector has and connects to that place. */
+/*  The connector closes its connection and connects to that place. */
 void sim_link_dial(sim_t *self, uint32_t link, sim_place_t at);
-/*  A HELLO comes to the binder that is not of the connector in whose name it is said. */
+/*  The binder receives a HELLO in the name of the connector that another process sent. */
 void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello);
-/*  Something arrives at a listener that was not meant. */
+/*  A message arrives at a wrong listener. */
 void sim_link_stray(sim_t *self, uint32_t parcel);
-/*  Of endpoints, where the plan has fixed ports: whose it is (SIM_NONE: nobody's); the actors of a
- *  host that are new bind; it says where; the leader hears that, tells it (NULL: not yet), and
- *  forgets it with a process; a host is told; an actor that was away looks; a second chain begins.
+/*  endpoints.c, if the plan has fixed ports: the owner of an endpoint (or SIM_NONE); new actors of a
+ *  host bind; the host reports where; the leader receives that, tells all (NULL: not yet), and forgets
+ *  it with a process; a host is told; an actor that was away looks; a second chain begins.
  */
 void sim_endpoints_plan(sim_t *self);
 uint32_t sim_endpoint_owner(const sim_t *self, uint32_t endpoint, uint32_t *port);
@@ -395,19 +395,19 @@ void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table);
 void sim_endpoints_look(sim_t *self, uint32_t actor);
 void sim_endpoints_begin_next(sim_t *self);
 void sim_tell_table(sim_t *self, uint32_t host);
-/*  Its host says to the leader whether it runs. */
+/*  Its host reports to the leader whether the actor runs. */
 void sim_tell_actor(sim_t *self, uint32_t actor);
-/*  Of the actors. */
-/*  Whether it looks at nothing that comes now: it is inside a hook, or does not run yet. */
+/*  actors.c */
+/*  Whether the actor reads no messages now: it is inside a hook, or does not run yet. */
 static inline bool sim_actor_away(const sim_actor_t *actor)
 {
     return actor->busy || !actor->started;
 }
-/*  It runs: it looks at what has come, and its host says so. */
+/*  The actor runs now: it reads its messages, and its host reports it. */
 void sim_actor_started(sim_t *self, uint32_t actor);
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
-/*  It dies, and its host sees that. */
+/*  The actor dies, and its host notices. */
 void sim_actor_crash(sim_t *self, uint32_t actor);
 void sim_actor_message(sim_t *self, uint32_t actor, tnd_msg_t *msg);
 void sim_actor_run(sim_t *self, uint32_t actor);
@@ -418,12 +418,12 @@ void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
 /*  Hands a parcel to an actor, now or when it is free. */
 void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t parcel);
-/*  Of an actor for its role: how long work of `ns` takes it this time; control and links. */
+/*  For the roles: how long work of `ns` takes this time; messages by control and by links. */
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns);
 uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns);
 void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg);
 void sim_actor_send(sim_t *self, uint32_t actor, tnd_actor_id_t to, const tnd_msg_t *msg);
-/*  What a machine of a join or a feeder refuses ends a real run: here nothing may be refused. */
+/*  A message that a machine refuses ends a real run; here it is a violation. */
 void sim_actor_accept(sim_t *self, uint32_t actor, tnd_status_t status, const tnd_error_t *error);
 /*  What an actor of one role does; each has a file of its own. */
 typedef struct {
@@ -441,10 +441,10 @@ extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, s
 
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
 void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
-/*  Of a feeder. */
-/*  Its device is through with a part of the step under way. */
+/*  feeder.c */
+/*  Its device has finished a part of the current step. */
 void sim_feeder_device(sim_t *self, uint32_t feeder);
-/*  The last word of the first one. */
+/*  Sends MODEL. */
 void sim_feeder_model(sim_t *self, uint32_t feeder);
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side);
 void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss);
@@ -457,14 +457,14 @@ void sim_process_resume(sim_t *self, uint32_t host, uint32_t boots);
 /*  Keeps an event of a process that is paused. */
 void sim_process_freeze(sim_host_t *host, const sim_event_t *event);
 void sim_happen(sim_t *self, const sim_event_t *event);
-/*  An event that has no receiver any more. */
+/*  Drops an event without a receiver. */
 void sim_discard(sim_t *self, const sim_event_t *event);
 /*  The leader's process has a control message from host `origin`. */
 void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg);
 /*  Control of the leader to a host; and to the actors of this host. */
 void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-/*  Of the leader: a chain starts with its machine; the machine's effects are performed; a host
+/*  leader.c: a chain starts with its machine; the machine's effects are performed; a host
  *  reports that an actor runs or not; hosts that were away for too long are lost; the stream is
  *  over, and last messages or files may be due.
  */
@@ -473,47 +473,46 @@ void sim_leader_run(sim_t *self);
 void sim_leader_actor(sim_t *self, const tnd_msg_t *msg);
 void sim_leader_lose(sim_t *self);
 void sim_leader_finish(sim_t *self);
-/*  Of checkpoints: a session begins, rewinds, hears of a commit, books, has written a manifest. */
-void sim_archive_begin(sim_t *self);
-void sim_archive_generation(sim_t *self);
-void sim_archive_commit(sim_t *self, const tnd_msg_t *msg);
-void sim_archive_words(sim_t *self, const void *words);
-/*  All last words are heard; is something still being written; is there what must be. */
-void sim_archive_end(sim_t *self);
-bool sim_archive_busy(const sim_t *self);
-void sim_archive_check(sim_t *self);
-void sim_archive_booked(sim_t *self, uint64_t step);
-void sim_archive_written(sim_t *self, uint64_t step);
-/*  A feeder keeps its models behind `step`; what it says of that goes along with COMMIT. */
-void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step);
-/*  The job is gone, in order or at once; the next one goes on from what the disk has. */
-void sim_archive_killed(sim_t *self, bool at_once);
-void sim_archive_resume(sim_t *self);
-/*  Of the doors: who is who in this plan; that of an actor that is born; may this be said to it, by
- *  a link or by control; may `host` hand on what came from `origin`; is it right that the leader
- *  hears; was all confirmed that it heard of.
+/*  checkpoints.c: a session begins, rewinds, receives a commit, books, has written a manifest. */
+void sim_checkpoint_begin(sim_t *self);
+void sim_checkpoint_generation(sim_t *self);
+void sim_checkpoint_commit(sim_t *self, const tnd_msg_t *msg);
+void sim_checkpoint_report(sim_t *self, const void *words);
+/*  All feeders have sent MODEL; whether something is being written; checks what the disk must have. */
+void sim_checkpoint_end(sim_t *self);
+bool sim_checkpoint_busy(const sim_t *self);
+void sim_checkpoint_check(sim_t *self);
+void sim_checkpoint_booked(sim_t *self, uint64_t step);
+void sim_checkpoint_written(sim_t *self, uint64_t step);
+/*  A feeder saves its models after `step`; returns its report, which travels with COMMIT. */
+void *sim_checkpoint_part(sim_t *self, uint32_t feeder, uint64_t step);
+/*  The job ended, in order or at once; the next one resumes from the disk. */
+void sim_checkpoint_killed(sim_t *self, bool at_once);
+void sim_checkpoint_resume(sim_t *self);
+/*  validator.c: the members of the plan; a validator for a new actor; checks of messages by a link, by
+ *  control, through a host and to the leader; the check that generations were confirmed.
  */
-void sim_door_plan(sim_t *self);
-tnd_validator_t *sim_door_new(sim_t *self, uint32_t actor);
-void sim_door_link(sim_t *self, uint32_t actor, tnd_actor_id_t peer, const tnd_msg_t *msg);
-void sim_door_control(sim_t *self, uint32_t actor, const tnd_msg_t *msg);
-void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg);
-void sim_door_report(sim_t *self, const tnd_msg_t *msg);
-void sim_door_confirm(sim_t *self, uint32_t actor);
-/*  Of the faults. */
+void sim_validator_plan(sim_t *self);
+tnd_validator_t *sim_validator_new(sim_t *self, uint32_t actor);
+void sim_validator_link(sim_t *self, uint32_t actor, tnd_actor_id_t peer, const tnd_msg_t *msg);
+void sim_validator_control(sim_t *self, uint32_t actor, const tnd_msg_t *msg);
+void sim_validator_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg);
+void sim_validator_report(sim_t *self, const tnd_msg_t *msg);
+void sim_validator_confirm(sim_t *self, uint32_t actor);
+/*  faults.c */
 void sim_faults_plan(sim_t *self);
 void sim_faults_block(sim_t *self);
 void sim_fault_strike(sim_t *self, uint32_t fault);
-/*  One that strikes by time: while all begins, or when the leader does something that matters. */
+/*  A fault by time: during the start, or when the leader does something important. */
 void sim_fault_early(sim_t *self, sim_fault_kind_t kind);
 void sim_fault_moment(sim_t *self);
-/*  The stream is over. */
+/*  The stream is over: a last fault may occur. */
 void sim_fault_last(sim_t *self);
 void sim_drain(sim_t *self);
-/*  Whether a HELLO of that host's may still be on a path whose length is hidden. */
+/*  Whether a HELLO of that host may still be on a path whose length is hidden. */
 bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);
-/*  Of the checks. */
+/*  checks.c */
 void sim_check_begin(sim_t *self);
 void sim_check_actor(sim_t *self, uint32_t actor);
 void sim_check_all(sim_t *self);

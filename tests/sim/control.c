@@ -1,7 +1,7 @@
 /*  tests/sim/control.c - control messages: within a host, to the leader and from it. */
 #include "tests/sim/cluster.h"
 
-/*  What is still on its way when another chain begins is for actors that are no more. */
+/*  A message that is on its way when another chain begins is for actors that have ended. */
 bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel)
 {
     return parcel->chain != self->chain && parcel->msg.kind > TND_MSG_PONG;
@@ -77,13 +77,13 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_said[msg->from] = true;
             if (self->checkpoint != NULL && msg->note.payload != NULL)
-                sim_archive_words(self, msg->note.payload);
+                sim_checkpoint_report(self, msg->note.payload);
             tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
             sim_leader_finish(self);
         } else {
-            sim_door_report(self, msg);
+            sim_validator_report(self, msg);
             if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
-                sim_archive_commit(self, msg);
+                sim_checkpoint_commit(self, msg);
             tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
         }
         sim_leader_run(self);
@@ -107,14 +107,14 @@ void sim_tell_actor(sim_t *self, uint32_t id)
     sim_control(self, actor->host, &msg);
 }
 
-/*  What it was told while it was away is lost, and it may be that nobody rewinds for it. */
+/*  Messages that it should have received while it was away are lost, and no rewind may follow. */
 void sim_tell_table(sim_t *self, uint32_t host)
 {
     tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + host};
     msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
     msg.generation = tnd_leader_core_generation(self->session);
     msg.note.payload = self->plan.ports ? sim_endpoints_told(self) : NULL;
-    sim_random_t chance = self->chance; /* the runs of kept seeds stay what they are */
+    sim_random_t chance = self->chance; /* the runs of kept seeds stay the same */
     sim_link_send(self, self->hosts[host].control, 1, &msg);
     self->chance = chance;
 }
@@ -130,7 +130,7 @@ static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
 {
     uint32_t h = self->links[link].host[0];
-    sim_door_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
+    sim_validator_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
     if (side == 1)
         sim_route(self, h, msg);
     else if ((int)msg->kind == SIM_MSG_TABLE)

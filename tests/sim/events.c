@@ -1,7 +1,8 @@
 /*  tests/sim/events.c - what each event of the agenda does. */
 #include "tests/sim/cluster.h"
 
-static const uint64_t still_ns = 12ull * 1000 * 1000 * 1000; /* nothing moves for so long */
+static const uint64_t still_ns =
+    12ull * 1000 * 1000 * 1000; /* no progress for so long is a deadlock */
 static const uint64_t events_most = 2 * 1000 * 1000;
 
 void sim_discard(sim_t *self, const sim_event_t *event)
@@ -112,7 +113,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         if (self->links[event->a].actor[event->b] == SIM_NONE ||
             !sim_actor_away(&self->actors[self->links[event->a].actor[event->b]]))
             sim_link_notice(self, event->a, event->b, event->c);
-        else /* it looks at it when its hook has returned */
+        else /* the actor reads it when its hook has returned */
             sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
                            event->c);
         break;
@@ -154,7 +155,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         sim_leader_run(self);
         break;
     case SIM_AT_WRITTEN:
-        sim_archive_written(self, event->a);
+        sim_checkpoint_written(self, event->a);
         sim_leader_finish(self);
         break;
     case SIM_AT_FAULT:

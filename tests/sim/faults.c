@@ -55,7 +55,7 @@ const char *sim_fault_name(sim_fault_kind_t kind)
     return kinds[kind].name;
 }
 
-/*  While hosts come and the stream begins; some drain before it does. */
+/*  Faults during the start; some runs drain before the stream begins. */
 static void plan_moments(sim_t *self)
 {
     static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CUT_CONTROL,   SIM_PAUSE,
@@ -71,7 +71,7 @@ static void plan_moments(sim_t *self)
                        0, 0, 0);
 }
 
-/*  Time without a processor, for all at once or for the hook of one actor. */
+/*  No processor for a while, for all processes or for the hook of one actor. */
 static void plan_absences(sim_t *self)
 {
     sim_random_t luck = sim_random(self->plan.seed, 600 + self->plan.session);
@@ -105,14 +105,14 @@ static void plan_absences(sim_t *self)
 static void plan_flaps(sim_t *self)
 {
     sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
-    bool goes_on = self->flaps_left > 0; /* from the chain before */
+    bool goes_on = self->flaps_left > 0; /* from the previous chain */
     self->flaps_left = self->plan.flaps;
     if (self->flaps_left > 0 && !goes_on)
         sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
                        SIM_FLAP, 0, 0);
 }
 
-/*  Links so slow that what passes by them takes longer than `link_timeout`. */
+/*  Links so slow that a block takes longer than `link_timeout`. */
 static void plan_crawls(sim_t *self)
 {
     sim_random_t luck = sim_random(self->plan.seed, 900 + self->plan.session);
@@ -122,7 +122,7 @@ static void plan_crawls(sim_t *self)
                        SIM_CRAWL, 0, 0);
 }
 
-/*  Strangers who know the names of actors, and paths that are long in one direction. */
+/*  Strangers that know the names of actors, and paths that are long in one direction. */
 static void plan_strangers(sim_t *self)
 {
     sim_random_t luck = sim_random(self->plan.seed, 1100 + self->plan.session);
@@ -222,7 +222,7 @@ void sim_drain(sim_t *self)
     if (self->drained)
         return;
     self->drained = true;
-    sim_say(self, "somebody asks for a drain");
+    sim_say(self, "a drain is requested");
     tnd_leader_core_ask_drain(self->session);
     sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
     sim_fault_moment(self);
@@ -297,7 +297,7 @@ static bool has_long_path(const sim_t *self, uint32_t h)
     return false;
 }
 
-/*  A link crawls or has such a lag: of what crawls, only one transfer at a time is known. */
+/*  A link is slow or has a lag, not both: a slow link records one transfer at a time. */
 static bool has_hidden_lag(const sim_t *self, uint32_t link)
 {
     return self->links[link].lag_is_hidden && self->now < self->links[link].lag_until;
@@ -313,7 +313,7 @@ bool sim_fault_hides_hello(const sim_t *self, uint32_t h)
     return false;
 }
 
-/*  A host whose process may die: no feeder stands there, and it is not the leader's. */
+/*  A host whose process may die: it has no feeder and is not the leader's. */
 static uint32_t any_soft_host(sim_t *self)
 {
     uint32_t found = SIM_NONE, seen = 0;
@@ -327,7 +327,7 @@ static uint32_t any_soft_host(sim_t *self)
     return found;
 }
 
-/*  A host with workers alone: it may leave, and one in its place may join. */
+/*  A host with workers only: it may leave, and another may join in its place. */
 static uint32_t any_worker_host(sim_t *self)
 {
     uint32_t found = SIM_NONE, seen = 0;
@@ -379,7 +379,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((link = any_link(self, kind == SIM_CUT_CONTROL)) == SIM_NONE ||
             is_long_away(self, link))
             return false;
-        /* On a long path a host that is not told needs longer than `dead_after` to find it out. */
+        /* On a long path a host that is not told needs longer than `dead_after` to notice. */
         bool is_long = self->now < self->links[link].lag_until;
         uint32_t how = kind == SIM_CUT_CONTROL ? (is_long ? 3 : sim_below(luck, 4))
                        : kind == SIM_CUT_BOTH  ? 3
@@ -391,7 +391,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
                 sim_name(self, b == SIM_NONE ? SIM_HOST_ID : b),
                 how == 3 ? "both are told"
                 : how    ? "one is told"
-                         : "nobody is told");
+                         : "no end is told");
         sim_link_break(self, link, how & 1, how & 2);
         *lasts = self->plan.link_timeout_ns;
         return true;
@@ -491,7 +491,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         uint32_t kept = join->ticket_count < SIM_TICKETS ? join->ticket_count : SIM_TICKETS;
         if (kept == 0)
             return false;
-        /*  As if a reader took the worker of each for lost: most are issued twice. */
+        /*  As if a reader had lost the worker of each: most are issued twice. */
         uint32_t first = sim_below(luck, kept);
         for (uint32_t i = first; i < kept; i++) {
             tnd_msg_t lost = join->tickets[i];

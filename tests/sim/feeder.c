@@ -27,7 +27,7 @@ static void post(sim_t *self, uint32_t id, const sim_round_t *round)
     }
 }
 
-/*  Where a round is kept: all of a step beside each other, in order. */
+/*  Where a round is stored: all of a step next to each other, in order. */
 static uint64_t place_of(const sim_round_t *round)
 {
     return round->step * SIM_REDUCTIONS + round->slot;
@@ -66,7 +66,7 @@ static void post_again(sim_t *self, uint32_t id)
         say_passed(self, id, actor);
 }
 
-/*  A step is done: reducers hear of it when it had another number of reductions than the last. */
+/*  A step is done: reducers are told if its number of reductions differs from the last step's. */
 static void pass(sim_t *self, uint32_t id, sim_actor_t *actor, uint64_t step, uint32_t reductions)
 {
     bool same = actor->has_passed && actor->passed.begin == reductions;
@@ -130,7 +130,7 @@ void sim_feeder_device(sim_t *self, uint32_t id)
     sim_slot_t *slot = slot_of(actor);
     uint32_t reductions = reductions_of(self, id, slot->step);
     if (!actor->device_applies && reductions > 0) {
-        /*  What is not closed is kept, so there is a most of it. */
+        /*  Open rounds are stored, so their number is limited. */
         actor->device_waits = actor->rounds_open >= self->plan.depth * self->plan.reductions + 1;
         if (actor->device_waits)
             return;
@@ -144,7 +144,7 @@ void sim_feeder_device(sim_t *self, uint32_t id)
         actor->model[r] = sim_model_step(
             actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
                                       slot->ids[r], slot->count[r]));
-    void *words = slot->keeps ? sim_archive_part(self, id, slot->step + 1) : NULL;
+    void *words = slot->keeps ? sim_checkpoint_part(self, id, slot->step + 1) : NULL;
     actor->kept = slot->keeps ? slot->step + 1 : actor->kept;
     tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, words);
     slot->on_device = false;
@@ -184,7 +184,7 @@ static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     sim_free(self, payload, id);
 }
 
-/*  The digest is taken from what lies in the slot when the step starts. */
+/*  The digest is taken from the slot when the step starts. */
 static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect_t *effect)
 {
     const sim_plan_t *plan = &self->plan;
@@ -272,9 +272,9 @@ void sim_feeder_model(sim_t *self, uint32_t id)
     tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
     uint64_t done = tnd_feeder_core_committed(actor->machine);
     if (!actor->over && self->checkpoint != NULL && done > 0 && done != actor->kept)
-        actor->last_words = sim_archive_part(self, id, done);
+        actor->last_report = sim_checkpoint_part(self, id, done);
     actor->over = true;
-    msg.note.payload = actor->last_words;
+    msg.note.payload = actor->last_report;
     sim_actor_control(self, actor, &msg);
 }
 

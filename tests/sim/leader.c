@@ -4,7 +4,7 @@
 
 #include "tests/sim/cluster.h"
 
-/*  The stream is over: all wait for last words, and for what they say to be written.  A run that
+/*  The stream is over: the run waits for MODEL of all feeders and for the last writes.  A run that
  *  drains has no second chain.
  */
 void sim_leader_finish(sim_t *self)
@@ -20,9 +20,9 @@ void sim_leader_finish(sim_t *self)
         if (!self->model_said[plan->first_feeder + f])
             return;
     if (self->checkpoint != NULL && !self->closed)
-        sim_archive_end(self);
+        sim_checkpoint_end(self);
     self->closed = true;
-    if (self->checkpoint != NULL && sim_archive_busy(self))
+    if (self->checkpoint != NULL && sim_checkpoint_busy(self))
         return;
     self->follows = self->plan.after && self->chain == 0 && !self->drained && !self->over;
     self->over = !self->follows;
@@ -45,7 +45,7 @@ void sim_leader_actor(sim_t *self, const tnd_msg_t *msg)
     self->known_actor[id] = life;
 }
 
-/*  They are gone with their host, or as good as gone, until they are heard of again. */
+/*  They are lost with their host until they are reported again. */
 static void forget_actors(sim_t *self, uint32_t h)
 {
     for (uint32_t id = 0; id < self->plan.member_count; id++)
@@ -106,7 +106,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
             tnd_cursor_t *copy = sim_store_take(&self->store, sizeof *copy);
             *copy = *effect->msg.rewind.cursor;
             effect->msg.rewind.cursor = copy;
-            sim_archive_generation(self);
+            sim_checkpoint_generation(self);
             sim_say(self, "leader rewinds to step %llu, generation %u",
                     (unsigned long long)copy->step, effect->msg.generation);
         }
@@ -117,7 +117,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         self->progress_at = self->now;
         sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
         sim_check_booked(self, effect->cursor);
-        sim_archive_booked(self, effect->cursor->step);
+        sim_checkpoint_booked(self, effect->cursor->step);
         if (self->checkpoint != NULL || self->chain > 0)
             break;
         if (!self->write_fails)
@@ -175,7 +175,7 @@ static tnd_fate_t fate_of(const sim_t *self, uint32_t h)
     return host->alive && host->said == host->known_life ? TND_FATE_ALIVE : TND_FATE_DEAD;
 }
 
-/*  Hosts that were lost once they had been away for too long. */
+/*  Loses hosts that have been away for too long. */
 void sim_leader_lose(sim_t *self)
 {
     uint64_t now = sim_clock(self, 0);
@@ -197,7 +197,7 @@ void sim_leader_lose(sim_t *self)
     }
 }
 
-/*  The session of one chain, and what it begins with. */
+/*  The leader of one chain and its initial state. */
 void sim_leader_start(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -224,5 +224,5 @@ void sim_leader_start(sim_t *self)
     for (uint32_t f = 0; f < plan->feeders; f++)
         memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
                plan->feeder_replicas[f] * sizeof *self->models);
-    sim_archive_begin(self);
+    sim_checkpoint_begin(self);
 }

@@ -21,7 +21,7 @@ static const struct {
 enum { PLANTS = sizeof plants / sizeof *plants };
 
 typedef struct {
-    uint64_t from, seeds, seed, without; /* without: faults left out, a bit each */
+    uint64_t from, seeds, seed, without; /* without: faults to omit, one bit each */
     bool one, trace, json;
     const char *program, *plant;
 } options_t;
@@ -109,7 +109,7 @@ static bool plant(const char *name)
     return false;
 }
 
-/*  Leaves faults out, one after another, while it still fails. */
+/*  Omits faults, one after another, while the seed still fails. */
 static uint64_t shrink(sim_t *sim, uint64_t seed)
 {
     uint64_t mask = 0;
@@ -180,7 +180,7 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
     printf("  %-14s %" PRIu64 "\n", "transfers", sim->counts.transfers);
     printf("  %-14s %" PRIu64 "\n", "strays", sim->counts.strays);
     printf("  %-14s %" PRIu64 "\n", "last_steps", sim->counts.ends);
-    printf("  %-14s %" PRIu64 "\n", "gone_on", sim->counts.again);
+    printf("  %-14s %" PRIu64 "\n", "resumed", sim->counts.again);
     for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
         printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
 }
@@ -221,8 +221,8 @@ static void show(sim_t *sim, const options_t *options, uint64_t seed)
     sim_explain(sim);
     uint64_t mask = shrink(sim, seed);
     sim->trace = false;
-    printf("with as few faults as still fail: %s\n", sim->violation);
-    printf("again: %s --seed %" PRIu64 " --trace --without %" PRIu64 "%s%s\n", options->program,
+    printf("with the fewest faults that still fail: %s\n", sim->violation);
+    printf("to repeat: %s --seed %" PRIu64 " --trace --without %" PRIu64 "%s%s\n", options->program,
            seed, mask, options->plant ? " --plant " : "", options->plant ? options->plant : "");
 }
 
@@ -242,7 +242,7 @@ static int run_many(sim_t *sim, const options_t *options)
         if (violations++ < 3) {
             sim_counts_t counts = sim->counts;
             show(sim, options, seed);
-            fflush(stdout); /* it may be stopped before its end */
+            fflush(stdout); /* the program may be stopped before its end */
             sim->counts = counts;
         }
     }

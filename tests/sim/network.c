@@ -107,7 +107,7 @@ static uint64_t delay(sim_t *self, const sim_link_t *link)
     return ns + 1000;
 }
 
-/*  How much longer it takes to that side. */
+/*  How much longer messages to that side take. */
 static uint64_t lag(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
     return side == link->lag_side && self->now < link->lag_until ? link->lag_ns : 0;
@@ -119,7 +119,7 @@ static bool carries_rows(const tnd_msg_t *msg)
            msg->kind == TND_MSG_RESULT;
 }
 
-/*  Whether bytes come to that side at that time, by the connection that its end has. */
+/*  Whether bytes arrive at that side at that time, on the connection of its end. */
 static bool moves_at(const sim_link_t *link, uint32_t side, uint64_t at)
 {
     uint32_t net = side == 0 ? link->net : link->bound;
@@ -138,7 +138,7 @@ static bool is_sending(const sim_t *self, const sim_link_t *link, uint32_t side)
     return moves_at(link, 1 - side, self->now + link->proxy_ns[1 - side]);
 }
 
-/*  What the transport can tell beside messages. */
+/*  What the transport knows in addition to messages. */
 static void look(sim_t *self, uint32_t index, uint32_t side, uint64_t now)
 {
     sim_link_t *link = &self->links[index];
@@ -183,11 +183,11 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     link->last[1 - side] = arrival;
     link->parting = msg->kind == TND_MSG_GOODBYE;
     if (link->parting)
-        self->chance = chance; /* the runs of kept seeds stay what they are */
+        self->chance = chance; /* the runs of kept seeds stay the same */
     sim_agenda_put(&self->agenda, arrival, SIM_AT_LINK, at, 0, 0);
 }
 
-/*  What the end itself has to say. */
+/*  Sends the messages of the end itself. */
 static void flush(sim_t *self, uint32_t index, uint32_t side)
 {
     sim_link_t *link = &self->links[index];
@@ -207,7 +207,7 @@ static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
     sim_agenda_put(&self->agenda, at, SIM_AT_NOTICE, index, side, net);
 }
 
-/*  Where nobody listens the system says so, unless the machine is away with its process: every
+/*  If no socket listens the system reports it, unless the machine is away with its process: every
  *  other time.
  */
 static void refuse(sim_t *self, uint32_t index)
@@ -234,7 +234,7 @@ void sim_link_break(sim_t *self, uint32_t index, bool tell_connector, bool tell_
     }
 }
 
-/*  One side closes its socket, or died with it. */
+/*  One side closes its socket or dies. */
 void sim_link_drop(sim_t *self, uint32_t index, uint32_t side)
 {
     sim_link_t *link = &self->links[index];
@@ -296,7 +296,7 @@ static void open(sim_t *self, uint32_t index)
     tnd_end_connected(&link->end[0], sim_clock(self, link->host[0]));
 }
 
-/*  Whether what comes to that end is thrown away, as its actor does not run yet (a known bug). */
+/*  Whether messages to that end are dropped because its actor does not run yet (a planted bug). */
 static bool is_unheard(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
     return TND_BUG(EARLY_PEER_UNHEARD) && link->actor[side] != SIM_NONE &&
@@ -325,7 +325,7 @@ static void changed(sim_t *self, uint32_t index, uint32_t side, tnd_end_change_t
         sim_actor_up(self, link->actor[side], link->actor[1 - side]);
 }
 
-/*  Whether the other side, or what lies between, was held up since it was heard last. */
+/*  Whether the other side or the path was delayed since its last message. */
 static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
     const sim_host_t *other = &self->hosts[link->host[1 - side]];
@@ -334,7 +334,7 @@ static bool was_held_up(const sim_t *self, const sim_link_t *link, uint32_t side
            link->held_until[0] > heard_at || link->held_until[1] > heard_at;
 }
 
-/*  Whether the other side was stopped, or worked, when it should have said what is due now. */
+/*  Whether the other side was stopped or working when it should have sent what is due now. */
 static bool was_mute(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
     uint32_t peer = link->actor[1 - side];
@@ -344,7 +344,7 @@ static bool was_mute(const sim_t *self, const sim_link_t *link, uint32_t side)
     return link->lag_is_hidden && until > 0 && until + link->lag_ns > link->heard_at[side];
 }
 
-/*  Whether the listener began after its peer had dialled: what came between is gone. */
+/*  Whether the listener began after its peer connected: earlier messages are lost. */
 static bool is_reborn(const sim_t *self, const sim_link_t *link)
 {
     return link->actor[1] != SIM_NONE && self->actors[link->actor[1]].born_at > link->dialled_at;
@@ -363,7 +363,7 @@ static bool is_only_late(const sim_t *self, const sim_link_t *link, uint32_t sid
            !was_mute(self, link, side) && !is_reborn(self, link);
 }
 
-/*  Whether something that came by the connection waits to be looked at. */
+/*  Whether a message of the connection is still unread. */
 static bool has_unread(const sim_t *self, uint32_t index, uint32_t side)
 {
     const sim_link_t *link = &self->links[index];
@@ -411,7 +411,7 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     }
     changed(self, index, side, change, TND_LOSS_SILENT);
     if (change == TND_END_LOST && !was_open && peer == SIM_NONE && side == 0)
-        self->hosts[link->host[0]].given_up_net = 0; /* an attempt is given up without a word */
+        self->hosts[link->host[0]].given_up_net = 0; /* an attempt is given up without GOODBYE */
 }
 
 void sim_link_connect_now(sim_t *self, uint32_t actor)
@@ -498,7 +498,7 @@ void sim_link_stray(sim_t *self, uint32_t parcel)
     sim_free_msg(self, &msg);
 }
 
-/*  As transport/zmq/connections.c takes it. */
+/*  As transport/zmq/connections.c does. */
 void sim_link_lie(sim_t *self, uint32_t index, const tnd_msg_t *hello)
 {
     sim_link_t *link = &self->links[index];
@@ -556,7 +556,7 @@ void sim_link_hear(sim_t *self, uint32_t parcel)
     (void)tnd_end_heard(&link->end[side], &it->msg, sim_clock(self, link->host[side]));
 }
 
-/*  The owner of that end looks at what came. */
+/*  The owner of that end reads a message. */
 void sim_link_arrive(sim_t *self, uint32_t parcel)
 {
     sim_parcel_t *it = &self->parcels[parcel];
@@ -601,7 +601,7 @@ void sim_link_arrive(sim_t *self, uint32_t parcel)
     if (link->actor[side] == SIM_NONE) {
         sim_host_message(self, index, side, &msg);
     } else {
-        sim_door_link(self, link->actor[side], link->actor[1 - side], &msg);
+        sim_validator_link(self, link->actor[side], link->actor[1 - side], &msg);
         sim_actor_message(self, link->actor[side], &msg);
     }
 }

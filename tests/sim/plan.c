@@ -1,4 +1,4 @@
-/*  tests/sim/plan.c - what a seed stands for. */
+/*  tests/sim/plan.c - draws the plan of a seed. */
 #include "tests/sim/plan.h"
 
 #include <assert.h>
@@ -49,7 +49,7 @@ int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
     return 1;
 }
 
-/*  Batches that an epoch begins with and that are no steps, and how many are. */
+/*  Batches at the start of an epoch that are not steps, and the number of steps. */
 static void draw_cut(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_CUT);
@@ -83,7 +83,7 @@ static void draw_graph(sim_plan_t *self)
         self->more_percent = sim_chance(&random, 40) ? sim_between(&random, 1, 50) : 0;
         self->more_most = self->more_percent ? sim_between(&random, 2, 4) : 1;
     }
-    /*  Lanes are uneven: each draws its part of what all have, some have nothing. */
+    /*  Lanes are uneven: each draws its part of all positions; some have none. */
     uint32_t rows =
         sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 2000, 6000);
     uint32_t weights[SIM_LANES], sum = 0;
@@ -142,7 +142,7 @@ static void draw_members(sim_plan_t *self, sim_random_t *random)
 {
     bool pool = self->hosts > 1 && self->operations && sim_chance(random, 60);
     uint32_t pools = pool ? sim_between(random, 1, self->hosts > 3 ? 2 : 1) : 0;
-    uint32_t first_pool = self->hosts - pools; /* readers stand below it */
+    uint32_t first_pool = self->hosts - pools; /* readers have lower numbers */
     uint32_t reading = sim_between(random, 1, first_pool);
     if (!pool && self->operations && reading > self->workers)
         reading = self->workers;
@@ -194,7 +194,7 @@ static void draw_placement(sim_plan_t *self)
     self->feeders = sim_between(&random, 1, self->replicas < 3 ? self->replicas : 3);
     self->known = sim_chance(&random, 60);
     self->eager_end = sim_chance(&random, 60);
-    /*  About a thousand blocks a run, whatever there is to read. */
+    /*  About a thousand blocks per run, whatever the size of the data. */
     uint64_t positions = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
         positions += (uint64_t)self->count[l] * self->epochs;
@@ -252,7 +252,7 @@ static void draw_rogue(sim_plan_t *self)
         self->rogue_reductions++;
 }
 
-/*  Every other seed has checkpoints, and is killed until it has gone on a few times. */
+/*  Every other seed has checkpoints and is killed until it has resumed a few times. */
 static void draw_checkpoints(sim_plan_t *self)
 {
     if (self->seed % 2 == 0)

@@ -1,4 +1,4 @@
-/*  tests/sim/plan.h - what a seed stands for: a graph, a cluster, and how much goes wrong.
+/*  tests/sim/plan.h - the plan of a seed: a graph, a cluster and how many faults.
  *
  *  The graph depends on the seed alone, the placement on (seed, session): the second session of a
  *  run that ended early continues the same stream on another cluster.
@@ -22,7 +22,7 @@ enum {
     SIM_ACTORS = 48,
     SIM_LINKS = 320,
     SIM_FAULTS = 24,
-    SIM_SESSIONS = 4 /* of one run, at the most */
+    SIM_SESSIONS = 4 /* of one run, at most */
 };
 
 typedef struct {
@@ -37,30 +37,31 @@ typedef struct {
     uint32_t skip, take;       /* batches of an epoch; take 0: all */
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
-    uint32_t killers, killer_lane; /* rows in the first epoch that end whoever works on them */
+    uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */
     uint64_t killer_first;
     uint64_t steps_max;
     /* the cluster */
-    uint32_t hosts, readers, workers, feeders; /* readers: of a lane */
-    bool known, eager_end; /* count is told; the last block of an epoch knows that it is */
+    uint32_t hosts, readers, workers, feeders; /* readers: per lane */
+    bool known, eager_end; /* count is known; the last block of an epoch has `end` */
     uint32_t block_rows, window_blocks, queue_blocks, depth, unbooked_most;
     uint64_t block_ns, row_bytes, window_bytes, queue_bytes;
     uint32_t feeder_first[SIM_REPLICAS], feeder_replicas[SIM_REPLICAS];
-    uint64_t overdue_ns, rest_ns; /* 0: nothing is given to a second worker */
+    uint64_t overdue_ns, rest_ns; /* 0: no ticket goes to a second worker */
     uint64_t queue_ns;
     uint64_t link_timeout_ns, dead_after_ns, latency_ns, jitter_ns, read_ns, apply_ns, step_ns;
     tnd_member_t members[SIM_ACTORS];
     uint32_t member_count, first_join, first_worker, first_feeder, reducer;
     char names[SIM_ACTORS][16];
-    /* what happens */
+    /* events */
     uint32_t faults;
     bool drain, death;
-    bool after;                         /* a second chain follows: the same once more */
+    bool after;                         /* a second, equal chain follows */
     bool ports;                         /* hosts listen at fixed ports, which change hands */
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
     uint32_t flapper, flaps;            /* the worker whose connections end so often */
-    uint32_t rogue; /* the feeder of replicas that post another number to one step; UINT32_MAX */
+    uint32_t
+        rogue; /* the feeder whose replicas post another number of reductions in one step; UINT32_MAX */
     uint64_t rogue_step;
     uint32_t rogue_reductions;
 } sim_plan_t;
@@ -69,13 +70,13 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session);
 
 /*  Whether every position makes one row for certain, so that joins know the rows of all lanes. */
 bool sim_plan_is_exact(const sim_plan_t *self);
-/*  How many rows come from a position: -1 if it is bad, 0 if an operation left it out. */
+/*  How many rows come from a position: -1 if it is bad, 0 if an operation filtered it out. */
 int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
 
-/*  Whether a position ends the worker that works on it. */
+/*  Whether a position kills its worker. */
 bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
 
-/*  A row by its place; never two alike. */
+/*  Names a row by its place; unique. */
 static inline uint64_t sim_row_id(uint32_t lane, uint32_t epoch, uint64_t index, uint32_t sub)
 {
     return (uint64_t)lane << 56 | (uint64_t)epoch << 48 | index << 8 | sub;

@@ -1,7 +1,7 @@
 /*  tests/sim/preprocessor.c - a preprocessor: the rows that it makes, and those that kill it. */
 #include "tests/sim/cluster.h"
 
-/*  Whether a block has a row that ends the worker who works on it. */
+/*  Whether a block has a row that kills its worker. */
 static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note)
 {
     for (uint32_t i = 0; i < note->count; i++)

@@ -4,8 +4,8 @@
 #include "runtime/base/allocation.h"
 #include "tests/sim/cluster.h"
 
-/*  As life/host.c: control that looks much too late was away, or its clock has jumped, and what
- *  others said meanwhile is still to be read.
+/*  As runtime/host/host.c: control that looks much too late was away, or its clock has jumped, and
+ *  the messages of that time are still unread.
  */
 void sim_process_look(sim_t *self, uint32_t h)
 {
@@ -30,12 +30,12 @@ void sim_process_tick(sim_t *self, uint32_t h)
         if (actor->host != h || !actor->alive)
             continue;
         if (!sim_actor_away(actor))
-            sim_door_confirm(self, id);
+            sim_validator_confirm(self, id);
         sim_links_tick(self, id);
     }
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
-    /* A host ends without its leader, which here lives as long as the session. */
+    /* A host ends without its leader, which lives as long as the session here. */
     if (tnd_absence_is_over(&self->hosts[h].leader_absence, TND_FATE_UNKNOWN, true,
                             sim_clock(self, h)))
         sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
@@ -117,7 +117,7 @@ void sim_process_resume(sim_t *self, uint32_t h, uint32_t boots)
         return;
     host->paused = false;
     host->resumed_at = self->now;
-    sim_say(self, "the process of host %s goes on", self->host_names[h]);
+    sim_say(self, "the process of host %s resumes", self->host_names[h]);
     uint64_t away = self->now - host->paused_at;
     sim_process_look(self, h);
     if (h > 0 &&

@@ -1,4 +1,6 @@
-/*  tests/sim/random.h - numbers that depend on a seed and a counter, on every machine the same. */
+/*  tests/sim/random.h - random numbers that depend on a seed and a counter, the same on every
+ *  machine.
+ */
 #ifndef TND_TESTS_SIM_RANDOM_H
 #define TND_TESTS_SIM_RANDOM_H
 

@@ -55,7 +55,7 @@ static void run(sim_t *self, uint32_t id)
         }
 }
 
-/*  A rogue replica is to be named, with its step; nothing else may be refused. */
+/*  The reducer must name a rogue replica and its step, and refuse nothing else. */
 static void reduced(sim_t *self, uint32_t id, tnd_status_t status, const tnd_error_t *error)
 {
     const sim_plan_t *plan = &self->plan;
@@ -86,7 +86,7 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     }
 }
 
-/*  A reducer that ends within its process gives back what rounds still have. */
+/*  A reducer that ends within its process releases the payloads of its rounds. */
 static void end(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];

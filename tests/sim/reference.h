@@ -1,6 +1,6 @@
 /*  tests/sim/reference.h - what the stream of a plan must be, computed without blocks or time.
  *
- *  Shares no code with the core: it is what the core is compared with.
+ *  Shares no code with the core: the core is compared with it.
  */
 #ifndef TND_TESTS_SIM_REFERENCE_H
 #define TND_TESTS_SIM_REFERENCE_H
@@ -12,7 +12,7 @@ typedef struct {
     uint64_t first; /* row of the stream */
     uint32_t rows, step_of_epoch, epoch;
     bool last_of_epoch;
-    uint64_t digest[2]; /* of the stream up to and with this step */
+    uint64_t digest[2]; /* of the stream up to and including this step */
     uint64_t padded, dropped;
 } sim_step_t;
 
@@ -22,13 +22,13 @@ typedef struct {
     uint64_t rows;
     sim_step_t *steps;
     uint64_t step_count;
-    uint64_t dropped_after;        /* rows that remainder: drop and skip leave out, in all */
+    uint64_t dropped_after;        /* all rows dropped by `remainder: drop` and `skip` */
     uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
     /* rows of a lane that an epoch (with span_epochs the run) uses, where `take` ends it before all
      * are; else UINT64_MAX */
     uint64_t cut[SIM_LANES][SIM_EPOCHS];
     uint64_t *taken; /* step, lane: rows of the lane that are used up after it */
-    /* of each lane's position p of epoch e at [e * (count + 1) + p]: what stands before it */
+    /* of each lane's position p of epoch e at [e * (count + 1) + p]: what is before it */
     uint32_t *rows_before[SIM_LANES], *filtered_before[SIM_LANES], *bad_before[SIM_LANES];
 } sim_reference_t;
 
@@ -41,7 +41,7 @@ void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica,
 /*  One row at its place in the stream, as it enters the digest. */
 void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id);
 
-/*  The model of a replica behind `step` steps: a hash of all the rows that it has stepped on. */
+/*  The model of a replica after `step` steps: a hash of all rows of its steps. */
 uint64_t sim_reference_model(const sim_reference_t *self, uint64_t step, uint32_t replica);
 static inline uint64_t sim_model_step(uint64_t model, uint64_t leaf)
 {

@@ -1,6 +1,6 @@
-/*  tests/sim/store.h - memory of one simulated run, and the payloads that actors pass on.
+/*  tests/sim/store.h - memory of one simulated run, and the payloads of actors.
  *
- *  All of it is taken back at once when the next run begins.
+ *  All memory is released at once when the next run begins.
  */
 #ifndef TND_TESTS_SIM_STORE_H
 #define TND_TESTS_SIM_STORE_H
@@ -11,7 +11,7 @@
 enum { SIM_CLASSES = 24 };
 
 /*  Some rows, or a value on its way through a reduction.  `holder` is the actor that has it, or
- *  SIM_FLYING, or SIM_FREED: giving back what one does not hold is a violation.
+ *  SIM_FLYING, or SIM_FREED: an actor that releases a payload which it does not hold is a violation.
  */
 typedef struct sim_payload {
     struct sim_payload *next;

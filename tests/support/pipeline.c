@@ -530,7 +530,7 @@ static void open_actor(pipeline_t *self, tnd_actor_id_t id)
 {
     actor_t *actor = &self->actors[id];
     const tnd_party_t *party = &parties[id];
-    tnd_validator_config_t accept = {.census = membership, .bounds = self->bounds, .self = id};
+    tnd_validator_config_t accept = {.membership = membership, .bounds = self->bounds, .self = id};
     actor->accept_memory = tnd_allocate_zeroed(1, tnd_validator_bytes(&accept));
     actor->accept = tnd_validator_init(actor->accept_memory, &accept);
     tnd_reader_core_config_t dispatch = {.self = id,

@@ -1,4 +1,4 @@
-/*  tests/sim/archive.c - checkpoints: what the leader does for its machine, and a disk that fails.
+/*  tests/sim/checkpoints.c - checkpoints: what the leader does for its machine, and a disk that fails.
  *
  *  The disk outlives the job.  A part is there whole or not at all, for it takes its place by a
  *  rename; but what was written last may be damaged when the whole job is killed, and a manifest
@@ -11,8 +11,8 @@
 
 static const uint64_t us = 1000;
 
-/*  What a feeder says of the models behind one step; goes along with its COMMIT. */
-struct sim_words {
+/*  The report of a feeder about the models after one step; travels with COMMIT. */
+struct sim_saved_report {
     uint64_t step;
     uint32_t first, count;
     bool kept[SIM_REPLICAS];
@@ -72,12 +72,12 @@ static void refuse(sim_t *self, uint64_t step)
 /* --- feeders -----------------------------------------------------------------------------------
  */
 
-void *sim_archive_part(sim_t *self, uint32_t feeder, uint64_t step)
+void *sim_checkpoint_part(sim_t *self, uint32_t feeder, uint64_t step)
 {
     const sim_plan_t *plan = &self->plan;
     uint32_t number = feeder - plan->first_feeder;
-    sim_words_t *words = sim_store_take(&self->store, sizeof *words);
-    *words = (sim_words_t){
+    sim_saved_report_t *words = sim_store_take(&self->store, sizeof *words);
+    *words = (sim_saved_report_t){
         .step = step, .first = plan->feeder_first[number], .count = plan->feeder_replicas[number]};
     sim_folder_t *folder = make_folder(self, step);
     for (uint32_t i = 0; i < words->count && folder != NULL; i++) {
@@ -106,7 +106,7 @@ static void tell_keep(sim_t *self)
     }
 }
 
-/*  Whatever is written becomes true some time later, unless the job is killed before. */
+/*  A write takes effect some time later, unless the job is killed before. */
 static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
 {
     sim_folder_t *folder = make_folder(self, effect->step);
@@ -116,7 +116,7 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
         if (!folder->there[r] ||
             memcmp(&effect->parts[r], &folder->saved[r], sizeof(tnd_saved_t)) != 0)
             sim_violate(self,
-                        "a manifest behind step %llu is asked for, but replica %u has not "
+                        "a manifest after step %llu is requested, but replica %u has not "
                         "kept that model",
                         (unsigned long long)effect->step, r);
     memcpy(folder->parts, effect->parts, self->plan.replicas * sizeof *effect->parts);
@@ -154,10 +154,11 @@ static void perform(sim_t *self)
             write_later(self, &effect);
             break;
         case TND_CHECKPOINT_LACKS:
-            /* One that came too late by time is asked for again. */
+            /* A checkpoint that came too late is requested again. */
             if (effect.why[0] == '\0' && self->plan.keep_steps > 0)
-                sim_violate(self, "%u of %u models were kept behind step %llu, and nobody said why",
-                            effect.have, self->plan.replicas, (unsigned long long)effect.step);
+                sim_violate(
+                    self, "%u of %u models were saved after step %llu, and no reason was reported",
+                    effect.have, self->plan.replicas, (unsigned long long)effect.step);
             break;
         case TND_CHECKPOINT_FORGET:
             forget(self, effect.step);
@@ -168,7 +169,7 @@ static void perform(sim_t *self)
         }
 }
 
-void sim_archive_begin(sim_t *self)
+void sim_checkpoint_begin(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     self->checkpoint = NULL;
@@ -183,7 +184,7 @@ void sim_archive_begin(sim_t *self)
                                       .from = self->from.step};
     self->checkpoint =
         tnd_checkpoint_init(sim_store_take(&self->store, tnd_checkpoint_bytes(&config)), &config);
-    /* In ascending order: what lies ahead is given up. */
+    /* In ascending order: later ones are given up. */
     for (uint32_t i = self->folder_count; i > 0; i--)
         if (self->folders[i - 1].step > self->from.step)
             remove_folder(self, &self->folders[i - 1]);
@@ -203,15 +204,15 @@ void sim_archive_begin(sim_t *self)
         continue;
 }
 
-void sim_archive_generation(sim_t *self)
+void sim_checkpoint_generation(sim_t *self)
 {
     if (self->checkpoint != NULL)
         tell_keep(self);
 }
 
-void sim_archive_words(sim_t *self, const void *said)
+void sim_checkpoint_report(sim_t *self, const void *said)
 {
-    const sim_words_t *words = said;
+    const sim_saved_report_t *words = said;
     for (uint32_t i = 0; i < words->count; i++)
         if (words->kept[i])
             tnd_checkpoint_part(self->checkpoint, words->step, words->first + i, &words->parts[i]);
@@ -219,19 +220,19 @@ void sim_archive_words(sim_t *self, const void *said)
             tnd_checkpoint_unkept(self->checkpoint, words->step, words->first + i, "no room");
 }
 
-void sim_archive_commit(sim_t *self, const tnd_msg_t *msg)
+void sim_checkpoint_commit(sim_t *self, const tnd_msg_t *msg)
 {
     if (msg->commit.payload != NULL)
-        sim_archive_words(self, msg->commit.payload);
+        sim_checkpoint_report(self, msg->commit.payload);
 }
 
-void sim_archive_end(sim_t *self)
+void sim_checkpoint_end(sim_t *self)
 {
     tnd_checkpoint_end(self->checkpoint, tnd_leader_core_cursor(self->session)->step);
     perform(self);
 }
 
-bool sim_archive_busy(const sim_t *self)
+bool sim_checkpoint_busy(const sim_t *self)
 {
     for (uint32_t i = 0; i < self->folder_count; i++)
         if (self->folders[i].writing)
@@ -239,18 +240,18 @@ bool sim_archive_busy(const sim_t *self)
     return false;
 }
 
-void sim_archive_check(sim_t *self)
+void sim_checkpoint_check(sim_t *self)
 {
     uint64_t last = tnd_leader_core_cursor(self->session)->step;
     const sim_folder_t *folder = find(self, last);
     bool whole = folder != NULL && is_whole(self, folder);
     self->counts.ends += whole;
     if (last > 0 && !whole && self->unwritten != last)
-        sim_violate(self, "the run is over behind step %llu, and there is no checkpoint of that",
+        sim_violate(self, "the run ended after step %llu without a checkpoint of it",
                     (unsigned long long)last);
 }
 
-void sim_archive_booked(sim_t *self, uint64_t step)
+void sim_checkpoint_booked(sim_t *self, uint64_t step)
 {
     if (self->checkpoint == NULL)
         return;
@@ -258,7 +259,7 @@ void sim_archive_booked(sim_t *self, uint64_t step)
     perform(self);
 }
 
-void sim_archive_written(sim_t *self, uint64_t step)
+void sim_checkpoint_written(sim_t *self, uint64_t step)
 {
     sim_folder_t *folder = find(self, step);
     if (folder == NULL || !folder->writing)
@@ -267,12 +268,12 @@ void sim_archive_written(sim_t *self, uint64_t step)
     if (self->write_fails || sim_chance(&self->disk_luck, 4)) {
         self->write_fails = false;
         refuse(self, step);
-        sim_say(self, "the manifest behind step %llu cannot be written", (unsigned long long)step);
+        sim_say(self, "the manifest after step %llu cannot be written", (unsigned long long)step);
         return;
     }
     folder->manifest = true;
     self->counts.checkpoints++;
-    sim_say(self, "a checkpoint behind step %llu", (unsigned long long)step);
+    sim_say(self, "a checkpoint after step %llu", (unsigned long long)step);
     tnd_checkpoint_written(self->checkpoint, step);
     perform(self);
 }
@@ -280,13 +281,13 @@ void sim_archive_written(sim_t *self, uint64_t step)
 /* --- between two jobs --------------------------------------------------------------------------
  */
 
-void sim_archive_killed(sim_t *self, bool at_once)
+void sim_checkpoint_killed(sim_t *self, bool at_once)
 {
     sim_folder_t *newest = NULL;
     for (uint32_t i = 0; i < self->folder_count; i++) {
         sim_folder_t *folder = &self->folders[i];
         if (folder->writing) {
-            /* A leader that ends in order waits for what it writes. */
+            /* A leader that ends in order waits for its writes. */
             folder->manifest = !at_once || sim_chance(&self->disk_luck, 50);
             folder->torn = at_once && folder->manifest && sim_chance(&self->disk_luck, 70);
             folder->writing = false;
@@ -300,12 +301,12 @@ void sim_archive_killed(sim_t *self, bool at_once)
             newest->there[replica] = false;
         else
             newest->saved[replica].hash[0] ^= 1;
-        sim_say(self, "the disk loses replica %u behind step %llu", replica,
+        sim_say(self, "the disk loses replica %u after step %llu", replica,
                 (unsigned long long)newest->step);
     }
 }
 
-void sim_archive_resume(sim_t *self)
+void sim_checkpoint_resume(sim_t *self)
 {
     const sim_folder_t *newest = NULL;
     for (uint32_t i = 0; i < self->folder_count; i++)
@@ -316,22 +317,22 @@ void sim_archive_resume(sim_t *self)
     tnd_cursor_start(&self->from, self->plan.lanes);
     if (newest == NULL) {
         self->folder_count = 0;
-        sim_say(self, "there is no checkpoint to go on from");
+        sim_say(self, "there is no checkpoint to resume from");
         return;
     }
     tnd_error_t error;
     if (tnd_cursor_decode(&self->from, newest->cursor, newest->cursor_bytes, &error) != TND_OK)
         sim_violate(self, "the cursor of a checkpoint cannot be read: %s", error.text);
     if (self->from.step != newest->step)
-        sim_violate(self, "the checkpoint behind step %llu has the cursor of step %llu",
+        sim_violate(self, "the checkpoint after step %llu has the cursor of step %llu",
                     (unsigned long long)newest->step, (unsigned long long)self->from.step);
     memcpy(self->models, newest->models, sizeof self->models);
     for (uint32_t r = 0; r < self->plan.replicas; r++)
         if (self->models[r] != sim_reference_model(&self->reference, newest->step, r))
             sim_violate(self,
-                        "the model of replica %u that is kept behind step %llu is not the "
-                        "one behind that step",
+                        "the saved model of replica %u after step %llu is not the "
+                        "model of that step",
                         r, (unsigned long long)newest->step);
     self->counts.resumes++;
-    sim_say(self, "goes on behind step %llu", (unsigned long long)newest->step);
+    sim_say(self, "resumes after step %llu", (unsigned long long)newest->step);
 }

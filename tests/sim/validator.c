@@ -1,13 +1,11 @@
-/*  tests/sim/door.c - what actors and hosts let in: nobody lies here, so all of it is.
- *
- *  The door stands where the real actors and hosts have it: before the machine of whoever is
- *  addressed, and where a host hands a message of another one on.
+/*  tests/sim/validator.c - what actors, hosts and the leader accept: actors send no false messages
+ *  here, so they accept all.
  */
 #include <stdio.h>
 
 #include "tests/sim/cluster.h"
 
-/*  A worker serves a range of lanes; one beside several readers all that lies between theirs. */
+/*  A worker serves a range of lanes; a worker beside several readers serves all lanes between theirs. */
 static void take_lanes(sim_t *self, uint32_t id, tnd_party_t *party)
 {
     uint32_t count = self->worker_lane_count[id];
@@ -16,7 +14,7 @@ static void take_lanes(sim_t *self, uint32_t id, tnd_party_t *party)
     party->lane_count = count > 0 ? lanes[count - 1] - lanes[0] + 1 : 0;
 }
 
-void sim_door_plan(sim_t *self)
+void sim_validator_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     uint64_t most = 0;
@@ -45,14 +43,14 @@ void sim_door_plan(sim_t *self)
                                   .replicas = plan->replicas};
 }
 
-tnd_validator_t *sim_door_new(sim_t *self, uint32_t id)
+tnd_validator_t *sim_validator_new(sim_t *self, uint32_t id)
 {
     tnd_validator_config_t config = {
         .membership = self->membership, .bounds = self->bounds, .self = id};
-    tnd_validator_t *door =
+    tnd_validator_t *validator =
         tnd_validator_init(sim_store_take(&self->store, tnd_validator_bytes(&config)), &config);
-    tnd_validator_reached(door, self->hosts[self->actors[id].host].generation);
-    return door;
+    tnd_validator_reached(validator, self->hosts[self->actors[id].host].generation);
+    return validator;
 }
 
 static void turned_away(sim_t *self, const char *who, const tnd_msg_t *msg, const char *why)
@@ -62,21 +60,21 @@ static void turned_away(sim_t *self, const char *who, const tnd_msg_t *msg, cons
                     (unsigned)msg->kind, sim_name(self, msg->from), sim_name(self, msg->to), why);
 }
 
-void sim_door_link(sim_t *self, uint32_t id, tnd_actor_id_t peer, const tnd_msg_t *msg)
+void sim_validator_link(sim_t *self, uint32_t id, tnd_actor_id_t peer, const tnd_msg_t *msg)
 {
     sim_actor_t *actor = &self->actors[id];
     turned_away(self, sim_name(self, id), msg,
-                tnd_validator_link(actor->door, peer, msg, sim_clock(self, actor->host)));
+                tnd_validator_link(actor->validator, peer, msg, sim_clock(self, actor->host)));
 }
 
-void sim_door_control(sim_t *self, uint32_t id, const tnd_msg_t *msg)
+void sim_validator_control(sim_t *self, uint32_t id, const tnd_msg_t *msg)
 {
     sim_actor_t *actor = &self->actors[id];
     turned_away(self, sim_name(self, id), msg,
-                tnd_validator_control(actor->door, msg, sim_clock(self, actor->host)));
+                tnd_validator_control(actor->validator, msg, sim_clock(self, actor->host)));
 }
 
-void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg)
+void sim_validator_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg)
 {
     if (host == origin || (int)msg->kind >= (int)TND_MSG_KINDS)
         return;
@@ -96,17 +94,18 @@ void sim_door_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t
     }
 }
 
-void sim_door_report(sim_t *self, const tnd_msg_t *msg)
+void sim_validator_report(sim_t *self, const tnd_msg_t *msg)
 {
     turned_away(self, "the leader", msg, tnd_validator_report(&self->bounds, msg));
 }
 
-void sim_door_confirm(sim_t *self, uint32_t id)
+void sim_validator_confirm(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     uint64_t now = sim_clock(self, actor->host);
-    tnd_validator_reached(actor->door, self->hosts[actor->host].generation);
-    tnd_actor_id_t peer = tnd_validator_unconfirmed(actor->door, now, 2 * self->plan.dead_after_ns);
+    tnd_validator_reached(actor->validator, self->hosts[actor->host].generation);
+    tnd_actor_id_t peer =
+        tnd_validator_unconfirmed(actor->validator, now, 2 * self->plan.dead_after_ns);
     if (peer != TND_NOBODY)
         sim_violate(self, "%s takes %s for a liar: the leader has not begun the rewind it spoke of",
                     sim_name(self, id), sim_name(self, peer));
