@@ -28,7 +28,7 @@ Test(status, a_long_text_is_cut_at_its_end)
     cr_assert_eq(strlen(error.text), sizeof error.text - 1);
 }
 
-Test(status, a_caller_who_wants_no_text_passes_null)
+Test(status, a_caller_that_needs_no_text_passes_null)
 {
     cr_assert_eq(tnd_fail(NULL, "lost"), TND_FAILED);
 }

@@ -113,7 +113,7 @@ Test(assembly, steps_come_whole_in_order_though_lanes_run_ahead)
     free(bench.memory);
 }
 
-Test(assembly, no_step_at_or_behind_the_end_is_booked)
+Test(assembly, no_step_at_or_after_the_end_is_booked)
 {
     bench_t bench;
     open_bench(&bench);
@@ -218,7 +218,7 @@ Test(assembly, an_account_that_does_not_balance_is_not_booked)
     free(bench.memory);
 }
 
-Test(assembly, the_end_is_what_all_lanes_say_and_adds_what_lies_behind_the_last_step)
+Test(assembly, the_end_is_reported_by_all_lanes_and_adds_what_was_read_after_the_last_step)
 {
     bench_t bench;
     open_bench(&bench);

@@ -46,8 +46,8 @@ typedef struct {
     uint64_t held[FEEDERS], until[FEEDERS], depth; /* until: the highest window given */
     uint32_t got[STEPS_MAX][REPLICAS_MAX], slices[STEPS_MAX][REPLICAS_MAX];
     uint32_t parts[STEPS_MAX];
-    tnd_cursor_t cursor;                   /* assembled up to the step whose parts are all there */
-    tnd_ledger_t delta[STEPS_MAX], behind; /* of a step; behind the last one */
+    tnd_cursor_t cursor;                 /* assembled up to the step whose parts are all there */
+    tnd_ledger_t delta[STEPS_MAX], rest; /* of a step; after the last one */
     uint32_t lasts;
 } world_t;
 
@@ -65,7 +65,7 @@ static uint32_t quota(uint32_t size, uint32_t lanes, uint32_t lane, uint64_t ste
 static void stream_define(stream_t *stream)
 {
     static lane_row_t rows[LANES][ROWS_MAX];
-    static tnd_position_t behind[LANES][ROWS_MAX];
+    static tnd_position_t after[LANES][ROWS_MAX];
     const tnd_batcher_core_config_t *config = &stream->config;
     uint32_t lanes = config->lanes, size = (uint32_t)config->size;
     bool span = config->span_epochs, drops = config->remainder == TND_REMAINDER_DROP;
@@ -83,7 +83,7 @@ static void stream_define(stream_t *stream)
                 while (lane_next(&stream->lane[lane], &walk, &row)) {
                     cr_assert_lt(count[lane], ROWS_MAX);
                     rows[lane][count[lane]] = row;
-                    behind[lane][count[lane]++] = walk;
+                    after[lane][count[lane]++] = walk;
                 }
             }
         for (uint64_t s = 0;; s++) {
@@ -106,7 +106,7 @@ static void stream_define(stream_t *stream)
                 for (uint32_t lane = 0; lane < lanes; lane++) {
                     at[lane] += take[lane];
                     if (take[lane] > 0)
-                        cursor.part[lane] = behind[lane][at[lane] - 1];
+                        cursor.part[lane] = after[lane][at[lane] - 1];
                 }
                 continue;
             }
@@ -118,7 +118,7 @@ static void stream_define(stream_t *stream)
             uint32_t filled = 0;
             for (uint32_t lane = 0; lane < lanes; lane++) {
                 for (uint32_t i = 0; i < take[lane]; i++) {
-                    cursor.part[lane] = behind[lane][at[lane]];
+                    cursor.part[lane] = after[lane][at[lane]];
                     step->row[filled++] = rows[lane][at[lane]++];
                 }
                 if (step->last)
@@ -295,7 +295,7 @@ static void world_effect(world_t *world, uint32_t lane, const tnd_effect_t *effe
         return;
     case TND_MSG_LAST:
         cr_assert_eq(effect->msg.part.step, stream->step_count);
-        tnd_ledger_add(&world->behind, &effect->msg.part.ledger);
+        tnd_ledger_add(&world->rest, &effect->msg.part.ledger);
         world->lasts++;
         return;
     default:
@@ -351,7 +351,7 @@ static void world_rewind(world_t *world, const tnd_cursor_t *cursor)
     world->generation++;
     world->cursor = *cursor;
     world->lasts = 0;
-    world->behind = (tnd_ledger_t){0};
+    world->rest = (tnd_ledger_t){0};
     memset(world->got, 0, sizeof world->got);
     memset(world->slices, 0, sizeof world->slices);
     memset(world->parts, 0, sizeof world->parts);
@@ -403,7 +403,7 @@ static void world_run(world_t *world, uint64_t *random)
         world_deliver(world, random);
     }
     cr_assert_eq(world->cursor.step, stream->step_count);
-    tnd_ledger_add(&world->cursor.ledger, &world->behind);
+    tnd_ledger_add(&world->cursor.ledger, &world->rest);
     cr_assert_eq(memcmp(&world->cursor.ledger, &stream->whole, sizeof stream->whole), 0);
     for (uint32_t replica = 0; replica < stream->config.replicas; replica++)
         cr_assert_eq(world->held[stream->feeder_of[replica] - first_feeder], stream->step_count);
@@ -448,7 +448,7 @@ static world_t world;
 static stream_t stream;
 static step_t steps[STEPS_MAX];
 
-Test(join, steps_and_cursors_are_those_of_the_definition_whatever_the_schedule)
+Test(batcher, steps_and_cursors_are_those_of_the_definition_whatever_the_schedule)
 {
     unsigned empty = 0;
     stream.step = steps;
@@ -466,7 +466,7 @@ Test(join, steps_and_cursors_are_those_of_the_definition_whatever_the_schedule)
     cr_assert_lt(empty, 240);
 }
 
-Test(join, every_cursor_resumes_exactly)
+Test(batcher, every_cursor_resumes_exactly)
 {
     stream.step = steps;
     for (uint64_t seed = 0; seed < 60; seed++) {
@@ -481,7 +481,7 @@ Test(join, every_cursor_resumes_exactly)
     }
 }
 
-Test(join, rewinds_in_the_middle_of_anything_change_nothing)
+Test(batcher, rewinds_in_the_middle_of_anything_change_nothing)
 {
     stream.step = steps;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -552,7 +552,7 @@ static void open_two_replicas(void)
     answer_all();
 }
 
-Test(join, a_step_goes_out_when_all_its_feeders_have_a_slot)
+Test(batcher, a_step_goes_out_when_all_its_feeders_have_a_slot)
 {
     open_two_replicas();
     cr_assert_eq(world.cursor.step, 0);
@@ -570,7 +570,7 @@ Test(join, a_step_goes_out_when_all_its_feeders_have_a_slot)
     world_close(&world);
 }
 
-Test(join, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
+Test(batcher, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
 {
     tnd_effect_t effect;
     open_two_replicas();
@@ -599,7 +599,7 @@ Test(join, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
     world_close(&world);
 }
 
-Test(join, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
+Test(batcher, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
 {
     for (uint32_t lanes = 1; lanes <= LANES; lanes++) {
         uint64_t random = lanes;
@@ -658,7 +658,7 @@ static uint32_t slices_of(tnd_batcher_core_t *join)
     return slices;
 }
 
-Test(join, a_mark_of_an_epoch_far_away_does_not_displace_that_of_now)
+Test(batcher, a_mark_of_an_epoch_far_away_does_not_displace_that_of_now)
 {
     tnd_batcher_core_t *join = first_lane(false);
     cr_assert_eq(slices_of(join), 0);
@@ -678,7 +678,7 @@ Test(join, a_mark_of_an_epoch_far_away_does_not_displace_that_of_now)
     free(join);
 }
 
-Test(join, a_cursor_whose_lanes_stand_in_another_epoch_does_not_fit)
+Test(batcher, a_cursor_whose_lanes_are_in_another_epoch_does_not_fit)
 {
     tnd_batcher_core_t *apart = first_lane(false), *spanning = first_lane(true);
     tnd_cursor_t cursor;

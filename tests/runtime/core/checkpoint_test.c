@@ -49,7 +49,7 @@ static void part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica)
     tnd_checkpoint_part(self, step, replica, &saved);
 }
 
-/*  Writes the checkpoint behind `step` whole. */
+/*  Writes the complete checkpoint after `step`. */
 static void write(tnd_checkpoint_t *self, uint64_t step)
 {
     for (uint32_t r = 0; r < REPLICAS; r++)
@@ -119,7 +119,7 @@ Test(checkpoint, only_what_was_written_lets_older_ones_go)
     free(self);
 }
 
-Test(checkpoint, by_time_a_step_is_named_that_nobody_has_begun)
+Test(checkpoint, by_time_a_step_is_named_that_no_feeder_has_begun)
 {
     tnd_checkpoint_t *self = make(0, second);
 
@@ -137,7 +137,7 @@ Test(checkpoint, by_time_a_step_is_named_that_nobody_has_begun)
     free(self);
 }
 
-Test(checkpoint, what_a_program_keeps_behind_any_step_becomes_one)
+Test(checkpoint, models_that_a_program_saves_after_any_step_become_one)
 {
     tnd_checkpoint_t *self = make(0, 0);
 

@@ -103,7 +103,7 @@ static void is_ready(tnd_feeder_core_t *self, uint64_t step)
     cr_assert_eq(does(self, TND_EFFECT_READY).msg.slice.step, step);
 }
 
-Test(feed, nothing_is_sent_before_the_first_rewind)
+Test(feeder, nothing_is_sent_before_the_first_rewind)
 {
     tnd_feeder_core_t *self = make_bare(TND_UNKNOWN);
     tnd_feeder_core_join_up(self, JOIN);
@@ -112,7 +112,7 @@ Test(feed, nothing_is_sent_before_the_first_rewind)
     free(self);
 }
 
-Test(feed, a_step_is_ready_once_every_replica_has_all_its_rows)
+Test(feeder, a_step_is_ready_once_every_replica_has_all_its_rows)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -138,7 +138,7 @@ Test(feed, a_step_is_ready_once_every_replica_has_all_its_rows)
     free(self);
 }
 
-Test(feed, a_replica_without_rows_takes_part)
+Test(feeder, a_replica_without_rows_takes_part)
 {
     tnd_feeder_core_t *self = make();
     tnd_msg_t msg = slice(10, FIRST, 0);
@@ -153,7 +153,7 @@ Test(feed, a_replica_without_rows_takes_part)
     free(self);
 }
 
-Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
+Test(feeder, steps_are_handed_out_in_step_order_from_slots_of_their_own)
 {
     tnd_feeder_core_t *self = make();
     put_step(self, 12);
@@ -181,7 +181,7 @@ Test(feed, steps_are_handed_out_in_step_order_from_slots_of_their_own)
     free(self);
 }
 
-Test(feed, a_done_step_is_committed_freed_and_makes_room)
+Test(feeder, a_done_step_is_committed_freed_and_makes_room)
 {
     tnd_feeder_core_t *self = make();
     int report;
@@ -208,7 +208,7 @@ Test(feed, a_done_step_is_committed_freed_and_makes_room)
     free(self);
 }
 
-Test(feed, a_join_that_comes_up_is_told_the_window)
+Test(feeder, a_join_that_comes_up_is_told_the_window)
 {
     tnd_feeder_core_t *self = make();
     tnd_feeder_core_join_lost(self, JOIN + 1);
@@ -282,7 +282,7 @@ static void do_deep(deep_t *self, uint64_t took_ns)
     run_deep(self);
 }
 
-Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
+Test(feeder, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
 {
     deep_t self = make_deep(3 * DEEP + 1, 1);
     cr_assert_eq(self.window, DEEP);
@@ -298,9 +298,9 @@ Test(feed, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
 }
 
 /*  A join asks for nothing until TND_WINDOW_QUIET steps after the one that it asked for last, and
- *  one whose lane has no rows may be far behind what is committed.
+ *  one whose lane has no rows may be many steps before what is committed.
  */
-Test(feed, a_join_that_asks_late_is_told_all_that_it_asks_for)
+Test(feeder, a_join_that_asks_late_is_told_all_that_it_asks_for)
 {
     deep_t self = make_deep(TND_UNKNOWN, 2);
     for (uint64_t step = 0; step < 6 * DEEP; step++) {
@@ -332,14 +332,14 @@ static uint64_t steps_ahead(uint64_t took_ns)
     return ahead;
 }
 
-Test(feed, short_steps_are_started_far_ahead_and_long_ones_are_not)
+Test(feeder, short_steps_are_started_far_ahead_and_long_ones_are_not)
 {
     cr_assert_geq(steps_ahead(1000), DEEP - DEEP / 4);
     cr_assert_eq(steps_ahead(5000000), 4, "what 20 ms have room for, less the rounding");
     cr_assert_eq(steps_ahead(100000000), 2);
 }
 
-Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
+Test(feeder, a_rewind_drops_partial_steps_and_keeps_held_ones)
 {
     tnd_feeder_core_t *self = make();
     put_step(self, 11);
@@ -367,7 +367,7 @@ Test(feed, a_rewind_drops_partial_steps_and_keeps_held_ones)
     free(self);
 }
 
-Test(feed, a_newer_slice_is_the_rewind)
+Test(feeder, a_newer_slice_is_the_rewind)
 {
     tnd_feeder_core_t *self = make();
     tnd_msg_t msg = slice(10, FIRST, 0);
@@ -390,7 +390,7 @@ Test(feed, a_newer_slice_is_the_rewind)
     free(self);
 }
 
-Test(feed, commits_are_said_again_after_a_rewind_until_they_are_booked)
+Test(feeder, commits_are_said_again_after_a_rewind_until_they_are_booked)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -413,7 +413,7 @@ Test(feed, commits_are_said_again_after_a_rewind_until_they_are_booked)
     free(self);
 }
 
-Test(feed, no_more_than_unbooked_max_steps_are_started)
+Test(feeder, no_more_than_unbooked_max_steps_are_started)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -433,7 +433,7 @@ Test(feed, no_more_than_unbooked_max_steps_are_started)
     free(self);
 }
 
-Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
+Test(feeder, a_slice_that_breaks_its_frame_fails_with_a_text)
 {
     const struct {
         uint64_t step;
@@ -470,7 +470,7 @@ Test(feed, a_slice_that_breaks_its_frame_fails_with_a_text)
     free(self);
 }
 
-Test(feed, the_end_is_the_end)
+Test(feeder, the_end_is_the_end)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -487,7 +487,7 @@ Test(feed, the_end_is_the_end)
     free(self);
 }
 
-Test(feed, steps_max_bounds_the_window_and_ends_the_run)
+Test(feeder, steps_max_bounds_the_window_and_ends_the_run)
 {
     tnd_feeder_core_t *self = make_bare(2);
     tnd_effect_t effect;
@@ -507,7 +507,7 @@ Test(feed, steps_max_bounds_the_window_and_ends_the_run)
     free(self);
 }
 
-Test(feed, a_drain_answers_the_steps_started_and_goes_on_to_the_end_named)
+Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -613,7 +613,7 @@ static void run(unsigned seed)
     free(self);
 }
 
-Test(feed, random_schedules_run_every_step_once)
+Test(feeder, random_schedules_run_every_step_once)
 {
     for (unsigned seed = 1; seed <= 200; seed++)
         run(seed);

@@ -110,7 +110,7 @@ static inline void lane_drop(void *payload)
     lane_live--;
 }
 
-/*  The next row at or behind *at, which is moved behind it; false at the end of the epoch. */
+/*  The next row at or after *at, which is moved past it; returns false at the end of the epoch. */
 static inline bool lane_next(const lane_t *self, tnd_position_t *at, lane_row_t *row)
 {
     for (; at->index < self->count; at->index++, at->used = 0) {

@@ -127,7 +127,7 @@ static void fails_with(tnd_leader_core_t *self, uint64_t now, const char *word)
     free(self);
 }
 
-Test(session, the_stream_begins_when_every_host_and_actor_is_there)
+Test(leader, the_stream_begins_when_every_host_and_actor_is_there)
 {
     tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
     uint32_t missing[4];
@@ -149,7 +149,7 @@ Test(session, the_stream_begins_when_every_host_and_actor_is_there)
     free(self);
 }
 
-Test(session, hosts_that_do_not_come_are_named)
+Test(leader, hosts_that_do_not_come_are_named)
 {
     tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
 
@@ -161,7 +161,7 @@ Test(session, hosts_that_do_not_come_are_named)
     fails_with(self, 120000 * ms, "beta, delta did not answer within 120 s");
 }
 
-Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_part)
+Test(leader, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_part)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -190,7 +190,7 @@ Test(session, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_pa
     free(self);
 }
 
-Test(session, a_commit_said_twice_counts_once)
+Test(leader, a_commit_said_twice_counts_once)
 {
     tnd_leader_core_t *self = running();
 
@@ -202,7 +202,7 @@ Test(session, a_commit_said_twice_counts_once)
     free(self);
 }
 
-Test(session, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_cursor_is_not_whole)
+Test(leader, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_cursor_is_not_whole)
 {
     tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0, .generation = 1};
@@ -224,7 +224,7 @@ Test(session, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_curso
     free(self);
 }
 
-Test(session, what_an_older_generation_lost_was_healed_by_the_newer)
+Test(leader, what_an_older_generation_lost_was_healed_by_the_newer)
 {
     tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0};
@@ -234,7 +234,7 @@ Test(session, what_an_older_generation_lost_was_healed_by_the_newer)
     free(self);
 }
 
-Test(session, rewinds_that_bring_nothing_forward_come_slower_and_slower)
+Test(leader, rewinds_that_bring_nothing_forward_come_slower_and_slower)
 {
     tnd_leader_core_t *self = running();
     uint64_t now = 0, wait = 10 * ms;
@@ -251,7 +251,7 @@ Test(session, rewinds_that_bring_nothing_forward_come_slower_and_slower)
     free(self);
 }
 
-Test(session, other_rows_after_a_rewind_end_the_run)
+Test(leader, other_rows_after_a_rewind_end_the_run)
 {
     tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0, .generation = 1};
@@ -269,7 +269,7 @@ Test(session, other_rows_after_a_rewind_end_the_run)
                "lane 1 (batch.1) reported other rows than before the last rewind of step 0");
 }
 
-Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
+Test(leader, a_lane_that_goes_back_ends_the_run_with_its_name)
 {
     for (int what = 0; what < 4; what++) {
         tnd_leader_core_t *self = running();
@@ -288,7 +288,7 @@ Test(session, a_lane_that_goes_back_ends_the_run_with_its_name)
     }
 }
 
-Test(session, an_account_that_does_not_balance_ends_the_run)
+Test(leader, an_account_that_does_not_balance_ends_the_run)
 {
     tnd_leader_core_t *self = running();
     tnd_msg_t odd = part(self, 0, 1);
@@ -301,7 +301,7 @@ Test(session, an_account_that_does_not_balance_ends_the_run)
     fails_with(self, 0, "does not balance");
 }
 
-Test(session, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
+Test(leader, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -317,7 +317,7 @@ Test(session, a_feeder_that_dies_ends_the_run_with_its_name_and_the_last_cursor)
                "one before step 1");
 }
 
-Test(session, a_reader_that_dies_is_started_after_its_back_off_and_then_all_rewind)
+Test(leader, a_reader_that_dies_is_started_after_its_back_off_and_then_all_rewind)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -334,7 +334,7 @@ Test(session, a_reader_that_dies_is_started_after_its_back_off_and_then_all_rewi
     free(self);
 }
 
-Test(session, a_worker_that_dies_is_started_and_nothing_rewinds)
+Test(leader, a_worker_that_dies_is_started_and_nothing_rewinds)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -347,7 +347,7 @@ Test(session, a_worker_that_dies_is_started_and_nothing_rewinds)
     free(self);
 }
 
-Test(session, without_restarts_any_death_ends_the_run)
+Test(leader, without_restarts_any_death_ends_the_run)
 {
     tnd_leader_core_t *self = running_with(TND_UNKNOWN, 0);
 
@@ -355,7 +355,7 @@ Test(session, without_restarts_any_death_ends_the_run)
     fails_with(self, 50 * ms, "prep.0 on host gamma died: killed by signal 11");
 }
 
-Test(session, a_control_connection_that_came_back_rewinds)
+Test(leader, a_control_connection_that_came_back_rewinds)
 {
     tnd_leader_core_t *self = running();
 
@@ -366,7 +366,7 @@ Test(session, a_control_connection_that_came_back_rewinds)
     free(self);
 }
 
-Test(session, a_lost_host_that_the_stream_needs_is_waited_for_and_then_named)
+Test(leader, a_lost_host_that_the_stream_needs_is_waited_for_and_then_named)
 {
     tnd_leader_core_t *self = running();
 
@@ -376,7 +376,7 @@ Test(session, a_lost_host_that_the_stream_needs_is_waited_for_and_then_named)
     fails_with(self, 10000 * ms, "host beta was lost and did not come back");
 }
 
-Test(session, a_leader_that_was_away_gives_a_lost_host_so_much_longer)
+Test(leader, a_leader_that_was_away_gives_a_lost_host_so_much_longer)
 {
     tnd_leader_core_t *self = running();
 
@@ -387,7 +387,7 @@ Test(session, a_leader_that_was_away_gives_a_lost_host_so_much_longer)
     fails_with(self, 70000 * ms, "host beta was lost and did not come back");
 }
 
-Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
+Test(leader, a_drain_ends_with_the_highest_step_that_any_feeder_started)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -419,7 +419,7 @@ Test(session, a_drain_ends_with_the_highest_step_that_any_feeder_started)
     free(self);
 }
 
-Test(session, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
+Test(leader, a_feeder_that_drains_is_told_no_end_before_all_have_answered)
 {
     tnd_leader_core_t *self = running_with(34, 5);
     tnd_effect_t effect;
@@ -464,7 +464,7 @@ static tnd_leader_core_t *done(void)
     return self;
 }
 
-Test(session, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_started_again)
+Test(leader, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_started_again)
 {
     tnd_leader_core_t *self = running();
     static const bool ends[] = {false, false, false, true};
@@ -485,7 +485,7 @@ Test(session, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_star
     free(self);
 }
 
-Test(session, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
+Test(leader, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
 {
     tnd_leader_core_t *self = done();
 
@@ -500,7 +500,7 @@ Test(session, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_r
     free(self);
 }
 
-Test(session, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_missed)
+Test(leader, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_missed)
 {
     tnd_leader_core_t *self = done();
 
@@ -511,7 +511,7 @@ Test(session, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_mis
     free(self);
 }
 
-Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_behind)
+Test(leader, the_run_is_done_when_all_is_booked_and_all_lanes_reported_the_rest)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -536,7 +536,7 @@ Test(session, the_run_is_done_when_all_is_booked_and_all_lanes_said_what_lies_be
     free(self);
 }
 
-Test(session, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
+Test(leader, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_began)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -558,7 +558,7 @@ Test(session, a_stream_without_steps_is_done_once_every_feeder_knows_that_it_beg
     free(self);
 }
 
-Test(session, a_run_of_so_many_steps_is_done_after_them)
+Test(leader, a_run_of_so_many_steps_is_done_after_them)
 {
     tnd_leader_core_t *self = running_with(1, 5);
     tnd_effect_t effect;
@@ -575,7 +575,7 @@ Test(session, a_run_of_so_many_steps_is_done_after_them)
     free(self);
 }
 
-Test(session, a_host_whose_process_is_replaced_too_often_ends_the_run)
+Test(leader, a_host_whose_process_is_replaced_too_often_ends_the_run)
 {
     tnd_leader_core_t *self = running_with(TND_UNKNOWN, 2);
     tnd_effect_t effect;
@@ -592,7 +592,7 @@ Test(session, a_host_whose_process_is_replaced_too_often_ends_the_run)
                "host gamma died 3 times in a short time, last because: the connection ended");
 }
 
-Test(session, a_process_in_the_place_of_another_has_the_time_of_a_start)
+Test(leader, a_process_in_the_place_of_another_has_the_time_of_a_start)
 {
     tnd_leader_core_t *self = running();
 
@@ -602,7 +602,7 @@ Test(session, a_process_in_the_place_of_another_has_the_time_of_a_start)
     fails_with(self, 120000 * ms, "host beta was lost and did not come back in time");
 }
 
-Test(session, a_host_with_workers_that_left_is_not_waited_for)
+Test(leader, a_host_with_workers_that_left_is_not_waited_for)
 {
     tnd_leader_core_t *self = running();
     uint32_t missing[4];
@@ -617,7 +617,7 @@ Test(session, a_host_with_workers_that_left_is_not_waited_for)
     free(self);
 }
 
-Test(session, the_place_of_a_spare_does_not_hold_up_the_start)
+Test(leader, the_place_of_a_spare_does_not_hold_up_the_start)
 {
     uint8_t flags[4] = {0, 0, TND_HOST_SPARE, 0};
     tnd_leader_core_config_t config = {.members = members,

@@ -51,7 +51,7 @@ static void grant(tnd_validator_t *accept, tnd_actor_id_t reader, uint64_t block
     tnd_validator_sent(accept, &credit);
 }
 
-Test(accept, takes_a_block_of_its_own_lane_within_credit)
+Test(message_validator, takes_a_block_of_its_own_lane_within_credit)
 {
     tnd_validator_t *accept = accept_of(PREP);
     tnd_msg_t msg = block_of(READ1, 1);
@@ -65,7 +65,7 @@ Test(accept, takes_a_block_of_its_own_lane_within_credit)
     free(accept);
 }
 
-Test(accept, refuses_a_block_whose_numbers_cannot_be)
+Test(message_validator, refuses_a_block_whose_numbers_are_out_of_range)
 {
     tnd_validator_t *accept = accept_of(PREP);
     grant(accept, READ1, 100);
@@ -96,7 +96,7 @@ Test(accept, refuses_a_block_whose_numbers_cannot_be)
     free(accept);
 }
 
-Test(accept, refuses_who_has_no_business_with_this_actor)
+Test(message_validator, refuses_senders_that_have_no_route_to_this_actor)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
@@ -111,7 +111,7 @@ Test(accept, refuses_who_has_no_business_with_this_actor)
     free(accept);
 }
 
-Test(accept, refuses_a_cursor_of_other_lanes)
+Test(message_validator, refuses_a_cursor_of_other_lanes)
 {
     tnd_validator_t *accept = accept_of(BATCH0);
     static tnd_cursor_t cursor;
@@ -127,7 +127,7 @@ Test(accept, refuses_a_cursor_of_other_lanes)
     free(accept);
 }
 
-Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
+Test(message_validator, names_the_peer_that_names_a_rewind_that_never_comes)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
@@ -149,7 +149,7 @@ Test(accept, names_who_speaks_of_a_rewind_that_never_comes)
     free(accept);
 }
 
-Test(accept, who_was_away_has_not_heard_the_leader_either)
+Test(message_validator, who_was_away_has_not_heard_the_leader_either)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
@@ -163,7 +163,7 @@ Test(accept, who_was_away_has_not_heard_the_leader_either)
     free(accept);
 }
 
-Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
+Test(message_validator, believes_a_rewind_that_the_leader_told_by_another_way)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
@@ -181,7 +181,7 @@ Test(accept, believes_a_rewind_that_the_leader_told_by_another_way)
     free(accept);
 }
 
-Test(accept, takes_slices_for_its_own_replicas_alone)
+Test(message_validator, takes_slices_for_its_own_replicas_alone)
 {
     tnd_validator_t *accept = accept_of(FEED1);
     tnd_msg_t good = {.kind = TND_MSG_SLICE, .from = BATCH0}, msg;
@@ -206,7 +206,7 @@ Test(accept, takes_slices_for_its_own_replicas_alone)
     free(accept);
 }
 
-Test(accept, takes_values_of_the_posters_own_replicas_alone)
+Test(message_validator, takes_values_of_the_posters_own_replicas_alone)
 {
     tnd_validator_t *accept = accept_of(MEAN);
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = FEED1};
@@ -222,7 +222,7 @@ Test(accept, takes_values_of_the_posters_own_replicas_alone)
     free(accept);
 }
 
-Test(accept, takes_tickets_and_marks_of_their_own_lane)
+Test(message_validator, takes_tickets_and_marks_of_their_own_lane)
 {
     tnd_validator_t *reader = accept_of(READ0), *join = accept_of(BATCH1);
     tnd_msg_t ticket = {.kind = TND_MSG_TICKET, .from = BATCH0};
@@ -245,7 +245,7 @@ Test(accept, takes_tickets_and_marks_of_their_own_lane)
     free(join);
 }
 
-Test(accept, lets_a_host_speak_for_its_own_actors_alone)
+Test(message_validator, lets_a_host_speak_for_its_own_actors_alone)
 {
     tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED1, .to = TND_LEADER};
     cr_assert_null(tnd_validator_relay(&membership, 0, 1, &held));

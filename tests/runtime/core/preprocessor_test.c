@@ -96,7 +96,7 @@ static void applies(tnd_preprocessor_core_t *self, uint64_t first)
     cr_assert_eq(effect.msg.to, JOIN + effect.msg.block.lane);
 }
 
-Test(queue, blocks_are_applied_by_position_over_all_lanes)
+Test(preprocessor, blocks_are_applied_by_position_over_all_lanes)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -117,7 +117,7 @@ Test(queue, blocks_are_applied_by_position_over_all_lanes)
     free(self);
 }
 
-Test(queue, equal_positions_go_by_lane)
+Test(preprocessor, equal_positions_go_by_lane)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -130,7 +130,7 @@ Test(queue, equal_positions_go_by_lane)
     free(self);
 }
 
-Test(queue, a_reader_gets_credit_once_its_join_is_up_too)
+Test(preprocessor, a_reader_gets_credit_once_its_join_is_up_too)
 {
     tnd_preprocessor_core_t *self = make();
     tnd_preprocessor_core_peer_up(self, READER);
@@ -146,7 +146,7 @@ Test(queue, a_reader_gets_credit_once_its_join_is_up_too)
     free(self);
 }
 
-Test(queue, credit_is_said_again_when_a_quarter_of_the_window_is_free)
+Test(preprocessor, credit_is_said_again_when_a_quarter_of_the_window_is_free)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -206,7 +206,7 @@ static uint64_t credit_after(uint64_t window_ns, uint64_t cost, int blocks, uint
     return granted - (uint64_t)blocks;
 }
 
-Test(queue, a_slow_worker_asks_for_what_it_works_on_in_its_time)
+Test(preprocessor, a_slow_worker_asks_for_what_it_works_on_in_its_time)
 {
     cr_assert_geq(credit_after(0, 1000, 20, 0), WINDOW - 1);
     cr_assert_geq(credit_after(8000, 1000, 20, 0), WINDOW - 1);
@@ -215,13 +215,13 @@ Test(queue, a_slow_worker_asks_for_what_it_works_on_in_its_time)
     cr_assert_eq(credit_after(8000, 100000, 20, 0), 1);
 }
 
-Test(queue, a_slow_worker_that_gets_nothing_asks_for_more_again)
+Test(preprocessor, a_slow_worker_that_gets_nothing_asks_for_more_again)
 {
     cr_assert_leq(credit_after(8000, 2000, 20, 31000), 4);
     cr_assert_geq(credit_after(8000, 2000, 20, 32000), WINDOW - 1);
 }
 
-Test(queue, bytes_alone_bring_credit_too)
+Test(preprocessor, bytes_alone_bring_credit_too)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -238,7 +238,7 @@ Test(queue, bytes_alone_bring_credit_too)
     free(self);
 }
 
-Test(queue, a_reader_beyond_its_credit_is_unsound)
+Test(preprocessor, a_reader_beyond_its_credit_is_unsound)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -252,7 +252,7 @@ Test(queue, a_reader_beyond_its_credit_is_unsound)
     free(self);
 }
 
-Test(queue, a_rewind_drops_what_waits_and_gives_its_credit_back)
+Test(preprocessor, a_rewind_drops_what_waits_and_gives_its_credit_back)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -272,7 +272,7 @@ Test(queue, a_rewind_drops_what_waits_and_gives_its_credit_back)
     free(self);
 }
 
-Test(queue, a_newer_block_is_the_rewind)
+Test(preprocessor, a_newer_block_is_the_rewind)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -290,7 +290,7 @@ Test(queue, a_newer_block_is_the_rewind)
     free(self);
 }
 
-Test(queue, a_lost_peer_ends_the_life)
+Test(preprocessor, a_lost_peer_ends_the_life)
 {
     for (int which = 0; which < 2; which++) {
         tnd_preprocessor_core_t *self = make();
@@ -316,7 +316,7 @@ Test(queue, a_lost_peer_ends_the_life)
     }
 }
 
-Test(queue, a_peer_that_never_came_up_cannot_be_lost)
+Test(preprocessor, a_peer_that_never_came_up_cannot_be_lost)
 {
     tnd_preprocessor_core_t *self = make();
     tnd_preprocessor_core_peer_up(self, READER);
@@ -325,7 +325,8 @@ Test(queue, a_peer_that_never_came_up_cannot_be_lost)
     free(self);
 }
 
-Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_others_once_it_has_it)
+Test(preprocessor,
+     a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_others_once_it_has_it)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -359,7 +360,7 @@ Test(queue, a_block_that_was_lost_before_is_worked_on_once_its_join_knows_and_ot
     free(self);
 }
 
-Test(queue, a_rewind_drops_a_block_that_waits_to_begin)
+Test(preprocessor, a_rewind_drops_a_block_that_waits_to_begin)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -472,7 +473,7 @@ static void run(unsigned seed)
     free(self);
 }
 
-Test(queue, random_schedules_keep_order_credit_and_payloads)
+Test(preprocessor, random_schedules_keep_order_credit_and_payloads)
 {
     for (unsigned seed = 1; seed <= 100; seed++)
         run(seed);

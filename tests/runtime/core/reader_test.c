@@ -70,7 +70,7 @@ static void is_idle(tnd_reader_core_t *self)
     cr_assert_not(tnd_reader_core_next(self, 0, &effect));
 }
 
-Test(dispatch, tickets_go_out_sorted_by_position)
+Test(reader, tickets_go_out_sorted_by_position)
 {
     tnd_reader_core_t *self = make(16, 4);
     give(self, 1, 0, 0);
@@ -91,7 +91,7 @@ Test(dispatch, tickets_go_out_sorted_by_position)
     free(self);
 }
 
-Test(dispatch, nothing_is_read_without_credit)
+Test(reader, nothing_is_read_without_credit)
 {
     tnd_reader_core_t *self = make(16, 4);
     give(self, 0, 0, 0);
@@ -113,7 +113,7 @@ Test(dispatch, nothing_is_read_without_credit)
     free(self);
 }
 
-Test(dispatch, bytes_are_overshot_by_one_block_at_most)
+Test(reader, bytes_are_overshot_by_one_block_at_most)
 {
     tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 40; first += 10)
@@ -135,7 +135,7 @@ Test(dispatch, bytes_are_overshot_by_one_block_at_most)
     free(self);
 }
 
-Test(dispatch, the_worker_with_the_most_free_credit_is_served)
+Test(reader, the_worker_with_the_most_free_credit_is_served)
 {
     tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 60; first += 10)
@@ -153,7 +153,7 @@ Test(dispatch, the_worker_with_the_most_free_credit_is_served)
     free(self);
 }
 
-Test(dispatch, equal_workers_take_turns)
+Test(reader, equal_workers_take_turns)
 {
     tnd_reader_core_t *self = make(16, 4);
     for (uint64_t first = 0; first < 120; first += 10)
@@ -174,7 +174,7 @@ Test(dispatch, equal_workers_take_turns)
     free(self);
 }
 
-Test(dispatch, the_tickets_of_a_lost_worker_go_back_to_the_join)
+Test(reader, the_tickets_of_a_lost_worker_go_back_to_the_join)
 {
     tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
@@ -202,7 +202,7 @@ Test(dispatch, the_tickets_of_a_lost_worker_go_back_to_the_join)
     free(self);
 }
 
-Test(dispatch, a_ticket_issued_again_stands_where_its_position_says)
+Test(reader, a_ticket_issued_again_stands_where_its_position_says)
 {
     tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
@@ -228,7 +228,7 @@ static tnd_actor_id_t next_worker(tnd_reader_core_t *self, uint64_t now)
     return effect.msg.to;
 }
 
-Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
+Test(reader, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
 {
     tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
@@ -244,7 +244,7 @@ Test(dispatch, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
     free(self);
 }
 
-Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
+Test(reader, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
 {
     tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
@@ -259,15 +259,15 @@ Test(dispatch, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS + 1);
 
-    tnd_msg_t behind = ticket(0, 70, 10, 0);
-    behind.ticket.floor = (tnd_position_t){.index = 20};
-    tnd_reader_core_ticket(self, &behind);
+    tnd_msg_t later = ticket(0, 70, 10, 0);
+    later.ticket.floor = (tnd_position_t){.index = 20};
+    tnd_reader_core_ticket(self, &later);
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
     cr_assert_eq(next_worker(self, 1000 + REST), WORKERS);
     free(self);
 }
 
-Test(dispatch, who_is_late_again_rests_twice_as_long)
+Test(reader, who_is_late_again_rests_twice_as_long)
 {
     tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
@@ -284,7 +284,7 @@ Test(dispatch, who_is_late_again_rests_twice_as_long)
     free(self);
 }
 
-Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
+Test(reader, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
 {
     tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);
@@ -305,7 +305,7 @@ Test(dispatch, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
     free(self);
 }
 
-Test(dispatch, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
+Test(reader, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
 {
     tnd_reader_core_t *self = make(16, 4);
     tnd_msg_t halved = ticket(0, 0, 5, 1);
@@ -323,7 +323,7 @@ Test(dispatch, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
     free(self);
 }
 
-Test(dispatch, what_the_floor_has_passed_is_forgotten)
+Test(reader, what_the_floor_has_passed_is_forgotten)
 {
     tnd_reader_core_t *self = make(4, 4);
     worker_up(self, WORKERS, 99);
@@ -355,7 +355,7 @@ Test(dispatch, what_the_floor_has_passed_is_forgotten)
     free(self);
 }
 
-Test(dispatch, a_rewind_forgets_tickets_and_keeps_credit)
+Test(reader, a_rewind_forgets_tickets_and_keeps_credit)
 {
     tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 2);
@@ -385,7 +385,7 @@ Test(dispatch, a_rewind_forgets_tickets_and_keeps_credit)
     free(self);
 }
 
-Test(dispatch, credit_starts_from_zero_on_a_new_connection)
+Test(reader, credit_starts_from_zero_on_a_new_connection)
 {
     tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
@@ -483,7 +483,7 @@ static void run(unsigned seed)
     free(self);
 }
 
-Test(dispatch, random_schedules_deliver_every_position)
+Test(reader, random_schedules_deliver_every_position)
 {
     for (unsigned seed = 1; seed <= 200; seed++)
         run(seed);

@@ -114,7 +114,7 @@ static void is_closed(tnd_reducer_core_t *self, uint64_t round)
     cr_assert_eq(effect.payload, (void *)(uintptr_t)(1000 * round + 999));
 }
 
-Test(round, a_round_is_reduced_once_all_leaves_are_covered)
+Test(reducer, a_round_is_reduced_once_all_leaves_are_covered)
 {
     tnd_reducer_core_t *self = make();
     cr_assert_eq(tnd_reducer_core_blocked_on(self), TND_WAIT_INPUT);
@@ -145,7 +145,7 @@ Test(round, a_round_is_reduced_once_all_leaves_are_covered)
     free(self);
 }
 
-Test(round, the_result_goes_to_every_feeder_and_all_must_have_it)
+Test(reducer, the_result_goes_to_every_feeder_and_all_must_have_it)
 {
     tnd_reducer_core_t *self = make();
     void *root = reduce(self, 1);
@@ -162,7 +162,7 @@ Test(round, the_result_goes_to_every_feeder_and_all_must_have_it)
     free(self);
 }
 
-Test(round, several_reductions_of_a_step_are_rounds_of_their_own)
+Test(reducer, several_reductions_of_a_step_are_rounds_of_their_own)
 {
     tnd_reducer_core_t *self = make();
     tnd_error_t error;
@@ -181,7 +181,7 @@ Test(round, several_reductions_of_a_step_are_rounds_of_their_own)
     free(self);
 }
 
-Test(round, posting_twice_is_harmless)
+Test(reducer, posting_twice_is_harmless)
 {
     tnd_reducer_core_t *self = make();
     post(self, A, 1, 0, 2);
@@ -196,7 +196,7 @@ Test(round, posting_twice_is_harmless)
     free(self);
 }
 
-Test(round, a_post_to_a_closed_round_is_answered_closed)
+Test(reducer, a_post_to_a_closed_round_is_answered_closed)
 {
     tnd_reducer_core_t *self = make();
     tnd_effect_t effect;
@@ -217,7 +217,7 @@ Test(round, a_post_to_a_closed_round_is_answered_closed)
     free(self);
 }
 
-Test(round, a_feeder_that_is_back_gets_the_results_it_lacks)
+Test(reducer, a_feeder_that_is_back_gets_the_results_it_lacks)
 {
     tnd_reducer_core_t *self = make();
     reduce(self, 1);
@@ -239,7 +239,7 @@ Test(round, a_feeder_that_is_back_gets_the_results_it_lacks)
     free(self);
 }
 
-Test(round, what_does_not_belong_fails_with_a_text)
+Test(reducer, what_does_not_belong_fails_with_a_text)
 {
     const struct {
         tnd_actor_id_t from;
@@ -270,7 +270,7 @@ Test(round, what_does_not_belong_fails_with_a_text)
     free(self);
 }
 
-Test(round, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
+Test(reducer, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
 {
     tnd_reducer_core_t *self = make();
     post(self, A, 5, 0, 2);
@@ -323,7 +323,7 @@ static const char left_out[] =
     "in step 7 replica 0 (feed@a) posted to 2 reductions at least, replica 2 (feed@b) to 1: all "
     "replicas post the same reductions in the same order";
 
-Test(round, a_reduction_left_out_is_told_with_step_replicas_and_counts)
+Test(reducer, a_reduction_left_out_is_told_with_step_replicas_and_counts)
 {
     tnd_error_t error;
     for (int order = 0; order < 2; order++) {
@@ -343,7 +343,7 @@ Test(round, a_reduction_left_out_is_told_with_step_replicas_and_counts)
     }
 }
 
-Test(round, who_goes_on_has_done_the_steps_between_like_the_last_one_told)
+Test(reducer, a_feeder_that_continues_has_done_the_steps_between_like_the_last_one_reported)
 {
     tnd_error_t error;
     tnd_reducer_core_t *self = make();
@@ -363,7 +363,7 @@ Test(round, who_goes_on_has_done_the_steps_between_like_the_last_one_told)
     free(self);
 }
 
-Test(round, a_value_that_went_to_another_reducer_is_missed_at_once)
+Test(reducer, a_value_that_went_to_another_reducer_is_missed_at_once)
 {
     tnd_error_t error;
     tnd_reducer_core_t *self = make();
@@ -376,7 +376,7 @@ Test(round, a_value_that_went_to_another_reducer_is_missed_at_once)
     free(self);
 }
 
-Test(round, what_a_feeder_has_done_and_does_not_post_again_was_closed)
+Test(reducer, what_a_feeder_has_done_and_does_not_post_again_was_closed)
 {
     tnd_reducer_core_t *self = make();
     post(self, A, 5, 0, 2);
@@ -396,7 +396,7 @@ Test(round, what_a_feeder_has_done_and_does_not_post_again_was_closed)
     free(self);
 }
 
-Test(round, a_root_that_nobody_waits_for_comes_back)
+Test(reducer, a_root_that_no_feeder_waits_for_comes_back)
 {
     tnd_reducer_core_t *self = make();
     tnd_msg_t msg = message(TND_MSG_POST, SELF, 9);
@@ -407,7 +407,7 @@ Test(round, a_root_that_nobody_waits_for_comes_back)
     free(self);
 }
 
-Test(round, one_feeder_may_own_the_root)
+Test(reducer, one_feeder_may_own_the_root)
 {
     const tnd_actor_id_t alone[] = {A, A, A};
     tnd_reducer_core_t *self = make_for(alone, 3);
@@ -543,13 +543,13 @@ static void run(unsigned seed)
     free(self);
 }
 
-Test(round, random_schedules_give_every_feeder_every_root)
+Test(reducer, random_schedules_give_every_feeder_every_root)
 {
     for (unsigned seed = 1; seed <= 60; seed++)
         run(seed);
 }
 
-Test(round, what_ends_gives_back_every_payload_and_says_nothing)
+Test(reducer, what_ends_gives_back_every_payload_and_says_nothing)
 {
     tnd_reducer_core_t *self = make();
     tnd_effect_t effect;

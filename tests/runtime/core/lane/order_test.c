@@ -261,7 +261,7 @@ Test(order, stale_generations_are_dropped)
     world_close(&world);
 }
 
-Test(order, tickets_behind_the_end_of_a_source_are_void)
+Test(order, tickets_after_the_end_of_a_source_are_void)
 {
     static world_t world;
     lane_t lane = {.count = 12};
@@ -415,7 +415,7 @@ Test(order, tickets_go_out_in_runs_while_rows_enough_wait)
 
     world_take(&world, 10);
     world_drain(&world);
-    cr_assert_eq(world.out_count, 0, "one block is no reason to wake a reader");
+    cr_assert_eq(world.out_count, 0, "one block does not wake a reader");
     world_take(&world, 10);
     world_drain(&world);
     cr_assert_eq(world.out_count, 2, "a quarter of the window is");

@@ -196,7 +196,7 @@ static void world_run(world_t *world)
         for (uint32_t i = 0; i < world->worker_count; i++)
             if (world->workers[i].busy && world->workers[i].ends_ns < next)
                 next = world->workers[i].ends_ns;
-        cr_assert_neq(next, TND_NEVER, "nobody does anything");
+        cr_assert_neq(next, TND_NEVER, "no actor has anything to do");
         world->now = next > world->now ? next : world->now + 1;
         for (uint32_t i = 0; i < world->worker_count; i++)
             if (world->workers[i].busy && world->workers[i].ends_ns <= world->now)
@@ -225,7 +225,7 @@ static double seconds(world_t *world, uint32_t workers, uint32_t slow, uint32_t 
     return (double)world->now / 1e9;
 }
 
-Test(straggler, one_of_eight_that_is_twenty_times_slower_leaves_the_throughput_of_seven)
+Test(stragglers, one_of_eight_that_is_twenty_times_slower_leaves_the_throughput_of_seven)
 {
     world_t world;
     double seven = seconds(&world, 7, 0, 1, false);
@@ -242,7 +242,7 @@ Test(straggler, one_of_eight_that_is_twenty_times_slower_leaves_the_throughput_o
 /*  Of few workers each has many tickets in its queue, so that three times as long as usual is
  *  longer than a slow block takes.
  */
-Test(straggler, one_of_four_does_not_hide_behind_long_queues)
+Test(stragglers, one_of_four_is_found_although_queues_are_long)
 {
     world_t world;
     double three = seconds(&world, 3, 0, 1, false);
@@ -253,7 +253,7 @@ Test(straggler, one_of_four_does_not_hide_behind_long_queues)
     world_close(&world);
 }
 
-Test(straggler, workers_that_are_alike_do_nothing_twice)
+Test(stragglers, workers_that_are_alike_do_nothing_twice)
 {
     world_t world;
     (void)seconds(&world, 4, 0, 1, true);
@@ -261,7 +261,7 @@ Test(straggler, workers_that_are_alike_do_nothing_twice)
     world_close(&world);
 }
 
-Test(straggler, without_speculation_a_slow_worker_is_given_little)
+Test(stragglers, without_speculation_a_slow_worker_is_given_little)
 {
     world_t world;
     double seven = seconds(&world, 7, 0, 1, false);
@@ -276,7 +276,7 @@ Test(straggler, without_speculation_a_slow_worker_is_given_little)
     world_close(&world);
 }
 
-Test(straggler, a_single_slow_worker_does_nothing_twice)
+Test(stragglers, a_single_slow_worker_does_nothing_twice)
 {
     world_t world;
     (void)seconds(&world, 1, 1, 20, true);
@@ -285,7 +285,7 @@ Test(straggler, a_single_slow_worker_does_nothing_twice)
     world_close(&world);
 }
 
-Test(straggler, when_all_are_slow_nothing_is_given_twice)
+Test(stragglers, when_all_are_slow_nothing_is_given_twice)
 {
     world_t world;
     (void)seconds(&world, 8, 8, 20, true);
@@ -293,7 +293,7 @@ Test(straggler, when_all_are_slow_nothing_is_given_twice)
     world_close(&world);
 }
 
-Test(straggler, a_worker_that_is_fast_again_gets_its_share_again)
+Test(stragglers, a_worker_that_is_fast_again_gets_its_share_again)
 {
     world_t world;
     world_open(&world, 8, 20000, true);
@@ -304,7 +304,7 @@ Test(straggler, a_worker_that_is_fast_again_gets_its_share_again)
     world_close(&world);
 }
 
-Test(straggler, a_worker_that_never_answers_is_overtaken)
+Test(stragglers, a_worker_that_never_answers_is_overtaken)
 {
     world_t world;
     world_open(&world, 8, 2000, true);

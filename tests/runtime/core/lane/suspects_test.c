@@ -25,7 +25,7 @@ static void world_work(world_t *world, uint32_t at, uint64_t row, uint32_t *deat
 }
 
 /*  Says how many rows were found to be bad. */
-static uint32_t world_condemned(world_t *world)
+static uint32_t world_poison(world_t *world)
 {
     tnd_effect_t effect;
     uint32_t said = 0;
@@ -40,7 +40,7 @@ static uint32_t world_condemned(world_t *world)
     return said;
 }
 
-Test(suspects, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
+Test(suspects, a_row_that_kills_its_workers_is_found_and_only_that_row_is_bad)
 {
     static const uint32_t sizes[] = {1, 2, 64, 100, 4096};
     static world_t world;
@@ -80,7 +80,7 @@ Test(suspects, a_row_that_ends_its_workers_is_found_and_is_bad_and_no_other)
         for (; world.out_count > 0;) {
             tnd_msg_t ticket = world_remove(&world, 0);
             world_answer(&world, &ticket);
-            cr_assert_eq(world_condemned(&world), 0);
+            cr_assert_eq(world_poison(&world), 0);
         }
         tnd_joined_head_t head;
         while (tnd_joined_rows_head(tnd_order_rows(world.order), &head))
@@ -112,10 +112,10 @@ static void world_alone(world_t *world)
     for (uint32_t i = 0; i < WORKERS; i++)
         tnd_order_worker_up(world->order, WORKER + i, ++world->births);
     world_lose(world, 0);
-    cr_assert_eq(world_condemned(world), 0);
+    cr_assert_eq(world_poison(world), 0);
 }
 
-Test(suspects, of_rows_that_are_charged_one_is_under_way_at_a_time)
+Test(suspects, rows_with_failures_are_under_way_one_at_a_time)
 {
     static world_t world;
     tnd_order_config_t config = alone;
@@ -127,8 +127,8 @@ Test(suspects, of_rows_that_are_charged_one_is_under_way_at_a_time)
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
     for (uint32_t i = 0; i < 3; i++)
         world_lose(&world, 0);
-    cr_assert_eq(world_condemned(&world), 0);
-    cr_assert_eq(world.out_count, 3, "nobody is known to have ended");
+    cr_assert_eq(world_poison(&world), 0);
+    cr_assert_eq(world.out_count, 3, "no worker is known to have died");
 
     /* They end together; the first row is to blame. */
     for (uint32_t i = 0; i < 3; i++)
@@ -138,7 +138,7 @@ Test(suspects, of_rows_that_are_charged_one_is_under_way_at_a_time)
     for (uint32_t i = 0; i < 3; i++)
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
     for (uint32_t deaths = 2, said = 0; said == 0; deaths++) {
-        said = world_condemned(&world);
+        said = world_poison(&world);
         cr_assert_eq(world.out_count, 1);
         cr_assert_eq(world.out[0].ticket.first, said);
         cr_assert_eq(said, deaths == 5);
@@ -152,13 +152,13 @@ Test(suspects, of_rows_that_are_charged_one_is_under_way_at_a_time)
         cr_assert_eq(world.out[0].ticket.first, row);
         tnd_msg_t ticket = world_remove(&world, 0);
         world_answer(&world, &ticket);
-        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world_poison(&world), 0);
     }
     cr_assert_eq(tnd_order_rows(world.order)->ready, 2);
     world_close(&world);
 }
 
-Test(suspects, a_row_whose_worker_goes_on_is_never_bad)
+Test(suspects, a_row_whose_worker_survives_is_never_bad)
 {
     static world_t world;
     world_alone(&world);
@@ -166,26 +166,26 @@ Test(suspects, a_row_whose_worker_goes_on_is_never_bad)
         world_begin(&world, 0, WORKER);
         world_lose(&world, 0);
         tnd_order_worker_up(world.order, WORKER, 1);
-        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world_poison(&world), 0);
         cr_assert_eq(world.out_count, 1);
         cr_assert_eq(world.out[0].ticket.attempt, 2 + i);
     }
     world_close(&world);
 }
 
-Test(suspects, workers_that_end_together_are_charged_as_others_take_their_places)
+Test(suspects, failures_are_counted_when_other_workers_replace_those_that_died)
 {
     static world_t world;
     world_alone(&world);
     for (uint32_t i = 0; i < WORKERS - 1; i++) {
         world_begin(&world, 0, WORKER + i);
         world_lose(&world, 0);
-        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world_poison(&world), 0);
     }
     for (uint32_t i = 0; i < WORKERS - 1; i++) {
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
-        cr_assert_eq(world_condemned(&world), i == WORKERS - 2);
+        cr_assert_eq(world_poison(&world), i == WORKERS - 2);
     }
     bool ended;
     cr_assert_eq(world.out[0].ticket.first, 0, "the reader still has it");
@@ -194,24 +194,24 @@ Test(suspects, workers_that_end_together_are_charged_as_others_take_their_places
     world_close(&world);
 }
 
-Test(suspects, a_row_that_somebody_made_meanwhile_is_not_charged)
+Test(suspects, a_row_that_was_answered_meanwhile_has_no_failure)
 {
     static world_t world;
     world_alone(&world);
     for (uint32_t i = 0; i < WORKERS - 1; i++) {
         world_begin(&world, 0, WORKER + i);
         world_lose(&world, 0);
-        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world_poison(&world), 0);
     }
     world_answer(&world, &world.out[0]);
     for (uint32_t i = 0; i < WORKERS - 1; i++)
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
-    cr_assert_eq(world_condemned(&world), 0);
+    cr_assert_eq(world_poison(&world), 0);
     cr_assert_eq(tnd_order_rows(world.order)->ready, 1);
     world_close(&world);
 }
 
-Test(suspects, a_worker_that_has_answered_is_through_with_what_it_began)
+Test(suspects, a_worker_that_has_answered_has_finished_what_it_began)
 {
     static world_t world;
     tnd_error_t error;
@@ -226,7 +226,7 @@ Test(suspects, a_worker_that_has_answered_is_through_with_what_it_began)
         cr_assert_eq(tnd_order_block(world.order, &old, &error), TND_OK);
         world_lose(&world, 0);
         tnd_order_worker_up(world.order, WORKER, ++world.births);
-        cr_assert_eq(world_condemned(&world), 0);
+        cr_assert_eq(world_poison(&world), 0);
     }
     world_close(&world);
 }

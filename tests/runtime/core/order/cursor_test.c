@@ -9,7 +9,7 @@
 
 enum { TWO_LANES_BYTES = 16 + 16 * 8 + 2 * 16 + 8 };
 
-/*  Number i of the cursor is i + 1, lane l stands at (100 + l, 3, 7 + l). */
+/*  Number i of the cursor is i + 1, lane l is at (100 + l, 3, 7 + l). */
 static void fill(tnd_cursor_t *cursor)
 {
     tnd_cursor_start(cursor, 2);

@@ -19,7 +19,7 @@ Test(ledger, every_row_read_or_added_went_somewhere_once)
         --*members[i];
     }
     ledger.padded++;
-    cr_assert(tnd_ledger_balances(&ledger), "padding is no row");
+    cr_assert(tnd_ledger_balances(&ledger), "padding is not a row");
 }
 
 Test(ledger, a_sum_adds_every_member)
