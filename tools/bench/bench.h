@@ -1,4 +1,4 @@
-/*  tools/bench/bench.h - what the benchmarks share: the clock, the median, the line they print. */
+/*  tools/bench/bench.h - shared by the benchmarks: clock, median, and the line that they print. */
 #ifndef TND_TOOLS_BENCH_BENCH_H
 #define TND_TOOLS_BENCH_BENCH_H
 
@@ -22,10 +22,10 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/*  What a program is asked for by `[--smoke | RUNS]`. */
+/*  The command line `[--smoke | RUNS]`. */
 typedef struct {
     bool smoke;
-    int runs; /* 1 with --smoke, else at most `most` */
+    int runs; /* 1 with --smoke, otherwise at most `most` */
 } bench_wish_t;
 
 static inline bench_wish_t bench_wish(int argc, char **argv, int most)
@@ -42,7 +42,7 @@ static inline double bench_median(double *values, size_t count)
     return values[count / 2];
 }
 
-/*  What some rows took: wall time, and the processor time of all threads of this process. */
+/*  The cost of some rows: wall time, and processor time of all threads of this process. */
 typedef struct {
     double seconds, cpu_seconds, rows;
 } bench_took_t;

@@ -1,9 +1,9 @@
-/*  tools/bench/core.c - what the core decides about a block: at most 1 us an event.
+/*  tools/bench/core.c - the cost of the decisions about a block: at most 1 us per event.
  *
- *  Blocks of 128 rows without rows pass the whole way on one thread: ticket, dispatch, a worker's
- *  queue, the join, slices for four replicas, the feeder, commits.  An event is one call that
- *  tells a machine something, or one effect that it hands out; the driver's mail between them is
- *  counted to the core.  The bound is that mail alone: each message copied into a ring and out.
+ *  Blocks of 128 rows without data pass ticket, preprocessor, join, slices for four replicas,
+ *  feeder and commits on one thread.  An event is one call of a machine, or one effect that it
+ *  returns; the messages between them are counted as part of the core.  The bound is these messages
+ *  alone: each copied into a ring and out.
  *  Usage: bench_core [BLOCKS]
  */
 #include <assert.h>
@@ -31,7 +31,7 @@ typedef struct {
     tnd_feeder_core_t *feed;
     mail_t mail;
     uint64_t positions;
-    uint64_t events, blocks, rows; /* counted; blocks and rows as the feeder got them */
+    uint64_t events, blocks, rows; /* counted; blocks and rows that the feeder received */
 } chain_t;
 
 static void mail_put(mail_t *self, const tnd_msg_t *msg)
@@ -86,7 +86,7 @@ static void reader_does(chain_t *self, const tnd_effect_t *effect)
     self->events++;
 }
 
-/*  Credit goes out as it is; a block that the operations left as it was goes on. */
+/*  Passes credit on, and blocks unchanged. */
 static void worker_does(chain_t *self, const tnd_effect_t *effect)
 {
     assert(effect->kind == TND_EFFECT_LINK || effect->kind == TND_EFFECT_APPLY);
@@ -222,7 +222,7 @@ static void chain_end(chain_t *self)
         free(self->queues[i]);
 }
 
-/*  ns an event of `blocks` blocks; *letters_p is how many messages passed for it. */
+/*  ns per event for `blocks` blocks; *letters_p is the number of messages. */
 static double run_core(uint32_t blocks, uint64_t *letters_p)
 {
     static chain_t chain;
@@ -246,7 +246,7 @@ static double run_core(uint32_t blocks, uint64_t *letters_p)
     return ns / (double)chain.events;
 }
 
-/*  ns a message through the ring, read as the machines must read it. */
+/*  ns per message through the ring, read as the machines read it. */
 static double run_mail(uint64_t letters)
 {
     static mail_t mail;

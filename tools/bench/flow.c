@@ -1,4 +1,4 @@
-/*  tools/bench/flow.c - a graph that is run and counted, once it flows.  */
+/*  tools/bench/flow.c - runs a graph and measures it. */
 #include "tools/bench/flow.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 
 enum { HOSTS_MAX = 64, OVERLAY_BYTES = 8192 };
 
-/*  When it was, and what had been used by then. */
+/*  A time, and the resources used until then. */
 typedef struct {
     uint64_t at_ns;
     double cpu_seconds, rows;

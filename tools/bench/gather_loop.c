@@ -1,4 +1,4 @@
-/*  tools/bench/gather_loop.c - the bare loop: rows of mapped files, shuffled, into batches.  */
+/*  tools/bench/gather_loop.c - a loop in plain C that gathers rows of mapped files into batches. */
 #include "tools/bench/gather_loop.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@ enum { AHEAD = 2, LINE_BYTES = 64, THREADS_MAX = 16 };
 typedef struct {
     const bench_gather_t *gather;
     const uint32_t *order;
-    uint32_t first, count; /* its rows of a batch */
+    uint32_t first, count; /* its rows per batch */
     bench_loop_t loop;
     pthread_t thread;
 } worker_t;
@@ -79,7 +79,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/*  Fisher and Yates'. */
+/*  Fisher-Yates. */
 static void shuffle(uint32_t *order, size_t count)
 {
     uint64_t state = 1;

@@ -1,7 +1,7 @@
-/*  tools/bench/gather_loop.h - the bare loop: rows of mapped files, shuffled, into batches.
+/*  tools/bench/gather_loop.h - a loop in plain C that gathers rows of mapped files into batches.
  *
- *  What a plain C program would do: a permutation made beforehand, a memcpy a row and column, one
- *  reused batch a thread.
+ *  It uses a permutation made beforehand, a memcpy per row and column, and one reused batch per
+ *  thread.
  */
 #ifndef TND_TOOLS_BENCH_GATHER_LOOP_H
 #define TND_TOOLS_BENCH_GATHER_LOOP_H
@@ -22,7 +22,7 @@ typedef struct {
 typedef enum {
     BENCH_LOOP_STORED, /* in the order of the file, a batch of a column at once */
     BENCH_LOOP_PLAIN,  /* shuffled, row by row */
-    BENCH_LOOP_AHEAD   /* shuffled, and it asks for the row after the next */
+    BENCH_LOOP_AHEAD   /* shuffled, with a prefetch of the row after the next */
 } bench_loop_t;
 
 bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop);

@@ -140,7 +140,7 @@ static void drop_buffer(void *data, void *hint)
     tnd_buffer_drop(&buffer);
 }
 
-/*  A CZMQ actor, whose pipe first brings the endpoint. */
+/*  A CZMQ actor; the first message of its pipe is the endpoint. */
 static void push(zsock_t *pipe, void *argument)
 {
     const bench_link_t *link = argument;
@@ -160,7 +160,7 @@ static void push(zsock_t *pipe, void *argument)
         zmq_send(zsock_resolve(socket), header, sizeof header, ZMQ_SNDMORE);
         zmq_msg_send(&msg, zsock_resolve(socket), 0);
     }
-    zsock_wait(pipe); /* the receiver has every block, so the pool can go */
+    zsock_wait(pipe); /* the receiver has every block, so the pool can be freed */
     zsock_destroy(&socket);
     tnd_pool_destroy(&pool);
 }

@@ -1,9 +1,9 @@
-/*  tools/bench/pull.c - a user's own loop, and what it costs a step: one line of JSON.
+/*  tools/bench/pull.c - the cost of a step in a user's own loop: one line of JSON.
  *
- *  Pulls steps of shuffled rows of a mapped file by tnd_feed_next and tnd_feed_run, reads a word of
- *  each row, and prints the wall time, the processor time of all threads and the context switches
- *  of a step; then the same of a plain loop that copies the rows by a permutation made beforehand,
- *  and of hashing what it copied.  The first steps are not counted.
+ *  Pulls steps of shuffled rows of a mapped file by tnd_feed_next and tnd_feed_run and reads a word
+ *  of each row.  It prints wall time, processor time of all threads and context switches per step;
+ *  the same for a plain loop that copies the rows by a permutation made beforehand; and the time to
+ *  hash the copied bytes.  The first steps are not counted.
  *  Usage: bench_pull FILE ROW_BYTES BATCH STEPS DIGEST [FEEDER_OPTIONS]
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@ typedef struct {
     double us, cpu_us, switches;
 } answer_t;
 
-/*  When it was, and what had been used by then. */
+/*  A time, and the resources used until then. */
 typedef struct {
     uint64_t at_ns;
     double cpu_seconds;
@@ -106,7 +106,7 @@ static answer_t ours(question_t *question)
     return between(&from, &to, question->steps);
 }
 
-/*  Rows are asked for in another order each time the file has been passed through. */
+/*  The order changes after each pass over the file. */
 static answer_t bare(const question_t *question, answer_t *hashed)
 {
     tnd_mapping_t *mapping;

@@ -1,4 +1,4 @@
-/*  tools/bench/sample_file.c - data to measure with: written, touched, removed at the end.  */
+/*  tools/bench/sample_file.c - files with data for measurements. */
 #include "tools/bench/sample_file.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 enum { PATTERN_BYTES = 1048573, PAGE_BYTES = 4096, NPY_HEADER_BYTES = 128 };
 
-/*  The folder of this process; "": none yet.  It has to be known where the process ends. */
+/*  The folder of this process, "" if none; global, because an exit handler removes it. */
 static char folder[128];
 
 static void fail(const char *what)

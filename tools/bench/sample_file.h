@@ -1,7 +1,7 @@
-/*  tools/bench/sample_file.h - data to measure with: written, touched, removed at the end.
+/*  tools/bench/sample_file.h - files with data for measurements.
  *
- *  Files lie in a folder of their own in $TMPDIR (else /tmp), which is removed when the program
- *  ends.  They hold numbers that repeat after a prime number of bytes.
+ *  The files are in a folder of their own in $TMPDIR (or /tmp), which is removed when the program
+ *  ends.  They contain numbers that repeat after a prime number of bytes.
  */
 #ifndef TND_TOOLS_BENCH_SAMPLE_FILE_H
 #define TND_TOOLS_BENCH_SAMPLE_FILE_H
@@ -15,21 +15,21 @@ typedef struct {
     size_t row_bytes, count, header_bytes;
 } bench_file_t;
 
-/*  Writes rows without a header, of `bytes` in all; fewer, and says so, where disk or memory has
+/*  Writes rows without a header, of `bytes` in total; fewer, with a message, if disk or memory has
  *  no room for them and half as much again.
  */
 bench_file_t bench_file_raw(const char *name, size_t row_bytes, size_t bytes);
-/*  The same with the header of a .npy file of `columns` numbers a row; `count` rows. */
+/*  Same, with the header of a .npy file of `columns` numbers per row; `count` rows. */
 bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns, size_t count);
-/*  How many bytes there is room for, at most `bytes`; says so where it is less. */
+/*  The number of bytes for which there is room, at most `bytes`; prints a message if it is less. */
 size_t bench_file_room(size_t bytes);
-/*  From here on its rows are not mapped. */
+/*  Unmaps its rows. */
 void bench_file_unmap(bench_file_t *file);
-/*  Writes it to the disk and has the page cache forget it, as far as nothing maps it. */
+/*  Writes it to the disk and drops its unmapped pages from the page cache. */
 void bench_file_evict(const bench_file_t *file);
-/*  Removes it; the others go when the program ends. */
+/*  Removes the file now. */
 void bench_file_forget(bench_file_t *file);
-/*  Reads all of it: page caches forget what has not been used for a while. */
+/*  Reads the whole file, because page caches drop unused pages. */
 void bench_file_touch(const bench_file_t *file);
 
 #endif

@@ -41,7 +41,7 @@ static bool put(const char *folder, const char *name, const char *text)
     return done;
 }
 
-/*  The group of this process, below where version 1 or 2 is usually mounted. */
+/*  The cgroup of this process, in the usual mount point of version 1 or 2. */
 static bool find_parent(bool unified)
 {
     char line[512];
@@ -67,7 +67,7 @@ static void leave_group(void)
     group[0] = '\0';
 }
 
-/*  False: it cannot be made here, as is said. */
+/*  False: it cannot be created here; a message is printed. */
 static bool enter_group(void)
 {
     for (int unified = 0; unified < 2; unified++) {
@@ -174,7 +174,7 @@ static double sequential_mbytes(const bench_file_t *sample)
 /* --- ours --------------------------------------------------------------------------------------
  */
 
-/*  Rows a second of some steps from the start, with nothing of the file in memory. */
+/*  Rows per second of some steps from the start, with an empty page cache. */
 static double ours(const bench_file_t *file, const char *more, uint32_t batch, uint64_t steps)
 {
     char reader[512], batcher[64];

@@ -103,7 +103,7 @@ static tnd_graph_t *graph_of(bool fashion, char **paths)
     return graph;
 }
 
-/*  Says on stdout when the first batch was there, and how much memory there was at most by then. */
+/*  Prints the time of the first batch and the peak memory until then. */
 static void say_now(void)
 {
     unsigned long long now_ns = bench_now_ns(), kib = 0;
