@@ -4,7 +4,6 @@
 
 #include "tools/cli/arguments.h"
 #include "tools/reference/reference.h"
-#include "tools/reference/topics.h"
 
 /*  The values that complete an option or an operand. */
 typedef enum { WANT_NOTHING, WANT_FILE, WANT_DIRECTORY, WANT_TOPIC, WANT_SHELL } want_t;

@@ -8,7 +8,6 @@
 #include "tools/reference/manual.h"
 #include "tools/reference/help_search.h"
 #include "tools/reference/reference.h"
-#include "tools/reference/topics.h"
 
 static const char purpose[] =
     "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
@@ -48,7 +47,7 @@ static void print_general(void)
     }
     puts("`tundish help TOPIC` prints a page about");
     for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
-        printf("  %-11s %.*s\n", topic->name, tnd_topic_title_size(topic), topic->text);
+        printf("  %-11s %.*s\n", topic->name, (int)strcspn(topic->text, "\n"), topic->text);
     puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
          "kinds`,\n"
          "`sources`, `ops` and `commands` print lists; `tundish help WORD` finds the options that\n"
@@ -262,10 +261,12 @@ static void print_topic_json(const tnd_topic_t *topic)
 static bool show_things(const char *name, bool json)
 {
     const tnd_chapter_t *chapter;
-    const tnd_topic_t *topic = tnd_topic_find(name);
+    const tnd_topic_t *topic;
     const tnd_command_t *command = tnd_command_find(name);
     size_t shown = 0;
-    if (topic != NULL) {
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++) {
+        if (strcmp(topic->name, name) != 0)
+            continue;
         shown++;
         if (json)
             print_topic_json(topic);

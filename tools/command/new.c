@@ -1,5 +1,6 @@
 /*  tools/command/new.c - `tundish new`: writes a topology for data files. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #include "runtime/text/value.h"
 #include "tools/cli/command.h"
 #include "tools/new/detect_format.h"
-#include "tools/cli/installed.h"
 #include "tools/cli/output.h"
 #include "tools/new/file_series.h"
 
@@ -187,6 +187,23 @@ static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *f
           out);
 }
 
+/*  The schema for editors, of the build tree or of the installation; NULL if it does not exist. */
+static const char *find_schema(tnd_arena_t *arena)
+{
+    static const char *const places[] = {"share/tundish/examples", "examples"};
+    char program[PATH_MAX], found[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size <= 0)
+        return NULL;
+    program[size] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (realpath(tnd_arena_format(arena, "%s/../%s/topology.schema.json", program, places[i]),
+                     found) != NULL)
+            return tnd_arena_text(arena, found, strlen(found));
+    return NULL;
+}
+
 static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found, FILE *out)
 {
     char *operations = NULL;
@@ -199,7 +216,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     write_suggestions(found, list);
     fclose(list);
     const char *directory = common_directory(arena, found);
-    const char *schema = tnd_installed_find(arena, "topology.schema.json");
+    const char *schema = find_schema(arena);
     if (schema != NULL)
         fprintf(out, "# yaml-language-server: $schema=%s\n", schema);
     fputs("# Made by `tundish new`; every line may be changed.  With the name of this file,\n"

@@ -19,7 +19,6 @@
 #include "runtime/host/host.h"
 #include "tools/faults/fault_injector.h"
 #include "tools/process/child.h"
-#include "tools/cli/terminal.h"
 
 static const uint64_t ms = 1000000;
 

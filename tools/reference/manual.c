@@ -7,7 +7,6 @@
 #include "runtime/option/option_print.h"
 #include "tools/cli/arguments.h"
 #include "tools/reference/reference.h"
-#include "tools/reference/topics.h"
 
 /*  Prints a text with all requests and escapes of roff quoted. */
 static void put(FILE *out, const char *text, size_t size)

@@ -241,3 +241,18 @@ const char *tnd_reference_type(tnd_option_type_t type)
     }
     return "";
 }
+
+#define TOPIC(name) extern const char tnd_topic_##name[];
+#include "tools/reference/topics/topics.def"
+#undef TOPIC
+
+static const tnd_topic_t topics[] = {
+#define TOPIC(name) {#name, tnd_topic_##name},
+#include "tools/reference/topics/topics.def"
+#undef TOPIC
+};
+
+const tnd_topic_t *tnd_topic(size_t index)
+{
+    return index < sizeof topics / sizeof topics[0] ? &topics[index] : NULL;
+}

@@ -46,4 +46,14 @@ const char *tnd_reference_role_meaning(tnd_option_role_t role);
 /*  The name of an option's type for programs: "u64", "path". */
 const char *tnd_reference_type(tnd_option_type_t type);
 
+/*  A topic of `tundish help TOPIC`: a text file in tools/reference/topics/ and a line in topics.def
+ *  there.  Its first line is a title, its second is empty; indented lines are printed unchanged.
+ */
+typedef struct {
+    const char *name, *text;
+} tnd_topic_t;
+
+/*  The index-th topic; NULL after the last. */
+const tnd_topic_t *tnd_topic(size_t index);
+
 #endif
