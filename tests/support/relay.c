@@ -3,36 +3,28 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { PAIRS_MAX = 64, DIALLER = 0, TARGET = 1, PIECE_MAX = 65536 };
+#include <czmq.h>
+
+enum { PAIRS_MAX = 64, DIALLER = 0, TARGET = 1, PIECE_MAX = 65536, REST_MS = 10 };
 
 typedef struct {
     int fd[2];    /* -1: closed */
-    bool swallow; /* what is read is not passed on */
+    bool swallow; /* bytes that are read are discarded */
 } pair_t;
 
+/*  After the actor has started, its thread alone uses the other members. */
 struct relay {
-    pthread_t thread;
-    pthread_mutex_t lock; /* of the pairs */
-    pthread_cond_t passed;
-    int listener, wake[2];
+    zactor_t *actor;
+    int listener;
     struct sockaddr_in target;
     char endpoint[64];
     pair_t pairs[PAIRS_MAX];
     int count;
-    size_t piece; /* what is passed on at once */
-    bool trickle; /* and then rests */
-    bool stop;
+    int awaited;  /* pairs whose end the caller waits for; -1: none */
+    size_t piece; /* bytes that are forwarded at once */
+    bool trickle; /* with a rest after each piece */
 };
 
 static void close_side(pair_t *pair, int side)
@@ -87,99 +79,8 @@ static void pump(pair_t *pair, int side, size_t piece)
     }
 }
 
-static void *run(void *argument)
+static void fail(relay_t *self, relay_fault_t fault)
 {
-    relay_t *self = argument;
-    for (;;) {
-        struct pollfd items[2 + 2 * PAIRS_MAX];
-        items[0] = (struct pollfd){.fd = self->wake[0], .events = POLLIN};
-        items[1] = (struct pollfd){.fd = self->listener, .events = POLLIN};
-        pthread_mutex_lock(&self->lock);
-        int count = self->count;
-        for (int i = 0; i < 2 * count; i++)
-            items[2 + i] = (struct pollfd){.fd = self->pairs[i / 2].fd[i % 2], .events = POLLIN};
-        pthread_mutex_unlock(&self->lock);
-        poll(items, (nfds_t)(2 + 2 * count), -1);
-
-        pthread_mutex_lock(&self->lock);
-        bool stop = self->stop;
-        char byte;
-        if (items[0].revents != 0)
-            (void)!read(self->wake[0], &byte, 1);
-        for (int i = 0; !stop && i < 2 * count; i++)
-            if (items[2 + i].revents != 0 && self->pairs[i / 2].fd[i % 2] == items[2 + i].fd)
-                pump(&self->pairs[i / 2], i % 2, self->piece);
-        if (!stop && items[1].revents != 0)
-            take_connection(self);
-        struct timespec rest = {.tv_nsec = self->trickle ? 10 * 1000 * 1000 : 0};
-        pthread_cond_broadcast(&self->passed);
-        pthread_mutex_unlock(&self->lock);
-        if (stop)
-            return NULL;
-        nanosleep(&rest, NULL);
-    }
-}
-
-relay_t *relay_new(const char *target_endpoint)
-{
-    relay_t *self = calloc(1, sizeof *self);
-    unsigned port = 0;
-    int fields = sscanf(target_endpoint, "tcp://127.0.0.1:%u", &port);
-    assert(self != NULL && fields == 1);
-    self->piece = PIECE_MAX;
-    self->target = (struct sockaddr_in){.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct sockaddr_in here = self->target;
-    here.sin_port = 0;
-    socklen_t size = sizeof here;
-    self->listener = socket(AF_INET, SOCK_STREAM, 0);
-    int failed = bind(self->listener, (struct sockaddr *)&here, size) ||
-                 listen(self->listener, 16) ||
-                 getsockname(self->listener, (struct sockaddr *)&here, &size) || pipe(self->wake);
-    assert(!failed);
-    snprintf(self->endpoint, sizeof self->endpoint, "tcp://127.0.0.1:%u", ntohs(here.sin_port));
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->passed, NULL);
-    failed = pthread_create(&self->thread, NULL, run, self);
-    assert(!failed);
-    return self;
-}
-
-static void nudge(relay_t *self)
-{
-    (void)!write(self->wake[1], "", 1);
-}
-
-void relay_destroy(relay_t **self_p)
-{
-    relay_t *self = *self_p;
-    *self_p = NULL;
-    pthread_mutex_lock(&self->lock);
-    self->stop = true;
-    pthread_mutex_unlock(&self->lock);
-    nudge(self);
-    pthread_join(self->thread, NULL);
-    for (int i = 0; i < self->count; i++) {
-        close_side(&self->pairs[i], DIALLER);
-        close_side(&self->pairs[i], TARGET);
-    }
-    close(self->listener);
-    close(self->wake[0]);
-    close(self->wake[1]);
-    pthread_cond_destroy(&self->passed);
-    pthread_mutex_destroy(&self->lock);
-    free(self);
-}
-
-const char *relay_endpoint(const relay_t *self)
-{
-    return self->endpoint;
-}
-
-void relay_fail(relay_t *self, relay_fault_t fault)
-{
-    pthread_mutex_lock(&self->lock);
     for (int i = 0; i < self->count; i++) {
         pair_t *pair = &self->pairs[i];
         pair->swallow = true;
@@ -188,17 +89,6 @@ void relay_fail(relay_t *self, relay_fault_t fault)
         if (fault == RELAY_CUT_TARGET || fault == RELAY_CLOSE)
             close_side(pair, TARGET);
     }
-    pthread_mutex_unlock(&self->lock);
-    nudge(self);
-}
-
-void relay_trickle(relay_t *self, size_t bytes)
-{
-    pthread_mutex_lock(&self->lock);
-    self->piece = bytes < PIECE_MAX ? bytes : PIECE_MAX;
-    self->trickle = true;
-    pthread_mutex_unlock(&self->lock);
-    nudge(self);
 }
 
 static bool has_ended(const relay_t *self, int count)
@@ -209,11 +99,124 @@ static bool has_ended(const relay_t *self, int count)
     return true;
 }
 
+/*  Obeys a command and signals that it is done; false: the relay ends. */
+static bool obey(relay_t *self, zsock_t *pipe)
+{
+    zmsg_t *msg = zmsg_recv(pipe);
+    char *command = msg != NULL ? zmsg_popstr(msg) : NULL;
+    char *value = msg != NULL ? zmsg_popstr(msg) : NULL;
+    bool goes = command != NULL && strcmp(command, "$TERM") != 0;
+    if (goes && strcmp(command, "AWAIT") == 0) {
+        self->awaited = self->count;
+    } else if (goes) {
+        size_t number = strtoul(value, NULL, 10);
+        if (strcmp(command, "FAIL") == 0)
+            fail(self, (relay_fault_t)number);
+        self->trickle = self->trickle || strcmp(command, "TRICKLE") == 0;
+        if (strcmp(command, "TRICKLE") == 0)
+            self->piece = number < PIECE_MAX ? number : PIECE_MAX;
+        zsock_signal(pipe, 0);
+    }
+    zstr_free(&command);
+    zstr_free(&value);
+    zmsg_destroy(&msg);
+    return goes;
+}
+
+static void run(zsock_t *pipe, void *argument)
+{
+    relay_t *self = argument;
+    zsock_signal(pipe, 0);
+    for (bool goes = true; goes;) {
+        zmq_pollitem_t items[2 + 2 * PAIRS_MAX] = {
+            {.socket = zsock_resolve(pipe), .events = ZMQ_POLLIN},
+            {.fd = self->listener, .events = ZMQ_POLLIN}};
+        int sides[2 + 2 * PAIRS_MAX], count = 2;
+        for (int side = 0; side < 2 * self->count; side++)
+            if (self->pairs[side / 2].fd[side % 2] >= 0) {
+                sides[count] = side;
+                items[count++] = (zmq_pollitem_t){.fd = self->pairs[side / 2].fd[side % 2],
+                                                  .events = ZMQ_POLLIN};
+            }
+        zmq_poll(items, count, -1);
+        if (items[0].revents != 0)
+            goes = obey(self, pipe);
+        for (int i = 2; goes && i < count; i++)
+            if (items[i].revents != 0 && self->pairs[sides[i] / 2].fd[sides[i] % 2] == items[i].fd)
+                pump(&self->pairs[sides[i] / 2], sides[i] % 2, self->piece);
+        if (goes && items[1].revents != 0)
+            take_connection(self);
+        if (self->awaited >= 0 && has_ended(self, self->awaited)) {
+            self->awaited = -1;
+            zsock_signal(pipe, 0);
+        }
+        if (self->trickle)
+            zclock_sleep(REST_MS);
+    }
+}
+
+relay_t *relay_new(const char *target_endpoint)
+{
+    relay_t *self = calloc(1, sizeof *self);
+    unsigned port = 0;
+    int fields = sscanf(target_endpoint, "tcp://127.0.0.1:%u", &port);
+    assert(self != NULL && fields == 1);
+    self->piece = PIECE_MAX;
+    self->awaited = -1;
+    self->target = (struct sockaddr_in){.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in here = self->target;
+    here.sin_port = 0;
+    socklen_t size = sizeof here;
+    self->listener = socket(AF_INET, SOCK_STREAM, 0);
+    int failed = bind(self->listener, (struct sockaddr *)&here, size) ||
+                 listen(self->listener, 16) ||
+                 getsockname(self->listener, (struct sockaddr *)&here, &size);
+    assert(!failed);
+    snprintf(self->endpoint, sizeof self->endpoint, "tcp://127.0.0.1:%u", ntohs(here.sin_port));
+    self->actor = zactor_new(run, self);
+    assert(self->actor != NULL);
+    return self;
+}
+
+void relay_destroy(relay_t **self_p)
+{
+    relay_t *self = *self_p;
+    *self_p = NULL;
+    zactor_destroy(&self->actor);
+    for (int i = 0; i < self->count; i++) {
+        close_side(&self->pairs[i], DIALLER);
+        close_side(&self->pairs[i], TARGET);
+    }
+    close(self->listener);
+    free(self);
+}
+
+const char *relay_endpoint(const relay_t *self)
+{
+    return self->endpoint;
+}
+
+static void command(relay_t *self, const char *name, size_t number)
+{
+    char value[24];
+    snprintf(value, sizeof value, "%zu", number);
+    zstr_sendx(self->actor, name, value, NULL);
+    zsock_wait(self->actor);
+}
+
+void relay_fail(relay_t *self, relay_fault_t fault)
+{
+    command(self, "FAIL", fault);
+}
+
+void relay_trickle(relay_t *self, size_t bytes)
+{
+    command(self, "TRICKLE", bytes);
+}
+
 void relay_await_ended(relay_t *self)
 {
-    pthread_mutex_lock(&self->lock);
-    int count = self->count;
-    while (!has_ended(self, count))
-        pthread_cond_wait(&self->passed, &self->lock);
-    pthread_mutex_unlock(&self->lock);
+    command(self, "AWAIT", 0);
 }

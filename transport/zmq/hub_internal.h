@@ -78,7 +78,7 @@ static inline tnd_zmq_hub_t *tnd_zmq_hub(tnd_hub_t *hub)
 uint64_t tnd_zmq_now(void);
 /*  Sets an option that libzmq never refuses. */
 void tnd_zmq_set(void *handle, int option, int value);
-/*  A socket with the options of this hub; NULL, with errno, if there is no descriptor left. */
+/*  A socket with the options of this hub; NULL, with errno, if all descriptors are in use. */
 void *tnd_zmq_open(tnd_zmq_hub_t *self, int type, const char *endpoint, uint32_t port);
 void tnd_zmq_close(tnd_zmq_hub_t *self, tnd_socket_t *socket);
 /*  Handles all events of the socket's monitor. */
