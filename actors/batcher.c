@@ -184,14 +184,6 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
-static bool is_among(const tnd_peers_t *peers, tnd_actor_id_t peer)
-{
-    for (uint32_t i = 0; i < peers->count; i++)
-        if (peers->ids[i] == peer)
-            return true;
-    return false;
-}
-
 /* --- bad records -------------------------------------------------------------------------------
  */
 
@@ -368,11 +360,11 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     batcher_t *batcher = state;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
-        if (is_among(&batcher->carriers, arrival->peer)) {
+        if (tnd_peers_include(&batcher->carriers, arrival->peer)) {
             tnd_batcher_core_feeder_up(batcher->machine, arrival->peer);
-        } else if (is_among(&batcher->workers, arrival->peer)) {
+        } else if (tnd_peers_include(&batcher->workers, arrival->peer)) {
             tnd_batcher_core_worker_up(batcher->machine, arrival->peer, arrival->birth);
-        } else if (is_among(&batcher->readers, arrival->peer)) {
+        } else if (tnd_peers_include(&batcher->readers, arrival->peer)) {
             /* Straight from a reader: a ticket is credit enough. */
             tnd_msg_t msg = {
                 .kind = TND_MSG_CREDIT, .from = tnd_actor_id(self), .to = arrival->peer};
@@ -381,7 +373,7 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
         }
         break;
     case TND_ARRIVAL_LOST:
-        if (is_among(&batcher->carriers, arrival->peer))
+        if (tnd_peers_include(&batcher->carriers, arrival->peer))
             tnd_batcher_core_feeder_lost(batcher->machine, arrival->peer);
         break;
     case TND_ARRIVAL_REFUSED:

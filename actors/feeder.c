@@ -394,14 +394,6 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
 /* --- arrivals ----------------------------------------------------------------------------------
  */
 
-static bool is_join(const feeder_t *feeder, tnd_actor_id_t peer)
-{
-    for (uint32_t i = 0; i < feeder->joins.count; i++)
-        if (feeder->joins.ids[i] == peer)
-            return true;
-    return false;
-}
-
 static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_msg_t *msg,
                                 tnd_error_t *error)
 {
@@ -496,14 +488,14 @@ static tnd_status_t feeder_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
-        if (is_join(feeder, arrival->peer)) {
+        if (tnd_peers_include(&feeder->joins, arrival->peer)) {
             tnd_feeder_core_join_up(feeder->machine, arrival->peer);
             return perform(feeder, self, error);
         }
         tnd_pending_reductions_again(&feeder->postings, self, &feeder->reducers, arrival->peer);
         break;
     case TND_ARRIVAL_LOST:
-        if (is_join(feeder, arrival->peer)) {
+        if (tnd_peers_include(&feeder->joins, arrival->peer)) {
             tnd_feeder_core_join_lost(feeder->machine, arrival->peer);
             return perform(feeder, self, error);
         }

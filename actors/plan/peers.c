@@ -45,6 +45,14 @@ tnd_peers_t tnd_peers_reducers(const tnd_actor_t *self)
     return peers;
 }
 
+bool tnd_peers_include(const tnd_peers_t *self, tnd_actor_id_t peer)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->ids[i] == peer)
+            return true;
+    return false;
+}
+
 void tnd_peers_free(tnd_peers_t *self)
 {
     free(self->ids);

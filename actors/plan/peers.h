@@ -21,6 +21,7 @@ tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane
 tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self);
 /*  The reducers that the actor posts to, in order of the plan's edges. */
 tnd_peers_t tnd_peers_reducers(const tnd_actor_t *self);
+bool tnd_peers_include(const tnd_peers_t *self, tnd_actor_id_t peer);
 void tnd_peers_free(tnd_peers_t *self);
 
 #endif
