@@ -131,7 +131,7 @@ static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     tnd_memory_estimate_add(needs, name, tnd_reader_core_bytes(&core), "its list of tickets");
     if (is_first_here(plan, index))
         tnd_memory_estimate_add(needs, name, stream->loaded,
-                                "data that cannot be used as it lies in its files");
+                                "data that cannot be used as stored in its files");
     tnd_memory_estimate_add(needs, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
                             "which rows are in %" PRIu64 " rows of blocks", rows);
     tnd_memory_estimate_add(needs, name, stream->copied * rows,

@@ -3,7 +3,7 @@
  *  A small pipeline exchanges its messages.  With them go copies with random fields changed, and
  *  forged ones.  Each passes the checks on its way first; a refused message sometimes ends its link.
  *  A machine may refuse a message, which fails the run, but it never aborts and never releases a
- *  payload twice.  Runs without lies complete.
+ *  payload twice.  Runs without false fields complete.
  *
  *  Usage: stress_hostile [RUNS [FIRST_SEED]]
  */
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
-#include "tests/support/lies.h"
+#include "tests/support/false_fields.h"
 #include "tests/support/pipeline.h"
 
 enum { DELIVERIES_MAX = 4000, RUNS = 12000 };
 
 typedef struct {
-    unsigned long done, failed, stuck, lies, refused;
+    unsigned long done, failed, stuck, changed, refused;
 } tally_t;
 
 /*  What the decoder guarantees: offsets in order, as many as there are rows. */
@@ -51,9 +51,9 @@ static void lie(pipeline_t *self, const pipeline_mail_t *truth, tally_t *tally)
         mail.token->cursor = truth->token->cursor;
         mail.msg.rewind.cursor = &mail.token->cursor;
         if (pipeline_below(self, 4) == 0)
-            mail.msg.generation = (uint32_t)lies_another(&self->random, mail.msg.generation);
+            mail.msg.generation = (uint32_t)false_value(&self->random, mail.msg.generation);
         else
-            lies_of_cursor(&self->random, &mail.token->cursor);
+            false_fields_of_cursor(&self->random, &mail.token->cursor);
     } else {
         if (pipeline_below(self, 10) == 0 && mail.token == NULL) {
             tnd_msg_kind_t kind = (tnd_msg_kind_t)pipeline_below(self, TND_MSG_KINDS);
@@ -63,7 +63,7 @@ static void lie(pipeline_t *self, const pipeline_mail_t *truth, tally_t *tally)
                 mail.token = token_new(self);
             mail.msg = forged;
         }
-        lies_of_message(&self->random, &mail.msg);
+        false_fields_of_message(&self->random, &mail.msg);
         if (pipeline_payload(&mail.msg) != NULL)
             *pipeline_payload(&mail.msg) = mail.token;
         if (mail.msg.kind == TND_MSG_BLOCK && !mark_rows(self, &mail.msg, mail.token)) {
@@ -71,7 +71,7 @@ static void lie(pipeline_t *self, const pipeline_mail_t *truth, tally_t *tally)
             return;
         }
     }
-    tally->lies++;
+    tally->changed++;
     if (pipeline_check(self, &mail) == NULL) {
         pipeline_deliver(self, &mail);
         return;
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
         run(seed, false, &tally);
     }
-    printf("%lu runs ended, %lu failed, %lu did not end; %lu lies, %lu refused\n", tally.done,
-           tally.failed, tally.stuck, tally.lies, tally.refused);
+    printf("%lu runs ended, %lu failed, %lu did not end; %lu changed, %lu refused\n", tally.done,
+           tally.failed, tally.stuck, tally.changed, tally.refused);
     return 0;
 }

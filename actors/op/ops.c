@@ -35,7 +35,7 @@ tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_
     tnd_nearest_t nearest = {.word = column};
     for (uint32_t i = 0; i < in->count; i++)
         tnd_nearest_offer(&nearest, in->columns[i].name);
-    return tnd_fail(error, "there is no column `%s` here; there are: %s%s%s%s", column,
+    return tnd_fail(error, "unknown column `%s`; the columns here are: %s%s%s%s", column,
                     tnd_schema_text(in, text, sizeof text),
                     nearest.best != NULL ? "; did you mean `" : "",
                     nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "`?" : "");

@@ -10,9 +10,7 @@
 
 enum { LINE_BYTES = 64 };
 
-/*  Whether the rows are contiguous, which needs no index list.  TND_FAILED: there is no such
- *  row.
- */
+/*  Whether the rows are contiguous, which needs no index list.  TND_FAILED: a row does not exist. */
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
                                   bool *run_p, tnd_error_t *error)
 {

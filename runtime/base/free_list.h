@@ -1,6 +1,6 @@
 /*  runtime/base/free_list.h - a list of released items that their owner uses again.
  *
- *  Any thread puts an item back; only the owner takes one.  There is no lock: tnd_free_list_put
+ *  Any thread puts an item back; only the owner takes one.  Neither locks: tnd_free_list_put
  *  exchanges the head of the list, and the owner takes all returned items at once by another
  *  exchange, so no node is compared after it was used again.
  *

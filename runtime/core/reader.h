@@ -44,7 +44,7 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
  *  is ignored otherwise.
  */
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
-/*  Whether there is no room for another ticket: a fault of the join. */
+/*  Whether another ticket would exceed the limit, which is a fault of the batcher. */
 bool tnd_reader_core_full(const tnd_reader_core_t *self);
 void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t worker);
 void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t worker);

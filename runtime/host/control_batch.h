@@ -1,8 +1,8 @@
-/*  runtime/host/control_batch.h - what an actor says that can wait a moment, said by the dozen.
+/*  runtime/host/control_batch.h - control messages to the leader, sent in batches.
  *
- *  Each word to the leader wakes a host and the leader.  What is done and only wants to be booked
- *  (PART, HELD, COMMIT) nobody waits for, so some of it goes together; none waits longer than a few
- *  milliseconds, and all of it goes before anything else is said.
+ *  Each control message wakes a host and the leader.  No actor waits for a report of completed work
+ *  (PART, HELD, COMMIT), so reports are sent in batches, a few milliseconds late at most, and before
+ *  any other control message.
  *
  *  Threads: the actor's.
  */

@@ -24,9 +24,9 @@ static char state_of(pid_t thread)
 {
     char text[512], state = '?';
     look_up(thread, "stat", text, sizeof text);
-    const char *behind = strrchr(text, ')');
-    if (behind != NULL)
-        (void)sscanf(behind + 1, " %c", &state);
+    const char *end = strrchr(text, ')');
+    if (end != NULL)
+        (void)sscanf(end + 1, " %c", &state);
     return state;
 }
 

@@ -145,7 +145,7 @@ static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, 
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now);
 
-/*  The name of a bit of TND_WAIT_* for users: "input", ...; NULL if there is no such bit. */
+/*  The name of a bit of TND_WAIT_* for users: "input", ...; NULL for an unknown bit. */
 const char *tnd_wait_name(unsigned bit);
 /*  The bit of the decisive wait; `waits` must not be 0. */
 unsigned tnd_wait_foremost(uint32_t waits);

@@ -247,8 +247,8 @@ void tnd_option_error_variable(tnd_field_t *field, const tnd_value_t *value)
                         "`%s`: only `${data}` is replaced in paths, not `%.*s`", field->key,
                         (int)size, name);
     tnd_diagnostics_help(diagnostics,
-                         "write `\"${data}%s\"`, and say what it stands for by "
-                         "`--data DIR`, `data:` or TUNDISH_DATA",
+                         "write `\"${data}%s\"`, and set it by `--data DIR`, `data:` or "
+                         "TUNDISH_DATA",
                          name[size] == '/' ? name + size : "/...");
     field->failed = true;
 }

@@ -110,11 +110,10 @@ tnd_status_t tnd_option_only(const char *options, const char *names, tnd_error_t
         if (listed(names, nearest.word, &nearest, written.arena))
             continue;
         if (nearest.best != NULL)
-            status = tnd_fail(error, "there is no option `%s`; did you mean `%s`?", nearest.word,
+            status = tnd_fail(error, "unknown option `%s`; did you mean `%s`?", nearest.word,
                               nearest.best);
         else
-            status = tnd_fail(error, "there is no option `%s`; there %s %s", nearest.word,
-                              strchr(names, ',') != NULL ? "are" : "is",
+            status = tnd_fail(error, "unknown option `%s` (known: %s)", nearest.word,
                               *names != '\0' ? names : "none");
     }
     tnd_arena_destroy(&written.arena);

@@ -165,10 +165,10 @@ static void deal_workers(placer_t *self, uint32_t index)
         tnd_diagnostics_add(diagnostics_of(self), TND_T042_NOT_PLACED,
                             said ? host->shares[reader].mark : host->mark,
                             "`%s` reads here, but `%s` serves only the lanes of the hosts that it "
-                            "stands on",
+                            "runs on",
                             self->topology->actors[reader].name, actor->name);
         tnd_diagnostics_help(diagnostics_of(self),
-                             "let `%s` stand on `%s` too, or on a host without readers, for all "
+                             "place `%s` on `%s` too, or on a host without readers, for all "
                              "lanes",
                              actor->name, host->name);
     }

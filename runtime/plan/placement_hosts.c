@@ -97,12 +97,12 @@ const tnd_table_t tnd_host_table = {
 typedef struct {
     const char *before;
     size_t before_size;
-    const char *behind;
+    const char *after;
     uint64_t first, last;
     int width;
 } range_t;
 
-/*  Returns false if there is no range, or an invalid one (*bad_p). */
+/*  Returns false without a range, and with an invalid one (*bad_p). */
 static bool read_range(const char *text, range_t *range, bool *bad_p)
 {
     const char *open = strchr(text, '[');
@@ -122,7 +122,7 @@ static bool read_range(const char *text, range_t *range, bool *bad_p)
         return false;
     *range = (range_t){.before = text,
                        .before_size = (size_t)(open - text),
-                       .behind = close + 1,
+                       .after = close + 1,
                        .first = strtoull(open + 1, NULL, 10),
                        .last = strtoull(dash + 1, NULL, 10),
                        .width = open[1] == '0' && first_size > 1 ? (int)first_size : 1};
@@ -133,8 +133,7 @@ static bool read_range(const char *text, range_t *range, bool *bad_p)
 static const char *range_item(const placer_t *self, const range_t *range, uint64_t index)
 {
     return tnd_arena_format(arena_of(self), "%.*s%0*llu%s", (int)range->before_size, range->before,
-                            range->width, (unsigned long long)(range->first + index),
-                            range->behind);
+                            range->width, (unsigned long long)(range->first + index), range->after);
 }
 
 static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
@@ -216,8 +215,8 @@ static uint32_t find_actor(placer_t *self, const char *name, tnd_mark_t mark)
     tnd_nearest_t nearest = {.word = name};
     for (uint32_t i = 0; i < self->topology->actor_count; i++)
         tnd_nearest_offer(&nearest, self->topology->actors[i].name);
-    tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, mark,
-                        "there is no actor `%s`", name);
+    tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, mark, "unknown actor `%s`",
+                        name);
     if (nearest.best != NULL)
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
     return TND_TOPOLOGY_NONE;

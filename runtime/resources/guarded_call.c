@@ -1,5 +1,5 @@
-/*  runtime/resources/guarded_call.c - what is tried before a run begins, on threads that can be left
- * behind. */
+/*  runtime/resources/guarded_call.c - calls before a run begins, on threads that it abandons when they
+ *  hang. */
 #include "runtime/resources/guarded_call.h"
 
 #include <inttypes.h>

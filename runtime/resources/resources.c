@@ -198,7 +198,7 @@ static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
 }
 
 /*  An instance of the next actor by the links, on any host. */
-static const tnd_instance_t *behind(const tnd_plan_t *plan, const tnd_instance_t *instance)
+static const tnd_instance_t *next_of(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_instance_t *to = &plan->instances[plan->edges[e].to];
@@ -221,7 +221,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
     stream->epochs = 1;
     stream->fed = stream->read;
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
-         at = behind(plan, at)) {
+         at = next_of(plan, at)) {
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
         tnd_guarded_call_enter(call, at, TND_T062_OPERATION);
         tnd_status_t status =

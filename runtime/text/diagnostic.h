@@ -2,7 +2,7 @@
  *
  *  They are collected and shown together, in the order of the text, in the style of gcc and rustc:
  *
- *      fashion.yaml:6:17: error[T020]: there is no kind `raeder`
+ *      fashion.yaml:6:17: error[T020]: unknown kind `raeder`
  *          6 |   read:  {kind: raeder, epochs: 5}
  *            |                 ^^^^^^
  *            = help: did you mean `reader`?

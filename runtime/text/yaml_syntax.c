@@ -275,7 +275,7 @@ void tnd_yaml_syntax_report(const tnd_lines_t *lines, const yaml_parser_t *parse
     }
     if (strstr(problem, "unexpected ':'") != NULL) {
         tnd_diagnostics_add(diagnostics, TND_T001_SYNTAX, mark, "nothing follows this `:`");
-        tnd_diagnostics_help(diagnostics, "write a space and the value behind it");
+        tnd_diagnostics_help(diagnostics, "write a space and the value after it");
         return;
     }
     /* libyaml expects the end of the innermost collection, and names its start. */

@@ -88,7 +88,7 @@ static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topol
     for (size_t i = 0; i < count; i++)
         tnd_nearest_offer(&nearest, kinds[i]->table.name);
     tnd_diagnostics_add(diagnostics_of(self), TND_T020_UNKNOWN_KIND, name->mark,
-                        "there is no kind `%s`", name->text);
+                        "unknown kind `%s`", name->text);
     if (nearest.best != NULL)
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
     else

@@ -78,8 +78,8 @@ bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t index)
     tnd_diagnostics_add(
         diagnostics_of(self), TND_T030_AFTER, tnd_topology_option_mark(feeder, "after"),
         first == index               ? "`%s` cannot come after itself"
-        : first == TND_TOPOLOGY_NONE ? "`after:` names a feeder, and there is no actor `%s`"
-                                     : "`after:` names a feeder, and `%s` is not one",
+        : first == TND_TOPOLOGY_NONE ? "`after:` must name a feeder; unknown actor `%s`"
+                                     : "`after:` must name a feeder; `%s` is not one",
         after);
     if (nearest.best != NULL || other != NULL)
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?",

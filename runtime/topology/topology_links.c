@@ -48,7 +48,7 @@ static uint32_t find_actor(tnd_resolver_t *self, const tnd_token_t *token)
     if (self->topology->actor_count == 0)
         return TND_TOPOLOGY_NONE; /* already reported */
     tnd_diagnostics_add(diagnostics_of(self), TND_T023_UNKNOWN_ACTOR, token->mark,
-                        "there is no actor `%s`", name);
+                        "unknown actor `%s`", name);
     if (nearest.best != NULL)
         tnd_diagnostics_help(diagnostics_of(self), "did you mean `%s`?", nearest.best);
     return TND_TOPOLOGY_NONE;

@@ -23,7 +23,7 @@ static void check_fallback(const tnd_table_t *table, const tnd_option_t *option)
         cr_expect(tnd_option_parse(&context, option,
                                    tnd_value_scalar(arena, (tnd_mark_t){0}, option->fallback),
                                    field),
-                  "the default of %s.%s is no value of it", table->name, option->name);
+                  "the default of %s.%s is not a valid value", table->name, option->name);
     cr_expect(strlen(tnd_option_expects(arena, option)) > 0);
     tnd_arena_destroy(&arena);
 }
@@ -39,7 +39,7 @@ static void check_option(const tnd_table_t *table, size_t index)
     cr_expect(option->role == TND_ROLE_GRAPH || option->role == TND_ROLE_PLACE ||
                   option->role == TND_ROLE_SECURE || option->role == TND_ROLE_TUNE,
               "%s.%s has no role", table->name, option->name);
-    cr_expect_lt(option->offset, table->size, "%s.%s lies outside its struct", table->name,
+    cr_expect_lt(option->offset, table->size, "%s.%s is outside its struct", table->name,
                  option->name);
     cr_expect(option->type != TND_OPTION_ENUM || option->choices != NULL, "%s.%s has no choices",
               table->name, option->name);

@@ -391,7 +391,7 @@ def test_a_step_that_hangs_ends_the_run(make, rounds):
                      "thread", "sleeping")
 
 
-# --- who comes and goes ---------------------------------------------------------------------------
+# --- hosts that join and leave --------------------------------------------------------------------
 
 
 def test_hosts_that_join_and_leave(make, rounds):

@@ -177,8 +177,8 @@ def count_of(pid):
 
 
 def wears(run, hosts, asked, disturb):
-    """Disturbs a run again and again; who is not disturbed has as much after many times as after a
-    third of them."""
+    """Disturbs a run again and again; a host that is not disturbed uses as much memory
+    after all rounds as after a third of them."""
     seen, looks = [], sorted({asked.rounds // 3, *(asked.rounds * i // 10 for i in range(1, 11))})
     for done in range(asked.rounds + 1):
         if done in looks:

@@ -317,7 +317,7 @@ void sim_checkpoint_resume(sim_t *self)
     tnd_cursor_start(&self->from, self->plan.lanes);
     if (newest == NULL) {
         self->folder_count = 0;
-        sim_say(self, "there is no checkpoint to resume from");
+        sim_say(self, "no checkpoint to resume from");
         return;
     }
     tnd_error_t error;

@@ -97,7 +97,7 @@ static void begin(sim_t *self)
 }
 
 /*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered, some
- *  have gone just before, and who is not needed is not waited for.
+ *  have left just before, and hosts that are not needed are not waited for.
  */
 static void begin_next(sim_t *self)
 {

@@ -1,4 +1,4 @@
-/*  tests/sim/endpoints.c - where actors listen: fixed ports, what is announced, who is reached.
+/*  tests/sim/endpoints.c - where actors listen: fixed ports, announcements, and which actor is reached.
  *
  *  A host has a few ports.  A binding actor takes the lowest that is free, and the actors of a
  *  process bind in any order, so that after a restart an endpoint may belong to another actor, or

@@ -1,8 +1,8 @@
 /*  tests/sim/network.c - connections that fail in the ways libzmq was measured to fail.
  *
- *  Sends into a half-open connection succeed.  Whoever comes under the identity of a connection
- *  that the binding socket still believes in is ignored without a word.  With a connection all that
- *  is on its way in both directions is gone.
+ *  Sends into a half-open connection succeed.  A peer that connects under the identity of
+ *  a connection that the binding socket still considers open is ignored without notice.  A lost
+ *  connection loses all its messages in flight, in both directions.
  */
 #include <assert.h>
 #include <string.h>

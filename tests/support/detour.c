@@ -1,6 +1,6 @@
-/*  tests/support/detour.c - loaded before a program, leads its tcp connections over a relay.
+/*  tests/support/detour.c - preloaded into a program, routes its tcp connections over a relay.
  *
- *  Whoever connects to 127.0.0.2 is connected to the same port of 127.0.0.3, where the relay of an
+ *  A connection to 127.0.0.2 is made to the same port of 127.0.0.3, where the relay of an
  *  end-to-end test listens.
  */
 #include <arpa/inet.h>

@@ -76,7 +76,7 @@ def test_a_wrong_plugin_name_is_an_error_with_its_place(folder):
     for old, new, wanted in (("operation.ramp", "operation.romp", "does not export `tnd_source_romp`"),
                              ("operation.ramp", "nowhere.ramp", "source plugin nowhere.so is in none of"),
                              ("operation.jitter", "operation.so", "a name is expected"),
-                             ("rows: 1000", "row: 1000", "no option `row`; did you mean `rows`?"),
+                             ("rows: 1000", "row: 1000", "unknown option `row`; did you mean `rows`?"),
                              ("by: 0.5", "by: half", "option `by` expects a number, not half"),
                              ("epochs: 2", "epochs: 2, shuffle: global", "cannot be shuffled"),
                              ("seed: 7", "seed: 7\nlanes: 2", "in one lane, not in 2")):

@@ -107,7 +107,7 @@ def test_foreign_files_are_reported_and_not_trusted(folder):
     code, _, err = run("ps", env={"XDG_RUNTIME_DIR": str(folder)})
     same(code, 0)
     same(err.count("it is not of tundish"), 2)
-    holds(err, "it is no plain file")
+    holds(err, "it is not a regular file")
 
 
 def test_it_shows_the_run_that_is_asked_for(folder):

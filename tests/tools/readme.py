@@ -116,7 +116,7 @@ def test_the_step_finds_the_slope(folder):
     assert losses[-1] < 1e-6 < 1 < losses[0], (losses[0], losses[-1])
     status, _, err = tundish(folder, "run", "slope.yaml", "--set", "feed.step.rate=3")
     same(status, 1)
-    holds(err, "there is no option `rate`")
+    holds(err, "unknown option `rate`")
 
 
 def test_one_process_and_three_give_the_digests_shown(_):

@@ -223,7 +223,7 @@ def test_an_operation_that_does_not_fit_is_an_error_of_every_command(folder):
     for command in ("validate", "run", "head"):
         code, _, err = run(command, path)
         same(code, 78, command)
-        holds(err, place("T062", path, "yy, to") + ": prep: operation 2, `cast`: there is no column "
+        holds(err, place("T062", path, "yy, to") + ": prep: operation 2, `cast`: unknown column "
               "`yy`", "did you mean `y`?", "1 error")
 
 
@@ -461,7 +461,7 @@ def test_compressed_files_count_as_memory(folder):
                     "  batch: {kind: batcher, size: 8}\n  feed: {kind: feeder}\nlinks:\n"
                     "  - read -> batch -> feed\n")
     terms = json.loads(run("explain", path, "--json")[1])["hosts"][0]["memory"]["terms"]
-    loaded = [term["bytes"] for term in terms if "as it lies in its files" in term["what"]]
+    loaded = [term["bytes"] for term in terms if "as stored in its files" in term["what"]]
     assert len(loaded) == 1 and 0 <= loaded[0] - (4 << 20) <= 64, terms
 
 

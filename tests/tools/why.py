@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tundish why`: one sentence that ends with the one who is to blame."""
+"""`tundish why`: one sentence that ends with the bottleneck."""
 import json
 import os
 import re

@@ -65,7 +65,7 @@ uint64_t tnd_tickets_find(const tnd_tickets_t *self, uint32_t epoch, uint64_t fi
 /*  The place of the ticket that `msg` (LOST, BEGIN) names if that attempt is under way; else tail.
  */
 uint64_t tnd_tickets_find_sent(const tnd_tickets_t *self, const tnd_msg_t *msg);
-/*  The position below which nothing is needed; `plan` if there is no ticket. */
+/*  The position below which nothing is needed; `plan` without tickets. */
 tnd_position_t tnd_tickets_floor(const tnd_tickets_t *self, tnd_position_t plan);
 /*  After everything that has arrived, joined or not: what a floor must never be. */
 tnd_position_t tnd_tickets_received(const tnd_tickets_t *self, tnd_position_t plan);

@@ -83,7 +83,7 @@ static uint64_t copied(const bench_t *self)
     return self->statistics->bytes_copied;
 }
 
-/*  What rows `first` ... of block_of() have as digest when they stand at ranks `rank` ... */
+/*  The digest of the rows from `first` of block_of() at the ranks from `rank`. */
 static tnd_digest_t digest_of(uint32_t first, uint32_t rows, uint64_t rank)
 {
     tnd_digest_t digest = {0};

@@ -69,7 +69,7 @@ static void close_bench(bench_t *self)
     free(self->statistics);
 }
 
-/*  The row of the data that stands at place `at` of a step. */
+/*  The row of the data at place `at` of a step. */
 static uint64_t chosen(uint64_t step, uint64_t at)
 {
     return (step * 31 + at * 7) % ROWS;

@@ -412,7 +412,7 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
 {
     static const uint64_t shape[] = {3};
     static const char *const cases[][2] = {
-        {"{cast: {column: y, to: f32}}", "operation 1, `cast`: there is no column `y`|x f32[3]"},
+        {"{cast: {column: y, to: f32}}", "operation 1, `cast`: unknown column `y`|x f32[3]"},
         {"{cast: {column: x, to: float}}", "type `float` does not exist"},
         {"{cast: {column: x, to: u8}}, {scale: {column: z}}", "operation 2, `scale`"},
         {"{scale: {column: x}}", "no range of its own"},
@@ -450,8 +450,8 @@ Test(chain, what_does_not_fit_is_refused_with_the_place)
         {"{transpose: {column: x, axes: [1]}}", "0 to 0"},
         {"{select: {columns: [x, x]}}", "two columns called `x`"},
         {"{select: {columns: []}}", "names none"},
-        {"{select: {columns: [y]}}", "no column `y`|x f32[3]"},
-        {"{rename: {y: z}}", "no column `y`"},
+        {"{select: {columns: [y]}}", "unknown column `y`|x f32[3]"},
+        {"{rename: {y: z}}", "unknown column `y`"},
         {"{rename: {}}", "no column is named"},
         {"{clip: {column: x}}", "`min`, `max` or both"},
         {"{clip: {column: x, min: 2, max: 1}}", "`min` (2) is greater than `max` (1)"},

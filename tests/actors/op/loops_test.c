@@ -1,5 +1,5 @@
 /*  Covers actors/op/loops.h: every path that this machine can run gives, at every length and
- *  alignment, the bits that one number at a time gives, and writes nothing behind the end.
+ *  alignment, the bits that one number at a time gives, and writes nothing after the end.
  */
 #include "actors/op/loops.h"
 
@@ -56,7 +56,7 @@ Test(loops, fractions_are_divisions_by_255)
                 size_t start = end % 5;
                 out[end] = -5.0f;
                 paths[p]->fraction(&kinds[k], end - start, out + start, in + start);
-                cr_assert_eq(out[end], -5.0f, "nothing is written behind the end");
+                cr_assert_eq(out[end], -5.0f, "nothing is written after the end");
                 compare(out, wanted, start, end, sizeof *out, paths[p]->name, "fraction");
             }
         }
@@ -113,7 +113,7 @@ Test(loops, normalizing_is_one_subtraction_and_one_division)
             for (size_t i = at; i < end; i++)
                 out[i] = one_nan(out[i]);
             compare(out, all_floats, at, end, sizeof *out, path->name, "all f32");
-            cr_assert_eq(out[end], -5.0f, "nothing is written behind the end");
+            cr_assert_eq(out[end], -5.0f, "nothing is written after the end");
         }
 }
 
@@ -131,7 +131,7 @@ Test(loops, clipping_keeps_what_is_no_number)
             out[end] = -5.0f;
             paths[p]->clip_f32(end - at, out + at, in + at, -0.0f, 300);
             compare(out, wanted, at, end, sizeof *out, paths[p]->name, "clip");
-            cr_assert_eq(out[end], -5.0f, "nothing is written behind the end");
+            cr_assert_eq(out[end], -5.0f, "nothing is written after the end");
         }
 }
 

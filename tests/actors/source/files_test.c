@@ -1,4 +1,4 @@
-/*  Covers actors/file/files.c, columns.c and content.c: which files a text stands for, columns in
+/*  Covers actors/file/files.c, columns.c and content.c: which files a text names, columns in
  *  many files, lanes that share them, and what does not fit together.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct {
     size_t most;
 } trouble = {.most = SIZE_MAX};
 
-/*  Stands before the C library's. */
+/*  Replaces the C library's. */
 ssize_t pread(int file, void *out, size_t size, off_t offset)
 {
     int call = trouble.calls++;
@@ -59,7 +59,7 @@ static void write_rows(const char *name, unsigned rows, unsigned width, unsigned
     cr_assert_eq(fclose(file), 0);
 }
 
-/*  What `text`, with %s for the folder, stands for: names without the folder. */
+/*  The files that `text` names, with %s for the folder: names without the folder. */
 static const char *names_of(const char *text, bool *searched_p)
 {
     static char names[512];

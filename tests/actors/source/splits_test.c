@@ -1,5 +1,5 @@
-/*  Covers actors/source/splits.h and the ragged columns of columns.h: the rows that the splits say,
- *  mapped and read, from one file and several; what is no splits is refused with its place.
+/*  Covers actors/source/splits.h and the ragged columns of columns.h: the rows that the splits
+ *  give, mapped and read, from one file and several; invalid splits are refused with their place.
  */
 #include "tests/actors/source/opened.h"
 

@@ -90,7 +90,7 @@ Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
                     cr_assert_eq(
                         memcmp(target + i * sizes[s], data + index[i + 3] * stride, sizes[s]), 0,
                         "row %zu of %zu bytes", i, sizes[s]);
-                cr_assert_eq(target[bytes], 0xee, "nothing is written behind the rows");
+                cr_assert_eq(target[bytes], 0xee, "nothing is written after the rows");
                 tnd_block_drop(&block);
                 cr_assert_eq(released, 1);
             }
@@ -178,7 +178,7 @@ Test(block, ragged_rows_are_as_long_as_they_say_in_every_form)
     cr_assert_eq(tnd_block_row_bytes(block, 0, 2), 8);
     cr_assert_eq(tnd_block_rows_bytes(block, 0, 1, 2), 8);
     cr_assert_null(tnd_block_run(block, 0, 0, 4));
-    cr_assert_eq(tnd_block_run(block, 0, 2, 2), data + 16, "a full row and the one behind it");
+    cr_assert_eq(tnd_block_run(block, 0, 2, 2), data + 16, "a full row and the next one");
     cr_assert_eq(tnd_block_copy(block, 0, 0, 4, got), 14);
     cr_assert_arr_eq(got, ((uint8_t[]){0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}), 14);
     tnd_block_seal(block);

@@ -148,5 +148,5 @@ Test(device_workers_pull, the_actor_hears_of_several_steps_at_a_time)
 {
     /* More only where 2 ms have passed since it heard of one. */
     cr_assert(lt(u32, wakes_of(256), 128));
-    cr_assert(eq(u32, wakes_of(1), 1), "there is no other step");
+    cr_assert(eq(u32, wakes_of(1), 1), "only one step is run");
 }

@@ -61,7 +61,7 @@ Test(workers, agrees_with_a_mean_computed_by_hand)
     fixture_destroy(self);
 }
 
-/*  The rows of a column that are asked for, with what the slot holds behind each. */
+/*  Checks each row of a ragged column, and the zeros after it in the slot. */
 static tnd_status_t look_at_ragged(void *context, tnd_replica_t *replica)
 {
     const uint8_t *x = tnd_replica_column(replica, "x");

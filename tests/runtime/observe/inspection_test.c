@@ -23,7 +23,7 @@ static void begin(void)
 
 static void end(void)
 {
-    cr_assert_eq(rmdir(folder), 0, "nothing is left behind");
+    cr_assert_eq(rmdir(folder), 0, "no file is left");
 }
 
 TestSuite(inspection, .init = begin, .fini = end);

@@ -148,7 +148,7 @@ Test(statistics, what_a_killed_process_left_is_swept)
     setenv("XDG_RUNTIME_DIR", folder, 1);
     /* Numbers of processes end at 2^22. */
     snprintf(left, sizeof left, "%s/tundish-fashion-a-4194305.pages", folder);
-    snprintf(other, sizeof other, "%s/somebody-else-4194305.pages", folder);
+    snprintf(other, sizeof other, "%s/another-program-4194305.pages", folder);
     fclose(fopen(left, "w"));
     fclose(fopen(other, "w"));
 
@@ -156,7 +156,7 @@ Test(statistics, what_a_killed_process_left_is_swept)
     tnd_error_t error;
     cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
 
-    cr_assert_eq(files_in(folder), 2, "the new file and somebody else's");
+    cr_assert_eq(files_in(folder), 2, "the new file and that of another program");
     tnd_pages_destroy(&pages);
     cr_assert_eq(files_in(folder), 1);
 }

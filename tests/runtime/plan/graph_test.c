@@ -1,5 +1,5 @@
 /*  Covers runtime/plan/graph.h and placement.h: composing by calls, overrides, the fingerprint,
- *  and where everything of the plans in tests/topology/good stands.
+ *  and the placement of the plans in tests/topology/good.
  */
 #include "runtime/plan/graph.h"
 

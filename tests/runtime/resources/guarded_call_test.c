@@ -1,5 +1,5 @@
-/*  Covers runtime/resources/guarded_call.h: what hangs before the start is named and left behind, what
- * goes on is not, and what was found is handed over.
+/*  Covers runtime/resources/guarded_call.h: a call that hangs is named and
+ *  abandoned, a call that progresses is not, and the results are handed over.
  */
 #include "runtime/resources/guarded_call.h"
 

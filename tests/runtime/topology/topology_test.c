@@ -1,7 +1,7 @@
 /*  Covers runtime/text/yaml.h, topology.h and diagnostic.h by files: each broken one in
- *  tests/topology/bad gives exactly the messages beside it (NAME.expected, read and approved by a
- *  person), each in tests/topology/good none.  `# with: FILE` in a first line says what a file lies
- *  on; `# open` that its chain may end early.  TND_WRITE_EXPECTED=1 rewrites the expectations.
+ *  tests/topology/bad gives exactly the messages of NAME.expected (read and approved by a person),
+ *  each in tests/topology/good none.  In a first line, `# with: FILE` names the file that it
+ *  overrides, and `# open` allows its chain to end early.  TND_WRITE_EXPECTED=1 rewrites the expectations.
  */
 #include "runtime/plan/graph.h"
 
@@ -169,7 +169,7 @@ Test(topology, json_says_the_same_as_text)
 
     cr_expect(strstr(text,
                      "{\"file\":\"<add read>\",\"line\":1,\"column\":1,\"severity\":\"error\","
-                     "\"code\":\"T020\",\"text\":\"there is no kind `raeder`\","
+                     "\"code\":\"T020\",\"text\":\"unknown kind `raeder`\","
                      "\"help\":[\"did you mean `reader`?\"],\"also\":[]}") != NULL,
               "%s", text);
     free(text);

@@ -1,4 +1,4 @@
-/*  Covers tools/report/bottleneck.h: from pages to the one who is to blame. */
+/*  Covers tools/report/bottleneck.h: from pages to the bottleneck. */
 #include "tools/report/bottleneck.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/*  Covers transport/hub/zmq.c and runtime/core/message_validator.h together: a peer that says a
- * proper HELLO and then lies, or says a HELLO that cannot be, over tcp, beside an honest one.
+/*  Covers transport/hub/zmq.c and runtime/core/message_validator.h together: a peer that sends a
+ *  valid HELLO and then false fields, or an invalid HELLO, over tcp, next to a correct peer.
  */
 #include <zmq.h>
 
@@ -60,7 +60,7 @@ static tnd_msg_t honest_block(void)
     return msg;
 }
 
-/*  A block whose fields may be lies. */
+/*  A block whose fields may be false. */
 static tnd_msg_t any_block(scene_t *self)
 {
     tnd_msg_t msg = honest_block();

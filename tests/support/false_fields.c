@@ -1,12 +1,12 @@
-/*  tests/support/lies.c - messages with false fields. */
-#include "tests/support/lies.h"
+/*  tests/support/false_fields.c - messages with false fields. */
+#include "tests/support/false_fields.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "runtime/core/protocol/message_table.h"
 
-uint64_t lies_another(tnd_random_t *random, uint64_t value)
+uint64_t false_value(tnd_random_t *random, uint64_t value)
 {
     switch (tnd_random_below(random, 8)) {
     case 0:
@@ -33,11 +33,11 @@ static void change(tnd_random_t *random, void *field, size_t size)
 {
     uint64_t value = 0;
     memcpy(&value, field, size); /* little-endian, as all machines that this runs on */
-    value = size == 1 ? !value : lies_another(random, value);
+    value = size == 1 ? !value : false_value(random, value);
     memcpy(field, &value, size);
 }
 
-void lies_of_cursor(tnd_random_t *random, tnd_cursor_t *cursor)
+void false_fields_of_cursor(tnd_random_t *random, tnd_cursor_t *cursor)
 {
     uint32_t lane = (uint32_t)tnd_random_below(random, cursor->lanes);
     switch (tnd_random_below(random, 7)) {
@@ -71,13 +71,13 @@ static bool is_free(const tnd_msg_field_t *field)
     return field->type != TND_FIELD_TEXT && field->offset != offsetof(tnd_msg_t, block.why_bytes);
 }
 
-void lies_of_message(tnd_random_t *random, tnd_msg_t *msg)
+void false_fields_of_message(tnd_random_t *random, tnd_msg_t *msg)
 {
     for (uint64_t changes = 1 + tnd_random_below(random, 3); changes > 0; changes--) {
         const tnd_msg_spec_t *spec = &tnd_msg_specs[msg->kind];
         uint64_t which = tnd_random_below(random, spec->field_count + 1);
         if (which == spec->field_count)
-            msg->generation = (uint32_t)lies_another(random, msg->generation);
+            msg->generation = (uint32_t)false_value(random, msg->generation);
         else if (is_free(&spec->fields[which]))
             change(random, (char *)msg + spec->fields[which].offset,
                    sizes[spec->fields[which].type]);
