@@ -34,7 +34,7 @@ enum { EFFECTS_A_ROUND = 64 };
 /*  Parts of the cursor that wait until their bad records are set aside; then the join waits too. */
 enum { PARTS_MAX = 64 };
 
-/*  Bad records that are only skipped are told to the reader, who knows where they lie: so many. */
+/*  At most so many skipped records are reported to the reader, which names their place. */
 enum { SKIPPED_SAID = 8 };
 
 typedef struct {
@@ -226,7 +226,7 @@ static void report_poison_row(batcher_t *batcher, tnd_actor_t *self, const tnd_m
                     way);
 }
 
-/*  The leader counts by reason: of everybody who found some in a step, how many and the first. */
+/*  Reports the bad records of a step by reason, with their number and the first error. */
 static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part,
                         size_t count)
 {

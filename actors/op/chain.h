@@ -54,7 +54,7 @@ typedef struct {
     uint64_t seed;
     uint32_t lanes;     /* sample = position * lanes + lane */
     uint32_t operation; /* number of the first operation: those of preprocessors before it */
-    const char *who;    /* whose chain it is, for what is said of bad rows; NULL: not said */
+    const char *who;    /* the actor, for reports of bad rows; NULL: does not report */
     tnd_bad_way_t way;  /* what is done about them, likewise */
 } tnd_chain_key_t;
 

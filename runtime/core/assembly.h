@@ -49,7 +49,7 @@ void tnd_assembly_init(tnd_assembly_t *self, void *memory, const tnd_cursor_t *f
 /*  TND_FAILED: the step is too far ahead to be reported. */
 tnd_status_t tnd_assembly_reaches(const tnd_assembly_t *self, uint64_t step,
                                   tnd_error_t *error) TND_CHECKED;
-/*  PART and LAST of a lane that exists; `who` joins it. */
+/*  PART and LAST of a lane that exists, from the batcher `who`. */
 tnd_status_t tnd_assembly_part(tnd_assembly_t *self, const tnd_msg_t *msg, const char *who,
                                tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_assembly_last(tnd_assembly_t *self, const tnd_msg_t *msg, const char *who,

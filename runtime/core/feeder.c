@@ -225,10 +225,11 @@ static tnd_status_t check_frame(const tnd_feeder_core_t *self, const tnd_msg_t *
                         slice->replica, step, config->first_replica,
                         config->first_replica + config->replicas - 1);
     if (slice->step >= window_of(self))
-        return tnd_fail(error,
-                        "rows of step %llu came, where slots are for steps below %llu: who sent "
-                        "them does not keep to its credit",
-                        step, (unsigned long long)window_of(self));
+        return tnd_fail(
+            error,
+            "received rows of step %llu, but slots exist for steps below %llu only: the "
+            "batcher exceeded its credit",
+            step, (unsigned long long)window_of(self));
     if ((uint64_t)slice->offset + slice->rows > slice->total || slice->total > slice->step_rows ||
         (slice->rows == 0) != (slice->total == 0))
         return tnd_fail(error,

@@ -1,7 +1,7 @@
 /*  runtime/data/loader.h - brings whole files into the page cache, from begin to end.
  *
  *  A thread asks for large pieces, a few at a time, while others use the files. It fails silently:
- *  who needs a byte asks for it anyway, and reports the error.
+ *  the thread that reads the bytes later reports the error.
  *
  *  Threads: new and destroy on one; begin on any.
  */

@@ -51,7 +51,7 @@ struct tnd_mapping {
     bool advised;
     atomic_size_t forward; /* up to where it was read ahead */
     atomic_bool by_rows;   /* as the watch says */
-    atomic_flag watching;  /* guards the watch; who finds it taken notes nothing */
+    atomic_flag watching;  /* guards the watch; a thread that finds it taken skips its note */
     tnd_access_watch_t watch;
 };
 

@@ -148,7 +148,7 @@ static void await_step(tnd_device_workers_t *self)
     if (has_step(&awaited))
         return;
     if (!atomic_load_explicit(&self->may_look, memory_order_relaxed)) {
-        /* It would keep this processor from those who make the step. */
+        /* It would take this processor from the threads that make the step. */
     } else if (self->caller_skips > 0) {
         self->caller_skips--;
     } else if (tnd_futex_spin(has_step, &awaited, next_spin_ns)) {

@@ -1,9 +1,9 @@
 /*  runtime/feed/gatherers.h - threads that gather the rows of large batches beside the feeder's
  * own.
  *
- *  Rows are gathered in parts.  Parts are begun in the order in which they were added, by whichever
- *  thread is free, and end in any order; each has a digest of its own, whose sum does not depend on
- *  who did what.
+ *  Rows are gathered in parts.  Parts are begun in the order in which they were added, by any free
+ *  thread, and end in any order; each has a digest of its own, whose sum does not depend on the
+ *  threads.
  *
  *  Threads: the owner's; the function that gathers is called on all of them, for different parts.
  */

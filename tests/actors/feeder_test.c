@@ -84,7 +84,7 @@ Test(feeder, hands_all_steps_to_a_program_on_two_devices)
     pull_all("depth: 4, devices: [\"cpu:0\", \"cpu:1\"]");
 }
 
-Test(feeder, discards_what_nobody_pulls)
+Test(feeder, discards_steps_that_are_not_pulled)
 {
     tnd_graph_t *graph = small_graph("depth: 1");
     tnd_session_t *session = NULL;

@@ -374,7 +374,7 @@ static tnd_status_t check_words(tnd_replica_t *replica, void *user)
     return tnd_replica_lengths(replica, "number") == NULL ? TND_OK : TND_FAILED;
 }
 
-Test(tundish, ragged_rows_reach_a_step_with_their_lengths_and_zeros_behind_them)
+Test(tundish, ragged_rows_reach_a_step_with_their_lengths_and_zeros_after_them)
 {
     static const struct {
         uint32_t caps;

@@ -193,7 +193,7 @@ def test_a_file_that_is_there_stays_as_it_is(folder):
     holds(err, "cannot be written")
 
 
-def test_it_names_the_schema_where_it_lies(folder):
+def test_it_names_the_schema_by_its_path(folder):
     numpy.save(folder / "a.npy", numpy.zeros(20))
     first = run("new", folder / "a.npy")[1].splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema="), first

@@ -28,7 +28,7 @@ typedef struct {
     uint32_t length;
 } walk_t;
 
-/* --- who there is ------------------------------------------------------------------------------
+/* --- the actors --------------------------------------------------------------------------------
  */
 
 static bool is_of(const walk_t *walk, const tnd_inspected_t *process)

@@ -101,7 +101,7 @@ static bool has_digest(const bench_t *self, uint64_t step, const tnd_digest_t *e
     return tnd_digest_equal(&digest, expected);
 }
 
-Test(slots, pieces_lie_one_behind_the_other_and_are_hashed_by_rank)
+Test(slots, pieces_follow_each_other_and_are_hashed_by_rank)
 {
     bench_t bench;
     open_bench(&bench);
@@ -173,7 +173,7 @@ Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
     close_bench(&bench);
 }
 
-Test(slots, rows_with_padding_behind_them_are_copied)
+Test(slots, rows_with_padding_after_them_are_copied)
 {
     bench_t bench;
     open_bench(&bench);

@@ -163,7 +163,7 @@ Test(chain, takes_rows_at_any_address_and_a_pool_of_any_size)
     close_chain(&run);
 }
 
-Test(chain, a_column_that_nobody_looks_at_is_passed_by_reference)
+Test(chain, a_column_that_is_not_read_is_passed_by_reference)
 {
     static const uint64_t index[] = {1, 0};
     opened_t in;

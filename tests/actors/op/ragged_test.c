@@ -1,5 +1,5 @@
 /*  Covers what a chain does with ragged columns: they pass whole, also where rows are left out or
- *  repeated, or are made one length by `pad_ragged`; who looks at one is refused by name.
+ *  repeated, or are made one length by `pad_ragged`; an operation that reads one is refused by name.
  */
 #include "actors/op/chain.h"
 #include "actors/op/chain_probe.h"
@@ -213,7 +213,7 @@ Test(ragged, a_row_that_is_too_long_is_bad_unless_it_may_be_cut)
     close_bench(&bench);
 }
 
-Test(ragged, who_looks_at_a_column_is_refused_by_name_with_the_remedy)
+Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy)
 {
     static const char *const cases[][2] = {
         {"{cast: {column: x, to: f32}}", "operation 1, `cast`: column `x` is ragged"},

@@ -102,7 +102,7 @@ static void holds(const world_t *world, const int64_t *numbers, uint64_t count, 
     cr_assert_eq(found, lines);
 }
 
-Test(quarantine, a_run_that_goes_back_cuts_off_what_lies_behind_it)
+Test(quarantine, a_run_that_goes_back_truncates_later_records)
 {
     world_t world;
     open_world(&world);
@@ -121,7 +121,7 @@ Test(quarantine, a_run_that_goes_back_cuts_off_what_lies_behind_it)
     close_world(&world);
 }
 
-Test(quarantine, another_life_goes_on_behind_whole_lines)
+Test(quarantine, a_resumed_run_appends_after_whole_lines)
 {
     world_t world;
     char path[128];

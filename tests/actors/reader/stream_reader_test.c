@@ -110,7 +110,7 @@ Test(intake, a_source_that_rewinds_is_read_again_from_its_start)
     end(&bench);
 }
 
-Test(intake, every_ticket_behind_the_end_says_so_and_an_epoch_begins_again)
+Test(intake, every_ticket_after_the_end_says_so_and_an_epoch_begins_again)
 {
     bench_t bench;
     begin(&bench, TND_SOURCE_REWINDS, 0);
@@ -162,7 +162,7 @@ Test(intake, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
     end(&bench);
 }
 
-Test(intake, a_run_that_begins_in_the_midst_skips_what_lies_before)
+Test(intake, a_run_that_begins_in_the_middle_skips_earlier_records)
 {
     bench_t bench;
     tnd_error_t error;

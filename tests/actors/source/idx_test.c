@@ -127,7 +127,7 @@ Test(idx, a_file_that_is_missing_empty_or_a_directory_is_named)
     expect_refusal(alone, "is a directory");
 }
 
-Test(idx, a_wrong_header_is_refused_with_what_stands_there)
+Test(idx, a_wrong_header_is_refused_with_its_content)
 {
     static const struct {
         uint8_t bytes[16];

@@ -35,7 +35,7 @@ Test(npy_head, is_the_one_that_numpy_writes)
            "{'descr': '|u1', 'fortran_order': False, 'shape': (60000, 28, 28), }", 128);
 }
 
-Test(npy_head, of_ragged_rows_is_that_of_all_of_them_one_behind_the_other)
+Test(npy_head, of_ragged_rows_is_that_of_their_concatenation)
 {
     tnd_column_t words = {.dtype = TND_I32, .rank = 1, .shape = {512}, .ragged = true};
     tnd_column_t sound = {.dtype = TND_F32, .rank = 2, .shape = {900, 2}, .ragged = true};

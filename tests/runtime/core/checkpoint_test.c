@@ -160,7 +160,7 @@ Test(checkpoint, models_that_a_program_saves_after_any_step_become_one)
     free(self);
 }
 
-Test(checkpoint, behind_the_last_step_one_replica_may_keep_its_model_before_it_is_booked)
+Test(checkpoint, after_the_last_step_one_replica_may_save_its_model_before_it_is_recorded)
 {
     for (uint64_t every = 0; every <= 5; every += 5) {
         tnd_checkpoint_t *self = make(every, 0);

@@ -149,7 +149,7 @@ Test(message_validator, names_the_peer_that_names_a_rewind_that_never_comes)
     free(accept);
 }
 
-Test(message_validator, who_was_away_has_not_heard_the_leader_either)
+Test(message_validator, a_host_that_was_away_has_not_heard_the_leader_either)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);

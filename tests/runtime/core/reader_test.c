@@ -202,7 +202,7 @@ Test(reader, the_tickets_of_a_lost_worker_go_back_to_the_join)
     free(self);
 }
 
-Test(reader, a_ticket_issued_again_stands_where_its_position_says)
+Test(reader, a_ticket_issued_again_is_placed_by_its_position)
 {
     tnd_reader_core_t *self = make(16, 4);
     worker_up(self, WORKERS, 9);
@@ -267,7 +267,7 @@ Test(reader, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_h
     free(self);
 }
 
-Test(reader, who_is_late_again_rests_twice_as_long)
+Test(reader, a_worker_that_is_late_again_rests_twice_as_long)
 {
     tnd_reader_core_t *self = make(64, 4);
     worker_up(self, WORKERS, 99);

@@ -27,7 +27,7 @@ Test(buffer, is_aligned_writable_and_as_large_as_asked)
     tnd_buffer_drop(&buffer);
 }
 
-Test(buffer, memory_of_somebody_else_goes_back_with_the_last_drop)
+Test(buffer, borrowed_memory_is_released_with_the_last_drop)
 {
     int released = 0;
     char data[3];

@@ -80,7 +80,7 @@ static tnd_status_t look_at_ragged(void *context, tnd_replica_t *replica)
                : TND_FAILED;
 }
 
-Test(workers, shows_ragged_rows_with_zeros_behind_them_whatever_the_slot_held_before)
+Test(workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_held_before)
 {
     static const uint8_t data[] = {1, 2, 3, 4, 5, 6};
     static const char *const devices[] = {"cpu:0"};
@@ -327,7 +327,7 @@ Test(workers, makes_padded_rows_zeros)
     fixture_destroy(self);
 }
 
-Test(workers, discards_steps_that_nobody_will_pull)
+Test(workers, discards_steps_that_will_not_be_pulled)
 {
     fixture_t *self = fixture_new(0, 4, 2, 2);
     tnd_done_t done;

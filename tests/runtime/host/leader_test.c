@@ -130,7 +130,7 @@ Test(leader, a_host_that_was_away_is_told_again_where_everybody_listens)
     cr_assert_not_null(table_of(1, before), "it was not told again");
     cr_assert_not_null(strstr(table_of(1, before), "tcp://127.0.0.1:7999"), "%s",
                        table_of(1, before));
-    cr_assert_null(table_of(0, before), "who was there is not told twice");
+    cr_assert_null(table_of(0, before), "a host that was connected is not told twice");
 }
 
 /*  Host 2 has replicas, host 1 has none; both processes run here, or are not known. */

@@ -88,7 +88,7 @@ Test(inspection, processes_are_of_one_run_once_they_have_its_name_and_session)
     cr_assert_not(tnd_inspected_same(&leader, &other));
 }
 
-Test(inspection, who_met_its_leader_is_of_that_session)
+Test(inspection, a_process_that_met_its_leader_is_of_that_session)
 {
     uint32_t count;
     tnd_pages_t *first = pages_of("fashion", 1), *second = NULL;

@@ -50,7 +50,7 @@ Test(statistics, time_goes_to_the_state_it_was_spent_in)
     tnd_pages_destroy(&pages);
 }
 
-Test(statistics, who_wakes_and_finds_nothing_waits_since_before)
+Test(statistics, an_actor_that_wakes_and_finds_nothing_waits_since_before)
 {
     char folder[] = "/tmp/tundish-test-XXXXXX";
     tnd_pages_t *pages = pages_in(folder);
@@ -197,7 +197,7 @@ Test(statistics, names_of_any_length_make_a_file_that_is_found)
 
 Test(statistics, a_folder_that_cannot_be_written_is_named)
 {
-    /* Where even who may write everywhere can make no file. */
+    /* A folder in which not even root can create a file. */
     setenv("XDG_RUNTIME_DIR", "/proc", 1);
     if (access("/proc", W_OK) != 0)
         cr_skip_test("only root is told by access() that it may");

@@ -81,7 +81,7 @@ Test(graph, a_graph_is_composed_call_by_call)
     tnd_graph_destroy(&graph);
 }
 
-Test(graph, who_connects_follows_from_the_kinds)
+Test(graph, the_connecting_side_follows_from_the_kinds)
 {
     tnd_graph_t *graph = compose();
     tnd_graph_link(graph, "feed -> mean");
@@ -296,7 +296,7 @@ Test(graph, lanes_stand_on_their_hosts_and_the_pool_serves_all)
     tnd_graph_destroy(&graph);
 }
 
-Test(graph, a_later_chain_stands_with_the_first_and_shares_its_devices)
+Test(graph, a_later_chain_is_placed_with_the_first_and_shares_its_devices)
 {
     tnd_graph_t *graph = load("tests/topology/good/eight.yaml", "tests/topology/good/spmd.yaml");
 

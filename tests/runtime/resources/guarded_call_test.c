@@ -82,7 +82,7 @@ static bool hangs(world_t *world, double hours)
                                   tnd_clock_now() + (uint64_t)(hours * 3.6e12), world->diagnostics);
 }
 
-Test(trial, names_what_hangs_and_leaves_it_behind)
+Test(trial, names_a_call_that_hangs_and_abandons_it)
 {
     world_t world;
     begin(&world);
@@ -134,7 +134,7 @@ Test(trial, hands_over_what_it_found)
     tnd_arena_destroy(&world.arena);
 }
 
-Test(trial, tells_who_waits_that_it_hangs)
+Test(trial, tells_the_waiting_caller_that_it_hangs)
 {
     world_t world;
     begin(&world);

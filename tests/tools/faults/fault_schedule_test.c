@@ -59,7 +59,7 @@ Test(schedule, the_same_seed_draws_the_same_faults_and_another_one_others, .fini
     cr_assert_lt(equal, 5);
 }
 
-Test(schedule, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
+Test(schedule, kills_and_long_stops_hit_only_processes_that_are_restarted, .fini = end)
 {
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
@@ -75,7 +75,7 @@ Test(schedule, kills_and_long_stops_hit_only_who_is_started_again, .fini = end)
     }
 }
 
-Test(schedule, who_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
+Test(schedule, a_host_that_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
 {
     int shut = 0;
     begin(1, false, true);

@@ -27,7 +27,7 @@ Test(step_gaps, a_gap_counts_from_the_fault_on, .init = begin, .fini = end)
     cr_assert_eq(gap, 70);
 }
 
-Test(step_gaps, what_begins_behind_the_end_does_not_count, .init = begin, .fini = end)
+Test(step_gaps, what_begins_after_the_end_does_not_count, .init = begin, .fini = end)
 {
     uint64_t gap;
     cr_assert(tnd_step_gaps_gap(&step_gaps, 95, 110, UINT64_MAX, &gap));
@@ -36,7 +36,7 @@ Test(step_gaps, what_begins_behind_the_end_does_not_count, .init = begin, .fini 
     cr_assert_eq(gap, 190);
 }
 
-Test(step_gaps, what_lies_behind_the_next_fault_is_not_its_doing, .init = begin, .fini = end)
+Test(step_gaps, a_gap_after_the_next_fault_is_not_its_doing, .init = begin, .fini = end)
 {
     uint64_t gap;
     cr_assert(tnd_step_gaps_gap(&step_gaps, 95, 1000, 115, &gap));
@@ -45,7 +45,7 @@ Test(step_gaps, what_lies_behind_the_next_fault_is_not_its_doing, .init = begin,
     cr_assert_eq(gap, 140);
 }
 
-Test(step_gaps, without_a_step_behind_it_there_is_no_gap, .init = begin, .fini = end)
+Test(step_gaps, without_a_later_step_there_is_no_gap, .init = begin, .fini = end)
 {
     uint64_t gap;
     cr_assert_not(tnd_step_gaps_gap(&step_gaps, 300, 400, UINT64_MAX, &gap));

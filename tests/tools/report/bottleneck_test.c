@@ -82,7 +82,7 @@ static void expect(const char *sentence, const char *actor)
     cr_assert_not(verdict.flows);
 }
 
-Test(waits, a_step_on_another_host_is_found_behind_the_reduction)
+Test(waits, a_step_on_another_host_is_found_through_the_reduction)
 {
     waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
     device(FEED_A, TND_DEVICE_REDUCE, 0);
@@ -95,7 +95,7 @@ Test(waits, a_step_on_another_host_is_found_behind_the_reduction)
     cr_assert_str_eq(verdict.device, "cpu:0");
 }
 
-Test(waits, a_worker_that_does_not_return_is_found_behind_the_order)
+Test(waits, a_worker_that_does_not_return_is_found_through_the_order)
 {
     waits(BATCH, TND_WAIT_INPUT | TND_WAIT_ORDER);
     pages[PREP].state = TND_STATE_WORKING;
@@ -180,7 +180,7 @@ Test(waits, a_batcher_without_room_waits_for_what_is_upstream)
            "prep.0");
 }
 
-Test(waits, who_waits_for_the_leader_or_has_done_its_part_says_so)
+Test(waits, an_actor_that_waits_for_the_leader_or_has_done_its_part_says_so)
 {
     processes[1].count = 0;
     waits(BATCH, TND_WAIT_LEADER);
@@ -231,7 +231,7 @@ Test(waits, a_ring_of_waits_is_a_bug_only_if_it_lasts)
     cr_assert_not_null(strstr(verdict.sentence, "try again"), "%s", verdict.sentence);
 }
 
-Test(waits, a_run_that_flows_names_who_is_busiest)
+Test(waits, a_run_that_flows_names_the_busiest_actor)
 {
     static tnd_statistics_t old[6];
     static tnd_inspected_t olds[2];

@@ -214,7 +214,7 @@ static void meet_patiently(scene_t *self)
     self->join.trace[0] = self->worker.trace[0] = '\0';
 }
 
-Test(hostile, a_peer_that_lies_is_sent_away_by_name_and_the_others_go_on)
+Test(hostile, a_peer_that_sends_false_fields_is_disconnected_by_name_and_the_others_continue)
 {
     static scene_t scene;
     tnd_validator_config_t config = {

@@ -726,7 +726,7 @@ Test(link_end, a_peer_that_has_died_meanwhile_is_lost_all_the_same)
     cr_assert_eq(seen, 4);
 }
 
-Test(link_end, the_silence_clock_stands_still_while_the_peer_is_busy)
+Test(link_end, the_silence_clock_stops_while_the_peer_is_busy)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
     bring_up(&connector, &binder, 0);
