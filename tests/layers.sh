@@ -1,8 +1,9 @@
 #!/bin/sh
 # Checks the layers of the tree.  An include may only name a file of the same folder or of a folder
 # that comes earlier in `order`, so there are no circles of folders.  Files do not include each other
-# in circles either, where x.c, x.h and x_internal.h count as one file.  The pure core uses no clock,
-# thread, socket, file or allocator.  A folder holds at most 30 C files.  Usage: layers.sh ROOT
+# in circles either, where x.c, x.h and x_internal.h count as one file.  An include guard follows the
+# path of its header.  The pure core uses no clock, thread, socket, file or allocator.  A folder holds
+# at most 30 C files.  Usage: layers.sh ROOT
 set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
@@ -54,6 +55,14 @@ found=$(grep -rE '^ *# *include "' runtime actors transport tools examples tests
         if (unit(file) != unit(to)) print unit(file), unit(to)
     }' | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //; s/^-: .*/a circle:/')
 complain "files that include each other in a circle" "$found"
+found=$(find runtime transport actors tools tests -name '*.h' ! -path runtime/tundish/tundish.h -exec awk '
+    /^#ifndef/ {
+        guard = "TND_" toupper(FILENAME)
+        gsub(/[^A-Z0-9]/, "_", guard)
+        if ($2 != guard) print FILENAME ": " $2 " should be " guard
+        nextfile
+    }' {} +)
+complain "include guards that do not follow the path" "$found"
 found=$(find runtime transport actors tools examples -name '*.[ch]' | sed 's|/[^/]*$||' | sort | uniq -c |
     awk '$1 > 30 { print $2 ": " $1 " files" }')
 complain "folders with more than 30 C files" "$found"

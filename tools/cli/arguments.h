@@ -5,8 +5,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_ARGUMENTS_H
-#define TUNDISH_TOOLS_ARGUMENTS_H
+#ifndef TND_TOOLS_CLI_ARGUMENTS_H
+#define TND_TOOLS_CLI_ARGUMENTS_H
 
 #include "tools/cli/command.h"
 

@@ -6,8 +6,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_COMMAND_H
-#define TUNDISH_TOOLS_COMMAND_H
+#ifndef TND_TOOLS_CLI_COMMAND_H
+#define TND_TOOLS_CLI_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

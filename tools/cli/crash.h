@@ -9,8 +9,8 @@
  *
  *  Threads: arm and disarm on the main one; committed on any.
  */
-#ifndef TUNDISH_TOOLS_CRASH_H
-#define TUNDISH_TOOLS_CRASH_H
+#ifndef TND_TOOLS_CLI_CRASH_H
+#define TND_TOOLS_CLI_CRASH_H
 
 #include "runtime/host/session.h"
 

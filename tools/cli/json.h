@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_JSON_H
-#define TUNDISH_TOOLS_JSON_H
+#ifndef TND_TOOLS_CLI_JSON_H
+#define TND_TOOLS_CLI_JSON_H
 
 #include <stdint.h>
 #include <stdio.h>

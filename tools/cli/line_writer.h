@@ -9,8 +9,8 @@
  *  Errors: nothing is written after a failed write.  A regular file that was opened here then ends
  *  with its last whole line.
  */
-#ifndef TUNDISH_TOOLS_LINE_WRITER_H
-#define TUNDISH_TOOLS_LINE_WRITER_H
+#ifndef TND_TOOLS_CLI_LINE_WRITER_H
+#define TND_TOOLS_CLI_LINE_WRITER_H
 
 #include <stdint.h>
 #include <stdio.h>

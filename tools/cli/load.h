@@ -2,8 +2,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_LOAD_H
-#define TUNDISH_TOOLS_LOAD_H
+#ifndef TND_TOOLS_CLI_LOAD_H
+#define TND_TOOLS_CLI_LOAD_H
 
 #include "runtime/plan/graph.h"
 #include "runtime/host/session.h"

@@ -7,8 +7,8 @@
  *
  *  Threads: take, tick and end on any, also at the same time.
  */
-#ifndef TUNDISH_TOOLS_LOG_H
-#define TUNDISH_TOOLS_LOG_H
+#ifndef TND_TOOLS_CLI_LOG_H
+#define TND_TOOLS_CLI_LOG_H
 
 #include <pthread.h>
 

@@ -6,8 +6,8 @@
  *
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_OUTPUT_H
-#define TUNDISH_TOOLS_OUTPUT_H
+#ifndef TND_TOOLS_CLI_OUTPUT_H
+#define TND_TOOLS_CLI_OUTPUT_H
 
 #include <stdio.h>
 

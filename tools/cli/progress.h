@@ -7,8 +7,8 @@
  *  Threads: tick on one thread, end on the main one after it, clear and stop on either; all read
  *  the summary under its lock.
  */
-#ifndef TUNDISH_TOOLS_PROGRESS_H
-#define TUNDISH_TOOLS_PROGRESS_H
+#ifndef TND_TOOLS_CLI_PROGRESS_H
+#define TND_TOOLS_CLI_PROGRESS_H
 
 #include "runtime/observe/run_summary.h"
 

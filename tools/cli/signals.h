@@ -5,8 +5,8 @@
  *
  *  Threads: hold, begin and end on the main one.
  */
-#ifndef TUNDISH_TOOLS_SIGNALS_H
-#define TUNDISH_TOOLS_SIGNALS_H
+#ifndef TND_TOOLS_CLI_SIGNALS_H
+#define TND_TOOLS_CLI_SIGNALS_H
 
 #include <pthread.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_TERMINAL_H
-#define TUNDISH_TOOLS_TERMINAL_H
+#ifndef TND_TOOLS_CLI_TERMINAL_H
+#define TND_TOOLS_CLI_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

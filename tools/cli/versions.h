@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_VERSIONS_H
-#define TUNDISH_TOOLS_VERSIONS_H
+#ifndef TND_TOOLS_CLI_VERSIONS_H
+#define TND_TOOLS_CLI_VERSIONS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  *  and valid until it has ended.
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_FAULT_INJECTOR_H
-#define TUNDISH_TOOLS_FAULT_INJECTOR_H
+#ifndef TND_TOOLS_FAULTS_FAULT_INJECTOR_H
+#define TND_TOOLS_FAULTS_FAULT_INJECTOR_H
 
 #include <sys/types.h>
 

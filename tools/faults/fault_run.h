@@ -8,8 +8,8 @@
  *  sandbox is open; run, any number of times; fini.
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_FAULT_RUN_H
-#define TUNDISH_TOOLS_FAULT_RUN_H
+#ifndef TND_TOOLS_FAULTS_FAULT_RUN_H
+#define TND_TOOLS_FAULTS_FAULT_RUN_H
 
 #include <signal.h>
 

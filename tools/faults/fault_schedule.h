@@ -8,8 +8,8 @@
  *
  *  Threads: any; one at a time.
  */
-#ifndef TUNDISH_TOOLS_FAULT_SCHEDULE_H
-#define TUNDISH_TOOLS_FAULT_SCHEDULE_H
+#ifndef TND_TOOLS_FAULTS_FAULT_SCHEDULE_H
+#define TND_TOOLS_FAULTS_FAULT_SCHEDULE_H
 
 #include "runtime/core/numeric/random.h"
 

@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_PROCESS_TREE_H
-#define TUNDISH_TOOLS_PROCESS_TREE_H
+#ifndef TND_TOOLS_FAULTS_PROCESS_TREE_H
+#define TND_TOOLS_FAULTS_PROCESS_TREE_H
 
 #include <sys/types.h>
 

@@ -7,8 +7,8 @@
  *  Threads: open, close and the faults on one thread.  The relay has a thread of its own, a CZMQ
  *  actor, which nothing that an end does can block.
  */
-#ifndef TUNDISH_TOOLS_RELAY_H
-#define TUNDISH_TOOLS_RELAY_H
+#ifndef TND_TOOLS_FAULTS_RELAY_H
+#define TND_TOOLS_FAULTS_RELAY_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *  Lifecycle: zeroed; open, after which `plan` is the merged graph; close.
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_SANDBOX_H
-#define TUNDISH_TOOLS_SANDBOX_H
+#ifndef TND_TOOLS_FAULTS_SANDBOX_H
+#define TND_TOOLS_FAULTS_SANDBOX_H
 
 #include "tools/cli/load.h"
 #include "tools/faults/relay.h"

@@ -4,8 +4,8 @@
  *
  *  Lifecycle: zeroed; tnd_step_gaps_free.  Threads: any; one at a time.
  */
-#ifndef TUNDISH_TOOLS_STEP_GAPS_H
-#define TUNDISH_TOOLS_STEP_GAPS_H
+#ifndef TND_TOOLS_FAULTS_STEP_GAPS_H
+#define TND_TOOLS_FAULTS_STEP_GAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

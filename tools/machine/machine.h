@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_MACHINE_H
-#define TUNDISH_TOOLS_MACHINE_H
+#ifndef TND_TOOLS_MACHINE_MACHINE_H
+#define TND_TOOLS_MACHINE_MACHINE_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_CHECKUP_H
-#define TUNDISH_TOOLS_CHECKUP_H
+#ifndef TND_TOOLS_MACHINE_MACHINE_CHECK_H
+#define TND_TOOLS_MACHINE_MACHINE_CHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *  Ownership: the caller's, until tnd_preflight_destroy; the plan must outlive it.
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_SURVEY_H
-#define TUNDISH_TOOLS_SURVEY_H
+#ifndef TND_TOOLS_MACHINE_PREFLIGHT_H
+#define TND_TOOLS_MACHINE_PREFLIGHT_H
 
 #include "runtime/plan/graph.h"
 #include "runtime/plan/placement.h"

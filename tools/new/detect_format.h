@@ -5,8 +5,8 @@
  *  Ownership: texts live in the arena.
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_FOUND_H
-#define TUNDISH_TOOLS_FOUND_H
+#ifndef TND_TOOLS_NEW_DETECT_FORMAT_H
+#define TND_TOOLS_NEW_DETECT_FORMAT_H
 
 #include "runtime/data/schema.h"
 #include "runtime/text/arena.h"

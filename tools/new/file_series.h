@@ -6,8 +6,8 @@
  *  Ownership: texts live in the arena.
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_PARTS_H
-#define TUNDISH_TOOLS_PARTS_H
+#ifndef TND_TOOLS_NEW_FILE_SERIES_H
+#define TND_TOOLS_NEW_FILE_SERIES_H
 
 #include "tools/new/detect_format.h"
 

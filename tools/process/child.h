@@ -6,8 +6,8 @@
  *
  *  Threads: start on a thread that outlives the children, because they end with it.
  */
-#ifndef TUNDISH_TOOLS_CHILD_H
-#define TUNDISH_TOOLS_CHILD_H
+#ifndef TND_TOOLS_PROCESS_CHILD_H
+#define TND_TOOLS_PROCESS_CHILD_H
 
 #include <signal.h>
 #include <sys/types.h>

@@ -5,8 +5,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_CLAIM_H
-#define TUNDISH_TOOLS_CLAIM_H
+#ifndef TND_TOOLS_PROCESS_HOST_LOCK_H
+#define TND_TOOLS_PROCESS_HOST_LOCK_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/base/status.h"

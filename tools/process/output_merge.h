@@ -8,8 +8,8 @@
  *  Lifecycle: zeroed; tnd_output_merge_free.
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_CHORUS_H
-#define TUNDISH_TOOLS_CHORUS_H
+#ifndef TND_TOOLS_PROCESS_OUTPUT_MERGE_H
+#define TND_TOOLS_PROCESS_OUTPUT_MERGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -133,7 +133,7 @@ static void see_off(tnd_process_supervisor_t *self)
         (void)tnd_child_bury(&self->kept[i].process, TND_NEVER);
 }
 
-static void *keeper_main(void *context)
+static void *supervisor_main(void *context)
 {
     tnd_process_supervisor_t *self = context;
     pthread_setname_np(pthread_self(), "supervisor");
@@ -183,7 +183,7 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
             self->kept[self->count++] =
                 (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .file = -1};
-    tnd_thread_create(&self->thread, keeper_main, self);
+    tnd_thread_create(&self->thread, supervisor_main, self);
     return self;
 }
 

@@ -7,8 +7,8 @@
  *
  *  Lifecycle: begin, once the session is open; end, once the run has ended.
  */
-#ifndef TUNDISH_TOOLS_KEEPER_H
-#define TUNDISH_TOOLS_KEEPER_H
+#ifndef TND_TOOLS_PROCESS_PROCESS_SUPERVISOR_H
+#define TND_TOOLS_PROCESS_PROCESS_SUPERVISOR_H
 
 #include "runtime/host/session.h"
 #include "tools/cli/command.h"

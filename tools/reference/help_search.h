@@ -3,8 +3,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_MENTION_H
-#define TUNDISH_TOOLS_MENTION_H
+#ifndef TND_TOOLS_REFERENCE_HELP_SEARCH_H
+#define TND_TOOLS_REFERENCE_HELP_SEARCH_H
 
 #include <stdbool.h>
 

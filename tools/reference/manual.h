@@ -6,8 +6,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_MANUAL_H
-#define TUNDISH_TOOLS_MANUAL_H
+#ifndef TND_TOOLS_REFERENCE_MANUAL_H
+#define TND_TOOLS_REFERENCE_MANUAL_H
 
 #include <stdio.h>
 

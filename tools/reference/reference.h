@@ -6,8 +6,8 @@
  *
  *  Threads: any; all is const.
  */
-#ifndef TUNDISH_TOOLS_REFERENCE_H
-#define TUNDISH_TOOLS_REFERENCE_H
+#ifndef TND_TOOLS_REFERENCE_REFERENCE_H
+#define TND_TOOLS_REFERENCE_REFERENCE_H
 
 #include "runtime/text/arena.h"
 #include "runtime/option/spec.h"

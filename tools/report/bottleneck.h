@@ -5,8 +5,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_WAITS_H
-#define TUNDISH_TOOLS_WAITS_H
+#ifndef TND_TOOLS_REPORT_BOTTLENECK_H
+#define TND_TOOLS_REPORT_BOTTLENECK_H
 
 #include "runtime/observe/inspection.h"
 

@@ -9,8 +9,8 @@
  *  Ownership: free the result of tnd_memory_sum with tnd_memory_free.
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_MEMORY_H
-#define TUNDISH_TOOLS_MEMORY_H
+#ifndef TND_TOOLS_REPORT_MEMORY_H
+#define TND_TOOLS_REPORT_MEMORY_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/observe/memory_estimate.h"

@@ -7,8 +7,8 @@
  *
  *  Threads: step on the host's; open and close on the main one, before and after the run.
  */
-#ifndef TUNDISH_TOOLS_METRICS_H
-#define TUNDISH_TOOLS_METRICS_H
+#ifndef TND_TOOLS_REPORT_METRICS_H
+#define TND_TOOLS_REPORT_METRICS_H
 
 #include "runtime/observe/observer.h"
 #include "tools/cli/line_writer.h"

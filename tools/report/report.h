@@ -5,8 +5,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_REPORT_H
-#define TUNDISH_TOOLS_REPORT_H
+#ifndef TND_TOOLS_REPORT_REPORT_H
+#define TND_TOOLS_REPORT_REPORT_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  *  Threads: take on the threads of the devices, one replica at a time each; the rest on the main
  *  one.
  */
-#ifndef TUNDISH_TOOLS_CAPTURE_H
-#define TUNDISH_TOOLS_CAPTURE_H
+#ifndef TND_TOOLS_ROWS_CAPTURE_H
+#define TND_TOOLS_ROWS_CAPTURE_H
 
 #include <tundish/tundish.h>
 

@@ -10,8 +10,8 @@
  *
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_SHEET_H
-#define TUNDISH_TOOLS_SHEET_H
+#ifndef TND_TOOLS_ROWS_CONTACT_SHEET_H
+#define TND_TOOLS_ROWS_CONTACT_SHEET_H
 
 #include "tools/rows/capture.h"
 

@@ -8,8 +8,8 @@
  *  it.
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_LOOK_H
-#define TUNDISH_TOOLS_LOOK_H
+#ifndef TND_TOOLS_ROWS_HEAD_PLAN_H
+#define TND_TOOLS_ROWS_HEAD_PLAN_H
 
 #include "runtime/text/arena.h"
 #include "runtime/plan/placement.h"

@@ -7,8 +7,8 @@
  *
  *  Threads: one.
  */
-#ifndef TUNDISH_TOOLS_NPZ_H
-#define TUNDISH_TOOLS_NPZ_H
+#ifndef TND_TOOLS_ROWS_NPZ_H
+#define TND_TOOLS_ROWS_NPZ_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  *
  *  Threads: any.
  */
-#ifndef TUNDISH_TOOLS_PNG_H
-#define TUNDISH_TOOLS_PNG_H
+#ifndef TND_TOOLS_ROWS_PNG_H
+#define TND_TOOLS_ROWS_PNG_H
 
 #include <stdint.h>
 #include <stdio.h>

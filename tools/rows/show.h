@@ -2,8 +2,8 @@
  *
  *  Threads: the main one.
  */
-#ifndef TUNDISH_TOOLS_SHOW_H
-#define TUNDISH_TOOLS_SHOW_H
+#ifndef TND_TOOLS_ROWS_SHOW_H
+#define TND_TOOLS_ROWS_SHOW_H
 
 #include "tools/rows/capture.h"
 
