@@ -176,7 +176,7 @@ void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const cha
                        why, kept(self));
         return;
     }
-    tnd_members_host_lost(&self->members, host, why, now + self->config.dead_after_ns);
+    tnd_members_host_lost(&self->members, host, why, now + self->config.restart_timeout_ns);
     self->want_rewind = self->want_rewind || it->needed;
 }
 

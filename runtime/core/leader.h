@@ -37,13 +37,13 @@ typedef struct {
     const char *const *hosts;  /* names; likewise */
     const uint8_t *host_flags; /* by host: TND_HOST_*; likewise; NULL: none */
     uint32_t host_count, lanes;
-    uint64_t start_timeout_ns; /* all must be up by then */
-    uint64_t dead_after_ns;    /* time for a lost host that the stream needs to come back */
-    uint32_t steps_open_max;   /* steps between the last booked and the last composed */
-    uint64_t steps_max;        /* the run ends before this step; TND_UNKNOWN */
-    uint32_t booked_every;     /* steps between two BOOKED to a feeder, which may have twice as many
+    uint64_t start_timeout_ns;   /* all must be up by then */
+    uint64_t restart_timeout_ns; /* time for a lost host that the stream needs to come back */
+    uint32_t steps_open_max;     /* steps between the last booked and the last composed */
+    uint64_t steps_max;          /* the run ends before this step; TND_UNKNOWN */
+    uint32_t booked_every; /* steps between two BOOKED to a feeder, which may have twice as many
                                   unbooked; 0: 1 */
-    tnd_limits_t restarts;     /* of one actor or host; max 0: any death ends the run */
+    tnd_limits_t restarts; /* of one actor or host; max 0: any death ends the run */
 } tnd_leader_core_config_t;
 
 typedef struct tnd_leader_core tnd_leader_core_t;

@@ -50,7 +50,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .lanes = plan->lanes,
         .start_timeout_ns = plan->start_timeout_ns,
         .host_flags = self->host_flags,
-        .dead_after_ns = plan->restart_timeout_ns,
+        .restart_timeout_ns = plan->restart_timeout_ns,
         .steps_open_max = STEPS_OPEN,
         .booked_every = BOOKED_EVERY,
         .steps_max = index == 0 ? self->config.steps_max : TND_UNKNOWN,

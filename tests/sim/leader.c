@@ -207,7 +207,7 @@ void sim_leader_start(sim_t *self)
                                        .host_count = plan->hosts,
                                        .lanes = plan->lanes,
                                        .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
-                                       .dead_after_ns = 3 * plan->dead_after_ns,
+                                       .restart_timeout_ns = 3 * plan->dead_after_ns,
                                        .steps_open_max = plan->unbooked_most + plan->depth + 2,
                                        .steps_max = plan->steps_max,
                                        .restarts = {.max = 1000,

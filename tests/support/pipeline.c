@@ -606,7 +606,7 @@ static void open_leader(pipeline_t *self)
                                        .host_count = HOSTS,
                                        .lanes = LANES,
                                        .start_timeout_ns = 120000000000,
-                                       .dead_after_ns = 10000000000,
+                                       .restart_timeout_ns = 10000000000,
                                        .steps_open_max = 16,
                                        .steps_max = TND_UNKNOWN,
                                        .restarts = {5, 10000000, 1000000000, 60000000000}};

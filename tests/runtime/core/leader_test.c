@@ -27,7 +27,7 @@ static tnd_leader_core_t *make_with(uint64_t steps_max, uint32_t restarts)
                                        .host_count = 4,
                                        .lanes = 2,
                                        .start_timeout_ns = 120000 * ms,
-                                       .dead_after_ns = 10000 * ms,
+                                       .restart_timeout_ns = 10000 * ms,
                                        .steps_open_max = 8,
                                        .steps_max = steps_max,
                                        .restarts = {restarts, 10 * ms, 1000 * ms, 60000 * ms}};
@@ -627,7 +627,7 @@ Test(leader, the_place_of_a_spare_does_not_hold_up_the_start)
                                        .host_count = 4,
                                        .lanes = 2,
                                        .start_timeout_ns = 120000 * ms,
-                                       .dead_after_ns = 10000 * ms,
+                                       .restart_timeout_ns = 10000 * ms,
                                        .steps_open_max = 8,
                                        .steps_max = TND_UNKNOWN,
                                        .restarts = {5, 10 * ms, 1000 * ms, 60000 * ms}};
