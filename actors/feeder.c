@@ -1,7 +1,7 @@
 /*  actors/feeder.c - takes slices, has their rows put into slots, lets the device threads run.
  *
- *  When a step is whole, handed out and committed the machine decides; where its rows lie is the
- *  slots' matter (slots.h), what runs on it, and on which thread, that of the device workers.
+ *  The machine decides when a step is complete, handed out and committed.  The slots hold its rows
+ *  (batch_slots.h).  The device workers decide what runs on it, and on which thread.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  *  unit over all hosts:
  *
  *      DIR/step-00000500/model-0       what the step's `save` wrote for replica 0, and so on
- *      DIR/step-00000500/manifest      cursor, fingerprint, data files (data_table.h), size and
- *                                      hash of every part; text
+ *      DIR/step-00000500/manifest      cursor, fingerprint, keys of the graph, data files
+ *                                      (data_table.h), size and hash of every part; text
  *
  *  Every file is written under another name, synced and renamed; the manifest comes last.  A folder
  *  without a manifest is not a checkpoint.  Parts are checked against the sizes and hashes of the

@@ -1,7 +1,7 @@
 /*  runtime/core/batcher.h - a batcher's decisions: one lane's order, composed into steps.
  *
- *  The join of a batcher joins its lane (lane/order.h) and tells the other joins its watermark,
- *  unless the rows of all lanes are known by arithmetic.  It computes which rows each step
+ *  A batcher's join puts its lane's blocks in order (lane/order.h).  It sends its watermark to the
+ *  other joins unless the row counts are known in advance.  It computes which rows each step
  *  consists of (compose.h), cuts its own rows of the step into slices for the replicas (split.h)
  *  and sends them to the feeders that have a slot for that step.  With each step it sends the
  *  leader its part of the cursor.  It has no other state: a rewind rebuilds any join.
@@ -11,10 +11,10 @@
  *  * A step is released once it is known whether another one follows in its epoch. The cursor of
  *    the last one is the start of the next epoch; everything after its rows is booked.
  *  * `remainder: drop` sends no short batch. Its rows are booked as dropped with the previous
- *    step, the last of the epoch. What was read of an epoch without steps is booked with the next
- *    step, or with LAST.
- *  * `remainder: pad` fills the batch after its real rows and then cuts it; the lane that holds
- *    rank 0 books the padding.
+ *    step, the last of the epoch. If an epoch has no step, its rows enter the ledger with the
+ *    next step, or with LAST if none follows.
+ *  * `remainder: pad` appends padding, then splits the batch.  The lane of the batch's first row
+ *    counts the padding in its ledger.
  *  * last_of_run marks the last step of the last epoch. If that epoch has no step, none is marked.
  *  * With span_epochs the run is one epoch, number 0; step_of_epoch counts over the run.
  *  * The first `skip` batches of an epoch are composed, and their rows are booked as dropped; they
@@ -55,7 +55,8 @@ typedef struct {
 
 typedef struct tnd_batcher_core tnd_batcher_core_t;
 
-/*  The most rows that wait for a step: its own, and those after it that tell whether it is the last.
+/*  The maximum rows buffered for one step, including the following rows that show whether it is the
+ *  last.
  */
 uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder);
 
@@ -75,8 +76,13 @@ void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
 void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder);
 
-/*  TICKET and BAD (control, to a reader), WINDOW (link, to a feeder), MARK (control, to TND_NOBODY:
- *  all other joins), SLICE (link, with pieces), PART, LAST and BROKEN (control, to the leader), DROP.
+/*  The effects:
+ *    TICKET, BAD         control, to a reader
+ *    WINDOW              link, to a feeder
+ *    SLICE               link, to a feeder, with pieces
+ *    MARK                control, to TND_NOBODY: all other joins
+ *    PART, LAST, BROKEN  control, to the leader
+ *    DROP                releases a block
  *  Every lane sends LAST once all steps are sent.  After BROKEN there are only tickets and drops
  *  until the rewind.
  */

@@ -1,11 +1,10 @@
 /*  runtime/core/feeder.h - a feeder's decisions: slots, whole steps, commits.
  *
  *  A feeder has `depth` slots; a slot takes the rows of one step for all replicas of this feeder.
- *  Its credit to the joins is the window: steps below `until` have a slot.  Only the joins that
- *  use it are told: a join that has sent neither a slice nor a WINDOW for TND_WINDOW_QUIET steps
- *  asks before it waits, so that a feeder does not send to every lane at every step.  A step is
- *  held when every replica has all its rows.  Held steps are handed out in step order, run by the
- *  device threads, and committed when those are done; then the slot is free.
+ *  It sends each active join WINDOW(`until`): steps below `until` have a slot.  A join that
+ *  sent neither a slice nor a WINDOW for TND_WINDOW_QUIET steps must ask.  A step is held when
+ *  every replica has all its rows.  Held steps are handed out in step order, run by the device
+ *  threads, and committed when those are done; then the slot is free.
  *
  *  After a rewind partial steps are dropped and held ones stay.  Slices of steps that are held or
  *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after
@@ -34,8 +33,8 @@ size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config);
 tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config);
 
 /*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
- *  feeder holds.  Nothing is sent before the first rewind.  An older generation is ignored; the
- *  current one, which a slice has brought before, makes the feeder send HELD and COMMIT again.
+ *  feeder holds.  Nothing is sent before the first rewind.  An older generation is ignored.  If a
+ *  slice already announced this generation, the feeder only repeats HELD and COMMIT.
  */
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step);
 /*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A slice
@@ -58,8 +57,8 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
 /*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain). */
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
-/*  Starts no further step, answers the leader with DRAIN (steps started), and continues only to the
- *  end that the next tnd_feeder_core_end names: while it drains, the leader sends no other end.
+/*  Starts no further step and answers the leader with DRAIN (steps started).  The feeder then runs
+ *  until the step given by the next tnd_feeder_core_end, which is the leader's answer to DRAIN.
  */
 void tnd_feeder_core_drain(tnd_feeder_core_t *self);
 

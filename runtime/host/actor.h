@@ -26,7 +26,9 @@ const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self);
 tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
-/*  The time when the actor last began to take arrivals; precise enough for the machines. */
+/*  Returns the start time of the current loop iteration.  State machines use it instead of the
+ *  clock.
+ */
 uint64_t tnd_actor_round(const tnd_actor_t *self);
 
 /*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not
@@ -43,8 +45,8 @@ void tnd_actor_rebirth(tnd_actor_t *self);
 bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
-/*  This feeder has finished its last step: a program that destroys the session does not interrupt
- *  the run.
+/*  Tells the host that this feeder has finished, so destroying the session no longer counts as an
+ *  interruption.
  */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Wakes the receivers of sent messages, as the end of each round does.  Used before long work. */

@@ -1,10 +1,11 @@
 /*  runtime/interface/kind.h - the interface of a kind of actor: all that the runtime needs to run
  *  one.
  *
- *  One file in actors/ and one line in kinds.def make a kind.  A kind has no thread, socket, lock
- *  or loop of its own: its hooks run on the actor's thread, one at a time, and a state machine of
- *  runtime/core/ decides.  Hooks do not block.  Only `work` may take long; it does one unit (reads
- *  a block, runs a block's operations, copies a slice) between two checks of the stop flag.
+ *  A kind is one file in actors/ and one line in kinds.def.  If it makes decisions, it also has a
+ *  state machine in runtime/core/.  A kind has no thread, socket, lock or loop of its own: its
+ *  hooks run on the actor's thread, one at a time.  Hooks do not block.  Only `work` may take long;
+ *  it does one unit (reads a block, runs a block's operations, copies a slice) between two checks
+ *  of the stop flag.
  */
 #ifndef TND_RUNTIME_INTERFACE_KIND_H
 #define TND_RUNTIME_INTERFACE_KIND_H
@@ -23,10 +24,10 @@ typedef struct tnd_kind {
     tnd_kind_spec_t spec; /* name, role, options, ports */
     size_t state_bytes;   /* the runtime allocates and zeroes this much */
 
-    /*  Opens the data once for all instances of the actor on the host of `instance`, and fills the
-     *  schema, count and identity in *stream. *shared_p becomes what the instances read from, at
-     *  the same time (tnd_actor_shared). Runs on its own thread, because it may hang, and reports
-     *  its progress by tnd_guarded_call_at. NULL: the kind has no data.
+    /*  Opens the data source once per host and describes it in *stream: schema, count, identity.
+     *  All instances on that host share *shared_p (tnd_actor_shared). Runs on its own thread,
+     *  because it may hang, and reports its progress by tnd_guarded_call_at. NULL: the kind has no
+     *  data.
      */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                           tnd_guarded_call_t *trial, tnd_stream_t *stream, void **shared_p,
@@ -49,7 +50,9 @@ typedef struct tnd_kind {
      */
     tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
                            tnd_stream_t *stream, tnd_error_t *error);
-    /*  Fails if the kind cannot use the final stream; on every host. NULL: it can. */
+    /*  Every host calls this hook. It returns TND_FAILED if the kind cannot use the final stream.
+     *  NULL: any stream is accepted.
+     */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
 
@@ -60,8 +63,8 @@ typedef struct tnd_kind {
     void (*needs)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
                   tnd_memory_estimate_t *needs);
 
-    /*  How many messages one upstream peer may have on their way to an instance in one generation.
-     *  NULL: TND_UNREAD.
+    /*  The maximum number of messages in flight from one upstream peer to an instance, within one
+     *  generation. NULL: TND_UNREAD.
      */
     uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                        const tnd_stream_t *stream);
@@ -70,8 +73,8 @@ typedef struct tnd_kind {
      *  and the run fails with the text.
      */
     tnd_status_t (*init)(void *state, tnd_actor_t *self, tnd_error_t *error);
-    /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook takes a
-     *  payload by setting msg.*.payload to NULL; the runtime drops any other.
+    /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook takes the
+     *  payload by setting arrival->carry to TND_CARRY_NOTHING; otherwise the runtime drops it.
      */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);

@@ -1,10 +1,11 @@
 /*  runtime/interface/link.h - an actor's connections: the interface of a hub.
  *
- *  A hub is all the sockets of one actor (or of one host's control).  Stateful actors bind a port
- *  and any number of peers come to it; stateless ones connect a port to one peer.  A hub keeps the
- *  handshake, the pings, the silence and the reconnecting of every connection (link_end.h), so that
- *  its user sees four things only: a peer is UP, a peer is LOST, a peer REFUSED us or was refused,
- *  a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or not at all.
+ *  A hub is all the sockets of one actor (or of one host's control).  Readers, batchers and
+ *  reducers bind their ports, and any number of peers connect; preprocessors and feeders connect
+ *  theirs.  A hub does the handshake, the pings, the timeouts and the reconnection of every
+ *  connection (link_end.h).  Its user sees four things only: a peer is UP, a peer is LOST, a peer
+ *  REFUSED us or was refused, a MESSAGE.  Messages of one connection arrive in order, between UP
+ *  and LOST, or not at all.
  *
  *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
  *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
@@ -15,7 +16,7 @@
  *  processes.
  *
  *  Implementations: transport/hub/ (inproc://, ipc://, tcp://, and sim:// on a simulated
- * network); one conformance suite runs on all.
+ *  network); one conformance suite runs on all.
  *
  *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
  *  tnd_hub_wake may be called elsewhere.
@@ -40,7 +41,8 @@ enum {
 
 /*  Drops the payload that travels with a message, if it is still there. */
 void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
-/*  Whether the rows that it carries could all be read, after they were: see runtime/data/mapped.h.
+/*  Call this after reading the rows: TND_FAILED means that a mapped file lost some of them
+ *  (runtime/data/mapped.h).
  */
 tnd_status_t tnd_msg_intact(const tnd_msg_t *msg, tnd_carry_t carry,
                             tnd_error_t *error) TND_CHECKED;
@@ -82,8 +84,8 @@ typedef struct {
      *  matching terms.
      */
     bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
-    /*  How many messages a peer of another process and this one may leave unread of each other by
-     *  that port, if both keep to their credit.  NULL: TND_UNREAD.
+    /*  The maximum number of unread messages in each direction between this hub and a remote peer
+     *  on that port, within credit.  NULL: TND_UNREAD.
      */
     uint32_t (*unread)(void *context, uint32_t port);
     /*  How many peers may come to one bound port, all at once at the start of a run. */
@@ -164,10 +166,10 @@ static inline size_t tnd_link_room(size_t bytes)
 }
 
 /*  Binds `port` at an endpoint ("tcp://10.0.0.1:*", "ipc://PATH", "ipc://@NAME", "inproc://NAME");
- *  peers must say HELLO with fitting `terms`.  A port may be bound several times, once a transport:
- *  each is a socket of its own, because what comes from another process is never taken for a
- *  pointer; a peer is found on whichever it came by.  `actual` gets the endpoint to connect to.
- * TND_FAILED: in use, not an address of this machine ...
+ *  peers must say HELLO with fitting `terms`.  A port may be bound once per transport.  Each
+ *  binding has its own socket, because only messages from this process may contain pointers.
+ *  `actual` gets the endpoint to connect to.
+ *  Errors: TND_FAILED if the endpoint is in use or not an address of this machine.
  */
 static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const char *endpoint,
                                         const tnd_terms_t *terms, char *actual, size_t room,
@@ -176,8 +178,8 @@ static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const ch
     return self->ops->bind(self, port, endpoint, terms, actual, room, error);
 }
 
-/*  Keeps a connection of `port` to `peer` from now on: opens it, and another when it is lost.  One
- * a port and peer: disconnect before another.
+/*  Connects `port` to `peer` and reconnects after a loss.  Call tnd_hub_disconnect before
+ *  connecting the same pair again.
  */
 static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                            const char *endpoint, const tnd_terms_t *terms,
@@ -206,8 +208,8 @@ static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_act
     return self->ops->refused(self, port, peer);
 }
 
-/*  The peer said what it may not: its connection ends, with a LOST that says why, and it may come
- *  again by a new one.  Nothing if it is not up.
+/*  Disconnects a peer that broke the protocol.  LOST carries the reason, and the peer may
+ *  reconnect.  Does nothing if the peer is not connected.
  */
 static inline void tnd_hub_disconnect_peer(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                            const char *why)
@@ -223,8 +225,8 @@ static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
 
 /*  Sends to a peer; msg->to may name an actor that it routes to (control is routed by hosts).
  *  TND_OK takes the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows
- *  in a mapped
- * file were lost while they were packed (tnd_msg_intact says which), and nothing was sent or taken.
+ *  in a mapped file were lost while they were packed (tnd_msg_intact says which), and nothing was
+ *  sent or taken.
  */
 static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                         const tnd_msg_t *msg, tnd_carry_t carry)
@@ -232,9 +234,8 @@ static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_acto
     return self->ops->send(self, port, peer, msg, carry);
 }
 
-/*  The next arrival without waiting; TND_AGAIN: none is known.  Who calls it over and over, having
- *  other work, hears of what comes a moment late, and is spared a system call or two each time; the
- *  next wait misses nothing.
+/*  The next arrival without waiting; TND_AGAIN: none is known.  Repeated calls may report a message
+ *  slightly late, because they avoid system calls.  The next tnd_hub_wait reports everything.
  */
 static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
 {
@@ -268,8 +269,8 @@ static inline void tnd_hub_counts(const tnd_hub_t *self, tnd_hub_counts_t *count
     self->ops->counts(self, counts);
 }
 
-/*  Closes everything; what was sent, a refusal too, is given `linger_ns` to leave, and what has
- * left is heard before the loss, however late the other side looks.
+/*  Closes all connections.  Messages already sent have `linger_ns` to leave, and the peer receives
+ *  them before it sees LOST.
  */
 static inline void tnd_hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
 {

@@ -169,7 +169,8 @@ TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *gr
                                       const char *host);
 /*  Waits until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED
  *  with tnd_session_error.  May be called again.  Call it after the last tnd_feed_next of all
- *  feeds: feeders without a step whose feed was never pulled discard their batches from now on.
+ *  feeds: from this call on, a feeder discards its batches if it has no step plugin and
+ *  tnd_feed_next was never called.
  */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Requests an orderly end of the whole run: every replica finishes the same last step.
@@ -231,9 +232,10 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
  *  runs `apply` (may be NULL) for each.  Call it at most once per step; a step without a call is
  *  committed unused.
  *
- *  If the host's only device is a processor, they run on the calling thread; its float mode is
- *  restored afterwards.  Otherwise each device has a thread, and replicas of different devices run
- *  at the same time: the caller protects what they share through `user`.
+ *  If this feeder has one device on this host and it is a processor, `step` and `apply` run on the
+ *  calling thread; its float mode is restored afterwards.  Otherwise each device has a thread, and
+ *  replicas of different devices run at the same time: the caller protects what they share through
+ *  `user`.
  *
  *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
  *  (tnd_session_error), tnd_feed_next did not return TND_OK, or the step was run already.  A `step`
@@ -302,8 +304,8 @@ TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tn
                               uint32_t *rank_p, uint64_t *shape);
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
  *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  With
- *  TND_MEAN, `data` is the weighted mean over the replica's rows, and tnd_replica_weight is the
- *  weight of the replica.  All replicas post the same reductions in the same order.
+ *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by
+ *  tnd_replica_weight.  All replicas post the same reductions in the same order.
  *  Errors: TND_FAILED if the reducer does not exist or there are too many reductions.
  */
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,

@@ -2,10 +2,11 @@
  *
  *  An end has one socket, one connection and one identity (life, connection).  libzmq never
  *  reconnects.  The connecting end gives up a connection that ended, whose HELLO is unanswered, or
- *  that is silent for `link_timeout`, and opens a new one with a new identity.  The interval between
- *  attempts is a quarter of the time without a connection, from 10 ms to 1 s; an end that knows that
- *  its peer listens connects at once (connect_now).  The binding end has one end per peer.  It drops
- *  the connection when it is silent, when it ended, or when the actor says HELLO from a later one.
+ *  that is silent for `link_timeout`, and opens a new one with a new identity.  The interval
+ *  between attempts is a quarter of the time without a connection, from 10 ms to 1 s; an end that
+ *  knows that its peer listens connects at once (connect_now).  The binding end has one end per
+ *  peer.  It drops the connection when it is silent or ended, or when a HELLO of the same peer has
+ *  a later identity.
  *
  *  Silence is the absence of bytes, not of messages: on a slow link one message may take minutes.
  *  The driver asks the transport for bytes when no message came or went for a quarter of
@@ -23,14 +24,14 @@
  *  prevents it.
  *
  *  A proxy may acknowledge at once what it delivers late, so the transport sees a short path.  The
- *  connecting end therefore pings from its HELLO on: both ends hear a word every quarter of
+ *  connecting end therefore pings from its HELLO on: both ends receive a message every quarter of
  *  `link_timeout`, each as late as the one before.
  *
- *  Silence is not counted while the peer runs a work hook (`busy`).  Nor is the time by which a tick
- *  is late: this end was away itself, and messages that came meanwhile are unread.  An end whose
- *  bytes have not moved for a quarter of `link_timeout` pings, and answers a ping by a pong on the
- *  same condition: bytes that still leave are as good a sign of life.  After TND_END_PINGS pings
- *  without an answer it stops, because they are unread.
+ *  Silence is not counted while the peer runs a work hook (`busy`).  A late tick does not count as
+ *  silence, because this process was not running and has unread messages.  An end that has sent no
+ *  byte for a quarter of `link_timeout` pings, and answers a ping only then, because bytes that
+ *  leave count as a sign of life.  It stops pinging after TND_END_PINGS unanswered pings, because
+ *  the peer does not read.
  *
  *  An end that gives up an open connection as silent says GOODBYE on it, so the peer knows that the
  *  process lives.
@@ -41,8 +42,8 @@
  *
  *  A HELLO is hostile until it is accepted.  It must state all terms that the binding end requires,
  *  and a possible life.  A refused HELLO neither ends a connection nor changes the known life.  A
- *  peer with the right terms and a later life replaces the known one; only keys could tell them
- *  apart.
+ *  peer with matching terms and a later life replaces the known peer.  Without authentication
+ *  Tundish cannot detect an impostor.
  *
  *  A connecting end passes on only messages of its one socket.  A binding end belongs to an actor:
  *  its driver finds it by `from` of a HELLO and notes the routing id.  Messages of other routing ids
@@ -50,9 +51,9 @@
  *  the old connection and passes the same message again, as the new connection's.
  *
  *  A HELLO of an earlier identity is late and changes nothing.  One of an earlier life is answered
- *  (STALE), because lives begin with the time of day and a clock may have gone back: a process that
- *  was never welcomed then takes a later life and retries.  A process that was welcomed has been
- *  replaced and is refused, so of two processes with one name the later one stays.
+ *  (STALE), because lives begin with the time of day and a clock may have gone back.  After STALE,
+ *  a process that was never welcomed retries with a later life.  One that was welcomed before is
+ *  refused: the later of two processes with one name replaces the earlier.
  *
  *  Endpoints are reused: a restarted actor may bind a port that peers still know as another one.  So
  *  HELLO names its listener, and the driver of a binding end calls tnd_end_is_meant first.  A
@@ -67,9 +68,9 @@
 #include "runtime/core/protocol/effect.h"
 
 enum {
-    TND_END_PATIENCE = 8, /* times link_timeout, at most, that a slow link is given beyond it */
-    TND_END_OVERDUE = 3,  /* times link_timeout, likewise, while acknowledgements are overdue */
-    TND_END_PINGS = 4 * (1 + TND_END_PATIENCE) /* as many as are sent until a silent peer is lost */
+    TND_END_PATIENCE = 8, /* maximum extra patience for a slow link, in multiples of link_timeout */
+    TND_END_OVERDUE = 3,  /* likewise, while acknowledgements are overdue */
+    TND_END_PINGS = 4 * (1 + TND_END_PATIENCE) /* unanswered pings until a silent peer is lost */
 };
 
 /*  What the transport knows of a connection besides its messages. */

@@ -88,7 +88,7 @@ typedef struct {
     uint32_t bad_count;
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
     const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
-    /*  For each of them a terminated text, in sequence: tnd_bad_way_t as a letter, the actor that
+    /*  For each of them a terminated text, in sequence: tnd_bad_way_t as a digit, the actor that
      *  found it, a tab, the error.  NULL: no texts.
      */
     const char *why;
