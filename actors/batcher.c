@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
     const tnd_stream_t *stream;
     tnd_peers_t readers, workers, carriers;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     void *machine_memory;
     tnd_batcher_core_t *machine;
     uint32_t generation;
@@ -146,7 +146,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, TND_ROLE_READER, lane);
     batcher->workers = tnd_peers_of(self, TND_ROLE_WORKER, UINT32_MAX);
-    batcher->rack = tnd_rack_new();
+    batcher->block_pool = tnd_block_pool_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
     tnd_lane_window_t window = tnd_lane_window_of(plan, tnd_actor_id(self), batcher->stream);
@@ -386,8 +386,9 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
 
 static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effect)
 {
-    tnd_slice_t *slice = tnd_rack_slice(batcher->rack, &batcher->stream->fed, &effect->msg.slice,
-                                        effect->pieces, effect->piece_count);
+    tnd_slice_t *slice =
+        tnd_block_pool_slice(batcher->block_pool, &batcher->stream->fed, &effect->msg.slice,
+                             effect->pieces, effect->piece_count);
     effect->msg.slice.payload = slice;
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, effect->msg.slice.rows);
@@ -491,7 +492,7 @@ static void batcher_fini(void *state)
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
     tnd_peers_free(&batcher->workers);
-    tnd_rack_destroy(&batcher->rack);
+    tnd_block_pool_destroy(&batcher->block_pool);
     tnd_peers_free(&batcher->carriers);
 }
 

@@ -32,7 +32,7 @@ typedef struct {
     tnd_chain_t *chain;
     tnd_pool_t *pool;
     size_t pool_room;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_peers_t readers, joins;
     uint32_t *reader_lanes, *join_lanes;
     void *machine_memory;
@@ -123,7 +123,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     preprocessor_t *worker = state;
     const tnd_preprocessor_options_t *options = tnd_actor_options(self);
     worker->stream = tnd_actor_stream(self);
-    worker->rack = tnd_rack_new();
+    worker->block_pool = tnd_block_pool_new();
     worker->readers = peers_in_lanes(self, TND_ROLE_READER, &worker->reader_lanes);
     worker->joins = peers_in_lanes(self, TND_ROLE_JOIN, &worker->join_lanes);
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
@@ -232,7 +232,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     fit_pool(worker, in->note.rows);
     tnd_actor_flush(self);
     tnd_status_t status =
-        tnd_chain_run(worker->chain, &key, in, worker->rack, worker->pool, &out, error);
+        tnd_chain_run(worker->chain, &key, in, worker->block_pool, worker->pool, &out, error);
     /* An operation that refused zeros in place of lost rows has found no bad row. */
     tnd_error_t lost;
     if (tnd_block_intact(in, 0, in->note.rows, &lost) != TND_OK) {
@@ -321,7 +321,7 @@ static void preprocessor_fini(void *state)
     tnd_peers_free(&worker->joins);
     tnd_chain_close(&worker->chain);
     tnd_pool_destroy(&worker->pool);
-    tnd_rack_destroy(&worker->rack);
+    tnd_block_pool_destroy(&worker->block_pool);
 }
 
 /* --- options and ports --------------------------------------------------------------------------

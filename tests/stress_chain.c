@@ -85,26 +85,26 @@ static void must(tnd_status_t status, const tnd_error_t *error)
     exit(1);
 }
 
-/*  The chain, its pool and its rack go while what they made is still on its way. */
+/*  The chain and its pools are destroyed while their blocks are still in flight. */
 static void *work(void *argument)
 {
     worker_t *self = argument;
     tnd_error_t error;
     tnd_chain_t *chain = NULL;
     must(tnd_chain_open(&chain, &self->parts->ops, false, &self->schema, NULL, &error), &error);
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(chain, BLOCK));
     const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
     bool last = false;
     for (uint64_t at = 0; !last; at++) {
         tnd_block_t *in = pull(&self->in, at), *out = NULL;
         last = in->note.end;
-        must(tnd_chain_run(chain, &key, in, rack, pool, &out, &error), &error);
+        must(tnd_chain_run(chain, &key, in, block_pool, pool, &out, &error), &error);
         tnd_block_drop(&in);
         push(&self->out, at, out);
     }
     tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     tnd_chain_close(&chain);
     return NULL;
 }
@@ -167,7 +167,7 @@ static void write_file(const char *path, uint64_t width)
  */
 static void produce(worker_t *workers, const tnd_source_t *source, void *state)
 {
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(BLOCK * sizeof(uint64_t));
     tnd_error_t error;
     uint64_t blocks = (uint64_t)ROWS / BLOCK / WORKERS * WORKERS * PASSES;
@@ -176,7 +176,7 @@ static void produce(worker_t *workers, const tnd_source_t *source, void *state)
         uint64_t *rows = tnd_buffer_data(index), first = at % (ROWS / BLOCK) * BLOCK;
         for (uint64_t i = 0; i < BLOCK; i++)
             rows[i] = at % 2 == 0 ? first + i : first + BLOCK - 1 - i;
-        tnd_block_t *block = tnd_rack_take(rack, &workers[0].schema);
+        tnd_block_t *block = tnd_block_pool_take(block_pool, &workers[0].schema);
         block->note.first = first;
         block->note.rows = block->note.count = BLOCK;
         block->note.attempt = at % 2; /* 1: backwards */
@@ -188,7 +188,7 @@ static void produce(worker_t *workers, const tnd_source_t *source, void *state)
         push(&workers[at % WORKERS].in, at / WORKERS, block);
     }
     tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }
 
 static uint64_t expected_rows(void)

@@ -52,9 +52,10 @@ static tnd_slice_t *pull(ring_t *ring, uint64_t at)
     return slice;
 }
 
-static tnd_block_t *make_block(stress_t *stress, tnd_rack_t *rack, tnd_pool_t *pool, uint64_t id)
+static tnd_block_t *make_block(stress_t *stress, tnd_block_pool_t *block_pool, tnd_pool_t *pool,
+                               uint64_t id)
 {
-    tnd_block_t *block = tnd_rack_take(rack, &stress->schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, &stress->schema);
     tnd_buffer_t *buffer = tnd_pool_take(pool);
     uint8_t *data = tnd_buffer_data(buffer);
     for (uint32_t row = 0; row < ROWS; row++)
@@ -95,18 +96,19 @@ static void *consume(void *argument)
 }
 
 /*  Every consumer gets slices over the same blocks, so that the last drop races. */
-static void produce(stress_t *stress, tnd_rack_t *rack, tnd_pool_t *pool)
+static void produce(stress_t *stress, tnd_block_pool_t *block_pool, tnd_pool_t *pool)
 {
     for (uint64_t at = 0; at < SLICES; at++) {
         tnd_piece_t pieces[PIECES];
         for (uint32_t i = 0; i < PIECES; i++)
-            pieces[i] = (tnd_piece_t){.payload = make_block(stress, rack, pool, at * PIECES + i),
-                                      .first = i,
-                                      .rows = ROWS - i};
+            pieces[i] =
+                (tnd_piece_t){.payload = make_block(stress, block_pool, pool, at * PIECES + i),
+                              .first = i,
+                              .rows = ROWS - i};
         for (int consumer = 0; consumer < CONSUMERS; consumer++) {
             tnd_slice_note_t note = {.step = at};
             push(&stress->rings[consumer], at,
-                 tnd_rack_slice(rack, &stress->schema, &note, pieces, PIECES));
+                 tnd_block_pool_slice(block_pool, &stress->schema, &note, pieces, PIECES));
         }
         for (uint32_t i = 0; i < PIECES; i++) {
             tnd_block_t *block = pieces[i].payload;
@@ -122,7 +124,7 @@ int main(void)
     uint64_t shape[] = {ROW_BYTES};
     if (tnd_schema_add(&stress.schema, "x", TND_U8, 1, shape, &error) != TND_OK)
         return fprintf(stderr, "%s\n", error.text), 1;
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(ROWS * ROW_BYTES);
     pthread_t threads[CONSUMERS];
     job_t jobs[CONSUMERS];
@@ -131,10 +133,10 @@ int main(void)
         int failed = pthread_create(&threads[i], NULL, consume, &jobs[i]);
         assert(failed == 0);
     }
-    produce(&stress, rack, pool);
+    produce(&stress, block_pool, pool);
     size_t total = tnd_pool_total(pool), most = (RING + 3) * PIECES;
     tnd_pool_destroy(&pool); /* buffers are still out: the last drops free it */
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     for (int i = 0; i < CONSUMERS; i++)
         pthread_join(threads[i], NULL);
     printf("%d slices to %d consumers: %u bad, %zu buffers (at most %zu)\n", SLICES, CONSUMERS,

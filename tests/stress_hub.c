@@ -56,15 +56,15 @@ static tnd_hub_t *open_hub(scene_t *scene, tnd_actor_id_t self, const char *name
     return hub;
 }
 
-static tnd_msg_t make_block(tnd_rack_t *rack, tnd_pool_t *pool, const tnd_schema_t *schema,
-                            uint64_t first)
+static tnd_msg_t make_block(tnd_block_pool_t *block_pool, tnd_pool_t *pool,
+                            const tnd_schema_t *schema, uint64_t first)
 {
     tnd_buffer_t *buffer = tnd_pool_take(pool);
     uint32_t *rows = tnd_buffer_data(buffer);
     for (uint32_t i = 0; i < ROWS; i++)
         rows[i] = (uint32_t)(first * 7 + i);
     tnd_buffer_seal(buffer);
-    tnd_block_t *block = tnd_rack_take(rack, schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, schema);
     block->columns[0] = (tnd_block_column_t){
         .base = tnd_buffer_data(buffer), .stride = sizeof(uint32_t), .buffer = buffer};
     block->note = (tnd_block_note_t){
@@ -75,7 +75,7 @@ static tnd_msg_t make_block(tnd_rack_t *rack, tnd_pool_t *pool, const tnd_schema
 }
 
 /*  Waits until the join is up, sends its blocks, waits for the join's word that all have come. */
-static void live(scene_t *scene, uint32_t number, tnd_life_t life, tnd_rack_t *rack,
+static void live(scene_t *scene, uint32_t number, tnd_life_t life, tnd_block_pool_t *block_pool,
                  tnd_pool_t *pool)
 {
     char name[16];
@@ -94,7 +94,7 @@ static void live(scene_t *scene, uint32_t number, tnd_life_t life, tnd_rack_t *r
             is_done = is_done || arrival.kind == TND_ARRIVAL_MESSAGE;
         }
         if (is_up && sent < BLOCKS) {
-            tnd_msg_t msg = make_block(rack, pool, &scene->schema, sent);
+            tnd_msg_t msg = make_block(block_pool, pool, &scene->schema, sent);
             msg.from = number;
             if (tnd_hub_send(hub, 0, JOIN, &msg, TND_CARRY_BLOCK) == TND_OK)
                 sent++;
@@ -110,13 +110,13 @@ static void live(scene_t *scene, uint32_t number, tnd_life_t life, tnd_rack_t *r
 static void *work(void *argument)
 {
     worker_t *self = argument;
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(ROWS * sizeof(uint32_t));
     for (tnd_life_t life = 1; life <= LIVES; life++)
-        live(self->scene, self->number, life, rack, pool);
+        live(self->scene, self->number, life, block_pool, pool);
     atomic_fetch_add(&self->scene->taken_back, tnd_pool_out(pool) == 0 ? 1u : 0u);
     tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     atomic_fetch_add(&self->scene->finished, 1);
     return NULL;
 }

@@ -624,7 +624,7 @@ static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t
 }
 
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
-                           tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
+                           tnd_block_pool_t *block_pool, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error)
 {
     self->copied = 0;
@@ -649,7 +649,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
         return status;
     }
     buffer = shrink(self, &made, buffer, marked);
-    tnd_block_t *out = tnd_rack_take(rack, tnd_buffer_data(self->out));
+    tnd_block_t *out = tnd_block_pool_take(block_pool, tnd_buffer_data(self->out));
     out->about = tnd_buffer_hold(self->out);
     out->note = in->note;
     out->note.payload = NULL;

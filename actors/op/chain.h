@@ -64,7 +64,7 @@ typedef struct {
  *  the operation and the sample.
  */
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
-                           tnd_rack_t *rack, tnd_pool_t *pool, tnd_block_t **out_p,
+                           tnd_block_pool_t *block_pool, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error) TND_CHECKED;
 
 /*  After a run that failed: the offset of the bad position, and the reason as in the note of a

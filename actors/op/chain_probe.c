@@ -83,9 +83,9 @@ static size_t probe_bytes(const tnd_chain_t *self)
 }
 
 /*  Row `row` of the built-in rows, as a block of its own. */
-static tnd_block_t *probe_block(const tnd_schema_t *in, tnd_rack_t *rack, uint32_t row)
+static tnd_block_t *probe_block(const tnd_schema_t *in, tnd_block_pool_t *block_pool, uint32_t row)
 {
-    tnd_block_t *block = tnd_rack_take(rack, in);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, in);
     block->note.first = row;
     block->note.count = block->note.asked = block->note.rows = 1;
     block->index = tnd_buffer_new(TND_COLUMNS_MAX * sizeof(uint64_t));
@@ -129,15 +129,15 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     if (tnd_chain_empty(self))
         return 0;
     const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
     uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ tnd_chain_content(self);
     size_t most = PROBE_BYTES / probe_bytes(self) + 1;
     for (uint32_t row = 0; row < PROBE_ROWS && row < most; row++) {
         tnd_error_t error;
-        tnd_block_t *block = probe_block(tnd_chain_input(self), rack, row), *out = NULL;
+        tnd_block_t *block = probe_block(tnd_chain_input(self), block_pool, row), *out = NULL;
         uint64_t rows = UINT64_MAX; /* of a row that is refused */
-        if (tnd_chain_run(self, &key, block, rack, pool, &out, &error) == TND_OK)
+        if (tnd_chain_run(self, &key, block, block_pool, pool, &out, &error) == TND_OK)
             rows = out->note.rows;
         hash = XXH3_64bits_withSeed(&rows, sizeof rows, hash);
         if (out != NULL)
@@ -146,6 +146,6 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
         tnd_block_drop(&out);
     }
     tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     return hash != 0 ? hash : 1;
 }

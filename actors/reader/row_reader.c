@@ -27,7 +27,7 @@ struct tnd_row_reader {
     tnd_sample_order_t order;
     tnd_stream_reader_t *writer; /* of a source that writes its rows; else NULL */
     growing_pool_t indices, room;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     /*  Positions [ahead_from, ahead_to) of an epoch were requested ahead. */
     uint32_t ahead_epoch;
     uint64_t ahead_from, ahead_to;
@@ -41,7 +41,7 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
     self->stream = config->stream;
     self->lane = config->lane;
     self->alone = config->alone;
-    self->rack = tnd_rack_new();
+    self->block_pool = tnd_block_pool_new();
     tnd_sample_order_init(&self->order, (tnd_shuffle_t)config->options->shuffle, config->stream,
                           config->lane);
     if (self->source->fill == NULL)
@@ -68,13 +68,13 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
     tnd_pool_destroy(&self->indices.pool);
     tnd_pool_destroy(&self->room.pool);
     tnd_stream_reader_destroy(&self->writer);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     free(self);
 }
 
 tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self)
 {
-    return tnd_rack_take(self->rack, &self->stream->read);
+    return tnd_block_pool_take(self->block_pool, &self->stream->read);
 }
 
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,

@@ -11,16 +11,16 @@
 #include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
 
-/*  Slices lie on a shelf for their size: room for 8, 16, 32 ... pieces. */
-enum { SLICE_PIECES_MIN = 8, SLICE_SHELVES = 29 };
+/*  One free list per size of slices: room for 8, 16, 32 ... pieces. */
+enum { SLICE_PIECES_MIN = 8, SLICE_SIZES = 29 };
 
 /*  Gathering asks for rows ahead of the one it copies: about this many bytes, this many rows. */
 enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16 };
 enum { LINE_BYTES = 64, AHEAD_LINES_MAX = 64, FIRST_LINES_MAX = 16 };
 
-struct tnd_rack {
+struct tnd_block_pool {
     tnd_free_list_t blocks;
-    tnd_free_list_t slices[SLICE_SHELVES];
+    tnd_free_list_t slices[SLICE_SIZES];
     /*  The owner and all that is out. */
     _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
 };
@@ -28,8 +28,8 @@ struct tnd_rack {
 /*  What precedes a block or a slice in memory. */
 typedef struct {
     _Alignas(TND_BUFFER_ALIGN) tnd_free_list_node_t node;
-    tnd_rack_t *rack;
-    tnd_free_list_t *shelf;
+    tnd_block_pool_t *block_pool;
+    tnd_free_list_t *free_list;
     atomic_uint holders;
     atomic_bool sealed;
 } header_t;
@@ -39,14 +39,14 @@ static header_t *header_of(const void *thing)
     return (header_t *)((uintptr_t)thing - sizeof(header_t));
 }
 
-/*  A thing of this shelf, used or new, held once. */
-static void *take(tnd_rack_t *rack, tnd_free_list_t *shelf, size_t size)
+/*  Returns an item of this free list, used or new, held once. */
+static void *take(tnd_block_pool_t *block_pool, tnd_free_list_t *free_list, size_t size)
 {
-    atomic_fetch_add_explicit(&rack->holders, 1, memory_order_relaxed);
-    header_t *self = (header_t *)(void *)tnd_free_list_take(shelf);
+    atomic_fetch_add_explicit(&block_pool->holders, 1, memory_order_relaxed);
+    header_t *self = (header_t *)(void *)tnd_free_list_take(free_list);
     if (self == NULL) {
         self = tnd_allocate_aligned(TND_BUFFER_ALIGN, sizeof *self + size);
-        *self = (header_t){.rack = rack, .shelf = shelf};
+        *self = (header_t){.block_pool = block_pool, .free_list = free_list};
     }
     atomic_store_explicit(&self->sealed, false, memory_order_relaxed);
     atomic_store_explicit(&self->holders, 1, memory_order_relaxed);
@@ -64,46 +64,46 @@ static bool was_last(header_t *self)
     return atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) == 1;
 }
 
-static void clear(tnd_free_list_t *shelf)
+static void clear(tnd_free_list_t *free_list)
 {
-    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(shelf)) != NULL;)
+    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(free_list)) != NULL;)
         free(node);
 }
 
-static void rack_leave(tnd_rack_t *self)
+static void pool_leave(tnd_block_pool_t *self)
 {
     if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
         return;
     clear(&self->blocks);
-    for (size_t i = 0; i < SLICE_SHELVES; i++)
+    for (size_t i = 0; i < SLICE_SIZES; i++)
         clear(&self->slices[i]);
     free(self);
 }
 
 static void put_back(header_t *self)
 {
-    tnd_rack_t *rack = self->rack;
-    tnd_free_list_put(self->shelf, &self->node);
-    rack_leave(rack);
+    tnd_block_pool_t *block_pool = self->block_pool;
+    tnd_free_list_put(self->free_list, &self->node);
+    pool_leave(block_pool);
 }
 
-tnd_rack_t *tnd_rack_new(void)
+tnd_block_pool_t *tnd_block_pool_new(void)
 {
-    tnd_rack_t *self = tnd_allocate_aligned(TND_BUFFER_ALIGN, sizeof *self);
+    tnd_block_pool_t *self = tnd_allocate_aligned(TND_BUFFER_ALIGN, sizeof *self);
     memset(self, 0, sizeof *self);
     atomic_init(&self->holders, 1);
     return self;
 }
 
-void tnd_rack_destroy(tnd_rack_t **self_p)
+void tnd_block_pool_destroy(tnd_block_pool_t **self_p)
 {
-    tnd_rack_t *self = *self_p;
+    tnd_block_pool_t *self = *self_p;
     *self_p = NULL;
     if (self != NULL)
-        rack_leave(self);
+        pool_leave(self);
 }
 
-tnd_block_t *tnd_rack_take(tnd_rack_t *self, const tnd_schema_t *schema)
+tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *schema)
 {
     tnd_block_t *block = take(self, &self->blocks, sizeof *block);
     memset(block, 0, sizeof *block);
@@ -320,16 +320,16 @@ tnd_status_t tnd_block_intact(const tnd_block_t *self, uint32_t first, uint32_t 
     return TND_OK;
 }
 
-tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
-                            const tnd_slice_note_t *note, const tnd_piece_t *pieces,
-                            uint32_t piece_count)
+tnd_slice_t *tnd_block_pool_slice(tnd_block_pool_t *self, const tnd_schema_t *schema,
+                                  const tnd_slice_note_t *note, const tnd_piece_t *pieces,
+                                  uint32_t piece_count)
 {
-    size_t room = SLICE_PIECES_MIN, shelf = 0;
+    size_t room = SLICE_PIECES_MIN, size = 0;
     for (; room < piece_count; room *= 2)
-        shelf++;
-    assert(shelf < SLICE_SHELVES);
+        size++;
+    assert(size < SLICE_SIZES);
     tnd_slice_t *slice;
-    slice = take(self, &self->slices[shelf], sizeof *slice + room * sizeof slice->pieces[0]);
+    slice = take(self, &self->slices[size], sizeof *slice + room * sizeof slice->pieces[0]);
     slice->note = *note;
     slice->schema = schema;
     slice->piece_count = piece_count;

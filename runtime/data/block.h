@@ -10,9 +10,9 @@
  *  A slice is what a batcher sends to a feeder: runs of rows of some blocks, in order.
  *
  *  Ownership: reference-counted.  After tnd_block_seal only hold, drop and the accessors are
- *  allowed.  A rack is the producer's free list, so a running pipeline allocates no blocks.
+ *  allowed.  A block pool is the producer's free list, so a running pipeline allocates no blocks.
  *
- *  Threads: the functions of a rack on its owner's thread; hold, drop and the accessors on any.
+ *  Threads: those of a block pool on its owner's thread; hold, drop and the accessors on any.
  */
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
@@ -39,13 +39,13 @@ typedef struct tnd_block {
         *about; /* holds the schema of a producer that its blocks may outlive; NULL: none */
 } tnd_block_t;
 
-typedef struct tnd_rack tnd_rack_t;
+typedef struct tnd_block_pool tnd_block_pool_t;
 
-/*  A rack makes blocks and slices, and lives until the last of them is dropped. */
-tnd_rack_t *tnd_rack_new(void);
-void tnd_rack_destroy(tnd_rack_t **self_p);
+/*  A block pool makes blocks and slices, and lives until the last of them is dropped. */
+tnd_block_pool_t *tnd_block_pool_new(void);
+void tnd_block_pool_destroy(tnd_block_pool_t **self_p);
 /*  An empty block, zero but for the schema; the caller holds it. */
-tnd_block_t *tnd_rack_take(tnd_rack_t *self, const tnd_schema_t *schema);
+tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *schema);
 
 void tnd_block_seal(tnd_block_t *self);
 /*  Whether the block is sealed. A thread that receives a block calls this first, so that it sees
@@ -96,9 +96,9 @@ typedef struct tnd_slice {
 } tnd_slice_t;
 
 /*  A sealed slice over `pieces`, whose payloads are sealed blocks; it holds each of them. */
-tnd_slice_t *tnd_rack_slice(tnd_rack_t *self, const tnd_schema_t *schema,
-                            const tnd_slice_note_t *note, const tnd_piece_t *pieces,
-                            uint32_t piece_count);
+tnd_slice_t *tnd_block_pool_slice(tnd_block_pool_t *self, const tnd_schema_t *schema,
+                                  const tnd_slice_note_t *note, const tnd_piece_t *pieces,
+                                  uint32_t piece_count);
 /*  Bytes of its rows. */
 size_t tnd_slice_bytes(const tnd_slice_t *self);
 /*  As tnd_block_intact. */

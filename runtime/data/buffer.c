@@ -26,7 +26,7 @@ struct tnd_buffer {
  *  owner alone writes.
  */
 struct tnd_pool {
-    tnd_free_list_t shelf;
+    tnd_free_list_t free_list;
     size_t size;
     atomic_size_t total;
     _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
@@ -101,7 +101,7 @@ static void pool_leave(tnd_pool_t *self)
 {
     if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
         return;
-    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(&self->shelf)) != NULL;)
+    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(&self->free_list)) != NULL;)
         free(node);
     free(self);
 }
@@ -114,7 +114,7 @@ static void pool_put(tnd_pool_t *self, tnd_buffer_t *buffer)
     if (atomic_load_explicit(&self->closed, memory_order_relaxed))
         free(buffer);
     else
-        tnd_free_list_put(&self->shelf, &buffer->node);
+        tnd_free_list_put(&self->free_list, &buffer->node);
     pool_leave(self);
 }
 
@@ -165,7 +165,7 @@ void tnd_pool_destroy(tnd_pool_t **self_p)
     if (self == NULL)
         return;
     atomic_store_explicit(&self->closed, true, memory_order_relaxed);
-    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(&self->shelf)) != NULL;)
+    for (tnd_free_list_node_t *node; (node = tnd_free_list_take(&self->free_list)) != NULL;)
         free(node);
     pool_leave(self);
 }
@@ -173,7 +173,7 @@ void tnd_pool_destroy(tnd_pool_t **self_p)
 tnd_buffer_t *tnd_pool_take(tnd_pool_t *self)
 {
     atomic_fetch_add_explicit(&self->holders, 1, memory_order_relaxed);
-    tnd_free_list_node_t *node = tnd_free_list_take(&self->shelf);
+    tnd_free_list_node_t *node = tnd_free_list_take(&self->free_list);
     if (node == NULL) {
         atomic_fetch_add_explicit(&self->total, 1, memory_order_relaxed);
         return make(self->size, self);

@@ -138,7 +138,8 @@ static void send_slice(site_t *worker, stage_t *stage, const tnd_piece_t *pieces
     for (uint32_t i = 0; i < count; i++)
         slice.rows += pieces[i].rows;
     tnd_msg_t msg = {.kind = TND_MSG_SLICE, .from = WORKER, .to = JOIN, .slice = slice};
-    msg.slice.payload = tnd_rack_slice(stage->rack, &stage->schema, &slice, pieces, count);
+    msg.slice.payload =
+        tnd_block_pool_slice(stage->block_pool, &stage->schema, &slice, pieces, count);
     cr_assert_eq(tnd_hub_send(worker->hub, PORT_OUT, JOIN, &msg, TND_CARRY_SLICE), TND_OK);
 }
 

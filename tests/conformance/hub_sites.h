@@ -54,7 +54,7 @@ static const uint64_t DEADLINE_NS = 10000000000;
 typedef struct {
     hub_fixture_t net;
     tnd_schema_t schema;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_pool_t *pool; /* of all payloads that are sent */
     tnd_terms_t terms;
     uint32_t unread;    /* messages of each port; 0: as usual */
@@ -90,7 +90,7 @@ static void stage_open(stage_t *self)
     self->net = hub_fixture();
     cr_assert_eq(tnd_schema_add(&self->schema, "x", TND_F32, 1, (uint64_t[]){3}, NULL), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_U8, 0, NULL, NULL), TND_OK);
-    self->rack = tnd_rack_new();
+    self->block_pool = tnd_block_pool_new();
     self->pool = tnd_pool_new(4096);
     self->terms = (tnd_terms_t){.graph = {11, 12}, .schema = 13, .numeric = 14, .abi = 1};
 }
@@ -101,7 +101,7 @@ static void stage_close(stage_t *self)
     self->net.network->destroy(&self->net.context);
     cr_assert_eq(tnd_pool_out(self->pool), 0, "%zu payloads were lost", tnd_pool_out(self->pool));
     tnd_pool_destroy(&self->pool);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
 }
 
 static uint64_t stage_now(const stage_t *self)
@@ -293,7 +293,7 @@ static void part(stage_t *stage, site_t *join, site_t *worker)
 /*  A block of `rows` rows from position `first`; row p is (p, p + 0.25, -p) / p mod 256. */
 static tnd_block_t *make_block(stage_t *stage, uint64_t first, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(stage->rack, &stage->schema);
+    tnd_block_t *block = tnd_block_pool_take(stage->block_pool, &stage->schema);
     block->note.first = first;
     block->note.count = block->note.asked = block->note.rows = rows;
     block->note.bytes = 13 * (uint64_t)rows;

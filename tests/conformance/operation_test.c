@@ -61,7 +61,7 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
 /*  Rows [first, first + rows) of the data: every bit depends on the number of its row alone. */
 static tnd_block_t *rows_at(tried_t *self, uint32_t first, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(self->run.rack, &self->in);
+    tnd_block_t *block = tnd_block_pool_take(self->run.block_pool, &self->in);
     block->note =
         (tnd_block_note_t){.first = first, .count = rows, .asked = rows, .rows = rows, .epoch = 1};
     block->index = tnd_buffer_new(2 * rows * sizeof(uint64_t));
@@ -105,9 +105,9 @@ static char *outcome(tried_t *self, const tnd_chain_key_t *key, uint32_t size, s
         tnd_error_t error;
         uint32_t rows = ROWS - first < size ? ROWS - first : size;
         tnd_block_t *in = rows_at(self, first, rows), *made = NULL;
-        cr_assert_eq(
-            tnd_chain_run(self->run.chain, key, in, self->run.rack, self->run.pool, &made, &error),
-            TND_OK, "%s: %s", self->spec->table.name, error.text);
+        cr_assert_eq(tnd_chain_run(self->run.chain, key, in, self->run.block_pool, self->run.pool,
+                                   &made, &error),
+                     TND_OK, "%s: %s", self->spec->table.name, error.text);
         uint32_t bad = 0;
         for (uint32_t r = 0; r < made->note.rows; r++) {
             uint32_t offset = made->note.origin != NULL ? made->note.origin[r] : r;
@@ -185,7 +185,7 @@ static void check_rows(tried_t *self)
     tnd_error_t error;
     uint32_t caps = self->spec->caps;
     tnd_block_t *in = rows_at(self, 0, ROWS), *out = NULL;
-    tnd_status_t status = tnd_chain_run(self->run.chain, &plain_key, in, self->run.rack,
+    tnd_status_t status = tnd_chain_run(self->run.chain, &plain_key, in, self->run.block_pool,
                                         self->run.pool, &out, &error);
     cr_assert_eq(status, TND_OK);
     cr_expect_leq(out->note.rows, ROWS * tnd_chain_rows_max(self->run.chain));
@@ -212,8 +212,8 @@ static void check_shapes(tried_t *self)
 {
     tnd_error_t error;
     tnd_block_t *in = rows_at(self, 0, ROWS), *out = NULL;
-    cr_assert_eq(tnd_chain_run(self->run.chain, &plain_key, in, self->run.rack, self->run.pool,
-                               &out, &error),
+    cr_assert_eq(tnd_chain_run(self->run.chain, &plain_key, in, self->run.block_pool,
+                               self->run.pool, &out, &error),
                  TND_OK);
     cr_expect_eq(tnd_schema_compare(out->schema, tnd_chain_schema(self->run.chain), &error),
                  TND_OK);
@@ -238,8 +238,8 @@ static void check_failure(tried_t *self)
     tnd_error_t error;
     tnd_block_t *in = rows_at(self, 0, ROWS), *out = NULL;
     bool fails = (self->spec->caps & TND_OP_FAILS) != 0;
-    cr_expect_eq(tnd_chain_run(self->run.chain, &plain_key, in, self->run.rack, self->run.pool,
-                               &out, &error),
+    cr_expect_eq(tnd_chain_run(self->run.chain, &plain_key, in, self->run.block_pool,
+                               self->run.pool, &out, &error),
                  fails ? TND_FAILED : TND_OK, "%s", self->spec->table.name);
     if (fails)
         cr_expect(strstr(error.text, self->spec->table.name) != NULL &&

@@ -35,14 +35,14 @@ static inline void read_some(const tnd_source_t *source, void *state,
                              const tnd_source_facts_t *facts)
 {
     enum { ROWS = 8 };
-    static tnd_rack_t *rack;
+    static tnd_block_pool_t *block_pool;
     tnd_error_t error;
     uint64_t known = facts->count < ROWS ? facts->count : ROWS;
     uint32_t count = (uint32_t)known;
     if (count == 0 || tnd_schema_row_bytes(&facts->schema) > (1 << 20))
         return;
-    if (rack == NULL)
-        rack = tnd_rack_new();
+    if (block_pool == NULL)
+        block_pool = tnd_block_pool_new();
     tnd_source_call_t call = {
         .indices = tnd_buffer_new((1 + facts->lists) * count * sizeof(uint64_t)),
         .room = facts->copied > 0 ? tnd_buffer_new(tnd_source_room(facts, count)) : NULL,
@@ -50,7 +50,7 @@ static inline void read_some(const tnd_source_t *source, void *state,
     uint64_t *index = tnd_buffer_data(call.indices);
     for (uint32_t i = 0; i < count; i++)
         index[i] = facts->count - 1 - i * (facts->count / count);
-    tnd_block_t *block = tnd_rack_take(rack, &facts->schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, &facts->schema);
     block->note.rows = count;
     (void)source->read(state, &call, block, &error);
     tnd_buffer_drop(&call.indices);

@@ -54,7 +54,7 @@ static void try_frames(const uint8_t *bytes, size_t size)
     tnd_msg_t msg;
     tnd_wire_form_t form;
     tnd_error_t error;
-    if (frames.rack == NULL) {
+    if (frames.block_pool == NULL) {
         tnd_frames_init(&frames);
         add_columns(&schema);
     }

@@ -52,7 +52,7 @@ static void *produce(void *argument)
     tnd_hub_t *hub = open_hub(self, PRODUCER);
     tnd_status_t status = tnd_hub_connect(hub, 0, CONSUMER, self->actual, &self->terms, NULL);
     assert(status == TND_OK);
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(self->link->block_bytes);
     tnd_arrival_t arrival;
     uint64_t credit = 0, sent = 0;
@@ -64,7 +64,7 @@ static void *produce(void *argument)
         }
         tnd_buffer_t *buffer = tnd_pool_take(pool);
         tnd_buffer_seal(buffer);
-        tnd_block_t *block = tnd_rack_take(rack, &self->schema);
+        tnd_block_t *block = tnd_block_pool_take(block_pool, &self->schema);
         block->columns[0] =
             (tnd_block_column_t){.base = tnd_buffer_data(buffer), .stride = 1, .buffer = buffer};
         uint32_t rows = (uint32_t)self->link->block_bytes;
@@ -86,7 +86,7 @@ static void *produce(void *argument)
     self->copied = counts.bytes_copied;
     tnd_hub_close(&hub, 0);
     tnd_pool_destroy(&pool);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     return NULL;
 }
 

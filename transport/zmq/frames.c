@@ -10,13 +10,13 @@ enum { POOLED_MAX = 1 << 16 };
 void tnd_frames_init(tnd_frames_t *self)
 {
     memset(self, 0, sizeof *self);
-    self->rack = tnd_rack_new();
+    self->block_pool = tnd_block_pool_new();
     self->holders = tnd_pool_new(sizeof(zmq_msg_t));
 }
 
 void tnd_frames_fini(tnd_frames_t *self)
 {
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     tnd_pool_destroy(&self->holders);
     for (size_t i = 0; i < TND_PACK_CLASSES; i++)
         tnd_pool_destroy(&self->classes[i]);
@@ -350,7 +350,7 @@ static void make_lists(tnd_frames_t *self, tnd_block_t *block, uint32_t rows, zm
 static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, uint32_t rows,
                                zmq_msg_t *parts)
 {
-    tnd_block_t *block = tnd_rack_take(self->rack, schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, schema);
     if (rows == 0)
         return block;
     if (tnd_schema_ragged(schema) > 0)
@@ -444,7 +444,8 @@ static tnd_status_t unpack_slice(tnd_frames_t *self, tnd_msg_t *msg, const tnd_s
     block->note.count = note->rows;
     tnd_block_seal(block);
     tnd_piece_t piece = {.payload = block, .first = 0, .rows = note->rows};
-    note->payload = tnd_rack_slice(self->rack, schema, note, &piece, note->rows > 0 ? 1 : 0);
+    note->payload =
+        tnd_block_pool_slice(self->block_pool, schema, note, &piece, note->rows > 0 ? 1 : 0);
     tnd_block_drop(&block);
     return TND_OK;
 }

@@ -28,7 +28,7 @@ enum { TND_FRAMES_MAX = 3 + TND_COLUMNS_MAX, TND_PACK_CLASSES = 48 };
 
 /*  All zero but the counters: see init. */
 typedef struct {
-    tnd_rack_t *rack;                      /* of received blocks and slices */
+    tnd_block_pool_t *block_pool;          /* of received blocks and slices */
     tnd_pool_t *holders;                   /* of received frames */
     tnd_pool_t *classes[TND_PACK_CLASSES]; /* of packed rows: 2^class bytes each */
     uint64_t copied;                       /* bytes */

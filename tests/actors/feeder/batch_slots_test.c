@@ -16,7 +16,7 @@ enum { DEPTH = 2, ROW_BYTES = FIXTURE_WIDTH * sizeof(float) };
 typedef struct {
     fixture_t *fixture;
     tnd_statistics_t *statistics;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_batch_slots_t *slots;
     tnd_error_t error;
 } bench_t;
@@ -25,7 +25,7 @@ static void open_bench(bench_t *self)
 {
     self->fixture = fixture_new(0, 2, 1, DEPTH);
     self->statistics = calloc(1, sizeof *self->statistics);
-    self->rack = tnd_rack_new();
+    self->block_pool = tnd_block_pool_new();
     tnd_batch_slots_config_t config = {
         .name = "feed",
         .workers = self->fixture->workers,
@@ -44,14 +44,14 @@ static void close_bench(bench_t *self)
     tnd_batch_slots_destroy(&self->slots);
     tnd_device_workers_stop(self->fixture->workers);
     fixture_destroy(self->fixture);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     free(self->statistics);
 }
 
 /*  A sealed block of rows `first`, `first` + 1, ...: all numbers of row i are i. */
 static tnd_block_t *block_of(bench_t *self, uint32_t first, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->fixture->schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->fixture->schema);
     tnd_buffer_t *buffer = tnd_buffer_new(rows * ROW_BYTES);
     float *numbers = tnd_buffer_data(buffer);
     for (uint32_t i = 0; i < rows * FIXTURE_WIDTH; i++)
@@ -69,7 +69,8 @@ static tnd_status_t place(bench_t *self, tnd_slice_note_t note, tnd_piece_t *pie
                           uint32_t generation)
 {
     tnd_effect_t effect = {.kind = TND_EFFECT_PLACE, .msg.generation = generation};
-    effect.payload = tnd_rack_slice(self->rack, &self->fixture->schema, &note, pieces, count);
+    effect.payload =
+        tnd_block_pool_slice(self->block_pool, &self->fixture->schema, &note, pieces, count);
     effect.msg.slice = note;
     for (uint32_t i = 0; i < count; i++) {
         tnd_block_t *block = pieces[i].payload;
@@ -155,7 +156,7 @@ Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
     bench_t bench;
     open_bench(&bench);
     uint32_t released = 0;
-    tnd_block_t *block = tnd_rack_take(bench.rack, &bench.fixture->schema);
+    tnd_block_t *block = tnd_block_pool_take(bench.block_pool, &bench.fixture->schema);
     tnd_buffer_t *buffer =
         tnd_buffer_wrap(TND_BUFFER_HEAP, numbers, sizeof numbers, count_release, &released);
     block->columns[0] =

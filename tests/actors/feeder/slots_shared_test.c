@@ -18,7 +18,7 @@ typedef struct {
     tnd_schema_t schema;
     tnd_device_workers_t *workers;
     tnd_statistics_t *statistics;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_batch_slots_t *slots;
     tnd_error_t error;
 } bench_t;
@@ -32,7 +32,8 @@ static void open_bench(bench_t *self, uint32_t threads)
 {
     static const char *const devices[] = {"cpu:0"};
     const uint64_t shape[] = {ROW_BYTES};
-    *self = (bench_t){.statistics = calloc(1, sizeof *self->statistics), .rack = tnd_rack_new()};
+    *self = (bench_t){.statistics = calloc(1, sizeof *self->statistics),
+                      .block_pool = tnd_block_pool_new()};
     cr_assert(tnd_schema_add(&self->schema, "x", TND_U8, 1, shape, &self->error) == TND_OK);
     tnd_device_workers_config_t workers = {
         .name = "feed",
@@ -65,7 +66,7 @@ static void close_bench(bench_t *self)
     tnd_device_workers_stop(self->workers);
     tnd_batch_slots_destroy(&self->slots);
     tnd_device_workers_destroy(&self->workers);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     free(self->statistics);
 }
 
@@ -79,7 +80,7 @@ static uint64_t chosen(uint64_t step, uint64_t at)
 static tnd_block_t *block_of(bench_t *self, tnd_buffer_t *data, uint64_t step, uint32_t first,
                              uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
     tnd_buffer_t *list = tnd_buffer_new(rows * sizeof(uint64_t));
     uint64_t *index = tnd_buffer_data(list);
     for (uint32_t i = 0; i < rows; i++)
@@ -108,7 +109,7 @@ static tnd_status_t begin(bench_t *self, tnd_buffer_t *data, uint64_t step)
         .step = step, .rank = step * ROWS, .rows = ROWS, .total = ROWS, .step_rows = ROWS};
     tnd_effect_t effect = {.kind = TND_EFFECT_PLACE, .slot = (uint32_t)(step % DEPTH)};
     effect.msg.slice = note;
-    effect.payload = tnd_rack_slice(self->rack, &self->schema, &note, pieces, count);
+    effect.payload = tnd_block_pool_slice(self->block_pool, &self->schema, &note, pieces, count);
     for (uint32_t i = 0; i < count; i++) {
         tnd_block_t *block = pieces[i].payload;
         tnd_block_drop(&block);

@@ -9,7 +9,7 @@
 typedef struct {
     tnd_chain_t *chain;
     tnd_arena_t *arena;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_pool_t *pool;
 } run_t;
 
@@ -18,7 +18,7 @@ static inline tnd_status_t open_chain(run_t *self, const char *ops, bool skip_ba
 {
     char text[16384];
     snprintf(text, sizeof text, "ops: [%s]", ops);
-    *self = (run_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    *self = (run_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new()};
     const parsed_parts_t *parts = parse_parts(self->arena, text);
     tnd_status_t status = tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, NULL, error);
     if (status == TND_OK)
@@ -30,17 +30,17 @@ static inline void close_chain(run_t *self)
 {
     tnd_chain_close(&self->chain);
     tnd_pool_destroy(&self->pool);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     tnd_arena_destroy(&self->arena);
 }
 
 static const tnd_chain_key_t plain_key = {.seed = 7, .lanes = 1};
 
 /*  Blocks of one column of u8 or i64 numbers in memory. */
-static inline tnd_block_t *numbers(tnd_rack_t *rack, const tnd_schema_t *schema, const void *data,
-                                   uint32_t rows)
+static inline tnd_block_t *numbers(tnd_block_pool_t *block_pool, const tnd_schema_t *schema,
+                                   const void *data, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(rack, schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, schema);
     size_t bytes = tnd_schema_row_bytes(schema);
     tnd_buffer_t *buffer = tnd_buffer_new(rows * bytes);
     memcpy(tnd_buffer_data(buffer), data, rows * bytes);

@@ -73,8 +73,9 @@ static void run_case(const char *folder, char *line, uint32_t size)
             index[i] = reversed ? total - 1 - first - i : first + i;
         tnd_block_t *block = read_rows(&in, index, rows, &error), *out = NULL;
         cr_assert_not_null(block);
-        cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                     TND_OK, "%s: %s", name, error.text);
+        cr_assert_eq(
+            tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+            TND_OK, "%s: %s", name, error.text);
         if (!empty)
             compare_block(name, &expected, out, made);
         made += out->note.rows;
@@ -118,10 +119,11 @@ Test(chain, of_no_operations_passes_the_block_itself)
     run_t run;
     tnd_error_t error;
     cr_assert_eq(open_chain(&run, "", false, &schema, &error), TND_OK);
-    tnd_block_t *block = numbers(run.rack, &schema, values, 2), *out = NULL;
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 2), *out = NULL;
 
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
 
     cr_assert_eq(out, block);
     cr_assert_eq(tnd_chain_copied(run.chain), 0);
@@ -142,15 +144,15 @@ Test(chain, takes_rows_at_any_address_and_a_pool_of_any_size)
     cr_assert_eq(open_chain(&run, "{scale: {column: x, factor: 2}}", false, &schema, &error),
                  TND_OK);
     tnd_pool_t *small = tnd_pool_new(1);
-    tnd_block_t *whole = numbers(run.rack, &schema, values, 3), *out = NULL;
-    tnd_block_t *block = tnd_rack_take(run.rack, &schema);
+    tnd_block_t *whole = numbers(run.block_pool, &schema, values, 3), *out = NULL;
+    tnd_block_t *block = tnd_block_pool_take(run.block_pool, &schema);
     block->note = whole->note;
     block->columns[0] = whole->columns[0];
     tnd_buffer_hold(block->columns[0].buffer);
     block->columns[0].base = data + 1;
     tnd_block_seal(block);
 
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, small, &out, &error),
+    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.block_pool, small, &out, &error),
                  TND_OK);
 
     for (uint32_t i = 0; i < 3; i++)
@@ -177,8 +179,9 @@ Test(chain, a_column_that_is_not_read_is_passed_by_reference)
     cr_assert_eq(open_chain(&run, "{scale: {column: x}}", false, &in.facts.schema, &error), TND_OK);
     tnd_block_t *block = read_rows(&in, index, 2, &error), *out = NULL;
 
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
 
     cr_assert_eq(tnd_block_row(out, 1, 0), tnd_block_row(block, 1, 0));
     cr_assert_eq(out->columns[1].buffer, block->columns[1].buffer);
@@ -204,10 +207,11 @@ Test(chain, rows_say_from_which_position_they_were_made)
                  TND_OK);
     cr_assert_eq(tnd_chain_rows_max(run.chain), 4);
     cr_assert(tnd_chain_caps(run.chain) & TND_OP_EXPANDS);
-    tnd_block_t *block = numbers(run.rack, &schema, values, 5), *out = NULL;
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 5), *out = NULL;
 
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     cr_assert_eq(out->note.rows, 3);
     cr_assert_eq(out->note.first, 1000);
     cr_assert_eq(out->note.count, 5);
@@ -216,15 +220,16 @@ Test(chain, rows_say_from_which_position_they_were_made)
     tnd_block_drop(&block);
 
     static const uint32_t origin[] = {20, 21, 22, 23, 24};
-    block = tnd_rack_take(run.rack, &schema);
-    tnd_block_t *data = numbers(run.rack, &schema, values, 5);
+    block = tnd_block_pool_take(run.block_pool, &schema);
+    tnd_block_t *data = numbers(run.block_pool, &schema, values, 5);
     block->note = data->note;
     block->note.origin = origin;
     block->columns[0] = data->columns[0];
     tnd_buffer_hold(block->columns[0].buffer);
     tnd_block_seal(block);
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     cr_assert_arr_eq(out->note.origin, again, sizeof again);
     tnd_block_drop(&out);
     tnd_block_drop(&block);
@@ -243,9 +248,10 @@ Test(chain, a_block_of_which_little_is_left_takes_little)
     cr_assert_eq(
         open_chain(&run, "{filter: {column: x, op: ge, value: 498}}", false, &schema, &error),
         TND_OK);
-    tnd_block_t *block = numbers(run.rack, &schema, values, 500), *out = NULL;
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 500), *out = NULL;
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     cr_assert_eq(out->note.rows, 2);
     cr_assert_leq(tnd_buffer_size(out->columns[0].buffer), 2 * 64,
                   "a cache line each for rows "
@@ -266,9 +272,10 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     tnd_error_t error;
     const char *ops = "{repeat_rows: {column: x, max: 4}}";
     cr_assert_eq(open_chain(&run, ops, false, &schema, &error), TND_OK);
-    tnd_block_t *block = numbers(run.rack, &schema, values, 5), *out = NULL;
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_FAILED);
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 5), *out = NULL;
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_FAILED);
     cr_assert_str_eq(error.text, "operation 1, `repeat_rows`, position 1001 of the stream: "
                                  "column `x` says -1 times; 0 to 4 are possible");
     tnd_block_drop(&block);
@@ -277,9 +284,10 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     /* The most that is possible, and one more. */
     static const int64_t bounds[] = {4, 5};
     cr_assert_eq(open_chain(&run, ops, true, &schema, &error), TND_OK);
-    block = numbers(run.rack, &schema, bounds, 2);
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    block = numbers(run.block_pool, &schema, bounds, 2);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     cr_assert_eq(out->note.rows, 4);
     cr_assert_eq(out->note.bad_count, 1);
     cr_assert_eq(out->note.bad[0], 1);
@@ -288,9 +296,10 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     close_chain(&run);
 
     cr_assert_eq(open_chain(&run, ops, true, &schema, &error), TND_OK);
-    block = numbers(run.rack, &schema, values, 5);
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    block = numbers(run.block_pool, &schema, values, 5);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     cr_assert_eq(out->note.rows, 4);
     cr_assert_eq(out->note.bad_count, 2);
     cr_assert_eq(out->note.bad[0], 1);
@@ -325,8 +334,9 @@ Test(chain, what_leaves_as_it_is_made_is_not_copied_again)
                  TND_OK, "%s", error.text);
     tnd_block_t *block = read_rows(&in, index, 2, &error), *out = NULL;
 
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
 
     cr_assert_eq(tnd_chain_copied(run.chain), 2 + 16, "two gathered rows of x and of y");
     cr_assert_eq(tnd_block_row(out, 0, 0), tnd_block_row(block, 2, 0));
@@ -349,9 +359,10 @@ Test(lookup, a_number_without_an_entry_is_a_bad_row)
         "%s", error.text);
     cr_assert_eq(tnd_chain_loaded(run.chain),
                  2 * tnd_schema_row_bytes(tnd_chain_schema(run.chain)));
-    tnd_block_t *block = numbers(run.rack, &schema, values, 3), *out = NULL;
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_FAILED);
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 3), *out = NULL;
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_FAILED);
     cr_assert_str_eq(error.text, "operation 1, `lookup`, position 1002 of the stream: column `x` "
                                  "has 2, and the table has entries for 0 to 1; `missing` gives "
                                  "others a value");
@@ -388,8 +399,9 @@ Test(one_hot, gives_what_tensorflow_gives)
         cr_assert_eq(open_chain(&run, ops, false, &source.facts.schema, &error), TND_OK, "%s",
                      error.text);
         tnd_block_t *block = read_rows(&source, &first, 1, &error), *made = NULL;
-        cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &made, &error),
-                     TND_OK);
+        cr_assert_eq(
+            tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &made, &error),
+            TND_OK);
         cr_assert_eq(made->schema->columns[0].rank, 2);
         for (unsigned i = 0; i < count * depth; i++) {
             double wanted = strtod(results, &results);

@@ -12,7 +12,7 @@ static const uint64_t lengths[ROWS] = {3, 0, 5, 1, 2}, offsets[ROWS] = {0, 6, 6,
 typedef struct {
     tnd_schema_t schema; /* y i32, x u16[<=5], z u8[<=4] */
     tnd_arena_t *arena;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_pool_t *pool;
     tnd_chain_t *chain;
     tnd_block_t *in, *out;
@@ -26,7 +26,7 @@ static void nothing(void *owner)
 static tnd_status_t open_bench(bench_t *self, const char *ops, bool skip_bad, tnd_error_t *error)
 {
     char text[512];
-    *self = (bench_t){.arena = tnd_arena_new(), .rack = tnd_rack_new()};
+    *self = (bench_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new()};
     cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_I32, 0, NULL, NULL), TND_OK);
     cr_assert_eq(tnd_schema_add_ragged(&self->schema, "x", TND_U16, 1, (uint64_t[]){5}, NULL),
                  TND_OK);
@@ -43,7 +43,7 @@ static void close_bench(bench_t *self)
     tnd_block_drop(&self->out);
     tnd_chain_close(&self->chain);
     tnd_pool_destroy(&self->pool);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     tnd_arena_destroy(&self->arena);
 }
 
@@ -54,7 +54,7 @@ static tnd_status_t run(bench_t *self, tnd_buffer_kind_t kind, tnd_error_t *erro
     static uint16_t wide[16];
     static uint8_t narrow[ROWS * 5];
     const tnd_chain_key_t key = {.seed = 7, .lanes = 1};
-    self->in = tnd_rack_take(self->rack, &self->schema);
+    self->in = tnd_block_pool_take(self->block_pool, &self->schema);
     for (int32_t row = 0; row < ROWS; row++) {
         numbers[row] = row;
         for (uint64_t i = 0; i < lengths[row]; i++) {
@@ -81,7 +81,8 @@ static tnd_status_t run(bench_t *self, tnd_buffer_kind_t kind, tnd_error_t *erro
     self->in->index = tnd_buffer_wrap(kind, (void *)(uintptr_t)offsets, 0, nothing, NULL);
     tnd_block_seal(self->in);
     self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, ROWS));
-    return tnd_chain_run(self->chain, &key, self->in, self->rack, self->pool, &self->out, error);
+    return tnd_chain_run(self->chain, &key, self->in, self->block_pool, self->pool, &self->out,
+                         error);
 }
 
 /*  Whether column `name` has in each row that of row `from` of what came in. */

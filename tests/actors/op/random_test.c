@@ -20,8 +20,8 @@ static void flips_of(const tnd_chain_key_t *key, uint32_t epoch, uint32_t lane, 
         data[i] = (uint8_t)(i % 2);
     cr_assert_eq(open_chain(&run, "{random_flip: {column: x}}", false, &schema, &error), TND_OK);
     for (uint32_t at = 0; at < PICTURES; at += size) {
-        tnd_block_t *made = numbers(run.rack, &schema, data, size), *out = NULL;
-        tnd_block_t *block = tnd_rack_take(run.rack, &schema);
+        tnd_block_t *made = numbers(run.block_pool, &schema, data, size), *out = NULL;
+        tnd_block_t *block = tnd_block_pool_take(run.block_pool, &schema);
         block->note = made->note;
         block->note.first = first + at;
         block->note.epoch = epoch;
@@ -29,7 +29,7 @@ static void flips_of(const tnd_chain_key_t *key, uint32_t epoch, uint32_t lane, 
         block->columns[0] = made->columns[0];
         tnd_buffer_hold(block->columns[0].buffer);
         tnd_block_seal(block);
-        cr_assert_eq(tnd_chain_run(run.chain, key, block, run.rack, run.pool, &out, &error),
+        cr_assert_eq(tnd_chain_run(run.chain, key, block, run.block_pool, run.pool, &out, &error),
                      TND_OK);
         for (uint32_t i = 0; i < size; i++)
             flips[at + i] = (char)('0' + *(const uint8_t *)tnd_block_row(out, 0, i));
@@ -90,15 +90,16 @@ static void corners_of(uint64_t first, uint32_t size, uint8_t corners[PICTURES])
         open_chain(&run, "{random_crop: {column: x, height: 1, width: 3}}", false, &schema, &error),
         TND_OK, "%s", error.text);
     for (uint32_t at = 0; at < PICTURES; at += size) {
-        tnd_block_t *made = numbers(run.rack, &schema, data, size), *out = NULL;
-        tnd_block_t *block = tnd_rack_take(run.rack, &schema);
+        tnd_block_t *made = numbers(run.block_pool, &schema, data, size), *out = NULL;
+        tnd_block_t *block = tnd_block_pool_take(run.block_pool, &schema);
         block->note = made->note;
         block->note.first = first + at;
         block->columns[0] = made->columns[0];
         tnd_buffer_hold(block->columns[0].buffer);
         tnd_block_seal(block);
-        cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                     TND_OK);
+        cr_assert_eq(
+            tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+            TND_OK);
         for (uint32_t i = 0; i < size; i++) {
             const uint8_t *row = tnd_block_row(out, 0, i);
             for (int x = 0; x < KEPT; x++)
@@ -159,9 +160,10 @@ Test(chain, random_operations_reach_everything_and_do_not_know_of_each_other)
                             "{column: x}}, {random_flip: {column: x, axis: vertical}}",
                             false, &schema, &error),
                  TND_OK, "%s", error.text);
-    tnd_block_t *block = numbers(run.rack, &schema, data, SAMPLES), *out = NULL;
-    cr_assert_eq(tnd_chain_run(run.chain, &plain_key, block, run.rack, run.pool, &out, &error),
-                 TND_OK);
+    tnd_block_t *block = numbers(run.block_pool, &schema, data, SAMPLES), *out = NULL;
+    cr_assert_eq(
+        tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+        TND_OK);
     int seen[OUTCOMES] = {0};
     for (uint32_t i = 0; i < SAMPLES; i++)
         seen[outcome_of(tnd_block_row(out, 0, i))]++;

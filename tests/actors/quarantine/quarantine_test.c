@@ -16,13 +16,13 @@
 typedef struct {
     char folder[64];
     tnd_schema_t schema;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_quarantine_t *quarantine;
 } world_t;
 
 static void open_world(world_t *world)
 {
-    *world = (world_t){.folder = "/tmp/quarantine-XXXXXX", .rack = tnd_rack_new()};
+    *world = (world_t){.folder = "/tmp/quarantine-XXXXXX", .block_pool = tnd_block_pool_new()};
     cr_assert_not_null(mkdtemp(world->folder));
     cr_assert_eq(tnd_schema_add(&world->schema, "x", TND_I64, 0, NULL, NULL), TND_OK);
     world->quarantine = tnd_quarantine_new(world->folder, 2, &world->schema);
@@ -38,7 +38,7 @@ static void close_world(world_t *world)
     static const char *const names[] = {"index.2.jsonl", "x.2.npy"};
     char path[128];
     tnd_quarantine_destroy(&world->quarantine);
-    tnd_rack_destroy(&world->rack);
+    tnd_block_pool_destroy(&world->block_pool);
     for (int i = 0; i < 2; i++) {
         path_of(world, names[i], path);
         unlink(path);
@@ -56,7 +56,7 @@ static void cut(world_t *world, uint32_t epoch, uint64_t index)
 static void add(world_t *world, uint32_t epoch, uint64_t index, bool has_row)
 {
     tnd_error_t error;
-    tnd_block_t *block = tnd_rack_take(world->rack, &world->schema);
+    tnd_block_t *block = tnd_block_pool_take(world->block_pool, &world->schema);
     tnd_buffer_t *buffer = tnd_buffer_new(sizeof(int64_t));
     *(int64_t *)tnd_buffer_data(buffer) = (int64_t)(100 * epoch + index);
     tnd_buffer_seal(buffer);
@@ -196,7 +196,7 @@ Test(rejects, stand_in_order_once_until_they_are_passed)
 static void add_ragged(world_t *world, uint64_t index, uint64_t length)
 {
     tnd_error_t error;
-    tnd_block_t *block = tnd_rack_take(world->rack, &world->schema);
+    tnd_block_t *block = tnd_block_pool_take(world->block_pool, &world->schema);
     tnd_buffer_t *buffer = tnd_buffer_new(16);
     for (uint64_t i = 0; i < length; i++)
         ((uint16_t *)tnd_buffer_data(buffer))[i] = (uint16_t)(10 * index + i);

@@ -42,13 +42,13 @@ static const tnd_source_t counter = {.state_bytes = sizeof(counter_t), .fill = c
 typedef struct {
     counter_t state;
     tnd_schema_t schema;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_stream_reader_t *intake;
 } bench_t;
 
 static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
 {
-    *self = (bench_t){.rack = tnd_rack_new()};
+    *self = (bench_t){.block_pool = tnd_block_pool_new()};
     cr_assert(tnd_schema_add(&self->schema, "a", TND_U32, 0, NULL, NULL) == TND_OK);
     cr_assert(tnd_schema_add(&self->schema, "b", TND_U8, 0, NULL, NULL) == TND_OK);
     tnd_stream_reader_config_t config = {.source = &counter,
@@ -63,7 +63,7 @@ static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
 static void end(bench_t *self)
 {
     tnd_stream_reader_destroy(&self->intake);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
 }
 
 static tnd_status_t ask(bench_t *self, uint32_t epoch, uint64_t first, uint32_t asked,
@@ -74,7 +74,7 @@ static tnd_status_t ask(bench_t *self, uint32_t epoch, uint64_t first, uint32_t 
     uint32_t count = asked;
     for (uint32_t i = 0; i < asked; i++)
         index[i] = first + i;
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
     tnd_status_t status =
         tnd_stream_reader_read(self->intake, epoch, index, &count, block, &ended, error);
     if (status == TND_OK) {
@@ -200,7 +200,7 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
     cr_assert(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){6}, NULL) == TND_OK);
     tnd_stream_reader_config_t config = {
         .source = &source, .schema = &schema, .name = "read", .retain_bytes = 1 << 20};
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_stream_reader_t *intake = tnd_stream_reader_new(&config);
     for (size_t ask = 0; ask < 4; ask++) {
         uint64_t index[12];
@@ -209,7 +209,7 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         tnd_error_t error;
         for (uint32_t i = 0; i < count; i++)
             index[i] = firsts[ask] + i;
-        tnd_block_t *block = tnd_rack_take(rack, &schema);
+        tnd_block_t *block = tnd_block_pool_take(block_pool, &schema);
         cr_assert(tnd_stream_reader_read(intake, 0, index, &count, block, &ended, &error) == TND_OK,
                   "%s", error.text);
         block->note.rows = count;
@@ -222,5 +222,5 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         tnd_block_drop(&block);
     }
     tnd_stream_reader_destroy(&intake);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }

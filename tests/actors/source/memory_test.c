@@ -13,7 +13,7 @@ Test(memory, arrays_of_the_program_are_read_without_copying)
         .count = 2,
         .columns = {{"point", TND_F32, 1, {2}, points}, {"label", TND_I64, 0, {0}, labels}}};
     const tnd_memory_options_t options = {.arrays = &arrays};
-    opened_t opened = {.source = &tnd_source_memory, .rack = tnd_rack_new()};
+    opened_t opened = {.source = &tnd_source_memory, .block_pool = tnd_block_pool_new()};
     tnd_error_t error;
     opened.state = calloc(1, opened.source->state_bytes);
 

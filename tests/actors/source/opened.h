@@ -14,13 +14,14 @@ typedef struct {
     void *state;
     tnd_source_scope_t scope;
     tnd_source_facts_t facts;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
 } opened_t;
 
 static inline tnd_status_t open_scope(opened_t *self, const char *text, tnd_source_scope_t scope,
                                       tnd_error_t *error)
 {
-    *self = (opened_t){.arena = tnd_arena_new(), .rack = tnd_rack_new(), .scope = scope};
+    *self =
+        (opened_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new(), .scope = scope};
     const parsed_parts_t *parts = parse_parts(self->arena, text);
     self->source = tnd_source_of(tnd_source_spec_of(parts->source.table));
     cr_assert_not_null(self->source);
@@ -37,7 +38,7 @@ static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_err
 static inline void leave_source(opened_t *self)
 {
     free(self->state);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     tnd_arena_destroy(&self->arena);
 }
 
@@ -57,7 +58,7 @@ static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint
             self->facts.copied > 0 ? tnd_buffer_new(tnd_source_room(&self->facts, count)) : NULL,
         .count = count};
     memcpy(tnd_buffer_data(call.indices), index, count * sizeof *index);
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->facts.schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->facts.schema);
     block->note.rows = count;
     tnd_status_t status = self->source->read(self->state, &call, block, error);
     tnd_buffer_drop(&call.indices);

@@ -22,10 +22,10 @@ static void count_release(void *owner)
     ++*(int *)owner;
 }
 
-static tnd_block_t *packed(tnd_rack_t *rack, const tnd_schema_t *schema, uint8_t *data,
+static tnd_block_t *packed(tnd_block_pool_t *block_pool, const tnd_schema_t *schema, uint8_t *data,
                            uint32_t rows, size_t stride, int *released)
 {
-    tnd_block_t *block = tnd_rack_take(rack, schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, schema);
     block->note.rows = rows;
     block->columns[0] = (tnd_block_column_t){
         .base = data,
@@ -39,9 +39,9 @@ Test(block, a_gathered_block_shows_the_rows_of_its_index)
     static const uint64_t order[] = {3, 0, 3, 2};
     uint8_t data[] = {0, 1, 10, 11, 20, 21, 30, 31}, rows[8];
     int released = 0;
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_schema_t schema = schema_of(2);
-    tnd_block_t *block = packed(rack, &schema, data, 4, 2, &released);
+    tnd_block_t *block = packed(block_pool, &schema, data, 4, 2, &released);
     block->index = tnd_buffer_new(sizeof order);
     memcpy(tnd_buffer_data(block->index), order, sizeof order);
     tnd_buffer_seal(block->index);
@@ -57,7 +57,7 @@ Test(block, a_gathered_block_shows_the_rows_of_its_index)
     tnd_block_drop(&block);
     cr_assert_null(block);
     cr_assert_eq(released, 1);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }
 
 Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
@@ -67,14 +67,14 @@ Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
     uint8_t *data = malloc((size_t)ROWS * MOST), *target = malloc((size_t)ROWS * MOST);
     for (size_t i = 0; i < (size_t)ROWS * MOST; i++)
         data[i] = (uint8_t)(i * 2654435761u >> 13);
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (int gathered = 0; gathered < 2; gathered++)
             for (size_t gap = 0; gap < 2; gap++) {
                 int released = 0;
                 size_t stride = sizes[s] + gap;
                 tnd_schema_t schema = schema_of(sizes[s]);
-                tnd_block_t *block = packed(rack, &schema, data, ROWS, stride, &released);
+                tnd_block_t *block = packed(block_pool, &schema, data, ROWS, stride, &released);
                 uint64_t index[ROWS];
                 for (uint64_t i = 0; i < ROWS; i++)
                     index[i] = gathered ? (i * 17 + 5) % ROWS : i;
@@ -94,7 +94,7 @@ Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
                 tnd_block_drop(&block);
                 cr_assert_eq(released, 1);
             }
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     free(data);
     free(target);
 }
@@ -103,9 +103,9 @@ Test(block, a_rack_gives_out_again_what_came_back_and_it_is_empty)
 {
     uint8_t data[4];
     int released = 0;
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_schema_t schema = schema_of(1);
-    tnd_block_t *block = packed(rack, &schema, data, 4, 1, &released), *first = block;
+    tnd_block_t *block = packed(block_pool, &schema, data, 4, 1, &released), *first = block;
     block->note.first = 77;
     tnd_block_seal(block);
     tnd_block_t *second = tnd_block_hold(block);
@@ -114,13 +114,13 @@ Test(block, a_rack_gives_out_again_what_came_back_and_it_is_empty)
     tnd_block_drop(&second);
     cr_assert_eq(released, 1);
 
-    block = tnd_rack_take(rack, &schema);
+    block = tnd_block_pool_take(block_pool, &schema);
 
     cr_assert_eq(block, first);
     cr_assert_eq(block->note.first, 0);
     cr_assert_null(block->columns[0].buffer);
     cr_assert_not(tnd_block_sealed(block));
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
     tnd_block_drop(&block);
 }
 
@@ -129,16 +129,17 @@ Test(slice, holds_its_blocks_until_it_is_dropped)
     enum { PIECES = 20 };
     uint8_t data[4];
     int released = 0;
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_schema_t schema = schema_of(1);
-    tnd_block_t *block = packed(rack, &schema, data, 4, 1, &released);
+    tnd_block_t *block = packed(block_pool, &schema, data, 4, 1, &released);
     tnd_block_seal(block);
     tnd_piece_t pieces[PIECES];
     for (uint32_t i = 0; i < PIECES; i++)
         pieces[i] = (tnd_piece_t){.payload = block, .first = i % 4, .rows = 1};
     tnd_slice_note_t note = {.step = 9, .rows = PIECES};
 
-    tnd_slice_t *slice = tnd_rack_slice(rack, &schema, &note, pieces, PIECES), *first = slice;
+    tnd_slice_t *slice = tnd_block_pool_slice(block_pool, &schema, &note, pieces, PIECES),
+                *first = slice;
     tnd_block_drop(&block);
 
     cr_assert(tnd_slice_sealed(slice));
@@ -151,10 +152,10 @@ Test(slice, holds_its_blocks_until_it_is_dropped)
     cr_assert_eq(released, 0);
     tnd_slice_drop(&second);
     cr_assert_eq(released, 1);
-    slice = tnd_rack_slice(rack, &schema, &note, NULL, 0);
+    slice = tnd_block_pool_slice(block_pool, &schema, &note, NULL, 0);
     cr_assert_neq(slice, first, "a small slice does not use up a large one");
     tnd_slice_drop(&slice);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }
 
 /*  Rows of 0 to 4 steps of two bytes, as all forms hold them. */
@@ -169,10 +170,10 @@ Test(block, ragged_rows_are_as_long_as_they_say_in_every_form)
     tnd_schema_t schema = {0};
     tnd_error_t error;
     cr_assert_eq(tnd_schema_add_ragged(&schema, "x", TND_U8, 2, shape, &error), TND_OK);
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     int released = 0;
 
-    tnd_block_t *block = packed(rack, &schema, data, 4, 8, &released);
+    tnd_block_t *block = packed(block_pool, &schema, data, 4, 8, &released);
     block->columns[0].lengths = packed_lengths;
     cr_assert_eq(tnd_block_bytes(block), 14);
     cr_assert_eq(tnd_block_row_bytes(block, 0, 2), 8);
@@ -184,7 +185,7 @@ Test(block, ragged_rows_are_as_long_as_they_say_in_every_form)
     tnd_block_seal(block);
     tnd_block_drop(&block);
 
-    block = packed(rack, &schema, data, 4, 1, &released);
+    block = packed(block_pool, &schema, data, 4, 1, &released);
     block->columns[0].index = order;
     block->columns[0].lengths = order_lengths;
     cr_assert_eq(tnd_block_copy(block, 0, 0, 4, got), 14);
@@ -193,5 +194,5 @@ Test(block, ragged_rows_are_as_long_as_they_say_in_every_form)
     tnd_block_seal(block);
     tnd_block_drop(&block);
     cr_assert_eq(released, 2);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }

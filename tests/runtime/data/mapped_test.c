@@ -239,14 +239,14 @@ Test(mapped, a_signal_without_another_handler_ends_the_process, .signal = SIGBUS
 Test(mapped, a_block_tells_which_of_its_rows_are_lost)
 {
     static const uint64_t shape[] = {1000}, index[] = {1, 250};
-    tnd_rack_t *rack = tnd_rack_new();
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_schema_t schema = {0};
     tnd_error_t error;
     uint8_t row[1000];
     write_file();
     tnd_mapping_t *mapping = map();
     cr_assert_eq(tnd_schema_add(&schema, "x", TND_U8, 1, shape, NULL), TND_OK);
-    tnd_block_t *block = tnd_rack_take(rack, &schema);
+    tnd_block_t *block = tnd_block_pool_take(block_pool, &schema);
     block->columns[0] = (tnd_block_column_t){.base = tnd_mapping_data(mapping),
                                              .stride = 1000,
                                              .index = index,
@@ -256,8 +256,8 @@ Test(mapped, a_block_tells_which_of_its_rows_are_lost)
     tnd_piece_t pieces[] = {{.payload = block, .first = 0, .rows = 1},
                             {.payload = block, .first = 1, .rows = 1}};
     tnd_slice_note_t note = {.rows = 2, .total = 2};
-    tnd_slice_t *whole = tnd_rack_slice(rack, &schema, &note, pieces, 2);
-    tnd_slice_t *first = tnd_rack_slice(rack, &schema, &note, pieces, 1);
+    tnd_slice_t *whole = tnd_block_pool_slice(block_pool, &schema, &note, pieces, 2);
+    tnd_slice_t *first = tnd_block_pool_slice(block_pool, &schema, &note, pieces, 1);
     cr_assert_eq(truncate(path, KEPT), 0);
 
     cr_assert_eq(tnd_block_copy(block, 0, 0, 1, row), 1000);
@@ -275,5 +275,5 @@ Test(mapped, a_block_tells_which_of_its_rows_are_lost)
     tnd_slice_drop(&first);
     tnd_block_drop(&block);
     tnd_mapping_destroy(&mapping);
-    tnd_rack_destroy(&rack);
+    tnd_block_pool_destroy(&block_pool);
 }

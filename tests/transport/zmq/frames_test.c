@@ -10,7 +10,7 @@
 typedef struct {
     tnd_frames_t frames;
     tnd_schema_t schema;
-    tnd_rack_t *rack;
+    tnd_block_pool_t *block_pool;
     tnd_pool_t *pool;
 } bench_t;
 
@@ -20,7 +20,7 @@ static void open_bench(bench_t *self)
     tnd_frames_init(&self->frames);
     cr_assert_eq(tnd_schema_add(&self->schema, "x", TND_F32, 1, (uint64_t[]){3}, NULL), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_U8, 0, NULL, NULL), TND_OK);
-    self->rack = tnd_rack_new();
+    self->block_pool = tnd_block_pool_new();
     self->pool = tnd_pool_new(4096);
 }
 
@@ -32,13 +32,13 @@ static void close_bench(bench_t *self)
             cr_assert_eq(tnd_pool_out(self->frames.classes[i]), 0);
     cr_assert_eq(tnd_pool_out(self->frames.holders), 0);
     tnd_frames_fini(&self->frames);
-    tnd_rack_destroy(&self->rack);
+    tnd_block_pool_destroy(&self->block_pool);
     tnd_pool_destroy(&self->pool);
 }
 
 static tnd_block_t *make_block(bench_t *self, uint32_t rows)
 {
-    tnd_block_t *block = tnd_rack_take(self->rack, &self->schema);
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
     block->note = (tnd_block_note_t){.count = rows, .asked = rows, .rows = rows};
     for (uint32_t column = 0; column < 2; column++) {
         tnd_buffer_t *buffer = tnd_pool_take(self->pool);
@@ -105,7 +105,8 @@ Test(frames, columns_in_mapped_files_are_never_lent)
     tnd_msg_t msg = message_of(block), slice = {.kind = TND_MSG_SLICE};
     tnd_piece_t piece = {.payload = block, .first = 0, .rows = 10};
     slice.slice = (tnd_slice_note_t){.rows = 10, .total = 10};
-    slice.slice.payload = tnd_rack_slice(bench.rack, &bench.schema, &slice.slice, &piece, 1);
+    slice.slice.payload =
+        tnd_block_pool_slice(bench.block_pool, &bench.schema, &slice.slice, &piece, 1);
     zmq_msg_t parts[2][TND_FRAMES_MAX];
 
     int count[2] = {tnd_frames_pack(&bench.frames, &msg, TND_CARRY_BLOCK, parts[0]),
@@ -155,7 +156,7 @@ Test(frames, a_slice_of_one_packed_block_is_lent_from_its_middle)
     tnd_piece_t piece = {block, 3, 2};
     tnd_slice_note_t note = {.rows = 2, .total = 2};
     tnd_msg_t msg = {.kind = TND_MSG_SLICE, .slice = note};
-    msg.slice.payload = tnd_rack_slice(bench.rack, &bench.schema, &note, &piece, 1);
+    msg.slice.payload = tnd_block_pool_slice(bench.block_pool, &bench.schema, &note, &piece, 1);
     zmq_msg_t parts[TND_FRAMES_MAX];
 
     int count = tnd_frames_pack(&bench.frames, &msg, TND_CARRY_SLICE, parts);
@@ -316,7 +317,7 @@ Test(frames, a_slice_of_ragged_rows_of_several_blocks_is_one_run)
     tnd_piece_t pieces[] = {{block, 2, 2}, {block, 0, 2}};
     tnd_slice_note_t note = {.rows = 4, .total = 4};
     tnd_msg_t msg = {.kind = TND_MSG_SLICE, .slice = note}, back;
-    msg.slice.payload = tnd_rack_slice(bench.rack, &bench.schema, &note, pieces, 2);
+    msg.slice.payload = tnd_block_pool_slice(bench.block_pool, &bench.schema, &note, pieces, 2);
     cr_assert_eq(tnd_slice_bytes(msg.slice.payload), 22);
     tnd_wire_form_t form;
     zmq_msg_t parts[TND_FRAMES_MAX];
