@@ -104,11 +104,11 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
                             "%" PRIu64 " batches while they are sent", depth);
 }
 
-static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
+static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                    tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
-    (void)trial, (void)error;
+    (void)call, (void)error;
     stream->spans = options->span_epochs;
     if (options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))

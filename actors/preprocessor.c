@@ -44,12 +44,12 @@ static bool skips(const tnd_preprocessor_options_t *options)
     return options->on_error != TND_BAD_STOP;
 }
 
-static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
+static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                         tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
-    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, trial, error));
+    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, call, error));
     stream->bad_made = (tnd_bad_way_t)options->on_error;
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);

@@ -42,7 +42,7 @@ struct tnd_chain {
     uint64_t content; /* a hash of the files that operations read */
     size_t loaded;    /* bytes of their tables */
     bool skip_bad;
-    tnd_guarded_call_t *trial;
+    tnd_guarded_call_t *call;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
      *  For each that comes in: whether its rows are needed in a tile.
@@ -81,7 +81,7 @@ static void *take_memory(size_t size)
 static void tell(const tnd_chain_t *self, size_t index)
 {
     const tnd_part_t *part = self->stages[index].part;
-    tnd_guarded_call_at(self->trial, part->value, "operation %zu, `%s`,", index + 1,
+    tnd_guarded_call_at(self->call, part->value, "operation %zu, `%s`,", index + 1,
                         part->table->name);
 }
 
@@ -259,12 +259,12 @@ static void prepare(tnd_chain_t *self)
 }
 
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_guarded_call_t *trial, tnd_error_t *error)
+                            const tnd_schema_t *in, tnd_guarded_call_t *call, tnd_error_t *error)
 {
     tnd_chain_t *self = take_memory(sizeof *self);
     self->in = *in;
     self->skip_bad = skip_bad;
-    self->trial = trial;
+    self->call = call;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
     tnd_status_t status = open_stages(self, ops, error);
     if (status != TND_OK) {
@@ -422,7 +422,7 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t 
                                   made->key->operation + (uint32_t)s};
         *failed_p = s;
         offer(self, made, s, &out);
-        if (self->trial != NULL)
+        if (self->call != NULL)
             tell(self, s);
         TND_TRY(stage->op->apply(stage->state, &key, tile, &out, error));
         if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {

@@ -30,7 +30,7 @@ typedef struct tnd_kind {
      *  data.
      */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
-                          tnd_guarded_call_t *trial, tnd_stream_t *stream, void **shared_p,
+                          tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
     /*  Adds the files that `facts` opened to `table`, for a checkpoint, with hashes of whole files
      *  if the options ask for them. Runs on the thread of `facts`. NULL only without `facts`.
@@ -48,7 +48,7 @@ typedef struct tnd_kind {
      *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
      *  like `facts`. NULL: no change.
      */
-    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *trial,
+    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                            tnd_stream_t *stream, tnd_error_t *error);
     /*  Every host calls this hook. It returns TND_FAILED if the kind cannot use the final stream.
      *  NULL: any stream is accepted.

@@ -15,28 +15,28 @@
 
 static const uint64_t hour_ns = 3600000000000u;
 
-/*  A trial that does the next thing whenever it is told to. */
+/*  A call that does the next thing whenever it is told to. */
 typedef struct {
     sem_t next, done;
     _Atomic char what; /* 'a': calls an operation, 'r': reads, 'l': has left it; 0: ends */
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
-    tnd_guarded_call_t *trial;
+    tnd_guarded_call_t *call;
 } world_t;
 
 static const tnd_instance_t instance = {.actor = "prep"};
 
-static void work(void *context, tnd_guarded_call_t *trial, tnd_diagnostics_t *found)
+static void work(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     world_t *world = context;
-    tnd_guarded_call_enter(trial, &instance, TND_T062_OPERATION);
+    tnd_guarded_call_enter(call, &instance, TND_T062_OPERATION);
     for (int number = 1;; number++) {
         sem_wait(&world->next);
         char bytes[64], what = atomic_load(&world->what);
         if (what == 'a')
-            tnd_guarded_call_at(trial, NULL, "operation %d, `drag`,", number);
+            tnd_guarded_call_at(call, NULL, "operation %d, `drag`,", number);
         if (what == 'l')
-            tnd_guarded_call_leave(trial);
+            tnd_guarded_call_leave(call);
         if (what == 'r') {
             int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
             cr_assert_eq(read(file, bytes, sizeof bytes), sizeof bytes);
@@ -65,24 +65,24 @@ static void begin(world_t *world)
     world->diagnostics = tnd_diagnostics_new(world->arena);
     sem_init(&world->next, 0, 0);
     sem_init(&world->done, 0, 0);
-    world->trial = tnd_guarded_call_begin(work, NULL, world);
+    world->call = tnd_guarded_call_begin(work, NULL, world);
 }
 
 static void end(world_t *world)
 {
     tell(world, 0);
-    cr_assert(tnd_guarded_call_end(&world->trial, hour_ns, NULL));
+    cr_assert(tnd_guarded_call_end(&world->call, hour_ns, NULL));
     tnd_arena_destroy(&world->arena);
 }
 
 /*  As if so much time had passed. */
 static bool hangs(world_t *world, double hours)
 {
-    return tnd_guarded_call_hangs(world->trial, hour_ns,
+    return tnd_guarded_call_hangs(world->call, hour_ns,
                                   tnd_clock_now() + (uint64_t)(hours * 3.6e12), world->diagnostics);
 }
 
-Test(trial, names_a_call_that_hangs_and_abandons_it)
+Test(guarded_call, names_a_call_that_hangs_and_abandons_it)
 {
     world_t world;
     begin(&world);
@@ -93,12 +93,12 @@ Test(trial, names_a_call_that_hangs_and_abandons_it)
     cr_assert(strstr(said, "error[T062]: prep: operation 1, `drag`, hangs: tried before the start, "
                            "it takes longer than 3600000 ms (hung_after): thread "),
               "%s", said);
-    cr_assert_not(tnd_guarded_call_end(&world.trial, 0, NULL));
-    cr_assert_not_null(world.trial);
+    cr_assert_not(tnd_guarded_call_end(&world.call, 0, NULL));
+    cr_assert_not_null(world.call);
     end(&world);
 }
 
-Test(trial, bears_with_what_goes_on)
+Test(guarded_call, bears_with_what_goes_on)
 {
     world_t world;
     begin(&world);
@@ -115,13 +115,13 @@ Test(trial, bears_with_what_goes_on)
     end(&world);
 }
 
-Test(trial, hands_over_what_it_found)
+Test(guarded_call, hands_over_what_it_found)
 {
     world_t world;
     begin(&world);
     tell(&world, 0);
-    cr_assert(tnd_guarded_call_wait(&world.trial, hour_ns, world.diagnostics));
-    cr_assert_null(world.trial);
+    cr_assert(tnd_guarded_call_wait(&world.call, hour_ns, world.diagnostics));
+    cr_assert_null(world.call);
     cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
     char *said = NULL;
     size_t size;
@@ -134,12 +134,12 @@ Test(trial, hands_over_what_it_found)
     tnd_arena_destroy(&world.arena);
 }
 
-Test(trial, tells_the_waiting_caller_that_it_hangs)
+Test(guarded_call, tells_the_waiting_caller_that_it_hangs)
 {
     world_t world;
     begin(&world);
     tell(&world, 'a');
-    cr_assert_not(tnd_guarded_call_wait(&world.trial, 1000000, world.diagnostics));
+    cr_assert_not(tnd_guarded_call_wait(&world.call, 1000000, world.diagnostics));
     cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 1);
     end(&world);
 }
