@@ -58,16 +58,16 @@ typedef struct {
 
 /*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
 static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *window,
-                        const char *name, tnd_memory_estimate_t *needs)
+                        const char *name, tnd_memory_estimate_t *estimate)
 {
     if ((stream->caps & TND_OP_DROPS) != 0)
         tnd_memory_estimate_add(
-            needs, name, window->wanted * (window->held + BLOCK_BYTES),
+            estimate, name, window->wanted * (window->held + BLOCK_BYTES),
             "blocks of which operations left little, until there are rows for a batch");
 }
 
-static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                          tnd_memory_estimate_t *needs)
+static void batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                           tnd_memory_estimate_t *estimate)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
@@ -80,18 +80,18 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
         .replicas = (uint32_t)options->replicas,
         .remainder = (tnd_remainder_t)options->remainder};
     bool comes_in = tnd_plan_comes_in(plan, index);
-    tnd_memory_estimate_add(needs, instance->name, tnd_batcher_core_bytes(&config),
+    tnd_memory_estimate_add(estimate, instance->name, tnd_batcher_core_bytes(&config),
                             "its list of blocks");
     /* What comes straight from a reader of this process is that one's. */
     if (comes_in || !tnd_lane_window_straight(plan, index)) {
-        tnd_memory_estimate_add(needs, instance->name, window.rows * window.held,
+        tnd_memory_estimate_add(estimate, instance->name, window.rows * window.held,
                                 "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
                                 " rows for a batch",
                                 window.blocks, window.block_rows, window.wanted);
-        need_sparse(stream, &window, instance->name, needs);
+        need_sparse(stream, &window, instance->name, estimate);
     }
     if (comes_in)
-        tnd_memory_estimate_add(needs, instance->name, window.open * window.held,
+        tnd_memory_estimate_add(estimate, instance->name, window.open * window.held,
                                 "the same blocks while they are received");
     uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
@@ -99,7 +99,7 @@ static void batcher_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
                                     (uint32_t)options->replicas, 0);
-    tnd_memory_estimate_add(needs, instance->name,
+    tnd_memory_estimate_add(estimate, instance->name,
                             depth * options->replicas * tnd_plan_packed(&stream->fed, share),
                             "%" PRIu64 " batches while they are sent", depth);
 }
@@ -588,7 +588,7 @@ const tnd_kind_t tnd_kind_batcher = {
         },
     .state_bytes = sizeof(batcher_t),
     .derive = batcher_derive,
-    .needs = batcher_needs,
+    .estimate_memory = batcher_memory,
     .credit = batcher_credit,
     .init = batcher_init,
     .arrive = batcher_arrive,

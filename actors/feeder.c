@@ -685,7 +685,7 @@ const tnd_kind_t tnd_kind_feeder = {
         },
     .state_bytes = sizeof(feeder_t),
     .check = feeder_check,
-    .needs = tnd_feeder_plan_needs,
+    .estimate_memory = tnd_feeder_plan_memory,
     .credit = feeder_credit,
     .init = feeder_init,
     .arrive = feeder_arrive,

@@ -63,8 +63,8 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guar
 /*  A block is in one place at a time; all that a lane has under way may be with the workers of one
  *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself.
  */
-static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                               tnd_memory_estimate_t *needs)
+static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                                tnd_memory_estimate_t *estimate)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     uint64_t one = 0, rows = 0;
@@ -81,14 +81,14 @@ static void preprocessor_needs(const tnd_plan_t *plan, uint32_t index, const tnd
             rows = window.block_rows;
         }
         if (tnd_plan_goes_out(plan, index) && tnd_plan_first(plan, index, lane))
-            tnd_memory_estimate_add(needs, instance->name, window.open * window.held,
+            tnd_memory_estimate_add(estimate, instance->name, window.open * window.held,
                                     "blocks of lane %" PRIu32
                                     " that wait, or are sent, at all of `%s` here",
                                     lane, instance->actor);
     }
-    tnd_memory_estimate_add(needs, instance->name, stream->tables,
+    tnd_memory_estimate_add(estimate, instance->name, stream->tables,
                             "tables that its operations look up");
-    tnd_memory_estimate_add(needs, instance->name, one,
+    tnd_memory_estimate_add(estimate, instance->name, one,
                             "one block of %" PRIu64 " rows coming in, one going out", rows);
 }
 
@@ -380,7 +380,7 @@ const tnd_kind_t tnd_kind_preprocessor = {
         },
     .state_bytes = sizeof(preprocessor_t),
     .derive = preprocessor_derive,
-    .needs = preprocessor_needs,
+    .estimate_memory = preprocessor_memory,
     .credit = preprocessor_credit,
     .init = preprocessor_init,
     .arrive = preprocessor_arrive,

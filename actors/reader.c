@@ -113,8 +113,8 @@ static bool is_first_here(const tnd_plan_t *plan, uint32_t index)
 }
 
 /*  A lane's tickets go to its readers in turn, so that each has its part of them. */
-static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                         tnd_memory_estimate_t *needs)
+static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                          tnd_memory_estimate_t *estimate)
 {
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_reader_options_t *options = instance->options;
@@ -128,26 +128,26 @@ static void reader_needs(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     uint32_t readers = tnd_plan_alike(plan, index);
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) / readers + window.block_rows;
     size_t row_bytes = tnd_schema_row_bytes(&stream->read);
-    tnd_memory_estimate_add(needs, name, tnd_reader_core_bytes(&core), "its list of tickets");
+    tnd_memory_estimate_add(estimate, name, tnd_reader_core_bytes(&core), "its list of tickets");
     if (is_first_here(plan, index))
-        tnd_memory_estimate_add(needs, name, stream->loaded,
+        tnd_memory_estimate_add(estimate, name, stream->loaded,
                                 "data that cannot be used as stored in its files");
-    tnd_memory_estimate_add(needs, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
+    tnd_memory_estimate_add(estimate, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
                             "which rows are in %" PRIu64 " rows of blocks", rows);
-    tnd_memory_estimate_add(needs, name, stream->copied * rows,
+    tnd_memory_estimate_add(estimate, name, stream->copied * rows,
                             "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
     if (source->custom != NULL)
-        tnd_memory_estimate_add(needs, name,
+        tnd_memory_estimate_add(estimate, name,
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
     if (source->custom != NULL && source->caps == 0)
-        tnd_memory_estimate_add(needs, name, options->retain_bytes,
+        tnd_memory_estimate_add(estimate, name, options->retain_bytes,
                                 "the last rows of a source that can be read only once (`retain:`)");
     if (source->custom == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
         tnd_memory_estimate_add(
-            needs, name, blocks * tnd_plan_packed(&stream->read, window.block_rows),
+            estimate, name, blocks * tnd_plan_packed(&stream->read, window.block_rows),
             "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
             window.block_rows);
     }
@@ -506,7 +506,7 @@ const tnd_kind_t tnd_kind_reader = {
     .list = tnd_shared_source_list,
     .unshare = tnd_shared_source_close,
     .derive = reader_derive,
-    .needs = reader_needs,
+    .estimate_memory = reader_memory,
     .init = reader_init,
     .arrive = reader_arrive,
     .work = reader_work,

@@ -57,8 +57,8 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
  * that begin before them and end after them.  The same applies to a step whose tensors a program
  * holds.
  */
-void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                           tnd_memory_estimate_t *needs)
+void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                            tnd_memory_estimate_t *estimate)
 {
     const tnd_instance_t *own = &plan->instances[index];
     const tnd_feeder_options_t *options = own->options;
@@ -68,18 +68,18 @@ void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_str
     uint64_t rows = tnd_feeder_plan_rows(plan, own, plan->instances[batcher].options);
     uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
     uint64_t slot_bytes = own->replica_count * tnd_device_workers_slot_bytes(&stream->fed, rows);
-    tnd_memory_estimate_add(needs, own->name, depth * slot_bytes,
+    tnd_memory_estimate_add(estimate, own->name, depth * slot_bytes,
                             "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                             rows * own->replica_count);
-    tnd_memory_estimate_add(needs, own->name, options->spare * slot_bytes,
+    tnd_memory_estimate_add(estimate, own->name, options->spare * slot_bytes,
                             "%" PRIu64 " spare batches, for tensors of earlier steps",
                             options->spare);
     uint32_t threads =
         tnd_feeder_plan_gather_threads(plan, own, plan->instances[batcher].options, stream);
     if (threads > 1)
-        tnd_memory_estimate_add(needs, own->name, tnd_gatherers_bytes(),
+        tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),
                                 "the parts that %" PRIu32 " threads gather", threads);
-    needs->threads += threads - 1;
+    estimate->threads += threads - 1;
     uint64_t coming = (depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
@@ -87,10 +87,10 @@ void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_str
             coming += 2 * tnd_lane_window_of(plan, edge->from, stream).block_rows;
     }
     tnd_memory_estimate_add(
-        needs, own->name,
+        estimate, own->name,
         coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
         "the same rows while they come, or where steps read them as they lie");
-    tnd_memory_estimate_add(needs, own->name,
+    tnd_memory_estimate_add(estimate, own->name,
                             (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
                                 tnd_step_reports_bytes(),
                             "reports of steps, until the leader has booked them");

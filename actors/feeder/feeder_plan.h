@@ -26,7 +26,7 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
                                         const tnd_batcher_options_t *batcher,
                                         const tnd_stream_t *stream);
 /*  The memory of instance `index`, as the hook `needs` of a kind. */
-void tnd_feeder_plan_needs(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                           tnd_memory_estimate_t *needs);
+void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                            tnd_memory_estimate_t *estimate);
 
 #endif

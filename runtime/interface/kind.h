@@ -60,8 +60,8 @@ typedef struct tnd_kind {
      *  The memory of every thread and what the user's code allocates are not included. Any thread.
      *  NULL: nothing significant.
      */
-    void (*needs)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
-                  tnd_memory_estimate_t *needs);
+    void (*estimate_memory)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
+                            tnd_memory_estimate_t *estimate);
 
     /*  The maximum number of messages in flight from one upstream peer to an instance, within one
      *  generation. NULL: TND_UNREAD.

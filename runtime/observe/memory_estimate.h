@@ -1,7 +1,7 @@
 /*  runtime/observe/memory_estimate.h - an upper bound of memory, as a list of terms.
  *
- *  Each kind of actor adds its own terms (`needs` of runtime/interface/kind.h).  Callers sum them
- *  per host.
+ *  Each kind of actor adds its own terms (`estimate_memory` of runtime/interface/kind.h).  Callers
+ *  sum them per host.
  *
  *  Ownership: zeroed memory is an empty list; tnd_memory_estimate_free frees it.
  *  Threads: one.

@@ -177,11 +177,11 @@ static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *prefligh
         tnd_memory_sum(&memory, plan, h, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
-               tnd_quantity_size(memory.needs.bytes, size),
+               tnd_quantity_size(memory.estimate.bytes, size),
                memory.known ? "" : ", and what awaits its host");
-        for (uint32_t t = 0; t < memory.needs.count; t++)
-            printf("  %12s  %s: %s\n", tnd_quantity_size(memory.needs.items[t].bytes, size),
-                   memory.needs.items[t].who, memory.needs.items[t].what);
+        for (uint32_t t = 0; t < memory.estimate.count; t++)
+            printf("  %12s  %s: %s\n", tnd_quantity_size(memory.estimate.items[t].bytes, size),
+                   memory.estimate.items[t].who, memory.estimate.items[t].what);
         tnd_memory_free(&memory);
     }
 }
@@ -224,9 +224,9 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflig
     tnd_memory_t memory;
     tnd_memory_sum(&memory, plan, host, preflight);
     printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
-           memory.known ? "true" : "false", memory.needs.bytes);
-    for (uint32_t t = 0; t < memory.needs.count; t++) {
-        const tnd_memory_term_t *need = &memory.needs.items[t];
+           memory.known ? "true" : "false", memory.estimate.bytes);
+    for (uint32_t t = 0; t < memory.estimate.count; t++) {
+        const tnd_memory_term_t *need = &memory.estimate.items[t];
         printf("%s{\"actor\":", t > 0 ? "," : "");
         tnd_json_text(stdout, need->who);
         printf(",\"what\":");

@@ -21,7 +21,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         tnd_memory_sum(&memory, plan, h, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
-               tnd_quantity_size(memory.needs.bytes, size),
+               tnd_quantity_size(memory.estimate.bytes, size),
                memory.known ? "" : ", and what awaits a host");
         tnd_memory_free(&memory);
     }

@@ -21,7 +21,7 @@ enum { THREADS = 4 };
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
                         const tnd_preflight_t *preflight)
 {
-    uint64_t threads = THREADS, before = self->needs.threads;
+    uint64_t threads = THREADS, before = self->estimate.threads;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
         const tnd_preflight_chain_t *chain = &preflight->chains[instance->chain];
@@ -32,16 +32,16 @@ static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t hos
         if (instance->kind->role == TND_ROLE_FEEDER)
             threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
         self->known = self->known && chain->known;
-        if (chain->known && kind->needs != NULL)
-            kind->needs(plan, i, &chain->stream, &self->needs);
+        if (chain->known && kind->estimate_memory != NULL)
+            kind->estimate_memory(plan, i, &chain->stream, &self->estimate);
     }
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
             threads++; /* it retains them */
             break;
         }
-    threads += self->needs.threads - before;
-    tnd_memory_estimate_add(&self->needs, who, (16 + threads) * MIB,
+    threads += self->estimate.threads - before;
+    tnd_memory_estimate_add(&self->estimate, who, (16 + threads) * MIB,
                             "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
 }
 
@@ -106,21 +106,21 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
         return;
     tnd_memory_t sum;
     tnd_memory_sum(&sum, plan, host, preflight);
-    const tnd_memory_estimate_t *needs = &sum.needs;
-    const tnd_memory_term_t *most = &needs->items[0];
-    for (uint32_t t = 1; t < needs->count; t++)
-        most = needs->items[t].bytes > most->bytes ? &needs->items[t] : most;
-    if (needs->bytes > limit) {
+    const tnd_memory_estimate_t *estimate = &sum.estimate;
+    const tnd_memory_term_t *most = &estimate->items[0];
+    for (uint32_t t = 1; t < estimate->count; t++)
+        most = estimate->items[t].bytes > most->bytes ? &estimate->items[t] : most;
+    if (estimate->bytes > limit) {
         tnd_diagnostics_add(diagnostics, TND_T065_MEMORY,
                             budget != NULL ? budget->mark : (tnd_mark_t){0},
                             "host %s may need %s, %s; most of it, %s, is for %s (%s)", of->name,
-                            tnd_quantity_size(needs->bytes, needed), words,
+                            tnd_quantity_size(estimate->bytes, needed), words,
                             tnd_quantity_size(most->bytes, part), most->who, most->what);
         if (of->memory != 0)
             tnd_diagnostics_help(diagnostics,
                                  "the smallest budget that it fits into is `memory: %" PRIu64
                                  "MiB`; `tundish explain` shows what takes how much",
-                                 (needs->bytes + MIB - 1) / MIB);
+                                 (estimate->bytes + MIB - 1) / MIB);
         else
             tnd_diagnostics_help(diagnostics,
                                  "what helps: %s; `tundish explain` shows what takes how much",
@@ -131,7 +131,7 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
 
 void tnd_memory_free(tnd_memory_t *self)
 {
-    tnd_memory_estimate_free(&self->needs);
+    tnd_memory_estimate_free(&self->estimate);
 }
 
 void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,

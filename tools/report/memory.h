@@ -17,7 +17,7 @@
 #include "tools/machine/preflight.h"
 
 typedef struct {
-    tnd_memory_estimate_t needs;
+    tnd_memory_estimate_t estimate;
     bool known; /* false: terms are missing because another host has to describe their rows */
 } tnd_memory_t;
 
