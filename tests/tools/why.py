@@ -9,7 +9,7 @@ from command import holds, main, run, same
 from ps import hanging, in_step, until
 
 
-def test_a_step_that_does_not_return_is_to_blame(folder):
+def test_a_step_that_does_not_return_is_the_bottleneck(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         code, out, err = run("why", "another", env=environment)

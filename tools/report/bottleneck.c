@@ -179,7 +179,7 @@ static void say_time(walk_t *walk, uint64_t ns)
         say(walk, "%.0f min", seconds / 60);
 }
 
-static void blame(walk_t *walk, const who_t *who, const tnd_device_page_t *device)
+static void name_bottleneck(walk_t *walk, const who_t *who, const tnd_device_page_t *device)
 {
     tnd_verdict_t *verdict = walk->verdict;
     snprintf(verdict->actor, sizeof verdict->actor, "%s", who->page->actor);
@@ -192,7 +192,7 @@ static void blame(walk_t *walk, const who_t *who, const tnd_device_page_t *devic
 /* --- the way -----------------------------------------------------------------------------------
  */
 
-static void blame_device(walk_t *walk, const who_t *who, const tnd_device_page_t *device)
+static void name_device(walk_t *walk, const who_t *who, const tnd_device_page_t *device)
 {
     say(walk, " waits for replica %" PRIu64, device->state >> 8);
     if (walk->several)
@@ -200,7 +200,7 @@ static void blame_device(walk_t *walk, const who_t *who, const tnd_device_page_t
     say(walk, " (%s), whose step %" PRIu64 " has been running for ", device->name, device->step);
     uint64_t now = walk->after->now_ns;
     say_time(walk, now > device->since_ns ? now - device->since_ns : 0);
-    blame(walk, who, device);
+    name_bottleneck(walk, who, device);
 }
 
 /*  The actor that a feeder with a step in progress waits for, if any. */
@@ -209,13 +209,13 @@ static who_t from_step(walk_t *walk, const who_t *who)
     who_t none = {NULL, NULL}, other;
     const tnd_device_page_t *device = stepping(who->page);
     if (device != NULL) {
-        blame_device(walk, who, device);
+        name_device(walk, who, device);
         return none;
     }
     if (!is_reducing(who->page)) {
         say(walk, " waits for its program, which has not asked for the next step for ");
         say_time(walk, since_of(walk, who->page));
-        blame(walk, who, NULL);
+        name_bottleneck(walk, who, NULL);
         return none;
     }
     other = best_other(walk, who->page, TND_ROLE_FEEDER);
@@ -229,7 +229,7 @@ static who_t from_step(walk_t *walk, const who_t *who)
     }
     device = stepping(other.page);
     if (device != NULL && !other.process->stopped) {
-        blame_device(walk, &other, device);
+        name_device(walk, &other, device);
         return none;
     }
     return other;
@@ -267,7 +267,7 @@ static who_t next_of(walk_t *walk, const who_t *who)
 }
 
 /*  Whether this actor does not wait; the sentence is then complete. */
-static bool is_to_blame(walk_t *walk, const who_t *who)
+static bool is_bottleneck(walk_t *walk, const who_t *who)
 {
     if (who->process->stopped) {
         say(walk, ", whose process %d is stopped; kill -CONT %d lets it go on",
@@ -281,7 +281,7 @@ static bool is_to_blame(walk_t *walk, const who_t *who)
     } else {
         return false;
     }
-    blame(walk, who, NULL);
+    name_bottleneck(walk, who, NULL);
     return true;
 }
 
@@ -310,7 +310,7 @@ static void come_round(walk_t *walk)
 static void follow(walk_t *walk, who_t who)
 {
     say_name(walk, &who);
-    if (is_to_blame(walk, &who))
+    if (is_bottleneck(walk, &who))
         return;
     while (walk->length < WAY_MAX) {
         walk->way[walk->length++] = who;
@@ -319,7 +319,7 @@ static void follow(walk_t *walk, who_t who)
             return;
         say(walk, " waits for ");
         say_name(walk, &who);
-        if (is_to_blame(walk, &who))
+        if (is_bottleneck(walk, &who))
             return;
         if (was_here(walk, &who)) {
             come_round(walk);
@@ -399,7 +399,7 @@ static void find_limit(walk_t *walk)
         say(walk, " (%s)", device->name);
     say(walk, ", at work %.0f %% of the time",
         most < whole ? 100 * (double)most / (double)whole : 100.0);
-    blame(walk, &limit, device);
+    name_bottleneck(walk, &limit, device);
 }
 
 /* --- the judgement -----------------------------------------------------------------------------
@@ -454,5 +454,5 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
         return;
     }
     say_name(&walk, &any);
-    (void)is_to_blame(&walk, &any);
+    (void)is_bottleneck(&walk, &any);
 }
