@@ -203,7 +203,7 @@ static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot
 /*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
  *  memory that no truncated file takes away.
  */
-static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
+static bool is_borrowable(const tnd_block_t *block, uint32_t column, uint32_t first)
 {
     const tnd_block_column_t *from = &block->columns[column];
     return from->index == NULL &&
@@ -212,11 +212,11 @@ static bool lies_well(const tnd_block_t *block, uint32_t column, uint32_t first)
            (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
 }
 
-/*  Lends a replica all its rows of a step as they lie in their block, as far as they lie well, and
+/*  Lets a replica borrow its rows of a step from their block where they are borrowable, and
  *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
  */
-static size_t lend(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot, uint32_t local,
-                   uint64_t rank, tnd_digest_t *digest)
+static size_t borrow_rows(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot,
+                          uint32_t local, uint64_t rank, tnd_digest_t *digest)
 {
     const tnd_schema_t *schema = self->config.schema;
     const tnd_block_t *block = slice->pieces[0].block;
@@ -226,7 +226,7 @@ static size_t lend(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t s
     for (uint32_t c = 0; c < schema->count; c++) {
         size_t bytes = tnd_column_bytes(&schema->columns[c]);
         const void *at = tnd_block_row(block, c, first);
-        if (!lies_well(block, c, first) ||
+        if (!is_borrowable(block, c, first) ||
             !tnd_device_workers_borrow(self->config.workers, slot, local, c, at)) {
             void *to = tnd_device_workers_row(self->config.workers, slot, local, c, 0);
             copied += tnd_block_copy(block, c, first, rows, to);
@@ -251,7 +251,7 @@ static bool is_lendable(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
     for (uint32_t c = 1; c < schema->count; c++)
         if (tnd_column_bytes(&schema->columns[c]) > tnd_column_bytes(&schema->columns[widest]))
             widest = c;
-    return lies_well(slice->pieces[0].block, widest, slice->pieces[0].first);
+    return is_borrowable(slice->pieces[0].block, widest, slice->pieces[0].first);
 }
 
 static tnd_status_t check_slice(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
@@ -305,7 +305,7 @@ tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *
     tnd_count(&self->config.statistics->blocks_in, 1);
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
     if (is_lendable(self, slice, note)) {
-        copied = lend(self, slice, place->slot, local, note->rank, &filled->digest);
+        copied = borrow_rows(self, slice, place->slot, local, note->rank, &filled->digest);
         status = check_read(self, slice, error);
         tnd_device_workers_keep(self->config.workers, place->slot, local, slice);
     } else if (is_large(self, slice)) {
