@@ -18,7 +18,7 @@ enum { DELIVERIES_MAX = 4000, RUNS = 12000 };
 
 typedef struct {
     unsigned long done, failed, stuck, changed, refused;
-} tally_t;
+} totals_t;
 
 /*  What the decoder guarantees: offsets in order, as many as there are rows. */
 static bool mark_rows(pipeline_t *self, tnd_msg_t *msg, token_t *token)
@@ -41,7 +41,7 @@ static bool mark_rows(pipeline_t *self, tnd_msg_t *msg, token_t *token)
 }
 
 /*  Delivers a changed or forged copy of a message that is due. */
-static void lie(pipeline_t *self, const pipeline_mail_t *truth, tally_t *tally)
+static void deliver_changed(pipeline_t *self, const pipeline_mail_t *truth, totals_t *totals)
 {
     pipeline_mail_t mail = *truth;
     mail.token = pipeline_payload(&mail.msg) != NULL || mail.msg.kind == TND_MSG_REWIND
@@ -71,19 +71,21 @@ static void lie(pipeline_t *self, const pipeline_mail_t *truth, tally_t *tally)
             return;
         }
     }
-    tally->changed++;
+    totals->changed++;
     if (pipeline_check(self, &mail) == NULL) {
         pipeline_deliver(self, &mail);
         return;
     }
-    tally->refused++;
+    totals->refused++;
     token_drop(self, mail.token);
     if (mail.by_link && pipeline_below(self, 100) == 0)
         pipeline_cut(self, mail.from, mail.to);
 }
 
-/*  Delivers one message, and after about `truths` of them a lie (0: never); false: nothing is due. */
-static bool step(pipeline_t *self, uint32_t truths, tally_t *tally)
+/*  Delivers one message, and after about `truths` of them a changed one (0: never).  Returns false if
+ *  none is due.
+ */
+static bool step(pipeline_t *self, uint32_t truths, totals_t *totals)
 {
     self->now += 10000;
     pipeline_lead(self);
@@ -100,7 +102,7 @@ static bool step(pipeline_t *self, uint32_t truths, tally_t *tally)
     if (mail.msg.kind == TND_MSG_REWIND)
         mail.msg.rewind.cursor = &mail.token->cursor;
     if (truths > 0 && pipeline_below(self, truths) == 0)
-        lie(self, &mail, tally);
+        deliver_changed(self, &mail, totals);
     const char *why = self->over ? "the run is over" : pipeline_check(self, &mail);
     if (truths == 0 && !self->over && why != NULL) {
         fprintf(stderr, "an honest message of kind %d from %u was refused: %s\n",
@@ -114,7 +116,7 @@ static bool step(pipeline_t *self, uint32_t truths, tally_t *tally)
     return true;
 }
 
-static void run(uint64_t seed, bool honest, tally_t *tally)
+static void run(uint64_t seed, bool honest, totals_t *totals)
 {
     pipeline_t *self = tnd_allocate_zeroed(1, sizeof *self);
     tnd_random_init(&self->random, seed, 0, 0, 0);
@@ -128,15 +130,15 @@ static void run(uint64_t seed, bool honest, tally_t *tally)
                                   .replicas = REPLICAS};
     pipeline_open(self);
     uint32_t deliveries = 0;
-    while (!self->over && deliveries++ < DELIVERIES_MAX && step(self, honest ? 0 : truths, tally))
+    while (!self->over && deliveries++ < DELIVERIES_MAX && step(self, honest ? 0 : truths, totals))
         ;
     tnd_leader_core_state_t state = tnd_leader_core_state(self->leader);
     if (state == TND_LEADER_CORE_DONE)
-        tally->done++;
+        totals->done++;
     else if (self->over)
-        tally->failed++;
+        totals->failed++;
     else
-        tally->stuck++;
+        totals->stuck++;
     if (honest && state != TND_LEADER_CORE_DONE) {
         fprintf(stderr, "seed %llu: an honest run did not end: state %d, %u deliveries; %s%s\n",
                 (unsigned long long)seed, (int)state, deliveries, self->error.text,
@@ -150,15 +152,15 @@ int main(int argc, char **argv)
 {
     uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : RUNS;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    tally_t tally = {0};
+    totals_t totals = {0};
     for (uint64_t seed = 0; seed < 12; seed++)
-        run(seed, true, &tally);
+        run(seed, true, &totals);
     for (uint64_t seed = first; seed < first + runs; seed++) {
         if (argc > 2)
             fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
-        run(seed, false, &tally);
+        run(seed, false, &totals);
     }
-    printf("%lu runs ended, %lu failed, %lu did not end; %lu changed, %lu refused\n", tally.done,
-           tally.failed, tally.stuck, tally.changed, tally.refused);
+    printf("%lu runs ended, %lu failed, %lu did not end; %lu changed, %lu refused\n", totals.done,
+           totals.failed, totals.stuck, totals.changed, totals.refused);
     return 0;
 }

@@ -19,7 +19,7 @@ class Relay:
         self.target = target
         self.lock = threading.Lock()
         self.pairs = []  # [dialler, target, port, swallow, late]; a closed side is None
-        self.condemned = []  # sides to be closed by the thread that looks at them
+        self.to_close = []  # sides to be closed by the thread that looks at them
         self.held = set()  # (port, side): what that side sends waits
         self.delays = {}  # seconds for what a side sends, by (port, side)
         self.fatal = []  # (side, text): a connection ends when that side sends the text
@@ -54,9 +54,9 @@ class Relay:
             for pair in chosen:
                 pair[3] = True
                 if how in ("close", "dialler"):
-                    self.condemned.append((pair, DIALLER))
+                    self.to_close.append((pair, DIALLER))
                 if how in ("close", "target"):
-                    self.condemned.append((pair, TARGET))
+                    self.to_close.append((pair, TARGET))
         self.wake.send(b".")
         return len(chosen)
 
@@ -150,9 +150,9 @@ class Relay:
     def run(self):
         while not self.ended:
             with self.lock:
-                for pair, side in self.condemned:
+                for pair, side in self.to_close:
                     self.shut(pair, side)
-                self.condemned.clear()
+                self.to_close.clear()
                 wait = self.forward_late()
                 sides = {pair[side]: (pair, side) for pair in self.pairs
                          for side in (DIALLER, TARGET)

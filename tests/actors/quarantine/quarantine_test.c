@@ -159,37 +159,37 @@ Test(quarantine, a_column_that_lost_rows_is_an_error)
     close_world(&world);
 }
 
-Test(rejects, stand_in_order_once_until_they_are_passed)
+Test(bad_records, are_in_order_once_until_they_are_passed)
 {
     static const uint32_t bad[] = {1, 4};
-    tnd_bad_records_t rejects = {0};
+    tnd_bad_records_t bad_records = {0};
     tnd_block_note_t note = {.first = 10,
                              .bad = bad,
                              .bad_count = 2,
                              .why = "1prep, a\tone\0"
                                     "2prep, b\ttwo",
                              .why_bytes = 29};
-    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
-    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
-    tnd_bad_records_add(&rejects, (tnd_position_t){.index = 2}, NULL, TND_BAD_SKIP);
+    tnd_bad_records_note(&bad_records, &note, TND_BAD_STOP);
+    tnd_bad_records_note(&bad_records, &note, TND_BAD_STOP);
+    tnd_bad_records_add(&bad_records, (tnd_position_t){.index = 2}, NULL, TND_BAD_SKIP);
 
-    cr_assert_eq(rejects.count, 3);
-    cr_assert(rejects.items[0].place.index == 2 && rejects.items[0].way == TND_BAD_SKIP);
-    cr_assert(rejects.items[1].place.index == 11 && rejects.items[1].way == TND_BAD_SKIP);
-    cr_assert_str_eq(rejects.items[1].who, "prep, a");
-    cr_assert_str_eq(rejects.items[1].what, "one");
-    cr_assert_eq(rejects.items[2].way, TND_BAD_QUARANTINE);
-    cr_assert_str_eq(rejects.items[2].what, "two");
-    cr_assert_eq(tnd_bad_records_before(&rejects, (tnd_position_t){.index = 12}, 9), 2);
-    cr_assert_eq(tnd_bad_records_before(&rejects, (tnd_position_t){.index = 12}, 1), 1);
+    cr_assert_eq(bad_records.count, 3);
+    cr_assert(bad_records.items[0].place.index == 2 && bad_records.items[0].way == TND_BAD_SKIP);
+    cr_assert(bad_records.items[1].place.index == 11 && bad_records.items[1].way == TND_BAD_SKIP);
+    cr_assert_str_eq(bad_records.items[1].who, "prep, a");
+    cr_assert_str_eq(bad_records.items[1].what, "one");
+    cr_assert_eq(bad_records.items[2].way, TND_BAD_QUARANTINE);
+    cr_assert_str_eq(bad_records.items[2].what, "two");
+    cr_assert_eq(tnd_bad_records_before(&bad_records, (tnd_position_t){.index = 12}, 9), 2);
+    cr_assert_eq(tnd_bad_records_before(&bad_records, (tnd_position_t){.index = 12}, 1), 1);
 
-    tnd_bad_records_pass(&rejects, (tnd_position_t){.index = 12});
-    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
-    cr_assert_eq(rejects.count, 1);
-    tnd_bad_records_clear(&rejects, (tnd_position_t){0});
-    tnd_bad_records_note(&rejects, &note, TND_BAD_STOP);
-    cr_assert_eq(rejects.count, 2);
-    tnd_bad_records_free(&rejects);
+    tnd_bad_records_pass(&bad_records, (tnd_position_t){.index = 12});
+    tnd_bad_records_note(&bad_records, &note, TND_BAD_STOP);
+    cr_assert_eq(bad_records.count, 1);
+    tnd_bad_records_clear(&bad_records, (tnd_position_t){0});
+    tnd_bad_records_note(&bad_records, &note, TND_BAD_STOP);
+    cr_assert_eq(bad_records.count, 2);
+    tnd_bad_records_free(&bad_records);
 }
 
 /*  One row of u16, `length` of them. */

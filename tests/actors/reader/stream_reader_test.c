@@ -43,7 +43,7 @@ typedef struct {
     counter_t state;
     tnd_schema_t schema;
     tnd_block_pool_t *block_pool;
-    tnd_stream_reader_t *intake;
+    tnd_stream_reader_t *stream_reader;
 } bench_t;
 
 static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
@@ -57,12 +57,12 @@ static void begin(bench_t *self, uint32_t caps, uint64_t retain_bytes)
                                          .name = "read",
                                          .caps = caps,
                                          .retain_bytes = retain_bytes};
-    self->intake = tnd_stream_reader_new(&config);
+    self->stream_reader = tnd_stream_reader_new(&config);
 }
 
 static void end(bench_t *self)
 {
-    tnd_stream_reader_destroy(&self->intake);
+    tnd_stream_reader_destroy(&self->stream_reader);
     tnd_block_pool_destroy(&self->block_pool);
 }
 
@@ -76,7 +76,7 @@ static tnd_status_t ask(bench_t *self, uint32_t epoch, uint64_t first, uint32_t 
         index[i] = first + i;
     tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
     tnd_status_t status =
-        tnd_stream_reader_read(self->intake, epoch, index, &count, block, &ended, error);
+        tnd_stream_reader_read(self->stream_reader, epoch, index, &count, block, &ended, error);
     if (status == TND_OK) {
         tnd_block_seal(block);
         cr_expect_eq(count, wanted, "%u rows from %llu", count, (unsigned long long)first);
@@ -96,7 +96,7 @@ static void gets(bench_t *self, uint32_t epoch, uint64_t first, uint32_t asked, 
     cr_expect(ask(self, epoch, first, asked, wanted, &error) == TND_OK, "%s", error.text);
 }
 
-Test(intake, a_source_that_rewinds_is_read_again_from_its_start)
+Test(stream_reader, a_source_that_rewinds_is_read_again_from_its_start)
 {
     bench_t bench;
     begin(&bench, TND_SOURCE_REWINDS, 0);
@@ -110,7 +110,7 @@ Test(intake, a_source_that_rewinds_is_read_again_from_its_start)
     end(&bench);
 }
 
-Test(intake, every_ticket_after_the_end_says_so_and_an_epoch_begins_again)
+Test(stream_reader, every_ticket_after_the_end_says_so_and_an_epoch_begins_again)
 {
     bench_t bench;
     begin(&bench, TND_SOURCE_REWINDS, 0);
@@ -124,7 +124,7 @@ Test(intake, every_ticket_after_the_end_says_so_and_an_epoch_begins_again)
     end(&bench);
 }
 
-Test(intake, a_source_that_cannot_go_back_has_its_rows_kept)
+Test(stream_reader, a_source_that_cannot_go_back_has_its_rows_kept)
 {
     bench_t bench;
     begin(&bench, 0, 1 << 20);
@@ -141,7 +141,7 @@ Test(intake, a_source_that_cannot_go_back_has_its_rows_kept)
     end(&bench);
 }
 
-Test(intake, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
+Test(stream_reader, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
 {
     bench_t bench;
     tnd_error_t error;
@@ -162,7 +162,7 @@ Test(intake, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
     end(&bench);
 }
 
-Test(intake, a_run_that_begins_in_the_middle_skips_earlier_records)
+Test(stream_reader, a_run_that_begins_in_the_middle_skips_earlier_records)
 {
     bench_t bench;
     tnd_error_t error;
@@ -192,7 +192,7 @@ static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_r
     return TND_OK;
 }
 
-Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
+Test(stream_reader, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
 {
     static const tnd_source_t source = {.fill = ragged_fill};
     static const uint64_t firsts[] = {0, 5, 3, 12};
@@ -201,7 +201,7 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
     tnd_stream_reader_config_t config = {
         .source = &source, .schema = &schema, .name = "read", .retain_bytes = 1 << 20};
     tnd_block_pool_t *block_pool = tnd_block_pool_new();
-    tnd_stream_reader_t *intake = tnd_stream_reader_new(&config);
+    tnd_stream_reader_t *stream_reader = tnd_stream_reader_new(&config);
     for (size_t ask = 0; ask < 4; ask++) {
         uint64_t index[12];
         uint32_t count = ask == 2 ? 12 : 5;
@@ -210,7 +210,8 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         for (uint32_t i = 0; i < count; i++)
             index[i] = firsts[ask] + i;
         tnd_block_t *block = tnd_block_pool_take(block_pool, &schema);
-        cr_assert(tnd_stream_reader_read(intake, 0, index, &count, block, &ended, &error) == TND_OK,
+        cr_assert(tnd_stream_reader_read(stream_reader, 0, index, &count, block, &ended, &error) ==
+                      TND_OK,
                   "%s", error.text);
         block->note.rows = count;
         tnd_block_seal(block);
@@ -221,6 +222,6 @@ Test(intake, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
         }
         tnd_block_drop(&block);
     }
-    tnd_stream_reader_destroy(&intake);
+    tnd_stream_reader_destroy(&stream_reader);
     tnd_block_pool_destroy(&block_pool);
 }

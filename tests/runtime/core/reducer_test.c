@@ -475,7 +475,7 @@ static void connect_again(tnd_reducer_core_t *self, side_t *side, uint32_t i)
                 send_up(side, node(A + i, round, 2 * i + leaf, 1));
 }
 
-static void hear(side_t *side, uint32_t i)
+static void receive(side_t *side, uint32_t i)
 {
     tnd_msg_t msg = side->down[side->down_head++ % PIPE];
     uint64_t round = msg.post.round;
@@ -528,7 +528,7 @@ static void run(unsigned seed)
             else
                 tnd_reducer_core_got(self, &msg);
         } else if (dice >= 140 && side->down_head < side->down_tail) {
-            hear(side, i);
+            receive(side, i);
         }
         drain(self, sides);
         for (uint32_t k = 0; k < FEEDERS; k++) {

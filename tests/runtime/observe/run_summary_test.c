@@ -4,15 +4,15 @@
 #include <criterion/criterion.h>
 
 static const tnd_chain_plan_t chain_plan;
-static tnd_run_summary_t tally;
+static tnd_run_summary_t summary;
 
 static const tnd_run_summary_chain_t *begin(void)
 {
     static tnd_plan_t plan;
     plan.chains = (tnd_chain_plan_t *)&chain_plan;
     plan.chain_count = 1;
-    tnd_run_summary_init(&tally, &plan);
-    return &tally.chains[0];
+    tnd_run_summary_init(&summary, &plan);
+    return &summary.chains[0];
 }
 
 /*  Step `step` of 128 rows, which is `of_epoch` of an epoch of four. */
@@ -32,15 +32,15 @@ static void book(uint64_t step, uint64_t of_epoch)
                                 .metric_count = 1,
                                 .metrics = &loss,
                                 .cursor = &cursor};
-    tnd_run_summary_step(&tally, &record);
+    tnd_run_summary_step(&summary, &record);
 }
 
 static void end(void)
 {
-    tnd_run_summary_fini(&tally);
+    tnd_run_summary_fini(&summary);
 }
 
-Test(tally, means_are_over_the_rows_of_one_epoch, .fini = end)
+Test(run_summary, means_are_over_the_rows_of_one_epoch, .fini = end)
 {
     const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 0; s < 6; s++)
@@ -51,7 +51,7 @@ Test(tally, means_are_over_the_rows_of_one_epoch, .fini = end)
     cr_assert_eq(chain->ledger.fed, 768);
 }
 
-Test(tally, an_epoch_that_another_run_has_begun_is_known_in_part, .fini = end)
+Test(run_summary, an_epoch_that_another_run_has_begun_is_known_in_part, .fini = end)
 {
     const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 5; s < 12; s++) {
@@ -65,7 +65,7 @@ Test(tally, an_epoch_that_another_run_has_begun_is_known_in_part, .fini = end)
     cr_assert_not(chain->ended_part);
 }
 
-Test(tally, an_epoch_that_begins_with_this_run_is_whole, .fini = end)
+Test(run_summary, an_epoch_that_begins_with_this_run_is_whole, .fini = end)
 {
     const tnd_run_summary_chain_t *chain = begin();
     for (uint64_t s = 4; s < 8; s++)

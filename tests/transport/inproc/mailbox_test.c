@@ -52,15 +52,15 @@ static bool say(pair_t *self, tnd_side_t from, uint64_t number)
 }
 
 /*  The number in the next message; TND_UNKNOWN: there is none. */
-static uint64_t hear(pair_t *self, tnd_side_t side, bool *end_p)
+static uint64_t receive(pair_t *self, tnd_side_t side, bool *end_p)
 {
-    tnd_inproc_message_t *parcel = tnd_mailbox_next(self->mailboxes[side]);
-    if (parcel == NULL)
+    tnd_inproc_message_t *message = tnd_mailbox_next(self->mailboxes[side]);
+    if (message == NULL)
         return TND_UNKNOWN;
-    uint64_t number = parcel->is_end ? 0 : parcel->msg.until.step;
-    *end_p = parcel->is_end;
-    cr_assert(eq(int, (int)parcel->side, (int)side));
-    tnd_inproc_message_drop(parcel);
+    uint64_t number = message->is_end ? 0 : message->msg.until.step;
+    *end_p = message->is_end;
+    cr_assert(eq(int, (int)message->side, (int)side));
+    tnd_inproc_message_drop(message);
     return number;
 }
 
@@ -73,11 +73,11 @@ Test(mailbox, messages_come_in_order_and_after_them_the_end)
     tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
 
     for (uint64_t i = 1; i <= 5; i++)
-        cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), i));
+        cr_assert(eq(u64, receive(&pair, TND_SIDE_BINDER, &is_end), i));
     cr_assert(not(is_end));
-    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), 0));
+    cr_assert(eq(u64, receive(&pair, TND_SIDE_BINDER, &is_end), 0));
     cr_assert(is_end);
-    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), TND_UNKNOWN));
+    cr_assert(eq(u64, receive(&pair, TND_SIDE_BINDER, &is_end), TND_UNKNOWN));
     close_pair(&pair);
 }
 
@@ -108,7 +108,7 @@ Test(mailbox, whose_owner_sleeps_is_rung_once)
     cr_assert(say(&pair, TND_SIDE_DIALER, 1));
     cr_assert(eq(int, poll(&polled, 1, 0), 0), "the owner was awake");
     cr_assert(not(tnd_mailbox_doze(mailbox)), "a message is there");
-    cr_assert(eq(u64, hear(&pair, TND_SIDE_BINDER, &is_end), 1));
+    cr_assert(eq(u64, receive(&pair, TND_SIDE_BINDER, &is_end), 1));
     cr_assert(tnd_mailbox_doze(mailbox));
     cr_assert(say(&pair, TND_SIDE_DIALER, 2));
     cr_assert(say(&pair, TND_SIDE_DIALER, 3));
@@ -172,7 +172,7 @@ Test(mailbox, an_owner_that_sleeps_misses_nothing)
 
     uint64_t next = 0, rung;
     for (bool is_end = false; !is_end;) {
-        uint64_t number = hear(&pair, TND_SIDE_BINDER, &is_end);
+        uint64_t number = receive(&pair, TND_SIDE_BINDER, &is_end);
         if (number != TND_UNKNOWN) {
             cr_assert(is_end || number == next++);
             continue;

@@ -236,7 +236,7 @@ Test(faults, a_killed_process_is_noticed_within_milliseconds)
     part(&stage, &join, NULL);
 }
 
-/* --- strangers --------------------------------------------------------------------------------
+/* --- unauthenticated -------------------------------------------------------------------------
  */
 
 static int dial_raw(const stage_t *stage)

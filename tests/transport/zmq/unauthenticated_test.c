@@ -26,7 +26,7 @@ static uint32_t left_unknown(const tnd_unauthenticated_t *self)
     return count;
 }
 
-Test(strangers, the_oldest_of_too_many_are_cut)
+Test(unauthenticated, the_oldest_of_too_many_are_cut)
 {
     tnd_unauthenticated_t self = {0};
     come(&self, TND_UNAUTHENTICATED_MAX + 2);
@@ -36,7 +36,7 @@ Test(strangers, the_oldest_of_too_many_are_cut)
     tnd_unauthenticated_free(&self);
 }
 
-Test(strangers, as_many_as_are_expected_may_come_at_once_beside_them)
+Test(unauthenticated, as_many_as_are_expected_may_come_at_once_beside_them)
 {
     tnd_unauthenticated_t self = {.expected = 127};
     come(&self, TND_UNAUTHENTICATED_MAX + 127);
@@ -46,7 +46,7 @@ Test(strangers, as_many_as_are_expected_may_come_at_once_beside_them)
     tnd_unauthenticated_free(&self);
 }
 
-Test(strangers, one_that_says_nothing_is_cut_in_time_however_few_there_are)
+Test(unauthenticated, one_that_says_nothing_is_cut_in_time_however_few_there_are)
 {
     tnd_unauthenticated_t self = {.expected = 127};
     uint64_t late = TND_UNAUTHENTICATED_MS * UINT64_C(1000000);
@@ -61,7 +61,7 @@ Test(strangers, one_that_says_nothing_is_cut_in_time_however_few_there_are)
     tnd_unauthenticated_free(&self);
 }
 
-Test(strangers, a_peer_that_said_hello_stays_connected_when_a_silent_connection_is_cut)
+Test(unauthenticated, a_peer_that_said_hello_stays_connected_when_a_silent_connection_is_cut)
 {
     tnd_unauthenticated_t self = {0};
     int peer[2], silent[2];
