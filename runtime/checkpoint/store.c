@@ -19,7 +19,7 @@
 #include "runtime/core/numeric/digest.h"
 #include "runtime/base/folder.h"
 
-enum { CLAIM_TRIES = 50, CLAIM_NAP_NS = 20000000 }; /* 1 s in all */
+enum { LOCK_TRIES = 50, LOCK_NAP_NS = 20000000 }; /* 1 s in all */
 /*  A process can map 65,530 files, each with a line of at most 1 KiB. */
 enum { VERSION = 2, CHUNK = 1 << 16, MANIFEST_MAX = 128 << 20, CURSOR_MAX = 8192 };
 
@@ -122,14 +122,14 @@ bool tnd_saved_equal(const tnd_saved_t *a, const tnd_saved_t *b)
     return a->bytes == b->bytes && a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
 }
 
-/* --- the claim ---------------------------------------------------------------------------------
+/* --- the lock ----------------------------------------------------------------------------------
  */
 
 /*  A killed run may take a moment to release the lock. */
-static bool claim(int lock)
+static bool take_lock(int lock)
 {
-    const struct timespec nap = {.tv_nsec = CLAIM_NAP_NS};
-    for (int tries = CLAIM_TRIES; flock(lock, LOCK_EX | LOCK_NB) != 0; tries--) {
+    const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
+    for (int tries = LOCK_TRIES; flock(lock, LOCK_EX | LOCK_NB) != 0; tries--) {
         if (errno != EWOULDBLOCK)
             return true; /* the file system has no locks */
         if (tries == 0)
@@ -147,7 +147,7 @@ tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0)
         return tnd_fail(error, "%s: checkpoints cannot be written there: %s", dir, strerror(errno));
-    if (!claim(lock)) {
+    if (!take_lock(lock)) {
         close(lock);
         return tnd_fail(error, "%s: another run writes its checkpoints there: name another folder",
                         dir);
