@@ -93,13 +93,13 @@ static void drain_inbox(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     while (!sim_actor_away(actor) && actor->alive && actor->inbox != SIM_NONE) {
-        uint32_t parcel = actor->inbox;
-        actor->inbox = self->parcels[parcel].next;
-        if (self->parcels[parcel].link != SIM_NONE) {
-            sim_link_arrive(self, parcel);
+        uint32_t packet = actor->inbox;
+        actor->inbox = self->packets[packet].next;
+        if (self->packets[packet].link != SIM_NONE) {
+            sim_link_arrive(self, packet);
         } else {
-            tnd_msg_t msg = self->parcels[parcel].msg;
-            sim_parcel_done(self, parcel);
+            tnd_msg_t msg = self->packets[packet].msg;
+            sim_packet_done(self, packet);
             sim_validator_control(self, id, &msg);
             sim_actor_message(self, id, &msg);
         }
@@ -114,24 +114,24 @@ void sim_actor_started(sim_t *self, uint32_t id)
     drain_inbox(self, id);
 }
 
-void sim_actor_receive(sim_t *self, uint32_t id, uint32_t parcel)
+void sim_actor_receive(sim_t *self, uint32_t id, uint32_t packet)
 {
     sim_actor_t *actor = &self->actors[id];
     if (!actor->alive) {
-        sim_free_msg(self, &self->parcels[parcel].msg);
-        sim_parcel_done(self, parcel);
+        sim_free_msg(self, &self->packets[packet].msg);
+        sim_packet_done(self, packet);
         return;
     }
-    if (TND_BUG(EARLY_PEER_UNHEARD) && !actor->started && self->parcels[parcel].link != SIM_NONE) {
-        sim_link_arrive(self, parcel);
+    if (TND_BUG(EARLY_PEER_UNHEARD) && !actor->started && self->packets[packet].link != SIM_NONE) {
+        sim_link_arrive(self, packet);
         return;
     }
-    self->parcels[parcel].next = SIM_NONE;
+    self->packets[packet].next = SIM_NONE;
     if (actor->inbox == SIM_NONE)
-        actor->inbox = parcel;
+        actor->inbox = packet;
     else
-        self->parcels[actor->inbox_last].next = parcel;
-    actor->inbox_last = parcel;
+        self->packets[actor->inbox_last].next = packet;
+    actor->inbox_last = packet;
     drain_inbox(self, id);
 }
 
@@ -214,10 +214,10 @@ void sim_actor_dies(sim_t *self, uint32_t id)
     actor->alive = actor->busy = false;
     actor->payloads = 0;
     while (actor->inbox != SIM_NONE) {
-        uint32_t parcel = actor->inbox;
-        actor->inbox = self->parcels[parcel].next;
-        sim_free_msg(self, &self->parcels[parcel].msg);
-        sim_parcel_done(self, parcel);
+        uint32_t packet = actor->inbox;
+        actor->inbox = self->packets[packet].next;
+        sim_free_msg(self, &self->packets[packet].msg);
+        sim_packet_done(self, packet);
     }
     for (uint32_t i = 0; i < actor->link_count; i++) {
         uint32_t link = actor->links[i];

@@ -64,8 +64,8 @@ static void begin(sim_t *self)
     self->chain = 0;
     self->session_at = TND_NEVER;
     self->progress_at = self->faults_end = self->starved_until = 0;
-    self->parcel_count = 0;
-    self->parcel_unused = SIM_NONE;
+    self->packet_count = 0;
+    self->packet_unused = SIM_NONE;
     self->booked = self->from.step;
     self->chance = sim_random(plan->seed, 100 + plan->session);
     self->bad_luck = sim_random(plan->seed, 200 + plan->session);

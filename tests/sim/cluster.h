@@ -34,8 +34,8 @@ static const uint32_t SIM_NONE = 0xffffffff;
 enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
 
 typedef enum {
-    SIM_AT_LINK,    /* parcel a reaches its end */
-    SIM_AT_LOCAL,   /* parcel a: control within host b */
+    SIM_AT_LINK,    /* packet a reaches its end */
+    SIM_AT_LOCAL,   /* packet a: control within host b */
     SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
     SIM_AT_TICK,    /* host a, boot b */
     SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
@@ -109,7 +109,7 @@ typedef struct {
     uint32_t link;  /* SIM_NONE: control within a host */
     uint32_t side;  /* of the receiver */
     uint32_t chain; /* of the sender */
-} sim_parcel_t;
+} sim_packet_t;
 
 /*  A pair of actors, or a host and the leader: both ends and the path between them.
  *  Side 0 connects, side 1 binds.
@@ -273,9 +273,9 @@ struct sim {
     sim_link_t links[SIM_LINKS];
     uint32_t link_count;
     uint16_t link_of[SIM_ACTORS][SIM_ACTORS]; /* link + 1 */
-    sim_parcel_t *parcels;
-    uint32_t parcel_count, parcel_unused;
-    size_t parcel_room;
+    sim_packet_t *packets;
+    uint32_t packet_count, packet_unused;
+    size_t packet_room;
     tnd_life_t lives;
     tnd_actor_id_t joins[SIM_LANES], feeder_of[SIM_REPLICAS], readers[SIM_LANES][2];
     tnd_actor_id_t reader_of_all[2 * SIM_LANES];
@@ -352,18 +352,18 @@ void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);
 void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to);
 void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
-sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p);
-void sim_parcel_done(sim_t *self, uint32_t index);
+sim_packet_t *sim_packet(sim_t *self, uint32_t *index_p);
+void sim_packet_done(sim_t *self, uint32_t index);
 /*  Whether it is for actors of the previous chain. */
-bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel);
+bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet);
 /*  network.c */
 void sim_links_plan(sim_t *self);
 void sim_link_birth(sim_t *self, uint32_t link, uint32_t side, bool again);
 void sim_link_drop(sim_t *self, uint32_t link, uint32_t side);
 void sim_link_send(sim_t *self, uint32_t link, uint32_t side, const tnd_msg_t *msg);
-void sim_link_arrive(sim_t *self, uint32_t parcel);
+void sim_link_arrive(sim_t *self, uint32_t packet);
 /*  Something came that its owner no longer needs: the end hears that the peer lives. */
-void sim_link_hear(sim_t *self, uint32_t parcel);
+void sim_link_heard(sim_t *self, uint32_t packet);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
 /*  Tells all peers that the actor listens. */
@@ -379,7 +379,7 @@ void sim_link_dial(sim_t *self, uint32_t link, sim_place_t at);
 /*  The binder receives a HELLO in the name of the connector that another process sent. */
 void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello);
 /*  A message arrives at a wrong listener. */
-void sim_link_stray(sim_t *self, uint32_t parcel);
+void sim_link_stray(sim_t *self, uint32_t packet);
 /*  endpoints.c, if the plan has fixed ports: the owner of an endpoint (or SIM_NONE); new actors of a
  *  host bind; the host reports where; the leader receives that, tells all (NULL: not yet), and forgets
  *  it with a process; a host is told; an actor that was away looks; a second chain begins.
@@ -416,8 +416,8 @@ void sim_actor_worked(sim_t *self, uint32_t actor);
 void sim_actor_up(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
-/*  Hands a parcel to an actor, now or when it is free. */
-void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t parcel);
+/*  Hands a packet to an actor, now or when it is free. */
+void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t packet);
 /*  For the roles: how long work of `ns` takes this time; messages by control and by links. */
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns);
 uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns);

@@ -2,17 +2,17 @@
 #include "tests/sim/cluster.h"
 
 /*  A message that is on its way when another chain begins is for actors that have ended. */
-bool sim_parcel_is_late(const sim_t *self, const sim_parcel_t *parcel)
+bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet)
 {
-    return parcel->chain != self->chain && parcel->msg.kind > TND_MSG_PONG;
+    return packet->chain != self->chain && packet->msg.kind > TND_MSG_PONG;
 }
 
 static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
 {
     uint32_t index;
-    sim_parcel_t *parcel = sim_parcel(self, &index);
-    parcel->msg = *msg;
-    parcel->link = SIM_NONE;
+    sim_packet_t *packet = sim_packet(self, &index);
+    packet->msg = *msg;
+    packet->link = SIM_NONE;
     sim_actor_receive(self, actor, index);
 }
 
@@ -34,9 +34,9 @@ void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 {
     uint32_t index;
-    sim_parcel_t *parcel = sim_parcel(self, &index);
-    parcel->msg = *msg;
-    parcel->link = SIM_NONE;
+    sim_packet_t *packet = sim_packet(self, &index);
+    packet->msg = *msg;
+    packet->link = SIM_NONE;
     uint64_t at = self->now + 1000 + sim_below(&self->chance, 20000);
     if (at <= self->hosts[host].last_local)
         at = self->hosts[host].last_local + 1;

@@ -9,16 +9,16 @@ void sim_discard(sim_t *self, const sim_event_t *event)
 {
     if (event->kind != SIM_AT_LINK && event->kind != SIM_AT_LOCAL)
         return;
-    sim_free_msg(self, &self->parcels[event->a].msg);
-    sim_parcel_done(self, event->a);
+    sim_free_msg(self, &self->packets[event->a].msg);
+    sim_packet_done(self, event->a);
 }
 
 static uint32_t host_of(const sim_t *self, const sim_event_t *event)
 {
     switch ((sim_at_t)event->kind) {
     case SIM_AT_LINK: {
-        const sim_parcel_t *parcel = &self->parcels[event->a];
-        return self->links[parcel->link].host[parcel->side];
+        const sim_packet_t *packet = &self->packets[event->a];
+        return self->links[packet->link].host[packet->side];
     }
     case SIM_AT_LOCAL:
         return event->b;
@@ -41,33 +41,33 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
 
 static void arrive(sim_t *self, const sim_event_t *event)
 {
-    sim_parcel_t *parcel = &self->parcels[event->a];
-    const sim_link_t *link = &self->links[parcel->link];
-    bool is_of_before = link->actor[0] == SIM_NONE && sim_parcel_is_late(self, parcel);
+    sim_packet_t *packet = &self->packets[event->a];
+    const sim_link_t *link = &self->links[packet->link];
+    bool is_of_before = link->actor[0] == SIM_NONE && sim_packet_is_late(self, packet);
     if (is_of_before)
-        sim_link_hear(self, event->a);
-    if (parcel->net <= link->broken || is_of_before) {
+        sim_link_heard(self, event->a);
+    if (packet->net <= link->broken || is_of_before) {
         sim_discard(self, event);
         return;
     }
-    sim_say_msg(self, &parcel->msg);
+    sim_say_msg(self, &packet->msg);
     if (link->actor[0] == SIM_NONE)
         sim_link_arrive(self, event->a);
-    else if (parcel->side == 1 && parcel->net == link->net && link->stray)
+    else if (packet->side == 1 && packet->net == link->net && link->stray)
         sim_link_stray(self, event->a);
     else
-        sim_actor_receive(self, link->actor[parcel->side], event->a);
+        sim_actor_receive(self, link->actor[packet->side], event->a);
 }
 
 static void arrive_locally(sim_t *self, const sim_event_t *event)
 {
     if (event->c != self->hosts[event->b].boot ||
-        sim_parcel_is_late(self, &self->parcels[event->a])) {
+        sim_packet_is_late(self, &self->packets[event->a])) {
         sim_discard(self, event);
         return;
     }
-    tnd_msg_t msg = self->parcels[event->a].msg;
-    sim_parcel_done(self, event->a);
+    tnd_msg_t msg = self->packets[event->a].msg;
+    sim_packet_done(self, event->a);
     sim_say_msg(self, &msg);
     if (event->b == 0)
         sim_route(self, 0, &msg);

@@ -275,7 +275,7 @@ int main(int argc, char **argv)
     sim_agenda_free(&sim->agenda);
     for (uint32_t h = 0; h < SIM_HOSTS; h++)
         free(sim->hosts[h].frozen);
-    free(sim->parcels);
+    free(sim->packets);
     free(sim);
     return status;
 }

@@ -162,11 +162,11 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     }
     uint32_t at;
     sim_random_t chance = self->chance;
-    sim_parcel_t *parcel = sim_parcel(self, &at);
-    parcel->msg = copy;
-    parcel->net = net;
-    parcel->link = index;
-    parcel->side = 1 - side;
+    sim_packet_t *packet = sim_packet(self, &at);
+    packet->msg = copy;
+    packet->net = net;
+    packet->link = index;
+    packet->side = 1 - side;
     uint64_t late = lag(self, link, 1 - side);
     uint64_t arrival = self->now + delay(self, link) + late;
     link->proxy_ns[1 - side] = link->lag_is_hidden ? late : 0;
@@ -370,13 +370,13 @@ static bool has_unread(const sim_t *self, uint32_t index, uint32_t side)
     const sim_host_t *host = &self->hosts[link->host[side]];
     uint32_t net = side == 0 ? link->net : link->bound;
     uint32_t at = link->actor[side] == SIM_NONE ? SIM_NONE : self->actors[link->actor[side]].inbox;
-    for (; at != SIM_NONE; at = self->parcels[at].next)
-        if (self->parcels[at].link == index && self->parcels[at].net == net)
+    for (; at != SIM_NONE; at = self->packets[at].next)
+        if (self->packets[at].link == index && self->packets[at].net == net)
             return true;
     for (uint32_t i = host->frozen_next; i < host->frozen_count; i++) {
-        const sim_parcel_t *parcel = &self->parcels[host->frozen[i].a];
-        if (host->frozen[i].kind == SIM_AT_LINK && parcel->link == index && parcel->side == side &&
-            parcel->net == net && net > link->broken)
+        const sim_packet_t *packet = &self->packets[host->frozen[i].a];
+        if (host->frozen[i].kind == SIM_AT_LINK && packet->link == index && packet->side == side &&
+            packet->net == net && net > link->broken)
             return true;
     }
     return false;
@@ -476,13 +476,13 @@ void sim_link_dial(sim_t *self, uint32_t index, sim_place_t at)
         sim_actor_lost(self, link->actor[0], link->actor[1]);
 }
 
-void sim_link_stray(sim_t *self, uint32_t parcel)
+void sim_link_stray(sim_t *self, uint32_t packet)
 {
-    sim_parcel_t *it = &self->parcels[parcel];
+    sim_packet_t *it = &self->packets[packet];
     uint32_t index = it->link, net = it->net, port = 0;
     sim_link_t *link = &self->links[index];
     tnd_msg_t msg = it->msg;
-    sim_parcel_done(self, parcel);
+    sim_packet_done(self, packet);
     uint32_t owner = sim_endpoint_owner(self, link->dialled.endpoint, &port);
     bool hears = owner != SIM_NONE && !sim_actor_away(&self->actors[owner]);
     if (hears && msg.kind == TND_MSG_HELLO) {
@@ -544,9 +544,9 @@ void sim_link_send(sim_t *self, uint32_t index, uint32_t side, const tnd_msg_t *
     put(self, index, side, side == 0 ? link->net : link->bound, msg);
 }
 
-void sim_link_hear(sim_t *self, uint32_t parcel)
+void sim_link_heard(sim_t *self, uint32_t packet)
 {
-    const sim_parcel_t *it = &self->parcels[parcel];
+    const sim_packet_t *it = &self->packets[packet];
     sim_link_t *link = &self->links[it->link];
     uint32_t side = it->side;
     if (it->net <= link->broken || it->net != (side == 0 ? link->net : link->bound) ||
@@ -557,13 +557,13 @@ void sim_link_hear(sim_t *self, uint32_t parcel)
 }
 
 /*  The owner of that end reads a message. */
-void sim_link_arrive(sim_t *self, uint32_t parcel)
+void sim_link_arrive(sim_t *self, uint32_t packet)
 {
-    sim_parcel_t *it = &self->parcels[parcel];
+    sim_packet_t *it = &self->packets[packet];
     uint32_t index = it->link, side = it->side, net = it->net;
     sim_link_t *link = &self->links[index];
     tnd_msg_t msg = it->msg;
-    sim_parcel_done(self, parcel);
+    sim_packet_done(self, packet);
     bool hello = side == 1 && msg.kind == TND_MSG_HELLO, goodbye = msg.kind == TND_MSG_GOODBYE;
     if (!is_alive(self, link, side) || (net != (side == 0 ? link->net : link->bound) && !hello)) {
         sim_free_msg(self, &msg);

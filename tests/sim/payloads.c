@@ -1,27 +1,27 @@
-/*  tests/sim/payloads.c - payloads and their holders, and the parcels that carry messages. */
+/*  tests/sim/payloads.c - payloads and their holders, and the packets that carry messages. */
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
 #include "tests/sim/cluster.h"
 
-sim_parcel_t *sim_parcel(sim_t *self, uint32_t *index_p)
+sim_packet_t *sim_packet(sim_t *self, uint32_t *index_p)
 {
-    if (self->parcel_unused != SIM_NONE) {
-        *index_p = self->parcel_unused;
-        self->parcel_unused = self->parcels[*index_p].next;
+    if (self->packet_unused != SIM_NONE) {
+        *index_p = self->packet_unused;
+        self->packet_unused = self->packets[*index_p].next;
     } else {
-        self->parcels =
-            tnd_grow(self->parcels, self->parcel_count, &self->parcel_room, sizeof *self->parcels);
-        *index_p = self->parcel_count++;
+        self->packets =
+            tnd_grow(self->packets, self->packet_count, &self->packet_room, sizeof *self->packets);
+        *index_p = self->packet_count++;
     }
-    self->parcels[*index_p].chain = self->chain;
-    return &self->parcels[*index_p];
+    self->packets[*index_p].chain = self->chain;
+    return &self->packets[*index_p];
 }
 
-void sim_parcel_done(sim_t *self, uint32_t index)
+void sim_packet_done(sim_t *self, uint32_t index)
 {
-    self->parcels[index].next = self->parcel_unused;
-    self->parcel_unused = index;
+    self->packets[index].next = self->packet_unused;
+    self->packet_unused = index;
 }
 
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder)
