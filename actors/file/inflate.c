@@ -35,7 +35,7 @@ static tnd_status_t fail_truncated(const tnd_inflate_t *self, tnd_error_t *error
     return tnd_fail(error,
                     "%s: is truncated: the compressed data ends at byte %zu, after %llu bytes of "
                     "content; fetch it again",
-                    self->path, self->size, (unsigned long long)self->given);
+                    self->path, self->size, (unsigned long long)self->produced);
 }
 
 /*  One call of zlib on what is there.  It may end the member. */
@@ -51,7 +51,7 @@ static tnd_status_t step(tnd_inflate_t *self, uint8_t *out, size_t room, size_t 
     int outcome = inflate(stream, Z_NO_FLUSH);
     self->at += in - stream->avail_in;
     *got_p = room - stream->avail_out;
-    self->given += *got_p;
+    self->produced += *got_p;
     if (outcome == Z_STREAM_END) {
         self->ended = true;
         return TND_OK;
@@ -84,7 +84,7 @@ tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size, tnd_e
             return tnd_fail(error,
                             "%s: is truncated: its content ends after %llu bytes, %zu more should "
                             "follow; fetch it again",
-                            self->path, (unsigned long long)self->given, size);
+                            self->path, (unsigned long long)self->produced, size);
         size_t got = 0;
         TND_TRY(step(self, to, lesser(size, piece_max), &got, error));
         to += got;
@@ -98,19 +98,19 @@ static tnd_status_t fail_longer(const tnd_inflate_t *self, tnd_error_t *error)
     return tnd_fail(error,
                     "%s: its content goes on after %llu bytes, where it should end by its own "
                     "header; it is damaged or no such file",
-                    self->path, (unsigned long long)self->given);
+                    self->path, (unsigned long long)self->produced);
 }
 
 tnd_status_t tnd_inflate_finish(tnd_inflate_t *self, tnd_error_t *error)
 {
-    uint64_t expected = self->given;
+    uint64_t expected = self->produced;
     do
         while (!self->ended) {
             uint8_t more;
             size_t got = 0;
             TND_TRY(step(self, &more, sizeof more, &got, error));
-            if (self->given != expected) {
-                self->given = expected;
+            if (self->produced != expected) {
+                self->produced = expected;
                 return fail_longer(self, error);
             }
         }

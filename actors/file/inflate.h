@@ -17,9 +17,9 @@ typedef struct {
     const char *path;
     const uint8_t *data;
     size_t size;
-    size_t at;      /* next compressed byte */
-    uint64_t given; /* bytes of content so far */
-    bool ended;     /* the member is complete */
+    size_t at;         /* next compressed byte */
+    uint64_t produced; /* bytes of content so far */
+    bool ended;        /* the member is complete */
 } tnd_inflate_t;
 
 /*  Whether bytes begin as gzip files do. */

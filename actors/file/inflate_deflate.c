@@ -8,20 +8,20 @@
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes)
 {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-    size_t at = 0, given = 0;
+    size_t at = 0, produced = 0;
     bool good = decompressor != NULL;
     while (good && tnd_inflate_fits(data + at, size - at)) {
         size_t used = 0, got = 0;
         good = libdeflate_gzip_decompress_ex(decompressor, data + at, size - at,
-                                             (uint8_t *)out + given, bytes - given, &used,
+                                             (uint8_t *)out + produced, bytes - produced, &used,
                                              &got) == LIBDEFLATE_SUCCESS;
         at += used;
-        given += got;
+        produced += got;
     }
     for (; good && at < size; at++)
         good = data[at] == 0;
     libdeflate_free_decompressor(decompressor);
-    return good && given == bytes;
+    return good && produced == bytes;
 }
 
 const char *tnd_inflate_library(void)

@@ -167,10 +167,10 @@ static void find_leaving(tnd_chain_t *self)
 /*  Those of users may fail whatever they say. */
 static bool may_fail(const tnd_chain_t *self)
 {
-    bool given = false;
+    bool custom = false;
     for (size_t i = 0; i < self->count; i++)
-        given = given || self->stages[i].spec->custom != NULL;
-    return given || (self->caps & TND_OP_FAILS) != 0;
+        custom = custom || self->stages[i].spec->custom != NULL;
+    return custom || (self->caps & TND_OP_FAILS) != 0;
 }
 
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)

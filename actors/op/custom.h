@@ -7,7 +7,7 @@
 
 #include "runtime/interface/operation.h"
 
-/*  What every spec with a `given` table does. */
+/*  The functions of every spec with a `custom` table. */
 extern const tnd_op_t tnd_op_custom;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "runtime/interface/source.h"
 
-/*  What every spec with a `given` table does. */
+/*  The functions of every spec with a `custom` table. */
 extern const tnd_source_t tnd_source_custom;
 
 #endif
