@@ -68,9 +68,9 @@ tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self)
         self->taken =
             reversed(atomic_exchange_explicit(&self->arrived, NULL, memory_order_acquire));
     }
-    tnd_inproc_message_t *parcel = self->taken;
-    self->taken = parcel->next;
-    return parcel;
+    tnd_inproc_message_t *message = self->taken;
+    self->taken = message->next;
+    return message;
 }
 
 bool tnd_mailbox_has(const tnd_mailbox_t *self)
@@ -84,12 +84,12 @@ int tnd_mailbox_descriptor(const tnd_mailbox_t *self)
     return self->fd;
 }
 
-static void drop_all(tnd_inproc_message_t *parcel)
+static void drop_all(tnd_inproc_message_t *message)
 {
-    while (parcel != NULL) {
-        tnd_inproc_message_t *next = parcel->next;
-        tnd_inproc_message_drop(parcel);
-        parcel = next;
+    while (message != NULL) {
+        tnd_inproc_message_t *next = message->next;
+        tnd_inproc_message_drop(message);
+        message = next;
     }
 }
 
@@ -159,14 +159,14 @@ static void note_bell(tnd_bells_t *self, tnd_mailbox_t *mailbox)
 }
 
 /*  False: the mailbox is closed. */
-static bool append(tnd_mailbox_t *self, tnd_inproc_message_t *parcel)
+static bool append(tnd_mailbox_t *self, tnd_inproc_message_t *message)
 {
     tnd_inproc_message_t *head = atomic_load_explicit(&self->arrived, memory_order_relaxed);
     do {
         if (head == &closed)
             return false;
-        parcel->next = head;
-    } while (!atomic_compare_exchange_weak(&self->arrived, &head, parcel));
+        message->next = head;
+    } while (!atomic_compare_exchange_weak(&self->arrived, &head, message));
     return true;
 }
 
@@ -203,9 +203,9 @@ static tnd_side_t other(tnd_side_t side)
     return side == TND_SIDE_DIALER ? TND_SIDE_BINDER : TND_SIDE_DIALER;
 }
 
-static tnd_inproc_message_t *new_parcel(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *parcels)
+static tnd_inproc_message_t *new_message(tnd_pipe_t *pipe, tnd_side_t to, tnd_pool_t *messages)
 {
-    tnd_buffer_t *memory = tnd_pool_take(parcels);
+    tnd_buffer_t *memory = tnd_pool_take(messages);
     tnd_inproc_message_t *self = tnd_buffer_data(memory);
     self->memory = memory;
     self->pipe = pipe;
@@ -224,43 +224,43 @@ static void copy_cursor(tnd_inproc_message_t *self)
     self->msg.rewind.cursor = tnd_buffer_data(self->cursor);
 }
 
-bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
+bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
                    tnd_carry_t carry, tnd_bells_t *bells)
 {
     tnd_side_t to = other(from);
     if (atomic_load_explicit(&self->shut[to], memory_order_acquire))
         return false;
-    tnd_inproc_message_t *parcel = new_parcel(self, to, parcels);
-    parcel->owns_payload = true;
-    parcel->carry = carry;
-    parcel->msg = *msg;
+    tnd_inproc_message_t *message = new_message(self, to, messages);
+    message->owns_payload = true;
+    message->carry = carry;
+    message->msg = *msg;
     if (carry == TND_CARRY_CURSOR)
-        copy_cursor(parcel);
+        copy_cursor(message);
     if (msg->kind == TND_MSG_REFUSE) {
-        snprintf(parcel->text, sizeof parcel->text, "%s", msg->refuse.why);
-        parcel->msg.refuse.why = parcel->text;
+        snprintf(message->text, sizeof message->text, "%s", msg->refuse.why);
+        message->msg.refuse.why = message->text;
     }
-    if (append(self->mailboxes[to], parcel)) {
+    if (append(self->mailboxes[to], message)) {
         note_bell(bells, self->mailboxes[to]);
         return true;
     }
-    parcel->owns_payload = false;
-    tnd_inproc_message_drop(parcel);
+    message->owns_payload = false;
+    tnd_inproc_message_drop(message);
     return false;
 }
 
-void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels)
+void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *messages)
 {
     tnd_side_t to = other(own);
     bool was_shut = atomic_exchange(&self->shut[own], true);
     assert(!was_shut);
     if (!atomic_load_explicit(&self->shut[to], memory_order_acquire)) {
-        tnd_inproc_message_t *parcel = new_parcel(self, to, parcels);
-        parcel->is_end = true;
-        if (append(self->mailboxes[to], parcel))
+        tnd_inproc_message_t *message = new_message(self, to, messages);
+        message->is_end = true;
+        if (append(self->mailboxes[to], message))
             ring(self->mailboxes[to]);
         else
-            tnd_inproc_message_drop(parcel);
+            tnd_inproc_message_drop(message);
     }
     tnd_pipe_drop(self);
 }

@@ -79,10 +79,10 @@ void tnd_pipe_drop(tnd_pipe_t *self);
  *  bytes.  If the receiver sleeps, `bells` notes it: it is woken by tnd_bells_ring.  Returns false
  *  if the other side is shut; the payload is still the caller's then.
  */
-bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *parcels, const tnd_msg_t *msg,
+bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
                    tnd_carry_t carry, tnd_bells_t *bells);
 /*  Ends the caller's side, notifies the other side and releases the caller's reference. */
-void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *parcels);
+void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *messages);
 
 /*  The next message, NULL if there is none.  Its payload is the caller's if it sets
  *  `owns_payload` to false; other pointers are valid until tnd_inproc_message_drop.
