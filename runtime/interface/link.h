@@ -1,11 +1,12 @@
 /*  runtime/interface/link.h - an actor's connections: the interface of a hub.
  *
- *  A hub is all the sockets of one actor (or of one host's control).  Readers, batchers and
- *  reducers bind their ports, and any number of peers connect; preprocessors and feeders connect
- *  theirs.  A hub does the handshake, the pings, the timeouts and the reconnection of every
- *  connection (link_end.h).  Its user sees four things only: a peer is UP, a peer is LOST, a peer
- *  REFUSED us or was refused, a MESSAGE.  Messages of one connection arrive in order, between UP
- *  and LOST, or not at all.
+ *  A hub is all the sockets of one actor (or of one host's control).  Preprocessors and feeders
+ *  connect to the ports that readers, batchers and reducers bind; any number of peers may connect
+ *  to a port.  In other links the downstream actor connects, for example a batcher to its reader.
+ *  A hub does the handshake, the pings, the timeouts and the reconnection of every connection
+ *  (link_end.h).  Its user sees four things only: a peer is UP, a peer is LOST, a peer REFUSED us
+ *  or was refused, a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or
+ *  not at all.
  *
  *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
  *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
