@@ -19,10 +19,8 @@ def blocks(recipe):
 
 
 def copy_tree(folder):
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True)
-    names = listed.stdout.decode().split("\0")[:-1] if listed.returncode == 0 else ["."]
-    pack = subprocess.run(["tar", "-c", "--exclude=./build*", "-C", ROOT, *names], capture_output=True,
-                          check=True)
+    pack = subprocess.run(["tar", "-c", "--exclude=./build*", "--exclude=./.git", "-C", ROOT, "."],
+                          capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", folder], input=pack.stdout, check=True)
 
 
