@@ -408,8 +408,10 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
             count_time(self, now);
             show_depth(self);
         }
-        if (more)
+        if (more) {
+            tnd_hub_flush(self->hub); /* a wait does this too */
             continue;
+        }
         uint64_t wake = next_wake(self, now);
         tnd_statistics_state(statistics, TND_STATE_WAITING,
                              self->config.kind->blocked_on(self->state), now);

@@ -215,7 +215,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
         if (socket == NULL) {
             if (look_again(self))
                 continue;
-            tnd_bells_ring(&self->bells);
+            tnd_sleepers_wake(&self->sleepers);
             return TND_AGAIN;
         }
         self->mail_budget = MAIL_BUDGET;
@@ -248,7 +248,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 {
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
     mind_the_time(self);
-    tnd_bells_ring(&self->bells);
+    tnd_sleepers_wake(&self->sleepers);
     if (self->peers.notice_count > 0 || tnd_sockets_are_ready(&self->sockets) ||
         !tnd_mailbox_doze(self->mailbox))
         return TND_OK;
@@ -268,7 +268,7 @@ static tnd_status_t hub_wait(tnd_hub_t *hub, uint64_t until_ns)
 
 static void hub_flush(tnd_hub_t *hub)
 {
-    tnd_bells_ring(&tnd_zmq_hub(hub)->bells);
+    tnd_sleepers_wake(&tnd_zmq_hub(hub)->sleepers);
 }
 
 static void hub_wake(tnd_hub_t *hub)
@@ -294,7 +294,7 @@ static void hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
         if (!self->peers.peers[i]->end.config.binder)
             dials[dial_count++] = self->peers.peers[i]->wire;
     tnd_connections_fini(&self->peers);
-    tnd_bells_ring(&self->bells);
+    tnd_sleepers_wake(&self->sleepers);
     for (uint32_t i = 0; i < dial_count; i++)
         free(dials[i]);
     free(dials);

@@ -136,7 +136,7 @@ void tnd_mailbox_wake(tnd_mailbox_t *self)
     ring(self);
 }
 
-void tnd_bells_ring(tnd_bells_t *self)
+void tnd_sleepers_wake(tnd_sleepers_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         ring(self->mailboxes[i]);
@@ -145,15 +145,15 @@ void tnd_bells_ring(tnd_bells_t *self)
     self->count = 0;
 }
 
-static void note_bell(tnd_bells_t *self, tnd_mailbox_t *mailbox)
+static void note_sleeper(tnd_sleepers_t *self, tnd_mailbox_t *mailbox)
 {
     if (!atomic_load(&mailbox->dozes))
         return;
     for (uint32_t i = 0; i < self->count; i++)
         if (self->mailboxes[i] == mailbox)
             return;
-    if (self->count == TND_BELLS_MAX)
-        tnd_bells_ring(self);
+    if (self->count == TND_SLEEPERS_MAX)
+        tnd_sleepers_wake(self);
     atomic_fetch_add_explicit(&mailbox->holders, 1, memory_order_relaxed);
     self->mailboxes[self->count++] = mailbox;
 }
@@ -225,7 +225,7 @@ static void copy_cursor(tnd_inproc_message_t *self)
 }
 
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
-                   tnd_carry_t carry, tnd_bells_t *bells)
+                   tnd_carry_t carry, tnd_sleepers_t *sleepers)
 {
     tnd_side_t to = other(from);
     if (atomic_load_explicit(&self->shut[to], memory_order_acquire))
@@ -241,7 +241,7 @@ bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, cons
         message->msg.refuse.why = message->text;
     }
     if (append(self->mailboxes[to], message)) {
-        note_bell(bells, self->mailboxes[to]);
+        note_sleeper(sleepers, self->mailboxes[to]);
         return true;
     }
     message->owns_payload = false;

@@ -37,15 +37,15 @@ void tnd_mailbox_wake(tnd_mailbox_t *self);
 /*  Mailboxes whose owners sleep and have mail.  A sender that wakes each receiver once for several
  *  messages saves most of the system calls and task switches.
  */
-enum { TND_BELLS_MAX = 16 };
+enum { TND_SLEEPERS_MAX = 16 };
 
 typedef struct {
-    tnd_mailbox_t *mailboxes[TND_BELLS_MAX]; /* referenced */
+    tnd_mailbox_t *mailboxes[TND_SLEEPERS_MAX]; /* referenced */
     uint32_t count;
-} tnd_bells_t;
+} tnd_sleepers_t;
 
 /*  Wakes the owners. */
-void tnd_bells_ring(tnd_bells_t *self);
+void tnd_sleepers_wake(tnd_sleepers_t *self);
 
 typedef enum { TND_SIDE_DIALER, TND_SIDE_BINDER } tnd_side_t;
 
@@ -76,11 +76,11 @@ tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binde
 void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
 /*  Sends to the other side; messages come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
- *  bytes.  If the receiver sleeps, `bells` notes it: it is woken by tnd_bells_ring.  Returns false
+ *  bytes.  If the receiver sleeps, `sleepers` notes it: it is woken by tnd_sleepers_wake.  Returns false
  *  if the other side is shut; the payload is still the caller's then.
  */
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
-                   tnd_carry_t carry, tnd_bells_t *bells);
+                   tnd_carry_t carry, tnd_sleepers_t *sleepers);
 /*  Ends the caller's side, notifies the other side and releases the caller's reference. */
 void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *messages);
 

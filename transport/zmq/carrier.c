@@ -123,7 +123,7 @@ tnd_status_t tnd_zmq_send(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd
     tnd_pipe_t *pipe = tnd_zmq_pipe(peer);
     if (pipe != NULL)
         return tnd_pipe_send(pipe, peer->end.config.binder ? TND_SIDE_BINDER : TND_SIDE_DIALER,
-                             self->messages, msg, carry, &self->bells)
+                             self->messages, msg, carry, &self->sleepers)
                    ? TND_OK
                    : TND_AGAIN;
     int count = tnd_frames_pack(&self->frames, msg, carry, parts);

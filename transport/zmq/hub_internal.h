@@ -58,7 +58,7 @@ typedef struct {
     char host[9];
     tnd_sockets_t sockets;
     tnd_mailbox_t *mailbox;
-    tnd_bells_t bells; /* of receivers that a later flush wakes */
+    tnd_sleepers_t sleepers; /* of receivers that a later flush wakes */
     uint32_t mail_budget;
     uint64_t now, linger_ns;
     uint64_t dismiss_ns; /* when an unauthenticated connection is late */

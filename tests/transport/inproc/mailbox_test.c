@@ -16,12 +16,12 @@ typedef struct {
     tnd_mailbox_t *mailboxes[2];
     tnd_pool_t *pools[2];
     tnd_pipe_t *pipe;
-    tnd_bells_t bells; /* of the side that speaks */
+    tnd_sleepers_t sleepers; /* of the side that speaks */
 } pair_t;
 
 static pair_t open_pair(void)
 {
-    pair_t self = {.bells.count = 0};
+    pair_t self = {.sleepers.count = 0};
     tnd_error_t error;
     for (int i = 0; i < 2; i++) {
         cr_assert(tnd_mailbox_new(&self.mailboxes[i], "test", &error) == TND_OK, "%s", error.text);
@@ -34,7 +34,7 @@ static pair_t open_pair(void)
 
 static void close_pair(pair_t *self)
 {
-    tnd_bells_ring(&self->bells);
+    tnd_sleepers_wake(&self->sleepers);
     for (int i = 0; i < 2; i++)
         if (self->mailboxes[i] != NULL)
             tnd_mailbox_close(&self->mailboxes[i]);
@@ -48,7 +48,7 @@ static bool say(pair_t *self, tnd_side_t from, uint64_t number)
 {
     tnd_msg_t msg = {.kind = TND_MSG_HELD, .until.step = number};
     return tnd_pipe_send(self->pipe, from, self->pools[from], &msg, TND_CARRY_NOTHING,
-                         &self->bells);
+                         &self->sleepers);
 }
 
 /*  The number in the next message; TND_UNKNOWN: there is none. */
@@ -91,7 +91,7 @@ Test(mailbox, that_is_closed_takes_nothing_and_leaves_the_payload)
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .note.payload = note};
 
     cr_assert(not(tnd_pipe_send(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER], &msg,
-                                TND_CARRY_BUFFER, &pair.bells)));
+                                TND_CARRY_BUFFER, &pair.sleepers)));
 
     tnd_buffer_drop(&note);
     tnd_pipe_shut(pair.pipe, TND_SIDE_DIALER, pair.pools[TND_SIDE_DIALER]);
@@ -113,7 +113,7 @@ Test(mailbox, whose_owner_sleeps_is_rung_once)
     cr_assert(say(&pair, TND_SIDE_DIALER, 2));
     cr_assert(say(&pair, TND_SIDE_DIALER, 3));
     cr_assert(eq(int, poll(&polled, 1, 0), 0), "the sender has not rung yet");
-    tnd_bells_ring(&pair.bells);
+    tnd_sleepers_wake(&pair.sleepers);
     uint64_t rung = 0;
     cr_assert(eq(int, (int)read(polled.fd, &rung, sizeof rung), (int)sizeof rung));
     cr_assert(eq(u64, rung, 1));
@@ -155,9 +155,9 @@ static void *say_many(void *context)
     for (uint64_t i = 0; i < MANY; i++) {
         cr_assert(say(pair, TND_SIDE_DIALER, i));
         if (i % 3 == 0)
-            tnd_bells_ring(&pair->bells);
+            tnd_sleepers_wake(&pair->sleepers);
     }
-    tnd_bells_ring(&pair->bells);
+    tnd_sleepers_wake(&pair->sleepers);
     tnd_pipe_shut(pair->pipe, TND_SIDE_DIALER, pair->pools[TND_SIDE_DIALER]);
     return NULL;
 }
