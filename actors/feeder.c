@@ -1,8 +1,7 @@
 /*  actors/feeder.c - takes slices, has their rows put into slots, lets the device threads run.
  *
  *  The machine decides when a step is complete, handed out and committed.  The slots hold its rows
- *  (batch_slots.h).  The device workers decide what runs on it, and on which thread.
- */
+ *  (batch_slots.h).  The device workers decide what runs on it, and on which thread. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,8 +31,7 @@
 #include "runtime/host/text_payload.h"
 
 /*  How often it looks whether processors are free; they are not if it had to wait for one for more
- *  than this part of the time.
- */
+ *  than this part of the time. */
 enum { LOOK_EVERY_NS = 300000000, CROWDED_PART = 50 };
 
 typedef struct {
@@ -309,8 +307,7 @@ static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error
 }
 
 /*  The model of a run that was trained to its end is not all of its result: where it cannot be
- *  saved, its digest and what follows are still told.
- */
+ *  saved, its digest and what follows are still told. */
 static tnd_status_t save(feeder_t *feeder, tnd_actor_t *self, char digest[TND_DIGEST_TEXT_SIZE],
                          tnd_error_t *error)
 {
@@ -471,8 +468,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
 }
 
 /*  Slices that follow one another are gathered beside each other, until something arrives that may
- *  change what a slot is for.
- */
+ *  change what a slot is for. */
 static bool leaves_slots(const tnd_arrival_t *arrival)
 {
     return arrival->kind == TND_ARRIVAL_MESSAGE &&

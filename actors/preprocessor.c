@@ -1,7 +1,6 @@
 /*  actors/preprocessor.c - runs a chain of operations over blocks; stateless, hence any number.
  *
- *  What is worked on next, and when everything is dropped, the queue machine decides.
- */
+ *  What is worked on next, and when everything is dropped, the queue machine decides. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,7 @@
 #include "runtime/host/text_payload.h"
 
 /*  Credit a reader: enough that a worker never waits for the next block, few enough that they are
- *  spread over all workers.
- */
+ *  spread over all workers. */
 enum { WINDOW_BLOCKS = 8 };
 
 /*  And no more than it works on in this time, so that a slow one holds up few blocks. */
@@ -61,8 +59,7 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guar
 }
 
 /*  A block is in one place at a time; all that a lane has under way may be with the workers of one
- *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself.
- */
+ *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself. */
 static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                                 tnd_memory_estimate_t *estimate)
 {

@@ -2,8 +2,7 @@
  *
  *  The reader's state machine (runtime/core/reader.h) decides which worker gets which ticket.  Here
  *  positions become indices of the source, by shuffle, skip, take, repeat and shard, and indices
- *  become blocks.
- */
+ *  become blocks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +25,7 @@
 enum { TICKETS_MAX = 65536 };
 
 /*  How long a worker that was late gets nothing: then one block shows whether it still is, which
- *  may cost a quarter of a second.
- */
+ *  may cost a quarter of a second. */
 static const uint64_t rest_ns = 4000000000;
 
 typedef struct {

@@ -1,8 +1,7 @@
 /*  actors/reducer.c - brings together what several feeders post, along the fixed tree.
  *
  *  When a round is complete the machine decides; here its root is computed, on the actor's thread,
- *  from nodes that the feeders have already reduced among themselves.
- */
+ *  from nodes that the feeders have already reduced among themselves. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /*  examples/compose.c - fashion.yaml as a C program: the graph is composed by calls, the loop is
- * the program's own.  It prints what the same run by `tundish run fashion/fashion.yaml` prints.
+ *  the program's own.  It prints what the same run by `tundish run fashion/fashion.yaml` prints.
  *
  *      compose [DIRECTORY OF THE DATA [EPOCHS [CHECKPOINTS]]]
  *
  *  With a folder for checkpoints it saves its models every 100 steps, and resumes from the newest
- *  checkpoint.
- */
+ *  checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,9 @@
 /*  examples/generator.c - rows from a callback of the program, with several inputs and outputs.
  *
- *  A row is a noisy wave: the model gets its samples and its kind, and should predict its frequency and
- *  whether it is loud.  Any row can be made at any time, so the callback declares RANDOM, and the rows
- *  can be shuffled, sharded and read again.  The step reads all columns; instead of a real model it
- *  fits the mean frequency of each kind.
- */
+ *  A row is a noisy wave: the model gets its samples and its kind, and should predict its frequency
+ *  and whether it is loud.  Any row can be made at any time, so the callback declares RANDOM, and
+ *  the rows can be shuffled, sharded and read again.  The step reads all columns; instead of a real
+ *  model it fits the mean frequency of each kind. */
 #include <math.h>
 #include <stdio.h>
 

@@ -6,8 +6,7 @@
  *      ops: [{plugin: operation.jitter, column: value, by: 0.5}]
  *
  *  Linked into a program (operation_main.c), the same tables are given to the graph and called
- *  `ramp` and `jitter`.
- */
+ *  `ramp` and `jitter`. */
 #include "operation.h"
 
 /* --- a source: numbers that count up, read from the start only --- */

@@ -1,8 +1,7 @@
 /*  tests/stress_chain.c - rows on their way through threads: one reads a mapped file, several run
  *  chains of operations on its blocks, one takes what they made.  Every row arrives once, with the
  *  numbers that it must have, also after its source was closed.  A plain program, so that it runs
- *  under every sanitizer.
- */
+ *  under every sanitizer. */
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -110,8 +109,7 @@ static void *work(void *argument)
 }
 
 /*  Row i of the file holds i * 7 + k at place k; the chain keeps those that begin with 100 or more,
- *  twice, as floats.
- */
+ *  twice, as floats. */
 static uint8_t byte_of(uint64_t row, uint64_t k)
 {
     return (uint8_t)(row * 7 + k);
@@ -163,8 +161,7 @@ static void write_file(const char *path, uint64_t width)
 }
 
 /*  Reads the file about PASSES times in blocks, of which every worker gets its turn; the rows of
- *  every second block are read backwards, so that both forms pass.
- */
+ *  every second block are read backwards, so that both forms pass. */
 static void produce(worker_t *workers, const tnd_source_t *source, void *state)
 {
     tnd_block_pool_t *block_pool = tnd_block_pool_new();

@@ -1,7 +1,6 @@
 /*  tests/stress_data.c - buffers, blocks and slices handed from thread to thread: nothing is lost,
  *  nothing is changed on the way, and what pools allocate stays bounded.  A plain program, so that
- *  it runs under every sanitizer.
- */
+ *  it runs under every sanitizer. */
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>

@@ -8,8 +8,7 @@
 enum { STEPS = 600, DEPTH = 3 };
 
 /*  Tensors on their way from the steps that export them to a thread that releases them: at most one
- *  per replica; the next one replaces it.
- */
+ *  per replica; the next one replaces it. */
 typedef struct {
     fixture_t *fixture;
     _Atomic(dl_managed_tensor_t *) tensors[FIXTURE_REPLICAS];

@@ -1,12 +1,11 @@
 /*  A plain program for every preset: no message that the validator accepts breaks a machine.
  *
  *  A small pipeline exchanges its messages.  With them go copies with random fields changed, and
- *  forged ones.  Each passes the checks on its way first; a refused message sometimes ends its link.
- *  A machine may refuse a message, which fails the run, but it never aborts and never releases a
- *  payload twice.  Runs without false fields complete.
+ *  forged ones.  Each passes the checks on its way first; a refused message sometimes ends its
+ *  link.  A machine may refuse a message, which fails the run, but it never aborts and never
+ *  releases a payload twice.  Runs without false fields complete.
  *
- *  Usage: stress_hostile [RUNS [FIRST_SEED]]
- */
+ *  Usage: stress_hostile [RUNS [FIRST_SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -82,9 +81,8 @@ static void deliver_changed(pipeline_t *self, const pipeline_mail_t *truth, tota
         pipeline_cut(self, mail.from, mail.to);
 }
 
-/*  Delivers one message, and after about `truths` of them a changed one (0: never).  Returns false if
- *  none is due.
- */
+/*  Delivers one message, and after about `truths` of them a changed one (0: never).  Returns false
+ *  if none is due. */
 static bool step(pipeline_t *self, uint32_t truths, totals_t *totals)
 {
     self->now += 10000;

@@ -1,6 +1,5 @@
 /*  A plain program for every preset: an actor in the middle with peers that come and go in other
- *  threads, over inproc and tcp.  Rows are checked on arrival, payloads are counted at the end.
- */
+ *  threads, over inproc and tcp.  Rows are checked on arrival, payloads are counted at the end. */
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,5 @@
 /*  tests/stress_sessions.c - sessions come and go in one process, however they end, and leave
- *  nothing: no descriptor, no thread, and under AddressSanitizer no memory.
- */
+ *  nothing: no descriptor, no thread, and under AddressSanitizer no memory. */
 #include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -194,8 +193,7 @@ static void fail_between_rounds(uint64_t step)
 }
 
 /*  To its end; drained in its midst; stopped; pulled from and left; alone of two hosts; no data;
- *  stopped while a step runs; failed in the midst of rounds over two hosts.
- */
+ *  stopped while a step runs; failed in the midst of rounds over two hosts. */
 static void run_one(int way, int turn)
 {
     if (way == WAYS - 1) {

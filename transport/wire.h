@@ -6,8 +6,7 @@
  *
  *  Bytes that come in are hostile: every bound is checked and nothing is allocated.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TRANSPORT_WIRE_H
 #define TND_TRANSPORT_WIRE_H
 
@@ -23,20 +22,17 @@ typedef struct {
 } tnd_wire_form_t;
 
 /*  Writes the header, at most TND_WIRE_BYTES_MAX bytes, and returns its length.  Longer texts are
- *  cut.
- */
+ *  cut. */
 size_t tnd_wire_encode(const tnd_msg_t *msg, tnd_carry_t carry, uint8_t bytes[TND_WIRE_BYTES_MAX]);
 
 /*  Reads a header.  Pointers of the message are NULL, but for the text of a REFUSE, which is valid
  *  as long as `form`.  TND_REFUSED: a header of another version.  TND_FAILED: not a header, cut
- *  short, out of range or with bytes left over.
- */
+ *  short, out of range or with bytes left over. */
 tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *bytes, size_t size,
                              tnd_error_t *error) TND_CHECKED;
 
 /*  For a fuzzer: decodes the bytes and, if they are a header, checks that encoding the message and
- *  decoding it again gives the same.  Returns 0.
- */
+ *  decoding it again gives the same.  Returns 0. */
 int tnd_wire_fuzz(const uint8_t *bytes, size_t size);
 
 #endif

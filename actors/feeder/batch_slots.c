@@ -13,13 +13,11 @@
 enum { HOT_BYTES = 4096 };
 
 /*  Where several threads gather: bytes of a part, at least (slices of less than two are not
- * shared), and about how many a slice has at most.
- */
+ *  shared), and about how many a slice has at most. */
 enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
 
 /*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
- *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time.
- */
+ *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time. */
 enum { FLUSH_BYTES = 1 << 20 };
 
 /*  What has been gathered into a slot. */
@@ -85,8 +83,7 @@ void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
 }
 
 /*  Copies some rows of a block to where they are wanted, and adds them to the digest; returns the
- *  bytes copied.
- */
+ *  bytes copied. */
 static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
                      uint32_t rows, uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
                      tnd_digest_t *digest)
@@ -201,8 +198,7 @@ static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot
 }
 
 /*  Whether a step can read these rows of a column where they lie: packed, on a cache line, in
- *  memory that no truncated file takes away.
- */
+ *  memory that no truncated file takes away. */
 static bool is_borrowable(const tnd_block_t *block, uint32_t column, uint32_t first)
 {
     const tnd_block_column_t *from = &block->columns[column];
@@ -212,9 +208,8 @@ static bool is_borrowable(const tnd_block_t *block, uint32_t column, uint32_t fi
            (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
 }
 
-/*  Lets a replica borrow its rows of a step from their block where they are borrowable, and
- *  copies the rest; returns the bytes copied.  The slice must stay until the step is done.
- */
+/*  Lets a replica borrow its rows of a step from their block where they are borrowable, and copies
+ *  the rest; returns the bytes copied.  The slice must stay until the step is done. */
 static size_t borrow_rows(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot,
                           uint32_t local, uint64_t rank, tnd_digest_t *digest)
 {

@@ -12,8 +12,7 @@
  *  The state machine (runtime/core/feeder.h) decides which step has which slot; the device workers
  *  own the memory.
  *
- *  Threads: the feeder's actor.
- */
+ *  Threads: the feeder's actor. */
 #ifndef TND_ACTORS_FEEDER_BATCH_SLOTS_H
 #define TND_ACTORS_FEEDER_BATCH_SLOTS_H
 
@@ -40,8 +39,7 @@ void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p);
 
 /*  Performs PLACE, or starts it; takes the slice in any case. Errors: TND_FAILED if the slice has
  *  another number of rows than its note, or more than the replica has room for, or if rows were
- *  lost (runtime/data/mapped.h).
- */
+ *  lost (runtime/data/mapped.h). */
 tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
                                    tnd_error_t *error) TND_CHECKED;
 /*  Performs READY, as tnd_device_workers_ready, once the rows of the step are in its slot. */

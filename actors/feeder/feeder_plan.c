@@ -54,9 +54,8 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
 }
 
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
- * that begin before them and end after them.  The same applies to a step whose tensors a program
- * holds.
- */
+ *  that begin before them and end after them.  The same applies to a step whose tensors a program
+ *  holds. */
 void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                             tnd_memory_estimate_t *estimate)
 {

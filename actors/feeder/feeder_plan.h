@@ -2,8 +2,7 @@
  *
  *  `own` is the feeder's instance.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_FEEDER_FEEDER_PLAN_H
 #define TND_ACTORS_FEEDER_FEEDER_PLAN_H
 

@@ -7,8 +7,7 @@
  *  Reducers also learn how many slots each step had (PASSED).  So a replica that leaves out a
  *  reduction ends the run, and the others do not wait for it.
  *
- *  Threads: the feeder's actor.
- */
+ *  Threads: the feeder's actor. */
 #ifndef TND_ACTORS_FEEDER_PENDING_REDUCTIONS_H
 #define TND_ACTORS_FEEDER_PENDING_REDUCTIONS_H
 
@@ -48,13 +47,11 @@ void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *act
                                 const tnd_peers_t *reducers, uint32_t to,
                                 const tnd_post_note_t *post);
 /*  A step now waits for all that was added since the last call. Tells the reducers that got none of
- *  it that others did.
- */
+ *  it that others did. */
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers);
 /*  A step is done, with so many slots and reductions. Sends PASSED if these numbers differ from
- *  those of the step before.
- */
+ *  those of the step before. */
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers, uint64_t step, uint32_t slots,
                                  uint32_t reductions);

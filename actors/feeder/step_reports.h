@@ -5,8 +5,7 @@
  *  `unkept REPLICA WHY`.
  *
  *  Ownership: `models` may be NULL; it remains the feeder's.
- *  Threads: the feeder's actor.
- */
+ *  Threads: the feeder's actor. */
 #ifndef TND_ACTORS_FEEDER_STEP_REPORTS_H
 #define TND_ACTORS_FEEDER_STEP_REPORTS_H
 

@@ -7,8 +7,7 @@
  *
  *  A mapped file keeps no descriptor; a read one keeps one.
  *
- *  Threads: open, view and close on one; read, ahead and check on any number at once.
- */
+ *  Threads: open, view and close on one; read, ahead and check on any number at once. */
 #ifndef TND_ACTORS_FILE_CONTENT_H
 #define TND_ACTORS_FILE_CONTENT_H
 
@@ -42,13 +41,11 @@ void tnd_content_advise(tnd_content_t *self, tnd_access_pattern_t pattern, bool 
 /*  Whether each row has to be requested ahead. */
 bool tnd_content_by_rows(const tnd_content_t *self);
 /*  Requests bytes [offset, offset + size), which will be used soon, and returns at once.  False:
- *  all of them were requested before.
- */
+ *  all of them were requested before. */
 bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size);
 
 /*  Bytes [offset, offset + size), or up to the end of the file, to look at until the next view or
- *  tnd_content_forget; of a mapped file until it is closed.
- */
+ *  tnd_content_forget; of a mapped file until it is closed. */
 tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
                               const uint8_t **data_p, tnd_error_t *error) TND_CHECKED;
 void tnd_content_forget(tnd_content_t *self);
@@ -58,8 +55,7 @@ tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t s
                               tnd_error_t *error) TND_CHECKED;
 
 /*  A hash of all bytes of the file at `path`, which is read once, from begin to end.  TND_FAILED:
- * it cannot be read, or has other than `size` bytes.
- */
+ *  it cannot be read, or has other than `size` bytes. */
 tnd_status_t tnd_content_whole(const char *path, size_t size, uint64_t retry_ns, uint64_t hash[2],
                                tnd_error_t *error) TND_CHECKED;
 

@@ -1,10 +1,9 @@
 /*  actors/file/failures.h - everything that keeps a source from being opened, in one pass.
  *
- *  The first failure is what `open` returns; the others are reported through `tell` of the
- *  scope, and the source goes on as far as that makes sense.
+ *  The first failure is what `open` returns; the others are reported through `tell` of the scope,
+ *  and the source goes on as far as that makes sense.
  *
- *  Threads: the one that opens.
- */
+ *  Threads: the one that opens. */
 #ifndef TND_ACTORS_FILE_FAILURES_H
 #define TND_ACTORS_FILE_FAILURES_H
 

@@ -5,8 +5,7 @@
  *  not; `part-*.bin` (also `?` and `[abc]`) for the names that are found, sorted by bytes.  Other
  *  texts are taken as they are, as is a pattern that is itself the name of a file.
  *
- *  Lifecycle: zeroed; find; any number of looks; free.  Threads: one at a time.
- */
+ *  Lifecycle: zeroed; find; any number of looks; free.  Threads: one at a time. */
 #ifndef TND_ACTORS_FILE_FILES_H
 #define TND_ACTORS_FILE_FILES_H
 
@@ -21,11 +20,9 @@ typedef struct {
     bool searched; /* a pattern looked into a directory: what there is depends on the host */
 } tnd_files_t;
 
-/*  The files that `written` names; `what` names them in errors ("column `image`").
- *  TND_FAILED: there is none, a pattern matches none, one is there twice, or more than
- *  TND_FILES_MAX; the text names the pattern, and the directory that is nearest to it.  Free it in
- *  any case.
- */
+/*  The files that `written` names; `what` names them in errors ("column `image`").  TND_FAILED:
+ *  there is none, a pattern matches none, one is there twice, or more than TND_FILES_MAX; the text
+ *  names the pattern, and the directory that is nearest to it.  Free it in any case. */
 tnd_status_t tnd_files_find(tnd_files_t *self, const char *what, const tnd_strings_t *written,
                             tnd_error_t *error) TND_CHECKED;
 

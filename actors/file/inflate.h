@@ -3,8 +3,7 @@
  *  Several members in a row, as pigz and cat make them, are one content; zeros after the last one
  *  are padding.
  *
- *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time.
- */
+ *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time. */
 #ifndef TND_ACTORS_FILE_INFLATE_H
 #define TND_ACTORS_FILE_INFLATE_H
 
@@ -26,8 +25,7 @@ typedef struct {
 bool tnd_inflate_fits(const uint8_t *data, size_t size);
 
 /*  Writes the whole content of `bytes` bytes to `out`, as fast as this build can.  False: it
- * cannot, or the content is not so; reading it in pieces will tell why.  Needs no init.
- */
+ *  cannot, or the content is not so; reading it in pieces will tell why.  Needs no init. */
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes);
 
 /*  The version of libdeflate that the program was built with; NULL: it was built without. */
@@ -37,8 +35,7 @@ const char *tnd_inflate_library(void);
 void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data, size_t size);
 
 /*  The next `size` bytes of content.  TND_FAILED: there are not as many, or they are damaged; the
- *  text names the offset in the compressed file.
- */
+ *  text names the offset in the compressed file. */
 tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size,
                               tnd_error_t *error) TND_CHECKED;
 

@@ -1,6 +1,5 @@
 /*  actors/file/inflate_deflate.c - the whole content of a gzip file at once, by libdeflate: more
- *  than twice as fast as zlib, which is for pieces.
- */
+ *  than twice as fast as zlib, which is for pieces. */
 #include <libdeflate.h>
 
 #include "actors/file/inflate.h"

@@ -1,6 +1,5 @@
 /*  actors/op/cast.c - a column in another type: cast.  What every cast gives is described in
- *  runtime/core/numeric/numeric.h.
- */
+ *  runtime/core/numeric/numeric.h. */
 #include "actors/op/ops.h"
 #include "runtime/core/numeric/numeric.h"
 

@@ -24,8 +24,7 @@ typedef struct {
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
     int8_t passes[TND_COLUMNS_MAX];
     /*  For each column that it makes: the column that leaves the chain so, in as many rows, and is
-     *  written where it will stay; or -1, and memory of the stage's own.
-     */
+     *  written where it will stay; or -1, and memory of the stage's own. */
     int8_t leaves[TND_COLUMNS_MAX];
     uint8_t *columns[TND_COLUMNS_MAX];
     uint64_t *sample;
@@ -45,8 +44,7 @@ struct tnd_chain {
     tnd_guarded_call_t *call;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
-     *  For each that comes in: whether its rows are needed in a tile.
-     */
+     *  For each that comes in: whether its rows are needed in a tile. */
     int passed[TND_COLUMNS_MAX];
     int ragged[TND_COLUMNS_MAX]; /* of a ragged column that goes out: where it came in */
     bool needed[TND_COLUMNS_MAX];
@@ -64,8 +62,7 @@ typedef struct {
     const tnd_chain_key_t *key;
     uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
     /*  Of ragged columns that are not passed on: the offset of each row from the first byte of the
-     *  column that came in, and how long it is.
-     */
+     *  column that came in, and how long it is. */
     uint64_t *offsets[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];
     uint32_t *origin; /* NULL: row i is made from row i */
     uint32_t rows;
@@ -128,8 +125,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
 }
 
 /*  Follows columns that come in through one operation: those it looks at are needed, those it
- *  passes on take their new place.
- */
+ *  passes on take their new place. */
 static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 {
     int passed[TND_COLUMNS_MAX], ragged[TND_COLUMNS_MAX];
@@ -145,8 +141,7 @@ static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 }
 
 /*  Finds the columns that pass from the operation that makes them to the end, where no row is left
- *  out or repeated on the way.
- */
+ *  out or repeated on the way. */
 static void find_leaving(tnd_chain_t *self)
 {
     int8_t leaves[TND_COLUMNS_MAX];
@@ -368,8 +363,7 @@ static uint64_t sample_of(const tnd_chain_key_t *key, const tnd_block_note_t *no
 }
 
 /*  Shows rows [first, first + rows) of the block as a tile: where they lie, if they lie in a run
- * and aligned, else gathered.
- */
+ *  and aligned, else gathered. */
 static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uint32_t rows,
                       tnd_tile_t *tile)
 {
@@ -540,10 +534,9 @@ static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t m
     made->origin = marked ? (uint32_t *)(void *)origin : NULL;
 }
 
-/*  Rows that take less than half of the buffer move to one of their own: until there are enough
- *  for a batch any number of such blocks may wait, and each would keep a whole buffer from the
- * pool. Takes the buffer.
- */
+/*  Rows that take less than half of the buffer move to one of their own: until there are enough for
+ *  a batch any number of such blocks may wait, and each would keep a whole buffer from the pool.
+ *  Takes the buffer. */
 static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffer, bool marked)
 {
     const made_t before = *made;
@@ -567,8 +560,7 @@ static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffe
 }
 
 /*  The rows of a ragged column that was not passed on: where they came in, or moved to memory of
- *  their own, where rows were left out that would be kept with them.
- */
+ *  their own, where rows were left out that would be kept with them. */
 static void fill_ragged(tnd_chain_t *self, const made_t *made, uint32_t column, tnd_block_t *out)
 {
     if (made->offsets[column] == NULL)

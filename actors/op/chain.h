@@ -9,8 +9,7 @@
  *  from the input.  Heap memory of dropped rows is not kept: the other rows are moved.
  *
  *  Ownership: open, any number of runs, close.  Blocks may outlive the chain that made them.
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_ACTORS_OP_CHAIN_H
 #define TND_ACTORS_OP_CHAIN_H
 
@@ -22,9 +21,8 @@ typedef struct tnd_chain tnd_chain_t;
 
 /*  Opens the operations for rows of this schema. Options must stay valid until close; the schema is
  *  copied. With `skip_bad`, rows that an operation fails on are left out and counted; otherwise
- *  they fail the run. `call` is told which operation runs, here and in probe and run; NULL:
- *  nothing is. Errors: TND_FAILED if an operation does not fit; the text names it and its place.
- */
+ *  they fail the run. `call` is told which operation runs, here and in probe and run; NULL: nothing
+ *  is. Errors: TND_FAILED if an operation does not fit; the text names it and its place. */
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
                             const tnd_schema_t *in, tnd_guarded_call_t *call,
                             tnd_error_t *error) TND_CHECKED;
@@ -38,15 +36,13 @@ bool tnd_chain_empty(const tnd_chain_t *self);
 /*  A hash of the files that operations read. */
 uint64_t tnd_chain_content(const tnd_chain_t *self);
 /*  The most rows that one may become, and what the chain does: a set of TND_OP_*, DROPS also if it
- *  skips bad rows.
- */
+ *  skips bad rows. */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
 uint32_t tnd_chain_caps(const tnd_chain_t *self);
 /*  Bytes of the tables that its operations hold. */
 size_t tnd_chain_loaded(const tnd_chain_t *self);
 /*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. Ragged rows
- *  that are moved have their own.
- */
+ *  that are moved have their own. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 
 /*  What random operations draw from, besides the sample. */
@@ -61,20 +57,17 @@ typedef struct {
 /*  Runs the chain over a sealed block, which the caller keeps, and returns a sealed block, which
  *  the caller holds. Its note is that of `in` with its own rows, origin, bad, why and bytes. If the
  *  pool's buffers are too small, the block gets its own buffer. Errors: TND_FAILED; the text names
- *  the operation and the sample.
- */
+ *  the operation and the sample. */
 tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_block_t *in,
                            tnd_block_pool_t *block_pool, tnd_pool_t *pool, tnd_block_t **out_p,
                            tnd_error_t *error) TND_CHECKED;
 
 /*  After a run that failed: the offset of the bad position, and the reason as in the note of a
- *  block, valid until the next run.
- */
+ *  block, valid until the next run. */
 uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p);
 
 /*  Bytes that the last run copied without changing them: rows gathered for an operation, columns
- *  moved into the block.
- */
+ *  moved into the block. */
 uint64_t tnd_chain_copied(const tnd_chain_t *self);
 
 #endif

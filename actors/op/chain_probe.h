@@ -2,16 +2,14 @@
  *
  *  Machines that compute alike have equal hashes; the run refuses a machine whose hash differs.
  *
- *  Threads: that of the chain.
- */
+ *  Threads: that of the chain. */
 #ifndef TND_ACTORS_OP_CHAIN_PROBE_H
 #define TND_ACTORS_OP_CHAIN_PROBE_H
 
 #include "actors/op/chain.h"
 
 /*  Runs the chain over 64 built-in rows, fewer if they are large.  Returns 0 only for a chain
- *  without operations.
- */
+ *  without operations. */
 uint64_t tnd_chain_probe(tnd_chain_t *self);
 
 #endif

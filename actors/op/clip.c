@@ -1,7 +1,6 @@
 /*  actors/op/clip.c - numbers kept within bounds: clip.
  *
- *  x < low ? low : x > high ? high : x, in the column's own type; so a NaN stays.
- */
+ *  x < low ? low : x > high ? high : x, in the column's own type; so a NaN stays. */
 #include <string.h>
 
 #include "actors/op/loops.h"

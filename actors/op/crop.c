@@ -3,8 +3,7 @@
  *
  *  The middle is TensorFlow's: of an odd rest, the greater half is cut at the bottom and at the
  *  right.  A random corner is two draws without bias, top and left, from the generator of (seed,
- *  epoch, sample, operation).
- */
+ *  epoch, sample, operation). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /*  actors/op/custom.h - an operation that a program or a plugin gave, as one of ours.
  *
- *  Threads: as runtime/interface/operation.h says.
- */
+ *  Threads: as runtime/interface/operation.h says. */
 #ifndef TND_ACTORS_OP_CUSTOM_H
 #define TND_ACTORS_OP_CUSTOM_H
 

@@ -2,8 +2,7 @@
  *
  *  As TensorFlow's stateless flips, a picture is mirrored at random if one uniform draw in [0, 1)
  *  is below the probability.  The draw is the first f32 of the generator of (seed, epoch, sample,
- *  operation), so it belongs to the picture, not to the worker or the batch.
- */
+ *  operation), so it belongs to the picture, not to the worker or the batch. */
 #include <string.h>
 
 #include "actors/op/loops.h"

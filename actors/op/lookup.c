@@ -1,8 +1,7 @@
 /*  actors/op/lookup.c - integers as places in a table: lookup.
  *
  *  The table is a list (0 is its first entry), a map from integers, or the rows of a .npy file; an
- *  entry is a number, or in a file an array.  It is read once, when the chain is opened.
- */
+ *  entry is a number, or in a file an array.  It is read once, when the chain is opened. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

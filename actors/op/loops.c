@@ -2,9 +2,8 @@
 #include "actors/op/loops.h"
 
 /*  A division costs ten times a product, so x / 255 is x * HIGH + x * LOW, where HIGH is 1 / 255
- * cut after 16 bits and LOW the rest.  x has 8 bits, so x * HIGH is exact, and the sum is rounded
- * as the division would be: so it is for all 256 values, which the test goes through.
- */
+ *  cut after 16 bits and LOW the rest.  x has 8 bits, so x * HIGH is exact, and the sum is rounded
+ *  as the division would be: so it is for all 256 values, which the test goes through. */
 #define HIGH 0x1.0100p-8f
 #define LOW 0x1.010102p-24f
 

@@ -7,8 +7,7 @@
  *
  *  `in` and `out` never overlap, and are aligned to their elements.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_OP_LOOPS_H
 #define TND_ACTORS_OP_LOOPS_H
 

@@ -4,9 +4,8 @@
  *
  *      y = (C(x) - C(mean)) / C(std)
  *
- *  each step rounded, none contracted, and y is rounded to `to`.  So u8 to f32 is
- *  (x.astype(f32) - f32(mean)) / f32(std) of NumPy, bit for bit.
- */
+ *  each step rounded, none contracted, and y is rounded to `to`.  So u8 to f32 is (x.astype(f32) -
+ *  f32(mean)) / f32(std) of NumPy, bit for bit. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -89,9 +88,8 @@ static void all_f64(size_t count, double *restrict out, const double *restrict i
         out[i] = (in[i] - mean) / std;
 }
 
-/*  `count` numbers of C, or bytes, by number `at` of the pattern and those after it, or if `one`
- * by that alone.
- */
+/*  `count` numbers of C, or bytes, by number `at` of the pattern and those after it, or if `one` by
+ *  that alone. */
 static void steps(const normalize_t *self, size_t count, void *out, const void *in, bool bytes,
                   size_t at, bool one)
 {
@@ -116,8 +114,7 @@ static void steps(const normalize_t *self, size_t count, void *out, const void *
 }
 
 /*  A chunk at a time, which stays in the first level of the cache; casts only where they are
- * needed.
- */
+ *  needed. */
 static void run_some(const normalize_t *self, size_t count, uint8_t *out, const uint8_t *in,
                      size_t at, bool one)
 {

@@ -1,6 +1,5 @@
 /*  actors/op/one_hot.c - numbers of classes as vectors: one_hot, with TensorFlow's meaning: the new
- *  axis is the last, and a number outside 0 ... depth - 1 gives a vector that is off everywhere.
- */
+ *  axis is the last, and a number outside 0 ... depth - 1 gives a vector that is off everywhere. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /*  actors/op/ops.h - what the operations of the list do, and what they share.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_OP_OPS_H
 #define TND_ACTORS_OP_OPS_H
 
@@ -18,8 +17,7 @@ const tnd_op_t *tnd_op_of(const tnd_op_spec_t *spec);
 
 /*  The index of a column. tnd_op_find is for columns whose rows are read: it refuses ragged ones.
  *  Errors: TND_FAILED; the text lists the columns, or the operation that makes a ragged column
- *  fixed.
- */
+ *  fixed. */
 tnd_status_t tnd_op_find_any(const tnd_schema_t *in, const char *column, uint32_t *index_p,
                              tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *index_p,
@@ -29,14 +27,12 @@ tnd_status_t tnd_op_find(const tnd_schema_t *in, const char *column, uint32_t *i
 tnd_status_t tnd_op_dtype(const char *name, tnd_dtype_t *dtype_p, tnd_error_t *error) TND_CHECKED;
 
 /*  Parses one element of a column's type into `out`, which has room for 8 bytes and is aligned to
- *  them. Floats are rounded. Errors: TND_FAILED if the number is too large or not of the type.
- */
+ *  them. Floats are rounded. Errors: TND_FAILED if the number is too large or not of the type. */
 tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_column_t *column,
                            void *out, tnd_error_t *error) TND_CHECKED;
 
 /*  The numbers of an option as integers, at least `least`. Errors: TND_FAILED for fractions,
- *  smaller numbers, and more than `room` of them.
- */
+ *  smaller numbers, and more than `room` of them. */
 tnd_status_t tnd_op_whole(const char *option, const tnd_numbers_t *numbers, int64_t least,
                           int64_t *values, size_t room, tnd_error_t *error) TND_CHECKED;
 

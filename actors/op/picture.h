@@ -2,8 +2,7 @@
  *
  *  Whichever way they lie, a row is `planes` planes of `height` lines of `width` pixels.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_OP_PICTURE_H
 #define TND_ACTORS_OP_PICTURE_H
 

@@ -6,8 +6,7 @@
 #include "runtime/text/quantity.h"
 
 /*  The n-th copy of a sample draws its own random numbers; the first draws as the sample itself.
- *  The mixing is the finaliser of SplitMix64, a bijection.
- */
+ *  The mixing is the finaliser of SplitMix64, a bijection. */
 static uint64_t sample_of_copy(uint64_t sample, uint64_t copy)
 {
     if (copy == 0)

@@ -1,7 +1,7 @@
 /*  actors/op/scale.c - integers as fractions of their range, floats times a factor: scale.
  *
- *  What comes out, step by step; a step that is not asked for is left out, none is contracted.
- *  C is f32 where both types have at most 16 bits or are f32, else f64.
+ *  What comes out, step by step; a step that is not asked for is left out, none is contracted.  C
+ *  is f32 where both types have at most 16 bits or are f32, else f64.
  *
  *      range: [low, high], for integers, [0, 1] by default
  *          y = C(x - least of the type) / C(greatest - least)
@@ -10,8 +10,7 @@
  *          y = C(x) * C(factor)
  *          y = y + C(offset)
  *
- *  and y is rounded to `to`.  So u8 to f32 is x.astype(f32) / f32(255) of NumPy, bit for bit.
- */
+ *  and y is rounded to `to`.  So u8 to f32 is x.astype(f32) / f32(255) of NumPy, bit for bit. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -151,8 +151,7 @@ static tnd_status_t read_axes(const tnd_numbers_t *numbers, const tnd_column_t *
 }
 
 /*  Joins axes that lie in what comes in as they will in what comes out, and drops those of length
- *  1; the last one becomes the unit that is moved if it stays the last.
- */
+ *  1; the last one becomes the unit that is moved if it stays the last. */
 static void join_axes(transpose_t *self, const axis_t *axes, uint32_t rank)
 {
     for (uint32_t i = 0; i < rank; i++) {
@@ -168,9 +167,8 @@ static void join_axes(transpose_t *self, const axis_t *axes, uint32_t rank)
         self->size *= self->axes[--self->rank].length;
 }
 
-/*  Says where what comes out goes, and puts the longest axis last: most of the work is
- *  then in the innermost loop.
- */
+/*  Says where what comes out goes, and puts the longest axis last: most of the work is then in the
+ *  innermost loop. */
 static void order_axes(transpose_t *self)
 {
     size_t step = self->size;

@@ -2,8 +2,7 @@
  *
  *  The table of each option, with its default, range and help, is in the file of its kind.
  *
- *  Ownership: the plan owns the options and all that they point to.
- */
+ *  Ownership: the plan owns the options and all that they point to. */
 #ifndef TND_ACTORS_PLAN_KIND_OPTIONS_H
 #define TND_ACTORS_PLAN_KIND_OPTIONS_H
 

@@ -39,8 +39,7 @@ bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher)
 }
 
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
- *  and never more than a message between processes has, whatever the operations make of them.
- */
+ *  and never more than a message between processes has, whatever the operations make of them. */
 static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
                            uint64_t row_bytes)
 {

@@ -5,8 +5,7 @@
  *
  *  All functions are pure: they depend on the plan, the options and the schemas alone.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_PLAN_LANE_WINDOW_H
 #define TND_ACTORS_PLAN_LANE_WINDOW_H
 
@@ -34,8 +33,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
 uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher,
                                const tnd_stream_t *stream);
 /*  Whether rows come straight from readers.  Then no actor touches the rows of a mapped file before
- *  the feeder does, and a block is a list of places.
- */
+ *  the feeder does, and a block is a list of places. */
 bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher);
 
 #endif

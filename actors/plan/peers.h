@@ -1,8 +1,7 @@
 /*  actors/plan/peers.h - the actors that an actor talks to, according to the plan.
  *
  *  Ownership: tnd_peers_free releases a list.
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_PLAN_PEERS_H
 #define TND_ACTORS_PLAN_PEERS_H
 
@@ -14,8 +13,7 @@ typedef struct {
 } tnd_peers_t;
 
 /*  The instances of the actor's chain with `role`, in order of the plan: those of `lane`, or all if
- *  `lane` is not less than the plan's lanes.
- */
+ *  `lane` is not less than the plan's lanes. */
 tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane);
 /*  The feeder of each replica of the actor's chain. */
 tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self);

@@ -1,7 +1,6 @@
 /*  actors/plan/plan_queries.h - which instances serve a lane, and what follows from the plan.
  *
- *  Threads: any; pure.
- */
+ *  Threads: any; pure. */
 #ifndef TND_ACTORS_PLAN_PLAN_QUERIES_H
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
@@ -9,8 +8,7 @@
 #include "runtime/plan/placement.h"
 
 /*  The batcher that a lane of a chain ends in, and the first feeder of a chain; instance_count if
- *  there is none.
- */
+ *  there is none. */
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
 
@@ -24,13 +22,11 @@ uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
 /*  How many instances of its actor serve an instance's lane. */
 uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);
 /*  Whether an instance is the first of its actor that serves `lane` on its host. The processes of
- *  isolated actors are parts of their host.
- */
+ *  isolated actors are parts of their host. */
 bool tnd_plan_first(const tnd_plan_t *plan, uint32_t instance, uint32_t lane);
 
 /*  Steps of an epoch of a chain with a batcher; TND_UNKNOWN if operations may change the number of
- *  rows, if steps span epochs, or if the number of rows is unknown.
- */
+ *  rows, if steps span epochs, or if the number of rows is unknown. */
 uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain,
                                  const tnd_stream_t *stream);
 

@@ -6,8 +6,7 @@
 #include "runtime/core/order/split.h"
 
 /*  With `depth: auto`: bytes of all slots of a feeder, its part of a memory budget, and the least
- *  and most steps.
- */
+ *  and most steps. */
 enum { AUTO_BYTES = 4 << 20, AUTO_PART = 16, AUTO_LEAST = 2, AUTO_MOST = 256 };
 
 enum { UNBOOKED_LEAST = 128, UNBOOKED_A_SLOT = 3, UNBOOKED_MOST = 512 };

@@ -1,8 +1,7 @@
 /*  actors/plan/prefetch.h - how many steps a feeder prepares ahead: its option `depth`.
  *
  *  `auto` limits bytes: many steps if they are small, so that threads pass several at a time, and
- *  two if they are large.  All feeders of a chain have the same depth, on every host.
- */
+ *  two if they are large.  All feeders of a chain have the same depth, on every host. */
 #ifndef TND_ACTORS_PLAN_PREFETCH_H
 #define TND_ACTORS_PLAN_PREFETCH_H
 

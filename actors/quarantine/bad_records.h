@@ -3,8 +3,7 @@
  *  Blocks list their bad records as they arrive, in any order and maybe more than once.  The
  *  batcher knows how many a step leaves out.  In between they wait here, by position.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_ACTORS_QUARANTINE_BAD_RECORDS_H
 #define TND_ACTORS_QUARANTINE_BAD_RECORDS_H
 

@@ -2,8 +2,7 @@
  *
  *  The index is what counts: rows are synced before their lines are written, and rows that no
  *  complete line speaks of are cut off.  The header of a column's file has room for any number of
- *  rows, and is written again when there are more.
- */
+ *  rows, and is written again when there are more. */
 #include "actors/quarantine/quarantine.h"
 
 #include <assert.h>

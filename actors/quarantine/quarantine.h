@@ -15,8 +15,7 @@
  *  A run that goes back to a position cuts off the records after it, so no record is stored twice.
  *  Records that were added and synced survive the process and the machine.
  *
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_ACTORS_QUARANTINE_QUARANTINE_H
 #define TND_ACTORS_QUARANTINE_QUARANTINE_H
 
@@ -47,8 +46,7 @@ void tnd_quarantine_destroy(tnd_quarantine_t **self_p);
 tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from,
                                 tnd_error_t *error) TND_CHECKED;
 /*  Appends a record: row 0 of `block` (NULL: it could not be read), the actor that found it and the
- *  reason. Cut before the first; sync after the last of some.
- */
+ *  reason. Cut before the first; sync after the last of some. */
 tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_place_t *place,
                                 const tnd_block_t *block, const char *who, const char *what,
                                 tnd_error_t *error) TND_CHECKED;

@@ -5,8 +5,7 @@
  *  writes the record to the quarantine.
  *
  *  Ownership: takes the texts of the reports.
- *  Threads: the reader's actor.
- */
+ *  Threads: the reader's actor. */
 #ifndef TND_ACTORS_READER_BAD_REPORTS_H
 #define TND_ACTORS_READER_BAD_REPORTS_H
 
@@ -36,14 +35,12 @@ void tnd_bad_reports_free(tnd_bad_reports_t *self);
 /*  Adds the report of a message BAD, unless it is of an earlier generation; takes its payload. */
 void tnd_bad_reports_add(tnd_bad_reports_t *self, tnd_msg_t *msg);
 /*  Drops the reports of earlier generations that do not stop the run, and cuts the quarantine off
- *  at `from`.
- */
+ *  at `from`. */
 tnd_status_t tnd_bad_reports_rewind(tnd_bad_reports_t *self, uint32_t generation,
                                     tnd_position_t from, tnd_error_t *error) TND_CHECKED;
 /*  Handles some reports, which one sync makes durable.
  *
- *  Errors: TND_FAILED if a report asks to stop the run, or the quarantine cannot be written.
- */
+ *  Errors: TND_FAILED if a report asks to stop the run, or the quarantine cannot be written. */
 tnd_status_t tnd_bad_reports_handle(tnd_bad_reports_t *self, tnd_actor_t *reader,
                                     tnd_error_t *error) TND_CHECKED;
 

@@ -3,8 +3,7 @@
  *  A source refuses rows together; this finds out which, and reads the others.
  *
  *  Ownership: tnd_refused_rows_free releases the lists.
- *  Threads: the reader's actor.
- */
+ *  Threads: the reader's actor. */
 #ifndef TND_ACTORS_READER_REFUSED_ROWS_H
 #define TND_ACTORS_READER_REFUSED_ROWS_H
 
@@ -19,8 +18,7 @@ typedef struct {
 
 /*  Reads the rows of a ticket one by one, then those that the source accepts into `block`.
  *
- *  Errors: TND_FAILED if a read fails or the source refuses rows together that it accepts alone.
- */
+ *  Errors: TND_FAILED if a read fails or the source refuses rows together that it accepts alone. */
 tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,
                                    tnd_block_t *block, tnd_error_t *error) TND_CHECKED;

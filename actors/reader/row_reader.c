@@ -132,8 +132,7 @@ tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
 }
 
 /*  Requests the rows of these positions and, if this reader has the lane alone, of those that
- *  follow; in a lane with several readers the next ticket may be another reader's.
- */
+ *  follow; in a lane with several readers the next ticket may be another reader's. */
 static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
 {
     uint64_t indices[AHEAD_AT_ONCE];

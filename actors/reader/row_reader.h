@@ -3,8 +3,7 @@
  *  Requests rows ahead of those that are read, so that a disk always has many requests.
  *
  *  Ownership: everything in the config remains the caller's.  Blocks may outlive the row reader.
- *  Threads: the reader's actor.
- */
+ *  Threads: the reader's actor. */
 #ifndef TND_ACTORS_READER_ROW_READER_H
 #define TND_ACTORS_READER_ROW_READER_H
 
@@ -35,8 +34,7 @@ void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t fir
 /*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
  *  *count_p becomes less.
  *
- *  Errors: TND_REFUSED if some of the rows are not valid records; others as the source's.
- */
+ *  Errors: TND_REFUSED if some of the rows are not valid records; others as the source's. */
 tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
                                  uint32_t *count_p, bool *end_p, tnd_block_t *block,
                                  tnd_error_t *error) TND_CHECKED;
@@ -45,8 +43,7 @@ tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
                                          const uint64_t *samples, uint32_t count,
                                          tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
 /*  Where a sample is stored: for the quarantine in *place (but for its position), for people as
- *  text such as "record 3 of x.npy, at byte 224".
- */
+ *  text such as "record 3 of x.npy, at byte 224". */
 void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,
                           tnd_quarantine_place_t *place, char *text, size_t room);
 

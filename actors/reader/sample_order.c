@@ -11,8 +11,7 @@ void tnd_sample_order_init(tnd_sample_order_t *self, tnd_shuffle_t shuffle,
 
 /*  Prepares the shuffle of an epoch.  Two epochs may be under way, but tickets of one come in runs.
  *  Lanes with files of their own are shuffled differently from each other; TensorFlow's shuffle
- *  shuffles them alike, as its workers do.
- */
+ *  shuffles them alike, as its workers do. */
 static void shuffle_epoch(tnd_sample_order_t *self, uint32_t epoch)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -38,8 +37,7 @@ static void shuffle_epoch(tnd_sample_order_t *self, uint32_t epoch)
 }
 
 /*  The rows at positions [first, first + count) of the lane, counted from the start of the window,
- *  over all repeats.
- */
+ *  over all repeats. */
 static void fill_places(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                         uint64_t *places)
 {

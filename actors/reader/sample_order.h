@@ -3,8 +3,7 @@
  *  The order depends on the stream, the shuffle and the epoch alone.
  *
  *  Ownership: the stream remains the caller's.
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_ACTORS_READER_SAMPLE_ORDER_H
 #define TND_ACTORS_READER_SAMPLE_ORDER_H
 

@@ -46,8 +46,7 @@ static void report_error(void *teller, const tnd_error_t *error)
 }
 
 /*  The order in which rows will be read, and whether all rows of the files will be.  `whole`: all
- *  lanes that share the files are read here.
- */
+ *  lanes that share the files are read here. */
 static tnd_access_pattern_t pattern_of(const tnd_reader_options_t *options, bool whole)
 {
     if (options->shuffle == TND_SHUFFLE_NONE)

@@ -107,8 +107,7 @@ static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint3
 }
 
 /*  Reads the rows from self->next on, whose numbers are in `index`, at most `count`; *got_p is how
- *  many there were.
- */
+ *  many there were. */
 static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
                             tnd_source_rows_t *rows, uint32_t *got_p, tnd_error_t *error)
 {

@@ -6,8 +6,7 @@
  *  are kept; older rows are an error.
  *
  *  Ownership: strings, schema and source remain the caller's.  Blocks may outlive the reader.
- *  Threads: the reader's actor.
- */
+ *  Threads: the reader's actor. */
 #ifndef TND_ACTORS_READER_STREAM_READER_H
 #define TND_ACTORS_READER_STREAM_READER_H
 
@@ -31,8 +30,7 @@ void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p);
 
 /*  Fills `block` with the rows at index[0 ... *count_p) of the data in `epoch`; they are
  *  consecutive if the source is not RANDOM. Where the data ends, *end_p is set and *count_p becomes
- *  less.
- */
+ *  less. */
 tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
                                     const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
                                     bool *end_p, tnd_error_t *error) TND_CHECKED;

@@ -1,5 +1,5 @@
 /*  actors/source/columns.h - columns whose rows lie one after the other, in memory or in files:
- * what most sources come down to.
+ *  what most sources come down to.
  *
  *  A strand is a list of files with records of one size, as one long array of records; a column is
  *  a place in the records of a strand.  Formats with a file a column have a strand a column,
@@ -11,10 +11,9 @@
  *  search.  A mapped file takes one mapping, a file that is read one descriptor.
  *
  *  Lifecycle: zeroed; tnd_columns_open, or tnd_columns_strand and tnd_columns_add;
- * tnd_columns_seal; any number of reads; tnd_columns_close, also after a failure of the others.
+ *  tnd_columns_seal; any number of reads; tnd_columns_close, also after a failure of the others.
  *
- *  Threads: one at a time; reads on any number at once.
- */
+ *  Threads: one at a time; reads on any number at once. */
 #ifndef TND_ACTORS_SOURCE_COLUMNS_H
 #define TND_ACTORS_SOURCE_COLUMNS_H
 
@@ -68,9 +67,8 @@ typedef struct {
     size_t file_count;
 } tnd_columns_t;
 
-/*  Adds a strand of the files that `written` names.  `record`: bytes of a record, 0: of a row
- *  of the first file; then all must have its type and shape.  `context` is handed to `open`.
- */
+/*  Adds a strand of the files that `written` names.  `record`: bytes of a record, 0: of a row of
+ *  the first file; then all must have its type and shape.  `context` is handed to `open`. */
 tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
                                 size_t record, tnd_stored_open_fn *open, const void *context,
                                 const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
@@ -78,21 +76,18 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored);
 
 /*  Adds a column to the last strand, `at` bytes after the start of its records.  TND_FAILED: the
- *  name or shape does not fit.
- */
+ *  name or shape does not fit. */
 tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,
                              uint32_t rank, const uint64_t *shape, size_t at,
                              tnd_error_t *error) TND_CHECKED;
 
 /*  All columns are there: checks that their strands have as many rows, file by file where lanes
- *  share files, decides whether files are mapped or read, and says what there is.
- */
+ *  share files, decides whether files are mapped or read, and says what there is. */
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
 /*  All of it for a map from column to files, of which each holds one column, or to the
- *  tnd_ragged_files_t of one.  On failure all is closed again.
- */
+ *  tnd_ragged_files_t of one.  On failure all is closed again. */
 tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
@@ -105,10 +100,9 @@ void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t coun
 void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);
 
 /*  As `read` of runtime/interface/source.h: nothing is copied of mapped files.  Rows in a run
- * become a packed block, others one gathered by the index list, or by lists of offsets where there
- * are several files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that
- * was written down.
- */
+ *  become a packed block, others one gathered by the index list, or by lists of offsets where there
+ *  are several files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that
+ *  was written down. */
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
 

@@ -4,8 +4,7 @@
 #include "runtime/data/open_files.h"
 
 /*  What is requested ahead: enough for a disk to have many requests, not so much that pages go
- *  before they are used.
- */
+ *  before they are used. */
 enum { AHEAD_REQUESTS = 128, AHEAD_BYTES = 8 << 20 };
 
 /*  So many rows that had all been requested before: then no more are, until pages are seen to go.
@@ -97,8 +96,7 @@ tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *s
 /* --- reading ahead --- */
 
 /*  Of some records of a strand; those that follow each other in a file at once.  False: all had
- *  been requested before.
- */
+ *  been requested before. */
 static bool request_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count)
 {
     bool found = false;

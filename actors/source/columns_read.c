@@ -27,8 +27,7 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     return TND_OK;
 }
 
-/*  Waits here for the pages of rows [row, row + count) of a file, so that no later thread does.
- */
+/*  Waits here for the pages of rows [row, row + count) of a file, so that no later thread does. */
 static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
                              tnd_error_t *error)
 {
@@ -100,8 +99,7 @@ static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *in
 }
 
 /*  One row of a ragged column, in `file`: values [begin, end), which are copied to `to`, or where
- *  they lie faulted in.
- */
+ *  they lie faulted in. */
 static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
                           uint8_t *to, tnd_error_t *error)
 {

@@ -1,7 +1,6 @@
 /*  actors/source/custom.h - a source that a program or a plugin gave, as one of ours.
  *
- *  Threads: as runtime/interface/source.h says.
- */
+ *  Threads: as runtime/interface/source.h says. */
 #ifndef TND_ACTORS_SOURCE_CUSTOM_H
 #define TND_ACTORS_SOURCE_CUSTOM_H
 

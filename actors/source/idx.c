@@ -2,8 +2,7 @@
  *
  *  A file is two zero bytes, a type, the number of dimensions, each dimension as a big-endian u32,
  *  then the elements, big-endian, the last dimension fastest.  The first dimension counts rows.
- *  Raw files of bytes are mapped; what is compressed or must be swapped is kept in memory.
- */
+ *  Raw files of bytes are mapped; what is compressed or must be swapped is kept in memory. */
 #include <assert.h>
 #include <string.h>
 

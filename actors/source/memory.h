@@ -3,8 +3,7 @@
  *  A C program points the options of the source at its arrays; a topology file writes small ones
  *  down: `source: {memory: {label: {dtype: u8, data: [3, 1, 4]}}}`.
  *
- *  Threads: the arrays are read by any, and must not change while a run lasts.
- */
+ *  Threads: the arrays are read by any, and must not change while a run lasts. */
 #ifndef TND_ACTORS_SOURCE_MEMORY_H
 #define TND_ACTORS_SOURCE_MEMORY_H
 

@@ -3,8 +3,7 @@
  *  A file is \x93NUMPY, a version (1.0, 2.0 or 3.0), the length of the header, the header, which is
  *  a Python dictionary of descr, fortran_order and shape, and the elements.  The first axis counts
  *  rows.  Little-endian numbers and booleans in C order are read where they lie; everything else is
- *  refused with what to do, for NumPy itself converts best.
- */
+ *  refused with what to do, for NumPy itself converts best. */
 #include "actors/source/npy.h"
 
 #include <assert.h>

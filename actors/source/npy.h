@@ -1,15 +1,13 @@
 /*  actors/source/npy.h - a .npy file as a column, for others than the source that reads it.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_SOURCE_NPY_H
 #define TND_ACTORS_SOURCE_NPY_H
 
 #include "actors/source/columns.h"
 
 /*  Maps the file and finds its array, whose first axis counts rows; what is not an array of
- *  numbers, or is truncated, is TND_FAILED.
- */
+ *  numbers, or is truncated, is TND_FAILED. */
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error) TND_CHECKED;
 
 #endif

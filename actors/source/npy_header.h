@@ -2,8 +2,7 @@
  *
  *  NumPy has no bf16: its bits are written, as u16.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_ACTORS_SOURCE_NPY_HEADER_H
 #define TND_ACTORS_SOURCE_NPY_HEADER_H
 
@@ -12,9 +11,8 @@
 enum { TND_NPY_HEADER_MAX = 512 };
 
 /*  Writes the head of an array of `rows` rows of that column, which may have a rank of 0; if it is
- *  ragged, of all its rows concatenated, `rows` steps along the first axis.  Returns its
- *  bytes, a multiple of 64 and at least `least`, which is one too.
- */
+ *  ragged, of all its rows concatenated, `rows` steps along the first axis.  Returns its bytes, a
+ *  multiple of 64 and at least `least`, which is one too. */
 size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,
                       size_t least);
 

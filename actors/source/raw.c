@@ -5,8 +5,7 @@
  *      raw: {files: "${data}/data_batch_*.bin",
  *            columns: {label: u8, image: {dtype: u8, shape: [3, 32, 32]}}}
  *
- *  Bytes of the files are handed out as they lie, so numbers are little-endian.
- */
+ *  Bytes of the files are handed out as they lie, so numbers are little-endian. */
 #include <string.h>
 
 #include "actors/source/columns.h"

@@ -6,8 +6,7 @@
  *
  *  All of it is checked once; and each number again when it is used, for files can change.
  *
- *  Threads: check on one; rows on any number at once.
- */
+ *  Threads: check on one; rows on any number at once. */
 #ifndef TND_ACTORS_SOURCE_SPLITS_H
 #define TND_ACTORS_SOURCE_SPLITS_H
 

@@ -1,7 +1,6 @@
 /*  actors/source/stored.h - one file of records of one size: where they are, and what a row is.
  *
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_ACTORS_SOURCE_STORED_H
 #define TND_ACTORS_SOURCE_STORED_H
 
@@ -23,8 +22,7 @@ typedef struct {
 } tnd_stored_t;
 
 /*  Says what is in the file that stored->content shows: type, shape, rows, offset.  Rows that do
- * not lie in the file as they must be handed out it leaves in stored->buffer.
- */
+ *  not lie in the file as they must be handed out it leaves in stored->buffer. */
 typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *context,
                                         tnd_error_t *error);
 

@@ -75,8 +75,7 @@ static float draw(uint64_t seed, uint64_t index, float limit)
 }
 
 /*  exp(x) for x <= 0, within 2 units in the last place; 0 below -64, where a probability cannot
- *  matter.  x = n ln 2 + r with |r| <= ln 2 / 2, then Taylor's series of exp(r), times 2^n.
- */
+ *  matter.  x = n ln 2 + r with |r| <= ln 2 / 2, then Taylor's series of exp(r), times 2^n. */
 static float exponential(float x)
 {
     if (x < -64.0f)

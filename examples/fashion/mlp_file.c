@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 /*  The file: this header, weights, velocity, as they lie in the memory of a little-endian machine.
- *  `order` reads differently on any other.
- */
+ *  `order` reads differently on any other. */
 typedef struct {
     char magic[8];
     uint32_t order, inputs, hidden, classes;

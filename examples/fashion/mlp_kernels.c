@@ -77,9 +77,8 @@ static void multiply(size_t rows, size_t columns, size_t terms, const float *a, 
 }
 
 /*  The weights of pixels that stay dark are never pushed again: their velocities only shrink, and
- *  below 2^-126 every operation on them would take a hundred times as long.  Cut far above that,
- *  by arithmetic, which unlike a mode of the processor is the same everywhere.
- */
+ *  below 2^-126 every operation on them would take a hundred times as long.  Cut far above that, by
+ *  arithmetic, which unlike a mode of the processor is the same everywhere. */
 static inline lanes_t without_dust(lanes_t x)
 {
     const float dust = 0x1p-64f;

@@ -1,8 +1,7 @@
 /*  examples/fashion/mlp_step.c - the network as a step plugin: `step: {plugin: mlp, seed: 7}`.
  *
  *  Each replica computes the gradient of its own rows and posts it; `apply` then uses the mean over
- *  all replicas.  The columns are "image" (784 floats, 0 to 1) and "label".
- */
+ *  all replicas.  The columns are "image" (784 floats, 0 to 1) and "label". */
 #include <stdio.h>
 
 #include <tundish/tundish.h>

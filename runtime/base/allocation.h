@@ -5,8 +5,7 @@
  *
  *  Threads: any.
  *  Errors: if memory is exhausted or a size overflows, the process writes a line to stderr and
- *  aborts.
- */
+ *  aborts. */
 #ifndef TND_RUNTIME_BASE_ALLOCATION_H
 #define TND_RUNTIME_BASE_ALLOCATION_H
 

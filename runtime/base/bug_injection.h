@@ -1,11 +1,10 @@
 /*  runtime/base/bug_injection.h - bugs that the simulator can plant in the core, to show that it
  *  finds them.
  *
- *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of
- *  this is left; in the simulator it is true if that bug was chosen.
+ *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of this
+ *  is left; in the simulator it is true if that bug was chosen.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_BUG_INJECTION_H
 #define TND_RUNTIME_BASE_BUG_INJECTION_H
 

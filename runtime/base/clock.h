@@ -1,7 +1,6 @@
 /*  runtime/base/clock.h - the clocks of the machine; the pure core gets their time as an argument.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_CLOCK_H
 #define TND_RUNTIME_BASE_CLOCK_H
 

@@ -1,10 +1,9 @@
 /*  runtime/base/dtype.h - the type of one element of a column.
  *
- *  All types are little-endian in memory and on the wire.  F16 and BF16 are carried as their
- *  16-bit patterns (uint16_t); BOOL is one byte, 0 or 1.
+ *  All types are little-endian in memory and on the wire.  F16 and BF16 are carried as their 16-bit
+ *  patterns (uint16_t); BOOL is one byte, 0 or 1.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_DTYPE_H
 #define TND_RUNTIME_BASE_DTYPE_H
 
@@ -19,8 +18,7 @@ size_t tnd_dtype_size(tnd_dtype_t dtype);
 const char *tnd_dtype_name(tnd_dtype_t dtype);
 
 /*  Finds the type called `name`, exactly as tnd_dtype_name spells it, and stores it in *dtype_p.
- *  False if there is none; *dtype_p is then unchanged.
- */
+ *  False if there is none; *dtype_p is then unchanged. */
 bool tnd_dtype_parse(const char *name, tnd_dtype_t *dtype_p);
 
 /*  True for F16, BF16, F32 and F64. */

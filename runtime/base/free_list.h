@@ -4,8 +4,7 @@
  *  exchanges the head of the list, and the owner takes all returned items at once by another
  *  exchange, so no node is compared after it was used again.
  *
- *  Threads: tnd_free_list_put on any; the others on the owner's.
- */
+ *  Threads: tnd_free_list_put on any; the others on the owner's. */
 #ifndef TND_RUNTIME_BASE_FREE_LIST_H
 #define TND_RUNTIME_BASE_FREE_LIST_H
 

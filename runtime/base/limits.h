@@ -7,8 +7,7 @@
  *  what the group has not used, and the file pages that the group has in memory, which are evicted
  *  for others.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_LIMITS_H
 #define TND_RUNTIME_BASE_LIMITS_H
 

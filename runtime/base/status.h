@@ -1,11 +1,10 @@
 /*  runtime/base/status.h - how an operation of the runtime ended.
  *
  *  A broken promise of our own code is an assert, which is never compiled out.  A runtime error is
- *  a status.  There are few of them, because only different reactions need different ones; the
- *  text says exactly what went wrong.
+ *  a status.  There are few of them, because only different reactions need different ones; the text
+ *  says exactly what went wrong.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_STATUS_H
 #define TND_RUNTIME_BASE_STATUS_H
 
@@ -26,8 +25,7 @@ const char *tnd_status_name(tnd_status_t status);
     } while (0)
 
 /*  Writes the text, cut at its end if it is too long, and returns TND_FAILED, so that a failing
- *  function ends with one expression.  `error` may be NULL.
- */
+ *  function ends with one expression.  `error` may be NULL. */
 TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -4,10 +4,9 @@
  *  reduce, they use SCHED_BATCH and do not preempt device threads: a preempted device thread delays
  *  all others at the next reduction.  Otherwise they use the normal policy, because a batch thread
  *  is scheduled milliseconds late on a busy machine.  Device threads, which an actor starts, are
- * what the program itself is.
+ *  what the program itself is.
  *
- *  Threads: the calling one.
- */
+ *  Threads: the calling one. */
 #ifndef TND_RUNTIME_BASE_THREAD_H
 #define TND_RUNTIME_BASE_THREAD_H
 

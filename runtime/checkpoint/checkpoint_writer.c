@@ -341,8 +341,7 @@ tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
  */
 
 /*  Counts the checkpoints in the folder.  Those after the point that the user resumed from are
- *  removed.
- */
+ *  removed. */
 static void count_existing(tnd_checkpoint_writer_t *self)
 {
     uint64_t *steps;

@@ -1,16 +1,15 @@
 /*  runtime/checkpoint/checkpoint_writer.h - writes the checkpoints of a run, on the leader.
  *
  *  It finds the checkpoint to resume from, tells the feeders after which steps to save their
- *  models, and collects their reports.  It writes the manifest once the step is booked; only then do
- *  model and cursor form a checkpoint.  A checkpoint that lacks a part is not written; the user is
- *  told and the run continues.
+ *  models, and collects their reports.  It writes the manifest once the step is booked; only then
+ *  do model and cursor form a checkpoint.  A checkpoint that lacks a part is not written; the user
+ *  is told and the run continues.
  *
  *  Checkpoints are made every N steps or after some time.  For the latter the leader chooses a step
  *  that no feeder can have reached, which follows from the limit of unbooked steps.
  *
  *  Threads: the host's.  Files are written on a thread of the writer, so that a slow disk does not
- *  block the host.
- */
+ *  block the host. */
 #ifndef TND_RUNTIME_CHECKPOINT_CHECKPOINT_WRITER_H
 #define TND_RUNTIME_CHECKPOINT_CHECKPOINT_WRITER_H
 
@@ -32,8 +31,7 @@ typedef struct {
 
 /*  Locks the folder and finds the checkpoint to resume from.  Errors: TND_FAILED if the folder
  *  cannot be used or its checkpoints do not fit this run; the text names the difference and what to
- *  do.  *self_p is set in any case and must be destroyed.
- */
+ *  do.  *self_p is set in any case and must be destroyed. */
 tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
                                        const tnd_checkpoint_writer_config_t *config,
                                        tnd_error_t *error) TND_CHECKED;
@@ -45,15 +43,13 @@ const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *
 const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self);
 
 /*  Sets the data that the run reads, before the first step is booked.  Errors: TND_FAILED if it
- *  differs from the data of the checkpoint; the text names the file and what to do.
- */
+ *  differs from the data of the checkpoint; the text names the file and what to do. */
 tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
                                         const tnd_data_table_t *table,
                                         tnd_error_t *error) TND_CHECKED;
 
 /*  Handles a line "part ...", "bare ..." or "unkept ..." of a feeder; false if it is another line.
- *  `step` is the number of steps done.
- */
+ *  `step` is the number of steps done. */
 bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, const char *line);
 /*  The step before the cursor is booked: every feeder has reported it. */
 void tnd_checkpoint_writer_booked(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,

@@ -1,6 +1,5 @@
 /*  runtime/checkpoint/data_table.c - the files that a stream is read from, as a checkpoint stores
- * them.
- */
+ *  them. */
 #include "runtime/checkpoint/data_table.h"
 
 #include <ctype.h>

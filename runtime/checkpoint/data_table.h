@@ -10,8 +10,7 @@
  *
  *  A source without files has one entry: its number of rows and its identity.
  *
- *  Lifecycle: zeroed; any calls; tnd_data_table_free.  Threads: one at a time.
- */
+ *  Lifecycle: zeroed; any calls; tnd_data_table_free.  Threads: one at a time. */
 #ifndef TND_RUNTIME_CHECKPOINT_DATA_TABLE_H
 #define TND_RUNTIME_CHECKPOINT_DATA_TABLE_H
 
@@ -40,8 +39,7 @@ typedef struct {
 } tnd_data_table_t;
 
 /*  Adds a copy.  The part of file->name that equals `data`, a folder (NULL: none), is stored as
- *  `${data}`; control characters are stored as `?`.
- */
+ *  `${data}`; control characters are stored as `?`. */
 void tnd_data_table_add(tnd_data_table_t *self, const tnd_data_file_t *file, const char *data);
 void tnd_data_table_settle(tnd_data_table_t *self);
 
@@ -58,8 +56,7 @@ tnd_status_t tnd_data_table_read(tnd_data_table_t *self, const char *line,
 
 /*  Compares the present data `is` with that of a checkpoint, `was`; both are settled.  `trust`: a
  *  file that differs only in its modification time counts as unchanged.  Errors: TND_FAILED if the
- *  data differs or may differ; the text names the first such file and what to do.
- */
+ *  data differs or may differ; the text names the first such file and what to do. */
 tnd_status_t tnd_data_table_compare(const tnd_data_table_t *was, const tnd_data_table_t *is,
                                     bool trust, tnd_error_t *error) TND_CHECKED;
 

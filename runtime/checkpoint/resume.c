@@ -19,9 +19,8 @@ tell(const tnd_resume_search_t *self, tnd_log_level_t level, const char *format,
     self->log(self->context, level, text);
 }
 
-/*  Compares the parts that this host can read with the manifest.  A part that is missing here may be
- *  on the disk of the host that carries its replica.
- */
+/*  Compares the parts that this host can read with the manifest.  A part that is missing here may
+ *  be on the disk of the host that carries its replica. */
 static tnd_status_t check_parts(const tnd_resume_search_t *self, const char *dir,
                                 const tnd_manifest_t *manifest, tnd_error_t *error)
 {

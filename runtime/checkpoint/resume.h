@@ -3,8 +3,7 @@
  *  Follows `resume:` of the plan: none, the newest complete checkpoint of the folder, or a path.
  *
  *  Ownership: the caller's; tnd_resume_search_free frees the result.
- *  Threads: any, one at a time; waits for the disk.
- */
+ *  Threads: any, one at a time; waits for the disk. */
 #ifndef TND_RUNTIME_CHECKPOINT_RESUME_H
 #define TND_RUNTIME_CHECKPOINT_RESUME_H
 
@@ -28,12 +27,10 @@ typedef struct {
 } tnd_resume_search_t;
 
 /*  Whether `resume`, if it is a path, exists.  To be called before the checkpoint folder is
- *  created, which may be the same path.
- */
+ *  created, which may be the same path. */
 tnd_status_t tnd_resume_check_path(const char *resume, tnd_error_t *error) TND_CHECKED;
 /*  Fills the result.  Errors: TND_FAILED if the folder cannot be read or its checkpoints do not fit
- *  this run; the text names the difference and what to do.
- */
+ *  this run; the text names the difference and what to do. */
 tnd_status_t tnd_resume_search(tnd_resume_search_t *self, tnd_error_t *error) TND_CHECKED;
 void tnd_resume_search_free(tnd_resume_search_t *self);
 

@@ -14,8 +14,7 @@
  *  Hosts may share DIR or have one each: a host reads only the parts of its replicas, and only the
  *  leader reads manifests.
  *
- *  Threads: any.  The functions wait for the disk.
- */
+ *  Threads: any.  The functions wait for the disk. */
 #ifndef TND_RUNTIME_CHECKPOINT_STORE_H
 #define TND_RUNTIME_CHECKPOINT_STORE_H
 
@@ -48,8 +47,7 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
 typedef struct tnd_store tnd_store_t;
 
 /*  Creates the folder if necessary and locks it.  Errors: TND_FAILED if it cannot be created or
- *  written, or another run uses it.
- */
+ *  written, or another run uses it. */
 tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *error) TND_CHECKED;
 void tnd_store_close(tnd_store_t **self_p);
 
@@ -71,8 +69,7 @@ tnd_status_t tnd_store_measure(const char *dir, uint64_t step, uint32_t replica,
 tnd_status_t tnd_store_commit(const char *dir, const tnd_manifest_t *manifest,
                               tnd_error_t *error) TND_CHECKED;
 /*  Reads the manifest of `step` without checking its parts.  Errors: TND_FAILED if it is missing,
- *  torn, damaged or of another version; the text names the file.
- */
+ *  torn, damaged or of another version; the text names the file. */
 tnd_status_t tnd_store_read(const char *dir, uint64_t step, tnd_manifest_t *manifest,
                             tnd_error_t *error) TND_CHECKED;
 /*  Whether there is a manifest of `step`, valid or not. */
@@ -87,8 +84,7 @@ bool tnd_saved_is(const tnd_saved_t *self);
 bool tnd_saved_equal(const tnd_saved_t *a, const tnd_saved_t *b);
 
 /*  The steps that have a folder in DIR, complete or not, in descending order; the caller frees
- *  them.  None if DIR does not exist.
- */
+ *  them.  None if DIR does not exist. */
 tnd_status_t tnd_store_list(const char *dir, uint64_t **steps_p, size_t *count_p,
                             tnd_error_t *error) TND_CHECKED;
 /*  Removes a checkpoint, complete or not, the manifest first; other files remain. */

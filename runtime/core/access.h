@@ -5,8 +5,7 @@
  *  still in memory.  If not, each row is requested by itself, and large pieces, which would evict
  *  pages before they are used, are tried again only after a while.
  *
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_RUNTIME_CORE_ACCESS_H
 #define TND_RUNTIME_CORE_ACCESS_H
 
@@ -52,8 +51,7 @@ typedef struct {
 
 void tnd_access_watch_init(tnd_access_watch_t *self, bool fits);
 /*  `again` pieces were used that had been in memory before; `missed` of them had to be read from
- *  the disk again.  Returns whether by_rows has changed.
- */
+ *  the disk again.  Returns whether by_rows has changed. */
 bool tnd_access_watch_note(tnd_access_watch_t *self, uint32_t again, uint32_t missed, uint64_t now);
 /*  Returns whether by_rows has changed, because it is time to try large pieces again. */
 bool tnd_access_watch_tick(tnd_access_watch_t *self, uint64_t now);

@@ -10,8 +10,7 @@
  *
  *  Part of the leader (leader.h).
  *
- *  Threads: one.  Errors: the text is a sentence without its end; the report is ignored.
- */
+ *  Threads: one.  Errors: the text is a sentence without its end; the report is ignored. */
 #ifndef TND_RUNTIME_CORE_ASSEMBLY_H
 #define TND_RUNTIME_CORE_ASSEMBLY_H
 
@@ -58,17 +57,14 @@ tnd_status_t tnd_assembly_last(tnd_assembly_t *self, const tnd_msg_t *msg, const
 tnd_status_t tnd_assembly_commit(tnd_assembly_t *self, const tnd_msg_t *msg,
                                  tnd_error_t *error) TND_CHECKED;
 
-/*  Moves `cursor` past the next step if that is before `end` and completely reported; TND_AGAIN: not
- *  yet.
- */
+/*  Moves `cursor` past the next step if that is before `end` and completely reported; TND_AGAIN:
+ *  not yet. */
 tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *error) TND_CHECKED;
 /*  Moves it to the end of the stream, once all steps before `last` are booked; TND_AGAIN: not all
- *  lanes have reported.
- */
+ *  lanes have reported. */
 tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error) TND_CHECKED;
 /*  The cursor before `step`, from the booked one up to `whole`; digest and ledger are those of the
- *  booked one.
- */
+ *  booked one. */
 void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cursor);
 
 #endif

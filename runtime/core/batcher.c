@@ -398,9 +398,8 @@ static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
     return self->feeders[feeder].up && self->feeders[feeder].until > self->step;
 }
 
-/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows
- *  waits for all of them, so that it does not run away from the leader.
- */
+/*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows waits
+ *  for all of them, so that it does not run away from the leader. */
 static bool may_release(const tnd_batcher_core_t *self)
 {
     if (self->rows->ready < self->mine_rows)

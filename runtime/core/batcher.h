@@ -10,9 +10,9 @@
  *
  *  * A step is released once it is known whether another one follows in its epoch. The cursor of
  *    the last one is the start of the next epoch; everything after its rows is booked.
- *  * `remainder: drop` sends no short batch. Its rows are booked as dropped with the previous
- *    step, the last of the epoch. If an epoch has no step, its rows enter the ledger with the
- *    next step, or with LAST if none follows.
+ *  * `remainder: drop` sends no short batch. Its rows are booked as dropped with the previous step,
+ *    the last of the epoch. If an epoch has no step, its rows enter the ledger with the next step,
+ *    or with LAST if none follows.
  *  * `remainder: pad` appends padding, then splits the batch.  The lane of the batch's first row
  *    counts the padding in its ledger.
  *  * last_of_run marks the last step of the last epoch. If that epoch has no step, none is marked.
@@ -25,8 +25,7 @@
  *  If a feeder's connection is lost or replaced after slices of this generation were sent on it,
  *  the join sends BROKEN and the leader rewinds.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_BATCHER_H
 #define TND_RUNTIME_CORE_BATCHER_H
 
@@ -48,16 +47,14 @@ typedef struct {
     uint64_t skip; /* batches at the start of each epoch that are not steps */
     uint64_t take; /* steps of an epoch; 0: all */
     /*  By lane: the rows of every epoch, if each position is one row for certain; the joins then
-     *  send no watermarks.  NULL: not known.
-     */
+     *  send no watermarks.  NULL: not known. */
     const uint64_t *lane_rows;
 } tnd_batcher_core_config_t;
 
 typedef struct tnd_batcher_core tnd_batcher_core_t;
 
 /*  The maximum rows buffered for one step, including the following rows that show whether it is the
- *  last.
- */
+ *  last. */
 uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder);
 
 size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config);
@@ -84,8 +81,7 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
  *    PART, LAST, BROKEN  control, to the leader
  *    DROP                releases a block
  *  Every lane sends LAST once all steps are sent.  After BROKEN there are only tickets and drops
- *  until the rewind.
- */
+ *  until the rewind. */
 bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, for which every connected feeder has a slot. */

@@ -171,8 +171,7 @@ static void close_draft(tnd_checkpoint_t *self, uint64_t step)
 }
 
 /*  How many steps ahead no feeder can have begun: the steps that feeders hold, and those that they
- *  did since their last report.
- */
+ *  did since their last report. */
 static uint64_t ahead_of(tnd_checkpoint_t *self, uint64_t step, uint64_t now)
 {
     uint64_t steps = step - self->rated_step, took = now - self->rated_ns;

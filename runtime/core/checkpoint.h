@@ -3,18 +3,17 @@
  *  It decides after which steps feeders save their models, collects the results, and asks for the
  *  manifest once the step is booked and every replica has saved its part.  Only then model and
  *  cursor are one checkpoint.  A checkpoint that lacks a part is not written; the run continues.
- *  If no feeder reported why, the missing part is reported only when the next step is booked:
- *  after the last step feeders save their models when they learn that it was the last, which may
- *  be after it is booked.  Once a manifest is written, the newest `keep` checkpoints stay and
- *  older ones are deleted.
+ *  If no feeder reported why, the missing part is reported only when the next step is booked: after
+ *  the last step feeders save their models when they learn that it was the last, which may be after
+ *  it is booked.  Once a manifest is written, the newest `keep` checkpoints stay and older ones are
+ *  deleted.
  *
  *  Models are saved every so many steps, or every so much time.  For the latter the leader names a
  *  step that no feeder can have begun, which follows from how many steps may be unbooked.  If a
  *  feeder was past it all the same, the leader names the next one further ahead, at once.
  *
  *  Lifecycle: in the caller's memory (zeroed), no end.  Threads: one at a time.  Units: `step`
- *  counts steps that are done, so step 5 is the state after five steps.
- */
+ *  counts steps that are done, so step 5 is the state after five steps. */
 #ifndef TND_RUNTIME_CORE_CHECKPOINT_H
 #define TND_RUNTIME_CORE_CHECKPOINT_H
 
@@ -58,9 +57,8 @@ tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_
 
 /*  A checkpoint of an earlier run; in ascending order, before all other calls. */
 void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step);
-/*  A feeder has saved a replica's model after `step` / could not save it, and why.  Reports that are
- *  repeated, late or of steps too far away are ignored.
- */
+/*  A feeder has saved a replica's model after `step` / could not save it, and why.  Reports that
+ *  are repeated, late or of steps too far away are ignored. */
 void tnd_checkpoint_part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
                          const tnd_saved_t *part);
 void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,

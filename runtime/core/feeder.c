@@ -138,9 +138,8 @@ static uint64_t window_quantum(const tnd_feeder_core_t *self)
     return self->config.depth >= 8 ? self->config.depth / 4 : 1;
 }
 
-/*  Whether a join must be told the window.  Until the window that it knows is committed, so many more
- *  slots have become free, unless the run ends earlier.
- */
+/*  Whether a join must be told the window.  Until the window that it knows is committed, so many
+ *  more slots have become free, unless the run ends earlier. */
 static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uint64_t until)
 {
     return join->up && join->said != until &&
@@ -149,8 +148,7 @@ static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uin
 }
 
 /*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
- *  nothing: a lane without rows may lag so much.
- */
+ *  nothing: a lane without rows may lag so much. */
 static bool is_quiet(const tnd_feeder_core_t *self, const join_t *join)
 {
     return self->config.join_count > 1 && self->committed >= join->quiet &&

@@ -1,17 +1,16 @@
 /*  runtime/core/feeder.h - a feeder's decisions: slots, whole steps, commits.
  *
  *  A feeder has `depth` slots; a slot takes the rows of one step for all replicas of this feeder.
- *  It sends each active join WINDOW(`until`): steps below `until` have a slot.  A join that
- *  sent neither a slice nor a WINDOW for TND_WINDOW_QUIET steps must ask.  A step is held when
- *  every replica has all its rows.  Held steps are handed out in step order, run by the device
- *  threads, and committed when those are done; then the slot is free.
+ *  It sends each active join WINDOW(`until`): steps below `until` have a slot.  A join that sent
+ *  neither a slice nor a WINDOW for TND_WINDOW_QUIET steps must ask.  A step is held when every
+ *  replica has all its rows.  Held steps are handed out in step order, run by the device threads,
+ *  and committed when those are done; then the slot is free.
  *
  *  After a rewind partial steps are dropped and held ones stay.  Slices of steps that are held or
- *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after
- *  a rewind and until the leader has booked them, so that none is lost with a control connection.
+ *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after a
+ *  rewind and until the leader has booked them, so that none is lost with a control connection.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_FEEDER_H
 #define TND_RUNTIME_CORE_FEEDER_H
 
@@ -34,14 +33,12 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
 
 /*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
  *  feeder holds.  Nothing is sent before the first rewind.  An older generation is ignored.  If a
- *  slice already announced this generation, the feeder only repeats HELD and COMMIT.
- */
+ *  slice already announced this generation, the feeder only repeats HELD and COMMIT. */
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step);
-/*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A slice
- *  of an older generation is dropped; one of a newer generation counts as the rewind.  TND_FAILED: a
- *  replica of another feeder, a step without a slot, or rows that overflow the replica's or
- *  contradict another lane's.
- */
+/*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A
+ *  slice of an older generation is dropped; one of a newer generation counts as the rewind.
+ *  TND_FAILED: a replica of another feeder, a step without a slot, or rows that overflow the
+ *  replica's or contradict another lane's. */
 tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg,
                                    tnd_error_t *error);
 /*  WINDOW of a join: it waits for a slot. */
@@ -49,8 +46,7 @@ void tnd_feeder_core_asked(tnd_feeder_core_t *self, const tnd_msg_t *msg);
 void tnd_feeder_core_join_up(tnd_feeder_core_t *self, tnd_actor_id_t join);
 void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t join);
 /*  The devices ran step `step`, handed out by READY, in step order.  `payload` is their report: it
- *  travels with each COMMIT of the step and comes back as DROP once the step is booked.
- */
+ *  travels with each COMMIT of the step and comes back as DROP once the step is booked. */
 void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
                           uint32_t rows, void *payload);
 void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
@@ -58,15 +54,13 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
 /*  Starts no further step and answers the leader with DRAIN (steps started).  The feeder then runs
- *  until the step given by the next tnd_feeder_core_end, which is the leader's answer to DRAIN.
- */
+ *  until the step given by the next tnd_feeder_core_end, which is the leader's answer to DRAIN. */
 void tnd_feeder_core_drain(tnd_feeder_core_t *self);
 
-/*  PLACE (rows of a step, which may be incomplete, in its slot), READY (in step order, after the last
- *  PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), WINDOW to joins,
- *  HELD, COMMIT and DRAIN by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).  Drain it
- *  before the next event.
- */
+/*  PLACE (rows of a step, which may be incomplete, in its slot), READY (in step order, after the
+ *  last PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), WINDOW to
+ *  joins, HELD, COMMIT and DRAIN by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
+ *  Drain it before the next event. */
 bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end is committed. */
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self);

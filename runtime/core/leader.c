@@ -129,8 +129,7 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
 }
 
 /*  Whether the stream is done, but replicas of that host have not sent MODEL: their models would be
- *  lost with the host.
- */
+ *  lost with the host. */
 static bool lacks_models(const tnd_leader_core_t *self, uint32_t host)
 {
     bool has = false;
@@ -486,8 +485,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
 }
 
 /*  If a stream has no steps, no commit shows that a feeder has begun.  A feeder that has not would
- *  never learn that the stream is over, because no rewind follows.
- */
+ *  never learn that the stream is over, because no rewind follows. */
 static bool all_began(const tnd_leader_core_t *self)
 {
     for (uint32_t i = 0; i < self->config.member_count; i++)

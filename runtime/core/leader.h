@@ -14,8 +14,7 @@
  *
  *  Each chain of a run has its own leader machine.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_LEADER_H
 #define TND_RUNTIME_CORE_LEADER_H
 
@@ -57,48 +56,41 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
 void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const char *why,
                                uint64_t now);
 /*  Another process has taken the place of the host's process: the old one is lost, which counts
- *  towards its limit, and the new one has start_timeout to come up (host_up).
- */
+ *  towards its limit, and the new one has start_timeout to come up (host_up). */
 void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const char *why,
                                 uint64_t now);
-/*  The user removed the host: the run does not wait for it any more.  Same as host_lost if the stream needs
- *  the host.
- */
+/*  The user removed the host: the run does not wait for it any more.  Same as host_lost if the
+ *  stream needs the host. */
 void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now);
-/*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller ends
- *  the previous life first.
- */
+/*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
+ *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
                                 uint64_t now);
 /*  The driver was away for so long (stopped, without a processor) and received nothing: lost hosts
- *  have so much longer to come back.
- */
+ *  have so much longer to come back. */
 void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns);
 /*  The identity of the data set, for the cursors.  Call it before the stream begins. */
 void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data);
 /*  Begins the stream as soon as all hosts and actors are up. */
 void tnd_leader_core_go(tnd_leader_core_t *self);
-/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors, and MODEL, the last message of a feeder: if its
- *  host is lost before that, the run fails even when the stream is done.
- */
+/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors, and MODEL, the last message of a feeder: if
+ *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
 /*  Asks for an orderly end: TND_LEADER_CORE_DRAINING. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
 /*  The run has failed for this reason.  Only the first call counts. */
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
 
-/*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are those
- *  of the last booked step), BOOKED, DRAIN and LAST (the end of the stream or of a drain) to feeders,
- *  BOOK once per step in step order (with the cursor after it), RESTART, OUTCOME once.
- */
+/*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are
+ *  those of the last booked step), BOOKED, DRAIN and LAST (the end of the stream or of a drain) to
+ *  feeders, BOOK once per step in step order (with the cursor after it), RESTART, OUTCOME once. */
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self);
 
 tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self);
-/*  The cursor of the last booked step; once the run is DONE at the end of the stream, including what
- *  was read after that step.
- */
+/*  The cursor of the last booked step; once the run is DONE at the end of the stream, including
+ *  what was read after that step. */
 const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self);
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
 /*  Why the run failed, as a sentence; "" if it has not. */

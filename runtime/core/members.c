@@ -168,9 +168,8 @@ bool tnd_members_complete(const tnd_members_t *self, bool started)
     return true;
 }
 
-/*  Whether the workers of a host serve a lane.  Workers beside readers serve only the lanes of their
- *  host.
- */
+/*  Whether the workers of a host serve a lane.  Workers beside readers serve only the lanes of
+ *  their host. */
 static bool serves(const tnd_members_t *self, uint32_t host, uint32_t lane)
 {
     bool beside = false;

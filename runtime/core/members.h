@@ -3,8 +3,7 @@
  *  Part of the leader (leader.h).  It records what the leader is told and answers questions about
  *  it; the leader decides what follows.
  *
- *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock.
- */
+ *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
 #ifndef TND_RUNTIME_CORE_MEMBERS_H
 #define TND_RUNTIME_CORE_MEMBERS_H
 

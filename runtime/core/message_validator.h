@@ -12,8 +12,7 @@
  *  waiting for a generation that never comes.
  *
  *  Lifecycle: one per actor, in the caller's memory (zeroed), no end.  Threads: one at a time.
- *  Cost: a few nanoseconds per message; nothing is allocated.
- */
+ *  Cost: a few nanoseconds per message; nothing is allocated. */
 #ifndef TND_RUNTIME_CORE_MESSAGE_VALIDATOR_H
 #define TND_RUNTIME_CORE_MESSAGE_VALIDATOR_H
 
@@ -52,8 +51,7 @@ typedef struct {
 } tnd_bounds_t;
 
 /*  Whether host `host` may forward this control message to host `self`.  Returns NULL, or what is
- *  wrong with it.
- */
+ *  wrong with it. */
 const char *tnd_validator_relay(const tnd_membership_t *membership, uint32_t self, uint32_t host,
                                 const tnd_msg_t *msg);
 
@@ -71,15 +69,13 @@ typedef struct tnd_validator tnd_validator_t;
 size_t tnd_validator_bytes(const tnd_validator_config_t *config);
 tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *config);
 
-/*  The run is at this generation, as the leader told the actor's host: at the start of the actor, and
- *  later too, because the message to the actor itself may be lost with a connection.
- */
+/*  The run is at this generation, as the leader told the actor's host: at the start of the actor,
+ *  and later too, because the message to the actor itself may be lost with a connection. */
 void tnd_validator_reached(tnd_validator_t *self, uint32_t generation);
 
 /*  A message of `peer` by its data link, or by control (then the host that received it has checked
  *  `msg->from`).  Returns NULL if the actor may have it, else what is wrong with it; then nothing is
- *  recorded.
- */
+ *  recorded. */
 const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
                                uint64_t now);
 const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, uint64_t now);
@@ -91,8 +87,7 @@ void tnd_validator_reset(tnd_validator_t *self, tnd_actor_id_t peer);
 
 /*  The peer that named a generation which the leader has not confirmed within `patience_ns`, or
  *  TND_NOBODY.  Call it often: of the time since the last call at most an eighth of `patience_ns`
- *  counts, because an actor that was away (in a hook, stopped) did not hear the leader either.
- */
+ *  counts, because an actor that was away (in a hook, stopped) did not hear the leader either. */
 tnd_actor_id_t tnd_validator_unconfirmed(tnd_validator_t *self, uint64_t now, uint64_t patience_ns);
 
 #endif

@@ -117,8 +117,7 @@ static uint32_t window_of(const tnd_preprocessor_core_t *self)
 }
 
 /*  A reader without credit has its whole window here, and a quarter of the window leaves before the
- *  rest, so no reader waits for ever below that threshold.
- */
+ *  rest, so no reader waits for ever below that threshold. */
 static void offer(tnd_preprocessor_core_t *self, uint32_t number)
 {
     reader_t *reader = &self->readers[number];
@@ -384,9 +383,8 @@ static void say_begin(const tnd_preprocessor_core_t *self, const block_t *block,
     effect->msg.ticket.attempt = block->note.attempt;
 }
 
-/*  A block whose ticket was lost may have killed its worker.  Its join is told before the work begins,
- *  and after it ends, before any other work, so that it knows which block to blame.
- */
+/*  A block whose ticket was lost may have killed its worker.  Its join is told before the work
+ *  begins, and after it ends, before any other work, so that it knows which block to blame. */
 static bool next_apply(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint32_t number = self->held;

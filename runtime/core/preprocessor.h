@@ -10,18 +10,17 @@
  *  credit, so few blocks, and with them the whole lane, wait for the slow worker.  While it gets
  *  nothing it asks for more again.
  *
- *  A worker keeps no state that matters.  When any of its links is lost it drops everything,
- *  closes all links and begins a new life (RESET).  Its readers see the old life end and tell the
- *  joins, so nothing of the worker is ever recovered, and a message lost with a connection is one
- *  more block that is made again.
+ *  A worker keeps no state that matters.  When any of its links is lost it drops everything, closes
+ *  all links and begins a new life (RESET).  Its readers see the old life end and tell the joins,
+ *  so nothing of the worker is ever recovered, and a message lost with a connection is one more
+ *  block that is made again.
  *
  *  A block whose ticket was lost before may be one that kills workers.  The worker processes it
  *  only after the join has answered BEGIN with GO, so that the join knows which block it was.  It
  *  starts nothing else before the join has answered the BLOCK with GO, so that this block is not
  *  blamed for the next one.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_PREPROCESSOR_H
 #define TND_RUNTIME_CORE_PREPROCESSOR_H
 
@@ -52,8 +51,7 @@ void tnd_preprocessor_core_rewind(tnd_preprocessor_core_t *self, uint32_t genera
  */
 void tnd_preprocessor_core_block(tnd_preprocessor_core_t *self, const tnd_msg_t *msg);
 /*  GO of a join: it has the BEGIN, or the BLOCK.  Generations differ only while a rewind is under
- *  way, which drops the block.
- */
+ *  way, which drops the block. */
 void tnd_preprocessor_core_go(tnd_preprocessor_core_t *self, const tnd_msg_t *msg);
 /*  A reader or a join.  Losing one that was up loses all, until they come up again. */
 void tnd_preprocessor_core_peer_up(tnd_preprocessor_core_t *self, tnd_actor_id_t peer);
@@ -61,8 +59,7 @@ void tnd_preprocessor_core_peer_lost(tnd_preprocessor_core_t *self, tnd_actor_id
 
 /*  APPLY (the driver owns the payload then), CREDIT to readers, BEGIN to joins, DROP, RESET (after
  *  all DROPs; the driver closes its links, takes a new life and calls peer_up as links come up).
- *  APPLY comes last and one at a time: a driver asks for the next effect after the work.
- */
+ *  APPLY comes last and one at a time: a driver asks for the next effect after the work. */
 bool tnd_preprocessor_core_next(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint32_t tnd_preprocessor_core_blocked_on(const tnd_preprocessor_core_t *self);
 uint32_t tnd_preprocessor_core_waiting(const tnd_preprocessor_core_t *self);

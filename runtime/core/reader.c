@@ -37,10 +37,9 @@ typedef struct {
     uint64_t sent_blocks, sent_bytes;
 } worker_t;
 
-/*  Tickets are sorted by position in an array with room at its end.  New ones are appended, the floor
- *  removes them at the front, and the rest moves to the start when the end is reached, so that both
- *  are cheap on average.  Only tickets that are issued again are inserted.
- */
+/*  Tickets are sorted by position in an array with room at its end.  New ones are appended, the
+ *  floor removes them at the front, and the rest moves to the start when the end is reached, so
+ *  that both are cheap on average.  Only tickets that are issued again are inserted. */
 struct tnd_reader_core {
     tnd_reader_core_config_t config;
     uint32_t generation;

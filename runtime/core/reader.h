@@ -6,17 +6,16 @@
  *  passed it.  When a worker is lost, its tickets go back to the join as LOST, and the join, which
  *  owns all retries, issues them again.  After the death of a reader a rewind restores everything.
  *
- *  A ticket that is issued again while its worker is alive is overdue: it goes to another worker
- *  as well.  The late worker rests, for `rest_ns` and twice as long each time it is late again.
- *  Then it gets one ticket, and more only while no other worker has credit; once the floor has
- *  passed that ticket it counts as the others do.  At least one worker never rests, and with a
- *  single worker nothing is sent twice.
+ *  A ticket that is issued again while its worker is alive is overdue: it goes to another worker as
+ *  well.  The late worker rests, for `rest_ns` and twice as long each time it is late again.  Then
+ *  it gets one ticket, and more only while no other worker has credit; once the floor has passed
+ *  that ticket it counts as the others do.  At least one worker never rests, and with a single
+ *  worker nothing is sent twice.
  *
  *  A worker here is any actor that takes blocks from this reader: a preprocessor, or the join
  *  itself.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_READER_H
 #define TND_RUNTIME_CORE_READER_H
 
@@ -37,12 +36,10 @@ size_t tnd_reader_core_bytes(const tnd_reader_core_config_t *config);
 tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_config_t *config);
 
 /*  Forgets all tickets.  Credit stays, because workers grant it again for what they drop.  Ignored
- *  if the generation is not newer.
- */
+ *  if the generation is not newer. */
 void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
 /*  A second ticket for the same first position replaces the first one if its attempt is higher, and
- *  is ignored otherwise.
- */
+ *  is ignored otherwise. */
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
 /*  Whether another ticket would exceed the limit, which is a fault of the batcher. */
 bool tnd_reader_core_full(const tnd_reader_core_t *self);
@@ -51,10 +48,9 @@ void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t worker)
 /*  Cumulative over the worker's connection. */
 void tnd_reader_core_credit(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
                             uint64_t bytes);
-/*  The block of the READ to `worker` was sent and has `bytes`.  Every READ ends with this call or with
- *  the loss of its worker; until then that worker gets no other block, so that it exceeds its credit
- *  of bytes by at most one block.
- */
+/*  The block of the READ to `worker` was sent and has `bytes`.  Every READ ends with this call or
+ *  with the loss of its worker; until then that worker gets no other block, so that it exceeds its
+ *  credit of bytes by at most one block. */
 void tnd_reader_core_sent(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t bytes);
 
 /*  READ to a worker (a TICKET, to `msg.to`), LOST to the join. */

@@ -11,9 +11,8 @@
 
 #define NONE TND_ROUND_NONE
 
-/*  What a feeder does not post, as it reported: of the steps that it has done, and slots that went to
- *  other reducers.
- */
+/*  What a feeder does not post, as it reported: of the steps that it has done, and slots that went
+ *  to other reducers. */
 typedef struct {
     tnd_actor_id_t id;
     bool up, has_done, has_aside;
@@ -58,9 +57,8 @@ static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t close
     self->answers[at] = (answer_t){.payload = payload, .closed_to = closed_to, .name = name};
 }
 
-/*  A replica posts its rounds in order, after a loss too.  So a replica that posts a later round but
- *  not this one has seen it closed by a reducer that died: no feeder lacks its result.
- */
+/*  A replica posts its rounds in order, after a loss too.  So a replica that posts a later round
+ *  but not this one has seen it closed by a reducer that died: no feeder lacks its result. */
 static void close_passed(tnd_reducer_core_t *self, tnd_round_name_t name, uint32_t leaf)
 {
     uint32_t number = self->rounds.newest;

@@ -1,6 +1,5 @@
-/*  runtime/core/reduction_rounds.c - the rounds of a reducer: open ones, and the names of those that
- *  were closed last.
- */
+/*  runtime/core/reduction_rounds.c - the rounds of a reducer: open ones, and the names of those
+ *  that were closed last. */
 #include "runtime/core/reduction_rounds.h"
 
 #include <assert.h>

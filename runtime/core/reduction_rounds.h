@@ -1,12 +1,11 @@
-/*  runtime/core/reduction_rounds.h - the rounds of a reducer: open ones, and the names of those that
- *  were closed last.
+/*  runtime/core/reduction_rounds.h - the rounds of a reducer: open ones, and the names of those
+ *  that were closed last.
  *
- *  Part of the reducer (reducer.h).  Open rounds form a list by name, so that the oldest is known; a
- *  hash finds them by name, and the closed ones.  A feeder that lost CLOSED with its connection
+ *  Part of the reducer (reducer.h).  Open rounds form a list by name, so that the oldest is known;
+ *  a hash finds them by name, and the closed ones.  A feeder that lost CLOSED with its connection
  *  posts at most `rounds_max` rounds again, so that many closed names are remembered.
  *
- *  Threads: one.  The caller provides the memory.
- */
+ *  Threads: one.  The caller provides the memory. */
 #ifndef TND_RUNTIME_CORE_REDUCTION_ROUNDS_H
 #define TND_RUNTIME_CORE_REDUCTION_ROUNDS_H
 

@@ -145,8 +145,7 @@ void tnd_block_drop(tnd_block_t **self_p)
 }
 
 /*  Rows of 1, 2, 4 or 8 bytes are scalars: one load and one store each, at any alignment.  `known`
- *  rows are in the index, of which `rows` are copied: the others will be requested next.
- */
+ *  rows are in the index, of which `rows` are copied: the others will be requested next. */
 #define GATHER(bits)                                                                               \
     static void gather_##bits(const tnd_block_column_t *from, const uint64_t *index,               \
                               uint32_t rows, uint32_t known, uint8_t *target)                      \

@@ -1,19 +1,17 @@
 /*  runtime/data/block.h - rows of a stream in columns: the unit of exchange.
  *
  *  A block names its rows by a note (runtime/core/protocol/message.h) and stores them in one of two
- *  forms.  Packed: row i of a column is at base + i * stride.  Gathered: it is at
- *  base + index[i] * stride, where the index lists rows of a mapped file, or, with a stride of 1,
- *  byte offsets in several files.  So a shuffled read copies nothing.  Readers of a block ask for
- *  rows and need not know the form.  A row of a ragged column has the bytes that its length
- *  implies.
+ *  forms.  Packed: row i of a column is at base + i * stride.  Gathered: it is at base + index[i] *
+ *  stride, where the index lists rows of a mapped file, or, with a stride of 1, byte offsets in
+ *  several files.  So a shuffled read copies nothing.  Readers of a block ask for rows and need not
+ *  know the form.  A row of a ragged column has the bytes that its length implies.
  *
  *  A slice is what a batcher sends to a feeder: runs of rows of some blocks, in order.
  *
  *  Ownership: reference-counted.  After tnd_block_seal only hold, drop and the accessors are
  *  allowed.  A block pool is the producer's free list, so a running pipeline allocates no blocks.
  *
- *  Threads: those of a block pool on its owner's thread; hold, drop and the accessors on any.
- */
+ *  Threads: those of a block pool on its owner's thread; hold, drop and the accessors on any. */
 #ifndef TND_RUNTIME_DATA_BLOCK_H
 #define TND_RUNTIME_DATA_BLOCK_H
 
@@ -49,8 +47,7 @@ tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *sch
 
 void tnd_block_seal(tnd_block_t *self);
 /*  Whether the block is sealed. A thread that receives a block calls this first, so that it sees
- *  what was written before the seal.
- */
+ *  what was written before the seal. */
 bool tnd_block_sealed(const tnd_block_t *self);
 tnd_block_t *tnd_block_hold(tnd_block_t *self);
 void tnd_block_drop(tnd_block_t **self_p); /* drops its buffers with the last reference */
@@ -70,13 +67,11 @@ size_t tnd_block_rows_bytes(const tnd_block_t *self, uint32_t column, uint32_t f
 size_t tnd_block_bytes(const tnd_block_t *self);
 
 /*  The address of rows [first, first + rows) of one column if they are contiguous; else NULL. rows
- *  > 0.
- */
+ *  > 0. */
 const void *tnd_block_run(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows);
 
 /*  Copies rows [first, first + rows) of one column to `target`, contiguously. Prefetches gathered
- *  rows. Returns the bytes copied.
- */
+ *  rows. Returns the bytes copied. */
 size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
                       void *target);
 

@@ -22,9 +22,8 @@ struct tnd_buffer {
     void *owner;
 };
 
-/*  `holders` counts the pool's owner and each buffer that is out, and is apart from what the
- *  owner alone writes.
- */
+/*  `holders` counts the pool's owner and each buffer that is out, and is apart from what the owner
+ *  alone writes. */
 struct tnd_pool {
     tnd_free_list_t free_list;
     size_t size;
@@ -106,9 +105,8 @@ static void pool_leave(tnd_pool_t *self)
     free(self);
 }
 
-/*  The buffer is in the free list before its holder leaves, so the last one finds them all.  Once the
- *  owner is gone it will not be taken again: the memory is freed at once.
- */
+/*  The buffer is in the free list before its holder leaves, so the last one finds them all.  Once
+ *  the owner is gone it will not be taken again: the memory is freed at once. */
 static void pool_put(tnd_pool_t *self, tnd_buffer_t *buffer)
 {
     if (atomic_load_explicit(&self->closed, memory_order_relaxed))

@@ -6,8 +6,7 @@
  *  any thread may push to it, only the owner pops from it.
  *
  *  Threads: hold, drop and the accessors on any thread; writing, sealing and tnd_pool_take on the
- *  owner's.
- */
+ *  owner's. */
 #ifndef TND_RUNTIME_DATA_BUFFER_H
 #define TND_RUNTIME_DATA_BUFFER_H
 
@@ -27,21 +26,18 @@ typedef struct tnd_pool tnd_pool_t;
 enum { TND_BUFFER_ALIGN = 64 };
 
 /*  A buffer without a pool, aligned to TND_BUFFER_ALIGN; the caller holds it. The process aborts
- *  when memory is exhausted.
- */
+ *  when memory is exhausted. */
 tnd_buffer_t *tnd_buffer_new(size_t size_bytes);
 
 /*  A sealed buffer around memory of the caller. The last drop calls `release(owner)` on its thread;
- *  `release` must not block.
- */
+ *  `release` must not block. */
 tnd_buffer_t *tnd_buffer_wrap(tnd_buffer_kind_t kind, void *data, size_t size_bytes,
                               void (*release)(void *owner), void *owner);
 
 /*  After this the content never changes. */
 void tnd_buffer_seal(tnd_buffer_t *self);
 /*  Whether the buffer is sealed. A thread that receives a buffer in a way that tools cannot follow
- *  calls this first.
- */
+ *  calls this first. */
 bool tnd_buffer_sealed(const tnd_buffer_t *self);
 tnd_buffer_t *tnd_buffer_hold(tnd_buffer_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
@@ -52,8 +48,7 @@ size_t tnd_buffer_size(const tnd_buffer_t *self);
 tnd_buffer_kind_t tnd_buffer_kind(const tnd_buffer_t *self);
 
 /*  A pool of buffers of `size_bytes` each. A take never fails; the credit of the actor that takes
- *  is the bound. The pool lives until its last buffer is dropped.
- */
+ *  is the bound. The pool lives until its last buffer is dropped. */
 tnd_pool_t *tnd_pool_new(size_t size_bytes);
 void tnd_pool_destroy(tnd_pool_t **self_p);
 tnd_buffer_t *tnd_pool_take(tnd_pool_t *self);

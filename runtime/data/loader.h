@@ -3,8 +3,7 @@
  *  A thread asks for large pieces, a few at a time, while others use the files. It fails silently:
  *  the thread that reads the bytes later reports the error.
  *
- *  Threads: new and destroy on one; begin on any.
- */
+ *  Threads: new and destroy on one; begin on any. */
 #ifndef TND_RUNTIME_DATA_LOADER_H
 #define TND_RUNTIME_DATA_LOADER_H
 

@@ -16,8 +16,7 @@
 #include "runtime/base/allocation.h"
 
 /*  An entry is never freed, only used again, so that a signal handler can walk the list at any
- *  moment.  `start` is 0 while nothing is mapped here, and is written last.
- */
+ *  moment.  `start` is 0 while nothing is mapped here, and is written last. */
 struct tnd_mapped {
     tnd_mapped_t *next;
     atomic_bool taken;
@@ -98,8 +97,7 @@ const char *tnd_mapped_at(const void *address)
  */
 
 /*  Before the pages are replaced: a thread that reads zeros finds them marked, though it does no
- *  more than load the mark after it.  Every processor passes a barrier between the two.
- */
+ *  more than load the mark after it.  Every processor passes a barrier between the two. */
 static void mark(tnd_mapped_t *entry, uintptr_t from)
 {
     uintptr_t lost = atomic_load(&entry->lost);

@@ -25,8 +25,7 @@ enum { CHUNK_BITS = 16, PAGE_BYTES = 4096 };
 
 /*  What was brought in is taken to be there for so many seconds: looking at a page costs as much as
  *  reading a row.  Of larger files less is used in that time than is mapped, and some of it may
- * have been thrown out for the rest: there each row is looked at.
- */
+ *  have been thrown out for the rest: there each row is looked at. */
 enum { FRESH_SECONDS = 4 };
 
 static const size_t large_bytes = (size_t)4 << 30;
@@ -290,8 +289,7 @@ static size_t lesser(size_t a, size_t b)
 }
 
 /*  Brings in pages by a system call, which fails where a touch would raise a signal.  A kernel
- *  without it says EINVAL: then they are touched.
- */
+ *  without it says EINVAL: then they are touched. */
 static tnd_status_t populate_pages(tnd_mapping_t *self, size_t start, size_t size,
                                    tnd_error_t *error)
 {

@@ -7,8 +7,7 @@
  *  it has only their address.
  *
  *  Threads: open, check and populate on the owner's; data, size and intact on any that holds the
- *  buffer.
- */
+ *  buffer. */
 #ifndef TND_RUNTIME_DATA_MAPPING_H
 #define TND_RUNTIME_DATA_MAPPING_H
 
@@ -21,8 +20,7 @@ typedef struct tnd_mapping tnd_mapping_t;
 /*  Maps the whole file and keeps no descriptor. The caller owns the mapping; pages stay mapped
  *  until tnd_mapping_destroy and the last drop of a buffer. Errors: TND_FAILED if the file does not
  *  exist, is not a regular file, may not be read or is empty; the text names the path and what to
- *  do.
- */
+ *  do. */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
 void tnd_mapping_destroy(tnd_mapping_t **self_p);
@@ -40,8 +38,7 @@ int64_t tnd_mapping_modified(const tnd_mapping_t *self);
 tnd_buffer_t *tnd_mapping_buffer(tnd_mapping_t *self);
 
 /*  Errors: TND_FAILED if the file no longer has the bytes that were mapped. A file that was removed
- *  or replaced by another of its name still has them. One system call.
- */
+ *  or replaced by another of its name still has them. One system call. */
 tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
 /*  Errors: TND_FAILED if pages were lost, so that zeros may have been read in their place. */
@@ -50,20 +47,17 @@ tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error) T
 /*  Sets how the file will be used; call it before the first populate or ahead, and before other
  *  threads use it. Forward: populate also reads ahead. At random: the kernel reads only what is
  *  requested. `fits`: the page cache has room for all files, so pages are read in larger pieces
- *  until they prove not to stay. Otherwise the kernel decides.
- */
+ *  until they prove not to stay. Otherwise the kernel decides. */
 void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits);
 
 /*  Requests bytes [offset, offset + size), which will be populated soon, and returns at once.
- *  Returns false if all of them were requested before.
- */
+ *  Returns false if all of them were requested before. */
 bool tnd_mapping_ahead(tnd_mapping_t *self, size_t offset, size_t size);
 /*  Whether each row has to be requested ahead, because pages do not stay in memory. */
 bool tnd_mapping_by_rows(const tnd_mapping_t *self);
 
 /*  Reads bytes [offset, offset + size) into memory and waits for them. Cheap for bytes that were
- *  requested before. Errors: TND_FAILED if the disk fails.
- */
+ *  requested before. Errors: TND_FAILED if the disk fails. */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
 /*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`. */

@@ -7,8 +7,7 @@
  *  The limit belongs to the process, and so does the sum of the reservations.
  *
  *  Errors: those of reserve and left say how many are needed and allowed, and how to raise the
- * limit. Threads: any.
- */
+ *  limit. Threads: any. */
 #ifndef TND_RUNTIME_DATA_OPEN_FILES_H
 #define TND_RUNTIME_DATA_OPEN_FILES_H
 
@@ -17,8 +16,7 @@
 #include "runtime/base/status.h"
 
 /*  Reserves `count` descriptors beside those reserved already and those that were open before the
- *  first reservation.  TND_FAILED: the hard limit is lower, and nothing was reserved.
- */
+ *  first reservation.  TND_FAILED: the hard limit is lower, and nothing was reserved. */
 tnd_status_t tnd_open_files_reserve(uint64_t count, tnd_error_t *error) TND_CHECKED;
 void tnd_open_files_release(uint64_t count);
 /*  How many more can be reserved. */

@@ -5,8 +5,7 @@
  *  calls this the element spec.  Two actors that connect compare schemas; what differs is said by
  *  column.
  *
- *  Threads: a plain value; any.
- */
+ *  Threads: a plain value; any. */
 #ifndef TND_RUNTIME_DATA_SCHEMA_H
 #define TND_RUNTIME_DATA_SCHEMA_H
 
@@ -14,16 +13,14 @@
 #include "runtime/base/status.h"
 
 /*  Elements and bytes of one row of a column, of the longest if it is ragged; of one row of all
- *  columns.
- */
+ *  columns. */
 uint64_t tnd_column_elements(const tnd_column_t *self);
 size_t tnd_column_bytes(const tnd_column_t *self);
 size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 /*  Bytes of what the length of a ragged row counts: one step along its first axis. */
 size_t tnd_column_unit(const tnd_column_t *self);
 /*  How many columns are ragged; bytes a row of the lists of where ragged rows lie and how long they
- *  are.
- */
+ *  are. */
 uint32_t tnd_schema_ragged(const tnd_schema_t *self);
 size_t tnd_schema_list_bytes(const tnd_schema_t *self);
 
@@ -31,8 +28,7 @@ size_t tnd_schema_list_bytes(const tnd_schema_t *self);
 TND_API int tnd_schema_find(const tnd_schema_t *self, const char *name);
 
 /*  Appends a column.  TND_FAILED: the name is empty, too long or taken, too many columns or
- *  dimensions, a dimension of 0, or a row of 2^40 bytes or more; *self is then as it was.
- */
+ *  dimensions, a dimension of 0, or a row of 2^40 bytes or more; *self is then as it was. */
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *self, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape,
                                     tnd_error_t *error) TND_CHECKED;

@@ -3,8 +3,7 @@
  *  The hosts that have the files say what is in them (facts); from that and the graph every host
  *  derives the same schemas along the chain, so that actors begin with all they need to know.
  *
- *  Threads: const once made; any.
- */
+ *  Threads: const once made; any. */
 #ifndef TND_RUNTIME_DATA_STREAM_H
 #define TND_RUNTIME_DATA_STREAM_H
 
@@ -63,13 +62,11 @@ typedef struct {
 
 /*  The rows that an epoch uses, of the whole source; where lanes have files of their own, of the
  *  files of `lane`.  There `skip` and `take` count rows of the lanes in turn, a row of lane 0, of
- *  lane 1 ...; a lane that has ended is passed over.  Known counts only.
- */
+ *  lane 1 ...; a lane that has ended is passed over.  Known counts only. */
 tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane);
 
-/*  Positions of an epoch: over all lanes, in `lane` (by position: positions p of the whole with
- *  p mod lanes == lane), in the lane that has most.  TND_UNKNOWN.
- */
+/*  Positions of an epoch: over all lanes, in `lane` (by position: positions p of the whole with p
+ *  mod lanes == lane), in the lane that has most.  TND_UNKNOWN. */
 uint64_t tnd_stream_positions(const tnd_stream_t *self);
 uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane);
 uint64_t tnd_stream_lane_most(const tnd_stream_t *self);
@@ -80,15 +77,13 @@ uint64_t tnd_stream_run(const tnd_stream_t *self);
 /*  Takes over what another host says of lanes that this one does not know; they agree. */
 void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other);
 /*  Once all `lanes` lanes are known: count and identity of the whole.  False: lane *lane_p is not
- *  known yet.
- */
+ *  known yet. */
 bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p);
 
 /*  The facts (chain, count, identity, the schema as read) as lines of a note. */
 void tnd_stream_write(const tnd_stream_t *self, FILE *out);
 /*  Takes one such line: "stream ..." begins, each "column ...", "ragged ..." and "lane ..." adds
- * one, "files ..." says that lanes have files of their own.
- */
+ *  one, "files ..." says that lanes have files of their own. */
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
 /*  TND_OK if two hosts see the same data; else the text says how it differs. */
 tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,

@@ -17,8 +17,7 @@
  *  its text.
  *
  *  Threads: functions under "actor" on the actor's thread, those under "program" on the thread that
- *  pulls; new and destroy on any thread while no other function runs.
- */
+ *  pulls; new and destroy on any thread while no other function runs. */
 #ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_H
 #define TND_RUNTIME_FEED_DEVICE_WORKERS_H
 
@@ -58,8 +57,7 @@ typedef struct {
 size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max);
 
 /*  Opens the devices, allocates the slots and starts the threads. Strings and schema remain the
- *  caller's.
- */
+ *  caller's. */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config,
                                     tnd_error_t *error) TND_CHECKED;
@@ -88,34 +86,28 @@ void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *ta
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row);
 /*  Writes row `row` of a ragged column of a slot, `length` along its first axis. Zeros replace the
- *  rest of a longer row that was there before.
- */
+ *  rest of a longer row that was there before. */
 void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                             uint32_t column, uint64_t row, const void *data, uint64_t length);
 /*  Sets the number of rows of a replica in the step of that slot. Zeroes the padded rows (of length
- *  0 if ragged) and ends all borrowing.
- */
+ *  0 if ragged) and ends all borrowing. */
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                               uint32_t rows, uint32_t padded);
 /*  Lets a replica read its rows of a column where they are, outside the slot;
  *  tnd_device_workers_keep takes the slice that holds them. Returns false if the device cannot read
- *  them there.
- */
+ *  them there. */
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                                uint32_t column, const void *rows);
 /*  Takes the slice of borrowed rows. It is dropped when the step is over and its last tensor is
- *  released, at the next tnd_device_workers_share, or by tnd_device_workers_destroy.
- */
+ *  released, at the next tnd_device_workers_share, or by tnd_device_workers_destroy. */
 void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              tnd_slice_t *slice);
 /*  Lets the replica's thread hash its rows, the first of which has the global rank `rank`, just
- *  before it reads them and they enter its cache. Returns false if the host cannot read them.
- */
+ *  before it reads them and they enter its cache. Returns false if the host cannot read them. */
 bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint64_t rank);
 /*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: its `step`
- *  runs for each replica after the step; NULL: nothing does.
- */
+ *  runs for each replica after the step; NULL: nothing does. */
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
                               const tnd_slice_note_t *note, const tnd_task_t *keep);
 /*  Lets the threads, or the program, start all steps that are ready. */
@@ -132,15 +124,13 @@ typedef struct {
 } tnd_done_t;
 
 /*  The step of that slot is over. If a program still holds tensors of it, the slot gets other
- *  memory. Errors: TND_FAILED if all spare memory is in use and a device cannot allocate more.
- */
+ *  memory. Errors: TND_FAILED if all spare memory is in use and a device cannot allocate more. */
 tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
                                         tnd_error_t *error) TND_CHECKED;
 /*  Whether steps are discarded without computing on them. */
 bool tnd_device_workers_discards(const tnd_device_workers_t *self);
 /*  Whether a processor seems to be free; false at first. If so, a program that waits for its next
- *  step polls before it sleeps.
- */
+ *  step polls before it sleeps. */
 void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may);
 /*  Takes the next finished step; returns false if there is none yet. */
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
@@ -161,14 +151,12 @@ tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t ro
 bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
                                uint32_t reducer_slot);
 /*  Whether a step waits for results from other hosts. Then tnd_device_workers_done returns all
- *  steps before it.
- */
+ *  steps before it. */
 bool tnd_device_workers_waits(const tnd_device_workers_t *self);
 /*  Whether all steps that were made ready have been taken as done. */
 bool tnd_device_workers_idle(const tnd_device_workers_t *self);
 /*  No step will follow. A program that waits for one gets `how` (TND_END or TND_STOPPED), as does a
- *  program whose step tnd_device_workers_stop interrupts.
- */
+ *  program whose step tnd_device_workers_stop interrupts. */
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 
 /* --- program -----------------------------------------------------------------------------------
@@ -177,15 +165,13 @@ void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 /*  No program will pull steps, so they are discarded. Ignored after the first pull. Any thread. */
 void tnd_device_workers_discard(tnd_device_workers_t *self);
 /*  Waits for the next step and ends the one before. Errors: TND_FAILED if the threads start steps
- *  themselves, have failed, or were stopped without tnd_device_workers_over.
- */
+ *  themselves, have failed, or were stopped without tnd_device_workers_over. */
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
 /*  The reports of the step that ran last, until the program ends it; NULL if there is none. */
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p);
 /*  Runs a task on that step and waits: on the calling thread if there is one device whose steps may
  *  run on any thread. Errors: TND_FAILED without a step, if a task has run on it already, or as
- *  tnd_device_workers_next; TND_END or TND_STOPPED if the threads were stopped meanwhile.
- */
+ *  tnd_device_workers_next; TND_END or TND_STOPPED if the threads were stopped meanwhile. */
 tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t *task);
 
 #endif

@@ -185,8 +185,7 @@ void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
 bool tnd_device_workers_has_finished(const void *awaited);
 /*  Whether the actor should hear now of `finished` steps, where `known` are under way or finished:
  *  it is woken for several short steps at a time, but never while nothing else is there to do, and
- *  not late.  True: it is then told.
- */
+ *  not late.  True: it is then told. */
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now);
 void tnd_device_workers_make_caller(tnd_device_workers_t *self);
@@ -200,13 +199,11 @@ bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
 void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
 
 /*  Gathers (device_workers_gather.c).  `room`: the first worker, while the others meet, makes room
- * for what all replicas posted, which are here; every worker then copies what its own did.
- */
+ *  for what all replicas posted, which are here; every worker then copies what its own did. */
 void tnd_device_workers_gather_room(tnd_device_workers_t *self);
 void tnd_device_workers_gather_own(const worker_t *worker);
 /*  Where replicas are elsewhere: a node's tensor is made by the first worker, filled by all; the
- *  result of posting `posting` is taken by the first.
- */
+ *  result of posting `posting` is taken by the first. */
 void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, uint32_t posting,
                                      tnd_buffer_t *tensor);
 void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);

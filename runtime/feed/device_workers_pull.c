@@ -2,8 +2,7 @@
  *
  *  Where the group has one device whose steps may run on any thread, they run on the program's: no
  *  other thread has to be woken.  They use a worker of their own, so that nothing is shared with
- * the device's thread, which sleeps meanwhile.
- */
+ *  the device's thread, which sleeps meanwhile. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <stdlib.h>
@@ -14,13 +13,11 @@
 #include "runtime/base/clock.h"
 
 /*  The processor time of a step is read if the one before took so long; shorter ones hardly wait,
- *  and are counted by the wall.
- */
+ *  and are counted by the wall. */
 static const uint64_t worth_reading_ns = 50000;
 
 /*  How long a program looks for its next step before it sleeps.  After waits that were longer one
- *  wait in 2, 4 ... 2^MISSES_MOST looks.
- */
+ *  wait in 2, 4 ... 2^MISSES_MOST looks. */
 static const uint64_t next_spin_ns = 50000;
 enum { MISSES_MOST = 6 };
 
@@ -81,8 +78,7 @@ static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t c
 }
 
 /*  tnd_device_workers_stop waits until `inside` is false: it is set before the group is found
- * alive.
- */
+ *  alive. */
 static void run_here(tnd_device_workers_t *self, job_t *job)
 {
     atomic_store(&self->inside, true);
@@ -140,8 +136,7 @@ static bool has_step(const void *context)
 }
 
 /*  Looking instead of sleeping is worth it where the step is being gathered on another processor.
- *  If it does not come in time, or others want this processor, the next waits do without.
- */
+ *  If it does not come in time, or others want this processor, the next waits do without. */
 static void await_step(tnd_device_workers_t *self)
 {
     awaited_t awaited = {self, self->taken};

@@ -3,8 +3,7 @@
  *  The threads meet when all have posted.  If all replicas are here, each thread then claims chunks
  *  of the elements until none is left, and goes on once all chunks are done: a thread that the
  *  system has interrupted delays the others by at most the chunk that it was computing.  Otherwise
- *  each reduces its share, and they meet again before the first of them uses the result.
- */
+ *  each reduces its share, and they meet again before the first of them uses the result. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <assert.h>
@@ -71,8 +70,7 @@ static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
 }
 
 /*  Whether this worker's replicas gather, or weigh by weights: what others posted has then to be
- *  known before there is room for it.
- */
+ *  known before there is room for it. */
 static bool posts_late(const worker_t *worker, bool weighing)
 {
     const tnd_replica_t *own = &worker->group->replicas[worker->first];
@@ -82,9 +80,8 @@ static bool posts_late(const worker_t *worker, bool weighing)
     return late;
 }
 
-/*  Shows the other workers what this one posted, also after it has gone on to post again: not
- *  until they have met once more is it overwritten.
- */
+/*  Shows the other workers what this one posted, also after it has gone on to post again: not until
+ *  they have met once more is it overwritten. */
 static posted_t *show_posts(worker_t *worker)
 {
     const tnd_replica_t *own = &worker->group->replicas[worker->first];
@@ -148,8 +145,7 @@ static bool chunks_are_done(const void *context)
 }
 
 /*  Reduces together with the other workers.  Until all chunks of the round are done no worker posts
- *  again, and a worker looks at what others posted only while it has claimed one that is not.
- */
+ *  again, and a worker looks at what others posted only while it has claimed one that is not. */
 static bool reduce_chunks(worker_t *worker, const posted_t *posted)
 {
     tnd_device_workers_t *group = worker->group;

@@ -1,6 +1,5 @@
 /*  runtime/feed/device_workers_run.c - the device threads: they run steps until the run ends or
- * fails.
- */
+ *  fails. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <inttypes.h>
@@ -11,9 +10,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 
-/*  How long threads look for each other, and for the next step, before they sleep: the others are
- *  a fraction of a step apart, and what brings the next step may need this processor.
- */
+/*  How long threads look for each other, and for the next step, before they sleep: the others are a
+ *  fraction of a step apart, and what brings the next step may need this processor. */
 static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
 
 /*  How long the actor may not have heard of a finished step while others run. */
@@ -101,8 +99,7 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job)
 }
 
 /*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
- *  from.
- */
+ *  from. */
 static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
                           const tnd_stage_t *stage)
 {

@@ -1,8 +1,7 @@
 /*  runtime/feed/dlpack.h - the structs of DLPack, by which frameworks hand each other tensors.
  *
  *  Written from its specification, https://dmlc.github.io/dlpack/latest/c_api.html: names and
- *  numbers are its own.  DLManagedTensor is the form that every release of it reads.
- */
+ *  numbers are its own.  DLManagedTensor is the form that every release of it reads. */
 #ifndef TND_RUNTIME_FEED_DLPACK_H
 #define TND_RUNTIME_FEED_DLPACK_H
 

@@ -2,8 +2,7 @@
  *
  *  Ownership: the device workers must outlive the feed; the feed holds the models.
  *  Threads: new and destroy on the actor's while no other thread uses the feed; tnd_feed_discard on
- *  any; the public functions on the program's.
- */
+ *  any; the public functions on the program's. */
 #ifndef TND_RUNTIME_FEED_FEED_H
 #define TND_RUNTIME_FEED_FEED_H
 

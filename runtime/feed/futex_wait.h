@@ -2,10 +2,9 @@
  *
  *  A waiter looks at the word itself for a while, then sleeps.  A thread that changes such a word
  *  opens the gate afterwards, which costs one atomic addition while no thread sleeps.  Zeroed is
- * ready for use.
+ *  ready for use.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_FEED_FUTEX_WAIT_H
 #define TND_RUNTIME_FEED_FUTEX_WAIT_H
 
@@ -22,14 +21,12 @@ typedef struct {
 void tnd_futex_open(tnd_futex_t *self);
 
 /*  Until `ready(context)`: asks for `spin_ns` without sleeping, then once each time the gate is
- *  opened.
- */
+ *  opened. */
 void tnd_futex_wait(tnd_futex_t *self, bool (*ready)(const void *context), const void *context,
                     uint64_t spin_ns);
 
 /*  Asks `ready(context)` for `spin_ns` without a system call.  False: it is not, or another thread
- *  has run on this processor meanwhile.
- */
+ *  has run on this processor meanwhile. */
 bool tnd_futex_spin(bool (*ready)(const void *context), const void *context, uint64_t spin_ns);
 
 #endif

@@ -18,8 +18,7 @@
 enum { PARTS_MAX = 4096 };
 
 /*  `gather: auto`: a thread for so many bytes of a batch, on half of the processors, and no more
- *  than can share the memory's bandwidth.
- */
+ *  than can share the memory's bandwidth. */
 enum { AUTO_BYTES = 256 << 10, AUTO_MOST = 8 };
 
 /*  How long threads look for the next part before they sleep: a few parts take so long. */

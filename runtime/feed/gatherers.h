@@ -59,8 +59,7 @@ bool tnd_gatherers_help(tnd_gatherers_t *self);
 /*  Waits until all parts that have been begun are gathered. */
 void tnd_gatherers_wait(tnd_gatherers_t *self);
 /*  The next part, in the order in which they were added; all must be gathered.  NULL: there is none
- *  more.  Valid until one is added.
- */
+ *  more.  Valid until one is added. */
 const tnd_gather_part_t *tnd_gatherers_collect(tnd_gatherers_t *self);
 /*  Processor time of the other threads so far, in nanoseconds. */
 uint64_t tnd_gatherers_cpu_ns(const tnd_gatherers_t *self);

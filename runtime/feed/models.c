@@ -276,9 +276,8 @@ static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tn
     return hash_file(file, text, error);
 }
 
-/*  A file that is only hashed is in memory, for the disk may be full by now, and the
- *  result of a whole run would be lost with it; on disk where that is too small.
- */
+/*  A file that is only hashed is in memory, for the disk may be full by now, and the result of a
+ *  whole run would be lost with it; on disk where that is too small. */
 static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t *error)
 {
     const char *temporary = getenv("TMPDIR");

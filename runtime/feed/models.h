@@ -5,8 +5,7 @@
  *
  *  Ownership: reference-counted; the last drop closes the models.
  *  Threads: new and the functions of tasks as <tundish/tundish.h> says of plugins; hold and drop on
- *  any.
- */
+ *  any. */
 #ifndef TND_RUNTIME_FEED_MODELS_H
 #define TND_RUNTIME_FEED_MODELS_H
 
@@ -36,8 +35,7 @@ tnd_models_t *tnd_models_hold(tnd_models_t *self);
 void tnd_models_drop(tnd_models_t **self_p);
 
 /*  Tasks for device workers: open one model per replica, train them, evaluate them. They live as
- *  long as the models.
- */
+ *  long as the models. */
 const tnd_task_t *tnd_models_open_task(tnd_models_t *self);
 const tnd_task_t *tnd_models_step_task(tnd_models_t *self);
 /*  NULL if the plugin has no `evaluate`. */
@@ -45,8 +43,7 @@ const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self);
 /*  Loads each replica's part of the checkpoint that the run resumes from; NULL without one. */
 const tnd_task_t *tnd_models_load_task(tnd_models_t *self);
 /*  Saves each replica's model as of the step. A failure to write is in the replica's report and
- *  does not fail the step. NULL without a folder of checkpoints or a `save` of the plugin.
- */
+ *  does not fail the step. NULL without a folder of checkpoints or a `save` of the plugin. */
 const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
 /*  The same after the last of `step` steps, while the device workers are idle. */
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
@@ -62,8 +59,7 @@ bool tnd_models_can_save(const tnd_models_t *self);
 /*  Saves the model of replica 0 (all are equal) and sets `text` to XXH3-128 of the file, 32 hex
  *  digits, or "-" if the plugin has no `save`. `place`: the file, written whole or not at all;
  *  NULL: only hash, in /dev/shm or, if that fails, $TMPDIR. Errors: TND_FAILED if it cannot be
- *  written or read.
- */
+ *  written or read. */
 tnd_status_t tnd_models_save(tnd_models_t *self, const char *place, char text[33],
                              tnd_error_t *error) TND_CHECKED;
 

@@ -4,8 +4,7 @@
  *  code.  Afterwards they read what that code posted and reported.
  *
  *  Threads: the device thread that carries the replica; others read `posts` while that one waits
- *  for them.
- */
+ *  for them. */
 #ifndef TND_RUNTIME_FEED_REPLICA_H
 #define TND_RUNTIME_FEED_REPLICA_H
 

@@ -7,8 +7,7 @@
  *  The pool is destroyed by its owner.  The devices stay open, and memory that is still referenced
  *  stays valid, until the last reference is released.
  *
- *  Threads: tnd_slot_memory_hold and tnd_slot_memory_release on any; all else on the owner's.
- */
+ *  Threads: tnd_slot_memory_hold and tnd_slot_memory_release on any; all else on the owner's. */
 #ifndef TND_RUNTIME_FEED_SLOT_POOL_H
 #define TND_RUNTIME_FEED_SLOT_POOL_H
 
@@ -38,8 +37,7 @@ typedef struct tnd_slot_memory {
 } tnd_slot_memory_t;
 
 /*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a
- *  device cannot be opened; *self_p is NULL.
- */
+ *  device cannot be opened; *self_p is NULL. */
 tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
                                tnd_error_t *error) TND_CHECKED;
 /*  Frees the spares.  Sets *self_p to NULL; NULL is allowed. */
@@ -48,8 +46,7 @@ void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
 
 /*  A memory with one reference, the caller's: a spare, which has the rows and lengths that were
- *  last written to it, or a new one of zeros.  TND_FAILED: a device cannot allocate it.
- */
+ *  last written to it, or a new one of zeros.  TND_FAILED: a device cannot allocate it. */
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
                                 tnd_error_t *error) TND_CHECKED;
 

@@ -1,8 +1,7 @@
 /*  runtime/host/actor.c - the thread of an actor and its run loop.
  *
- *  The thread owns the hub and the state of the kind.  The host reads the phase under a mutex and is
- *  told of each change.
- */
+ *  The thread owns the hub and the state of the kind.  The host reads the phase under a mutex and
+ *  is told of each change. */
 #include "runtime/host/actor_internal.h"
 
 #include <assert.h>
@@ -204,8 +203,7 @@ static void write_log(tnd_actor_t *self, tnd_log_level_t level, const char *text
 }
 
 /*  A peer was refused and told why; the run continues without it.  Refused peers without a name are
- *  logged once.
- */
+ *  logged once. */
 static void log_refusal(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
     if (arrival->peer == TND_NOBODY && self->unnamed_refusal_logged)
@@ -229,8 +227,7 @@ static void log_link(tnd_actor_t *self, const tnd_arrival_t *arrival)
 }
 
 /*  A peer sent an invalid message.  Its connection is closed and its work is repeated; a peer that
- *  does so again and again, or by control, ends the run.
- */
+ *  does so again and again, or by control, ends the run. */
 static tnd_status_t reject_message(tnd_actor_t *self, tnd_arrival_t *arrival, const char *why,
                                    tnd_error_t *error)
 {
@@ -261,10 +258,9 @@ static const char *check(tnd_actor_t *self, tnd_arrival_t *arrival, uint64_t now
                : tnd_validator_link(self->validator, arrival->peer, &arrival->msg, now);
 }
 
-/*  Control messages that were sent while the host was away are lost, and the run does not rewind for
- *  a worker.  The host has learnt the generation when it returned; a process that was stopped needs
- *  some time for that.
- */
+/*  Control messages that were sent while the host was away are lost, and the run does not rewind
+ *  for a worker.  The host has learnt the generation when it returned; a process that was stopped
+ *  needs some time for that. */
 static tnd_status_t check_confirmed(tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_validator_reached(self->validator,

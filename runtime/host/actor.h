@@ -4,8 +4,7 @@
  *  lets the kind work, and waits if there is nothing to do.  Its connections follow from the plan.
  *  Its control messages go to its host, which routes them.
  *
- *  Threads: the kind calls the first part on the actor's thread; the host calls the second part.
- */
+ *  Threads: the kind calls the first part on the actor's thread; the host calls the second part. */
 #ifndef TND_RUNTIME_HOST_ACTOR_H
 #define TND_RUNTIME_HOST_ACTOR_H
 
@@ -27,17 +26,14 @@ tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
 /*  Returns the start time of the current loop iteration.  State machines use it instead of the
- *  clock.
- */
+ *  clock. */
 uint64_t tnd_actor_round(const tnd_actor_t *self);
 
 /*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not
- *  connected.
- */
+ *  connected. */
 tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
 /*  Sends by control to an actor, to TND_LEADER, or with TND_NOBODY to all actors concerned.  Takes
- *  the payload.
- */
+ *  the payload. */
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
 /*  Closes every connection that this actor opened and starts a new life. */
 void tnd_actor_rebirth(tnd_actor_t *self);
@@ -46,8 +42,7 @@ bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
 /*  Tells the host that this feeder has finished, so destroying the session no longer counts as an
- *  interruption.
- */
+ *  interruption. */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Wakes the receivers of sent messages, as the end of each round does.  Used before long work. */
 void tnd_actor_flush(tnd_actor_t *self);
@@ -58,8 +53,7 @@ void *tnd_actor_shared(tnd_actor_t *self);
 /*  Where to save the model of this actor's chain at its end, or NULL. */
 const char *tnd_actor_save(const tnd_actor_t *self);
 /*  Reports that the model could not be saved (tnd_session_unsaved).  The outcome of the run does
- *  not change.
- */
+ *  not change. */
 void tnd_actor_unsaved(tnd_actor_t *self, const char *why);
 /*  The checkpoint folder of this actor's chain, and what it resumes from; both may be NULL. */
 const char *tnd_actor_keep(const tnd_actor_t *self);
@@ -91,8 +85,7 @@ typedef struct {
 } tnd_actor_config_t;
 
 /*  Starts the actor's thread, which opens its hub, connects to its host, binds its ports and calls
- *  the kind's init.
- */
+ *  the kind's init. */
 tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config);
 tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self);
 /*  The endpoints of a bound actor; returns their number. */

@@ -159,8 +159,7 @@ static tnd_status_t disconnect(tnd_actor_t *self, dial_t *dial, tnd_actor_id_t p
 }
 
 /*  A connection to an earlier listener is closed.  A peer whose listener is announced again may
- *  have been away, so it is tried at once.
- */
+ *  have been away, so it is tried at once. */
 static tnd_status_t dial_peer(tnd_actor_t *self, dial_t *dial, tnd_error_t *error)
 {
     const tnd_edge_t *edge = dial->edge;
@@ -209,8 +208,7 @@ static tnd_status_t reach_host(tnd_actor_t *self, tnd_error_t *error)
 }
 
 /*  How many messages of one peer may be unread.  The credit of the downstream actor limits messages
- *  in both directions; after a rewind those of the last generation may still be queued.
- */
+ *  in both directions; after a rewind those of the last generation may still be queued. */
 static uint32_t unread_of(void *context, uint32_t port)
 {
     const tnd_actor_t *self = context;
@@ -254,8 +252,7 @@ tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error)
     self->hub = hub;
     pthread_mutex_unlock(&self->lock);
     /* Arrivals at bound ports are for the kind and must wait until it runs.  So the actor reaches
-     * its host before a peer can connect.
-     */
+     * its host before a peer can connect. */
     TND_TRY(reach_host(self, error));
     return bind_ports(self, error);
 }

@@ -1,7 +1,6 @@
 /*  runtime/host/actor_services.h - what a host offers to its actors.
  *
- *  Threads: those of the actors.
- */
+ *  Threads: those of the actors. */
 #ifndef TND_RUNTIME_HOST_ACTOR_SERVICES_H
 #define TND_RUNTIME_HOST_ACTOR_SERVICES_H
 
@@ -29,14 +28,12 @@ const char *tnd_host_control(const tnd_host_t *self);
 /*  How long the peer of a connection of this run may be silent. */
 uint64_t tnd_host_link_timeout(const tnd_host_t *self);
 /*  Looks up where a port of a peer listens now: the caller sets instance, port and transport of
- *  `endpoint`.  False if it is not known yet.
- */
+ *  `endpoint`.  False if it is not known yet. */
 bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint);
 /*  The generation of a chain, as last announced by the leader. */
 uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain);
 /*  Whether a silent peer is exempt from timeouts: it is inside a work hook, or in this process,
- *  where every end is announced, however long the process was stopped.
- */
+ *  where every end is announced, however long the process was stopped. */
 bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer);
 /*  What the run resumes from; NULL: it begins at the start.  Valid once the streams are known. */
 const tnd_resume_t *tnd_host_resume(const tnd_host_t *self);

@@ -1,11 +1,10 @@
 /*  runtime/host/control_batch.h - control messages to the leader, sent in batches.
  *
  *  Each control message wakes a host and the leader.  No actor waits for a report of completed work
- *  (PART, HELD, COMMIT), so reports are sent in batches, a few milliseconds late at most, and before
- *  any other control message.
+ *  (PART, HELD, COMMIT), so reports are sent in batches, a few milliseconds late at most, and
+ *  before any other control message.
  *
- *  Threads: the actor's.
- */
+ *  Threads: the actor's. */
 #ifndef TND_RUNTIME_HOST_CONTROL_BATCH_H
 #define TND_RUNTIME_HOST_CONTROL_BATCH_H
 
@@ -29,8 +28,7 @@ typedef struct {
 /*  Whether a message may be delayed. */
 bool tnd_control_batch_bear(const tnd_msg_t *msg);
 /*  Adds a message and takes its payload; a later HELD replaces an earlier one.  Returns false if
- *  the batch is full.
- */
+ *  the batch is full. */
 bool tnd_control_batch_keep(tnd_control_batch_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
                             uint64_t now);
 /*  Empties the batch after all were sent. */

@@ -149,8 +149,7 @@ void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why
 }
 
 /*  The leader should learn why this host ends, but the host does not wait long for an absent
- *  leader.
- */
+ *  leader. */
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
     if (self->failed_ns == 0 || self->failure_said)
@@ -209,8 +208,7 @@ static void take_leave(tnd_host_t *self)
 }
 
 /*  The leader accepts other hosts and processes that ask to join; every host accepts its own
- *  actors.
- */
+ *  actors. */
 static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     const tnd_host_t *self = context;
@@ -222,8 +220,7 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 }
 
 /*  A loop that is much too late was stopped or had no processor.  Messages of that time are unread,
- *  so other hosts get so much more time.
- */
+ *  so other hosts get so much more time. */
 static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 {
     if (now < expected + nap_ns)

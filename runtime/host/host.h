@@ -13,8 +13,7 @@
  *  A host that reconnects repeats its reports.
  *
  *  Threads: new, wait and destroy on the caller's; drain, leave and stop on any, signal-safe; break
- *  on any.
- */
+ *  on any. */
 #ifndef TND_RUNTIME_HOST_HOST_H
 #define TND_RUNTIME_HOST_HOST_H
 
@@ -48,8 +47,7 @@ void tnd_host_discard(tnd_host_t *self);
 /*  The statistics of an instance of this host. */
 const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance);
 /*  Stops what still runs and frees everything.  Returns false if an actor does not leave its hook:
- *  then all that it may access is leaked, including the transport's context and the plan.
- */
+ *  then all that it may access is leaked, including the transport's context and the plan. */
 bool tnd_host_destroy(tnd_host_t **self_p);
 
 #endif

@@ -22,8 +22,7 @@ typedef enum {
 /*  A check of the caller before the actors start. */
 typedef struct {
     /*  Whether this host may run its part of the plan, now that the streams of all chains are
-     *  known; reports why not.  Runs on a thread of its own.
-     */
+     *  known; reports why not.  Runs on a thread of its own. */
     bool (*fits)(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
                  tnd_diagnostics_t *found);
 } tnd_review_t;
@@ -47,9 +46,8 @@ static inline tnd_actor_id_t tnd_host_id(uint32_t host)
     return 0x80000000u + host;
 }
 
-/*  How long a host may be away from control.  A peer may end a connection and return within
- *  1.5 seconds.
- */
+/*  How long a host may be away from control.  A peer may end a connection and return within 1.5
+ *  seconds. */
 static inline tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)
 {
     return (tnd_absence_limits_t){.grace_ns = 1500000000, .dead_after_ns = plan->dead_after_ns};

@@ -2,8 +2,7 @@
  *
  *  host.c runs the loop, host_start.c handles the barriers of the start, host_control.c control
  *  messages, and host_watch.c actors that hang.  Fields that `lock` does not guard belong to the
- *  host's thread.
- */
+ *  host's thread. */
 #ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
 #define TND_RUNTIME_HOST_HOST_INTERNAL_H
 

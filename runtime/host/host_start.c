@@ -16,8 +16,7 @@ static void wake(void *context)
 }
 
 /*  If this host has the data, operations are checked at once, so that all errors appear in one
- *  pass.
- */
+ *  pass. */
 static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;

@@ -2,8 +2,7 @@
  *
  *  A thread cannot be killed.  A thread that hangs is abandoned with all memory that it may access,
  *  and another takes its actor's place under a later life; should it ever return it finds that it
- *  is to stop.
- */
+ *  is to stop. */
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>
@@ -73,8 +72,7 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
 }
 
 /*  An actor opens its data again, which may hang now.  The thread of a feeder waits for its device
- *  threads.
- */
+ *  threads. */
 static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
 {
     char where[300], why[512];
@@ -94,8 +92,7 @@ static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *p
 }
 
 /*  Without a file descriptor no connection and no checkpoint can be opened. libzmq does not report
- *  that.  A plugin may close some soon.
- */
+ *  that.  A plugin may close some soon. */
 static void watch_descriptors(tnd_host_t *self, uint64_t now)
 {
     tnd_error_t error;

@@ -3,8 +3,7 @@
  *  A process that wants to join asks the leader which host of a range is free (`--host pool+`), and
  *  then runs that host like any other.  The leader reserves the host for some seconds.
  *
- *  Threads: any; blocks for up to the plan's start_timeout.
- */
+ *  Threads: any; blocks for up to the plan's start_timeout. */
 #ifndef TND_RUNTIME_HOST_JOIN_REQUEST_H
 #define TND_RUNTIME_HOST_JOIN_REQUEST_H
 

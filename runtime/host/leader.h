@@ -5,8 +5,7 @@
  *  afterwards all hosts learn the new endpoints.  Decisions are made by the machines of
  *  runtime/core/; the leader carries messages between them and the hosts.
  *
- *  Threads: the host's.
- */
+ *  Threads: the host's. */
 #ifndef TND_RUNTIME_HOST_LEADER_H
 #define TND_RUNTIME_HOST_LEADER_H
 
@@ -35,13 +34,11 @@ void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now);
 /*  A process that connected as `host` was refused and told so. */
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
 /*  Reserves a free host of the range `pool` for the process that asks.  Returns its index, or
- *  UINT32_MAX and a reason.
- */
+ *  UINT32_MAX and a reason. */
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
                               size_t room);
 /*  After the run: whether a host may still send something.  A host that is away may return and must
- *  learn how the run ended, unless it was given up.
- */
+ *  learn how the run ended, unless it was given up. */
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
 /*  Sets the streams, by chain; reports are checked against them.  Copied. */
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);

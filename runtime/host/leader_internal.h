@@ -1,8 +1,7 @@
 /*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
  *  leader.c handles messages and effects, leader_hosts.c hosts that come and go, leader_start.c the
- *  barriers of the start, and leader_steps.c the reports of steps until they are booked.
- */
+ *  barriers of the start, and leader_steps.c the reports of steps until they are booked. */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
@@ -13,8 +12,7 @@
 #include "runtime/observe/process.h"
 
 /*  Steps that may be committed but not booked: more than the depth of any feeder.  Feeders are told
- *  what is booked every so many steps, which wakes them.
- */
+ *  what is booked every so many steps, which wakes them. */
 enum { STEPS_OPEN = 1024, BOOKED_EVERY = 64 };
 
 /*  Steps that feeders may hold, or may have finished, beyond the booked ones. */

@@ -1,7 +1,6 @@
 /*  runtime/host/membership.h - the members of a run and the limits of its streams, for accept.h.
  *
- *  Threads: any; const once created.  Ownership: the caller frees the parties with free().
- */
+ *  Threads: any; const once created.  Ownership: the caller frees the parties with free(). */
 #ifndef TND_RUNTIME_HOST_MEMBERSHIP_H
 #define TND_RUNTIME_HOST_MEMBERSHIP_H
 

@@ -3,8 +3,7 @@
  *  Implements the session functions of <tundish/tundish.h>.  The functions here are for progress,
  *  metrics and reports.
  *
- *  Threads: as in the public header.
- */
+ *  Threads: as in the public header. */
 #ifndef TND_RUNTIME_HOST_SESSION_H
 #define TND_RUNTIME_HOST_SESSION_H
 

@@ -4,8 +4,7 @@
  *  line, words between single spaces, the last word may have spaces.  Text is easy to bound, to log
  *  and to read in a trace; blocks never travel so.
  *
- *  Threads: a writer and a reader belong to one thread; the buffer is shared like any.
- */
+ *  Threads: a writer and a reader belong to one thread; the buffer is shared like any. */
 #ifndef TND_RUNTIME_HOST_TEXT_PAYLOAD_H
 #define TND_RUNTIME_HOST_TEXT_PAYLOAD_H
 
@@ -36,8 +35,7 @@ typedef struct {
 /*  `note` (NULL: an empty one) must outlive the reader. */
 void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note);
 /*  The next line, cut to TND_TEXT_PAYLOAD_LINE, with control characters replaced by spaces; valid
- *  until the next call.  NULL at the end.
- */
+ *  until the next call.  NULL at the end. */
 const char *tnd_text_payload_line(tnd_text_payload_reader_t *self);
 
 #endif

@@ -1,6 +1,5 @@
 /*  runtime/interface/collective.c - reductions over replicas: what is posted, how parts of it are
- * computed.
- */
+ *  computed. */
 #include "runtime/interface/collective.h"
 
 #include <math.h>

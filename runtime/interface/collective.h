@@ -7,8 +7,7 @@
  *  completely into tensors; these travel to the reducer, which returns one tensor, the result.  The
  *  bits are the same.
  *
- *  Threads: any; several may compute different elements at the same time.
- */
+ *  Threads: any; several may compute different elements at the same time. */
 #ifndef TND_RUNTIME_INTERFACE_COLLECTIVE_H
 #define TND_RUNTIME_INTERFACE_COLLECTIVE_H
 
@@ -36,14 +35,12 @@ typedef struct {
 bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
 
 /*  Part `part` of `parts` of `count` elements of `size` bytes: cut where cache lines meet if the
- *  data is aligned to them.
- */
+ *  data is aligned to them. */
 void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
                           size_t *end_p);
 
 /*  Reduces elements [begin, end) over `replicas` inputs, which are leaves 0 ... replicas - 1 with
- *  their rows, and writes them to all of `outs` (by replica), which may be the inputs' own data.
- */
+ *  their rows, and writes them to all of `outs` (by replica), which may be the inputs' own data. */
 void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end);
 
@@ -65,14 +62,12 @@ void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dt
 /*  Makes the tensor one of a MEAN by weights. */
 void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight);
 /*  Reads a head that may come from another process; `empty`: no values follow it.  TND_FAILED: it
- * is none, or does not fit its buffer.
- */
+ *  is none, or does not fit its buffer. */
 tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
                              const void **values_p, tnd_error_t *error) TND_CHECKED;
 
 /*  A GATHER puts the elements of all replicas one after the other.  Its tensors, of nodes and of
- *  the result alike, say how many each replica has.
- */
+ *  the result alike, say how many each replica has. */
 size_t tnd_gather_bytes(tnd_dtype_t dtype, uint32_t leaves, size_t count);
 /*  Writes the head; `counts` gets where the counts go, by leaf; returns where the values go. */
 void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, uint32_t leaves,
@@ -80,8 +75,7 @@ void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, ui
 /*  Whether a tensor says that it is one of a GATHER. */
 bool tnd_gather_is(tnd_buffer_t *tensor);
 /*  Reads one that may come from another process; counts may lie askew: use memcpy.  TND_FAILED: it
- *  is none of so many leaves, or its counts do not add up.
- */
+ *  is none of so many leaves, or its counts do not add up. */
 tnd_status_t tnd_gather_read(tnd_buffer_t *tensor, uint32_t leaves, tnd_tensor_head_t *head,
                              const void **counts_p, const void **values_p,
                              tnd_error_t *error) TND_CHECKED;

@@ -8,8 +8,7 @@
  *  name.
  *
  *  Threads: open, stage and close on any, one at a time; unstage on any, also while others are
- *  called; upload and settle on the device's own thread.
- */
+ *  called; upload and settle on the device's own thread. */
 #ifndef TND_RUNTIME_INTERFACE_DEVICE_H
 #define TND_RUNTIME_INTERFACE_DEVICE_H
 
@@ -33,22 +32,19 @@ typedef struct {
     const char *name; /* "cpu" names cpu:0, cpu:1 ... */
     bool any_thread;  /* upload, settle and steps may be on another thread each time */
     /*  The number of usable devices on this machine; TND_DEVICES_ANY: no limit. If it is 0, `why`
-     *  gets the reason.
-     */
+     *  gets the reason. */
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
     /*  Called after the last unstage, which may be long after the run if a program keeps tensors.
      */
     void (*close)(tnd_device_t **self_p);
     /*  Memory of zeros. The pages of its first `warm` bytes are present when the stream starts; the
-     *  others take memory when they are written, if the device can do that.
-     */
+     *  others take memory when they are written, if the device can do that. */
     tnd_status_t (*stage)(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
                           tnd_error_t *error);
     void (*unstage)(tnd_device_t *self, tnd_stage_t *stage);
     /*  Starts to copy `bytes` from the host's side to the device's. The host's side must not change
-     *  until the device has settled.
-     */
+     *  until the device has settled. */
     tnd_status_t (*upload)(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
                            tnd_error_t *error);
     /*  Waits until the device has finished all its work. */
@@ -68,8 +64,7 @@ const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p);
 tnd_status_t tnd_device_check(const char *name, tnd_error_t *error) TND_CHECKED;
 
 /*  Opens a device by name: "cpu:1", or "cpu" for the first. Errors: TND_FAILED if its type is
- *  unknown or this machine does not have it.
- */
+ *  unknown or this machine does not have it. */
 tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name,
                              tnd_error_t *error) TND_CHECKED;
 /*  Sets *self_p to NULL; NULL is allowed. */

@@ -5,8 +5,7 @@
  *  state machine in runtime/core/.  A kind has no thread, socket, lock or loop of its own: its
  *  hooks run on the actor's thread, one at a time.  Hooks do not block.  Only `work` may take long;
  *  it does one unit (reads a block, runs a block's operations, copies a slice) between two checks
- *  of the stop flag.
- */
+ *  of the stop flag. */
 #ifndef TND_RUNTIME_INTERFACE_KIND_H
 #define TND_RUNTIME_INTERFACE_KIND_H
 
@@ -27,55 +26,46 @@ typedef struct tnd_kind {
     /*  Opens the data source once per host and describes it in *stream: schema, count, identity.
      *  All instances on that host share *shared_p (tnd_actor_shared). Runs on its own thread,
      *  because it may hang, and reports its progress by tnd_guarded_call_at. NULL: the kind has no
-     *  data.
-     */
+     *  data. */
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                           tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
     /*  Adds the files that `facts` opened to `table`, for a checkpoint, with hashes of whole files
-     *  if the options ask for them. Runs on the thread of `facts`. NULL only without `facts`.
-     */
+     *  if the options ask for them. Runs on the thread of `facts`. NULL only without `facts`. */
     tnd_status_t (*list)(const tnd_plan_t *plan, const tnd_instance_t *instance, const void *shared,
                          tnd_data_table_t *table, tnd_error_t *error);
     /*  Closes what `facts` opened, after all instances have ended. */
     void (*unshare)(const tnd_instance_t *instance, void *shared);
     /*  Reports everything that this machine lacks for the instance besides data: plugins, devices.
-     *  Runs before the start on its own thread. NULL: it needs nothing.
-     */
+     *  Runs before the start on its own thread. NULL: it needs nothing. */
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
     /*  Changes the description of the incoming stream to what the kind makes of it: schemas,
      *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
-     *  like `facts`. NULL: no change.
-     */
+     *  like `facts`. NULL: no change. */
     tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                            tnd_stream_t *stream, tnd_error_t *error);
     /*  Every host calls this hook. It returns TND_FAILED if the kind cannot use the final stream.
-     *  NULL: any stream is accepted.
-     */
+     *  NULL: any stream is accepted. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,
                          tnd_error_t *error);
 
     /*  Adds a term for each part of the instance's memory whose size follows from plan and stream.
      *  The memory of every thread and what the user's code allocates are not included. Any thread.
-     *  NULL: nothing significant.
-     */
+     *  NULL: nothing significant. */
     void (*estimate_memory)(const tnd_plan_t *plan, uint32_t instance, const tnd_stream_t *stream,
                             tnd_memory_estimate_t *estimate);
 
     /*  The maximum number of messages in flight from one upstream peer to an instance, within one
-     *  generation. NULL: TND_UNREAD.
-     */
+     *  generation. NULL: TND_UNREAD. */
     uint32_t (*credit)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                        const tnd_stream_t *stream);
 
     /*  Initializes the state; the actor's stream and options are known. On failure `fini` is called
-     *  and the run fails with the text.
-     */
+     *  and the run fails with the text. */
     tnd_status_t (*init)(void *state, tnd_actor_t *self, tnd_error_t *error);
     /*  A peer connected or was lost, or a message that the kind accepts arrived. The hook takes the
-     *  payload by setting arrival->carry to TND_CARRY_NOTHING; otherwise the runtime drops it.
-     */
+     *  payload by setting arrival->carry to TND_CARRY_NOTHING; otherwise the runtime drops it. */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);
     /*  Performs what the machine decided, about one unit of work. *more_p: more work is ready. */
@@ -85,16 +75,14 @@ typedef struct tnd_kind {
     /*  Why the actor has nothing to do: a set of TND_WAIT_*. */
     uint32_t (*blocked_on)(const void *state);
     /*  Sets how many blocks (for a feeder and a reducer: steps) wait at this actor, and how many it
-     *  may still send or take; TND_UNKNOWN: it needs no credit.
-     */
+     *  may still send or take; TND_UNKNOWN: it needs no credit. */
     void (*depth)(const void *state, uint64_t *queue_p, uint64_t *credit_p);
     /*  What a program gets of this actor: of a feeder, its feed. NULL: nothing. */
     void *(*handle)(void *state);
     /*  Releases what init and the hooks acquired. Called once, also after a failed init. */
     void (*fini)(void *state);
     /*  Frees what `handle` returned, which programs may use until the session is destroyed. Any
-     *  thread. NULL: nothing.
-     */
+     *  thread. NULL: nothing. */
     void (*release)(void *state);
 } tnd_kind_t;
 

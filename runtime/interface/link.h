@@ -16,12 +16,11 @@
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
  *
- *  Implementations: transport/hub/ (inproc://, ipc://, tcp://, and sim:// on a simulated
- *  network); one conformance suite runs on all.
+ *  Implementations: transport/hub/ (inproc://, ipc://, tcp://, and sim:// on a simulated network);
+ *  one conformance suite runs on all.
  *
  *  Threads: a hub belongs to one thread at a time (starting a thread hands it over); only
- *  tnd_hub_wake may be called elsewhere.
- */
+ *  tnd_hub_wake may be called elsewhere. */
 #ifndef TND_RUNTIME_INTERFACE_LINK_H
 #define TND_RUNTIME_INTERFACE_LINK_H
 
@@ -43,8 +42,7 @@ enum {
 /*  Drops the payload that travels with a message, if it is still there. */
 void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
 /*  Call this after reading the rows: TND_FAILED means that a mapped file lost some of them
- *  (runtime/data/mapped.h).
- */
+ *  (runtime/data/mapped.h). */
 tnd_status_t tnd_msg_intact(const tnd_msg_t *msg, tnd_carry_t carry,
                             tnd_error_t *error) TND_CHECKED;
 
@@ -81,13 +79,11 @@ typedef struct {
     /*  The schema of rows that come in by a port, for decoding; NULL: no rows come in there. */
     const tnd_schema_t *(*schema)(void *context, uint32_t port, const tnd_msg_t *msg);
     uint64_t frame_max; /* bytes; a larger one ends its connection */
-    /*  Whether `peer` may come to a bound port; others are refused.  NULL: every peer with
-     *  matching terms.
-     */
+    /*  Whether `peer` may come to a bound port; others are refused.  NULL: every peer with matching
+     *  terms. */
     bool (*expects)(void *context, uint32_t port, tnd_actor_id_t peer);
     /*  The maximum number of unread messages in each direction between this hub and a remote peer
-     *  on that port, within credit.  NULL: TND_UNREAD.
-     */
+     *  on that port, within credit.  NULL: TND_UNREAD. */
     uint32_t (*unread)(void *context, uint32_t port);
     /*  How many peers may come to one bound port, all at once at the start of a run. */
     uint32_t callers;
@@ -170,8 +166,7 @@ static inline size_t tnd_link_room(size_t bytes)
  *  peers must say HELLO with fitting `terms`.  A port may be bound once per transport.  Each
  *  binding has its own socket, because only messages from this process may contain pointers.
  *  `actual` gets the endpoint to connect to.
- *  Errors: TND_FAILED if the endpoint is in use or not an address of this machine.
- */
+ *  Errors: TND_FAILED if the endpoint is in use or not an address of this machine. */
 static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const char *endpoint,
                                         const tnd_terms_t *terms, char *actual, size_t room,
                                         tnd_error_t *error)
@@ -180,8 +175,7 @@ static inline tnd_status_t tnd_hub_bind(tnd_hub_t *self, uint32_t port, const ch
 }
 
 /*  Connects `port` to `peer` and reconnects after a loss.  Call tnd_hub_disconnect before
- *  connecting the same pair again.
- */
+ *  connecting the same pair again. */
 static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                            const char *endpoint, const tnd_terms_t *terms,
                                            tnd_error_t *error)
@@ -196,8 +190,7 @@ static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_
 }
 
 /*  The peer is known to listen, maybe since now: such a connection, if it is down, is opened at
- *  once, and not when its back-off is over.
- */
+ *  once, and not when its back-off is over. */
 static inline void tnd_hub_connect_now(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->connect_now(self, port, peer);
@@ -210,8 +203,7 @@ static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_act
 }
 
 /*  Disconnects a peer that broke the protocol.  LOST carries the reason, and the peer may
- *  reconnect.  Does nothing if the peer is not connected.
- */
+ *  reconnect.  Does nothing if the peer is not connected. */
 static inline void tnd_hub_disconnect_peer(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                            const char *why)
 {
@@ -227,8 +219,7 @@ static inline void tnd_hub_rebirth(tnd_hub_t *self, tnd_life_t life)
 /*  Sends to a peer; msg->to may name an actor that it routes to (control is routed by hosts).
  *  TND_OK takes the payload; TND_AGAIN: that peer is not up, nothing was taken.  TND_FAILED: rows
  *  in a mapped file were lost while they were packed (tnd_msg_intact says which), and nothing was
- *  sent or taken.
- */
+ *  sent or taken. */
 static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer,
                                         const tnd_msg_t *msg, tnd_carry_t carry)
 {
@@ -236,24 +227,21 @@ static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_acto
 }
 
 /*  The next arrival without waiting; TND_AGAIN: none is known.  Repeated calls may report a message
- *  slightly late, because they avoid system calls.  The next tnd_hub_wait reports everything.
- */
+ *  slightly late, because they avoid system calls.  The next tnd_hub_wait reports everything. */
 static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
 {
     return self->ops->receive(self, arrival);
 }
 
 /*  Wakes the receivers of messages sent inside the process.  tnd_hub_wait does so too, and
- *  tnd_hub_receive where it returns TND_AGAIN; call this before long work.
- */
+ *  tnd_hub_receive where it returns TND_AGAIN; call this before long work. */
 static inline void tnd_hub_flush(tnd_hub_t *self)
 {
     self->ops->flush(self);
 }
 
 /*  Sleeps until something arrived, a connection needs care, a thread woke the hub or `until_ns`
- *  (monotonic clock) has come.
- */
+ *  (monotonic clock) has come. */
 static inline tnd_status_t tnd_hub_wait(tnd_hub_t *self, uint64_t until_ns)
 {
     return self->ops->wait(self, until_ns);
@@ -271,8 +259,7 @@ static inline void tnd_hub_counts(const tnd_hub_t *self, tnd_hub_counts_t *count
 }
 
 /*  Closes all connections.  Messages already sent have `linger_ns` to leave, and the peer receives
- *  them before it sees LOST.
- */
+ *  them before it sees LOST. */
 static inline void tnd_hub_close(tnd_hub_t **self_p, uint64_t linger_ns)
 {
     if (*self_p != NULL)

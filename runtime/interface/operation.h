@@ -8,8 +8,7 @@
  *  Floating point: fixed order, no contraction, no libm beyond sqrt, denormals kept; the same bits
  *  on every machine and instruction set.
  *
- *  Threads: open and close on any, one at a time; apply on the worker's.
- */
+ *  Threads: open and close on any, one at a time; apply on the worker's. */
 #ifndef TND_RUNTIME_INTERFACE_OPERATION_H
 #define TND_RUNTIME_INTERFACE_OPERATION_H
 
@@ -28,8 +27,7 @@ typedef struct {
         const tnd_block_column_t *ragged; /* NULL: the column is fixed */
     } columns[TND_COLUMNS_MAX];
     /*  By row: the sample that it was made from, for random draws, and the row of the chain's
-     *  input, for the block's account.
-     */
+     *  input, for the block's account. */
     uint64_t *sample;
     uint32_t *origin;
 } tnd_tile_t;
@@ -38,12 +36,10 @@ typedef struct {
     tnd_schema_t schema; /* of the output */
     uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
     /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
-     *  out without a look, so their rows need not be fetched.
-     */
+     *  out without a look, so their rows need not be fetched. */
     uint32_t reads;
     /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. A ragged
-     *  column is always one of `in`, also where rows are dropped or repeated.
-     */
+     *  column is always one of `in`, also where rows are dropped or repeated. */
     int8_t passes[TND_COLUMNS_MAX];
     uint64_t content; /* a hash of the files that were read; 0: none */
     size_t loaded;    /* bytes of tables that stay in memory until close */
@@ -60,16 +56,14 @@ typedef struct tnd_op {
 
     /*  Checks `options` (the struct that spec->options fill) against the input columns and fills
      *  *facts, which at first pass no column. On failure close is not called. Errors: TND_FAILED;
-     *  the text names the column and what would fit.
-     */
+     *  the text names the column and what would fit. */
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
     /*  Passed columns are shared: out->columns[i] = in->columns[facts.passes[i]]. Others are
      *  written, packed, to out->columns[i].base, which has room for in->rows * rows_max rows. Sets
      *  out->rows; with DROPS or EXPANDS also sample and origin of each row, which are otherwise
      *  those of the input. Errors: TND_FAILED, with FAILS only: a row is bad, and the text is the
-     *  reason.
-     */
+     *  reason. */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);
     void (*close)(void *state);

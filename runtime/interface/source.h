@@ -7,8 +7,7 @@
  *
  *  Ownership: one open source serves all readers of a host; a RANDOM one is const after `open`.
  *  Threads: open and close on one thread, while other sources may be opened; read and fill on any
- *  number of threads at once, for a source that is not RANDOM on one.  They may block on a disk.
- */
+ *  number of threads at once, for a source that is not RANDOM on one.  They may block on a disk. */
 #ifndef TND_RUNTIME_INTERFACE_SOURCE_H
 #define TND_RUNTIME_INTERFACE_SOURCE_H
 
@@ -25,8 +24,7 @@ typedef struct {
     uint64_t room;     /* bytes that the page cache may use for these files; 0: unknown */
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
     /*  Reports further errors when `open` fails, so that a person sees all at once; NULL: they are
-     *  dropped.
-     */
+     *  dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
 } tnd_source_scope_t;
@@ -57,8 +55,7 @@ typedef struct {
 } tnd_source_facts_t;
 
 /*  Rows to be read. The caller drops both buffers after the call; a source that keeps one in the
- *  block seals it first.
- */
+ *  block seals it first. */
 typedef struct {
     tnd_buffer_t *indices; /* which rows: `count` u64, and room for facts.lists * count more */
     tnd_buffer_t *room;    /* tnd_source_room bytes to write rows to; NULL where that is 0 */
@@ -92,22 +89,19 @@ typedef struct tnd_source {
     size_t state_bytes;
 
     /*  Opens the data. `options` is the struct that spec->options fill, valid until close. On
-     *  failure close is not called. Errors: TND_FAILED; the text names file and offset.
-     */
+     *  failure close is not called. Errors: TND_FAILED; the text names file and offset. */
     tnd_status_t (*open)(void *state, const void *options, const tnd_source_scope_t *scope,
                          tnd_source_facts_t *facts, tnd_error_t *error);
     /*  Makes `block` show rows index[0 ... count) in this order: sets its columns, and may hold the
      *  buffers of the call (block->index, columns[].buffer). Touches the pages, so that page faults
      *  happen here. Errors: TND_REFUSED if one of the rows can be read but is not a valid record;
      *  the reader then asks for them one by one. TND_FAILED for what a retry may solve, and if a
-     *  file shrank, with file and offset; never a signal.
-     */
+     *  file shrank, with file and offset; never a signal. */
     tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                          tnd_error_t *error);
     /*  Instead of `read`: writes rows index[0 ... rows->count). A source that is not RANDOM gets
      *  consecutive indices; index[0] == 0 means from the start. Errors: TND_END if the source has
-     *  only the rows->count rows that it then sets; TND_REFUSED as above, if RANDOM.
-     */
+     *  only the rows->count rows that it then sets; TND_REFUSED as above, if RANDOM. */
     tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                          tnd_error_t *error);
     /*  How many rows to request ahead of those that are read; 0: none now. NULL: always none. */

@@ -4,8 +4,7 @@
  *  thread waits for a disk or has read something in the last half of that time: a slow disk is not
  *  a hang.  Waiting for other actors has states of its own and is not a hang either.
  *
- *  Threads: the host's.
- */
+ *  Threads: the host's. */
 #ifndef TND_RUNTIME_OBSERVE_HANG_DETECTOR_H
 #define TND_RUNTIME_OBSERVE_HANG_DETECTOR_H
 
@@ -24,8 +23,7 @@ typedef struct {
 bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
                              uint64_t hung_after_ns, uint64_t now);
 /*  Where a thread is, as far as the kernel reports it to this user: "thread 71 (running), wait
- *  channel futex_wait_queue, system call 202, stack: ... < ..."; one line.
- */
+ *  channel futex_wait_queue, system call 202, stack: ... < ..."; one line. */
 void tnd_hang_detector_describe(pid_t thread, char *text, size_t room);
 
 #endif

@@ -7,8 +7,7 @@
  *
  *  Pages whose lock is free belong to a killed process; they are marked and removed.
  *
- *  Ownership: the caller destroys an inspection.  Threads: one.
- */
+ *  Ownership: the caller destroys an inspection.  Threads: one. */
 #ifndef TND_RUNTIME_OBSERVE_INSPECTION_H
 #define TND_RUNTIME_OBSERVE_INSPECTION_H
 

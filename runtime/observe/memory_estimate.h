@@ -4,8 +4,7 @@
  *  sum them per host.
  *
  *  Ownership: zeroed memory is an empty list; tnd_memory_estimate_free frees it.
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 #define TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 

@@ -2,8 +2,7 @@
  *
  *  Observers write progress lines, metrics and reports; the runtime prints nothing.
  *
- *  Threads: the host's thread calls every function; they must not block.
- */
+ *  Threads: the host's thread calls every function; they must not block. */
 #ifndef TND_RUNTIME_OBSERVE_OBSERVER_H
 #define TND_RUNTIME_OBSERVE_OBSERVER_H
 

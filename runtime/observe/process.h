@@ -4,8 +4,7 @@
  *  process on this machine the system knows.  A process is identified by its number, its start time
  *  (numbers are reused), and its machine or container.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_OBSERVE_PROCESS_H
 #define TND_RUNTIME_OBSERVE_PROCESS_H
 
@@ -23,8 +22,7 @@ typedef struct {
 } tnd_process_t;
 
 /*  The start time of a process, in ticks since boot, and the letter of its state, from /proc; 0 if
- *  it is not visible.
- */
+ *  it is not visible. */
 uint64_t tnd_process_start(int number, char *state_p);
 /*  Whether this is the state of a process stopped by a signal. */
 static inline bool tnd_process_is_stopped(char state)

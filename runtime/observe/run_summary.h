@@ -2,8 +2,7 @@
  *
  *  Progress, report and closing lines are computed from it.
  *
- *  Threads: events on the host's thread; readers hold `lock`.
- */
+ *  Threads: events on the host's thread; readers hold `lock`. */
 #ifndef TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
 #define TND_RUNTIME_OBSERVE_RUN_SUMMARY_H
 

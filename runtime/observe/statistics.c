@@ -52,8 +52,7 @@ bool tnd_pages_named(const char *name)
 }
 
 /*  $XDG_RUNTIME_DIR if it is usable (it may be of an ended login or another user), otherwise a
- *  folder of the user in /tmp, created if missing.
- */
+ *  folder of the user in /tmp, created if missing. */
 static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error)
 {
     tnd_pages_folders_t folders;
@@ -272,8 +271,7 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
             w == tnd_wait_foremost((uint32_t)(word >> 8)))
             waits[w] += now - since;
         /* The values of a page are from different moments, so each is limited to the remaining
-         * time.
-         */
+         * time. */
         waits[w] = waits[w] < left ? waits[w] : left;
         left -= waits[w];
         waited += waits[w];

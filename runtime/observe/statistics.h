@@ -4,8 +4,7 @@
  *  state word, so that a stopped or killed process never leaves a torn value.  The actor's thread
  *  writes its page (device threads their parts); any process may read it (inspection.h).  The file
  *  is in the user's runtime directory and is named by run, host and process.  Its first page
- *  describes the process, which holds a lock on the file while it lives.
- */
+ *  describes the process, which holds a lock on the file while it lives. */
 #ifndef TND_RUNTIME_OBSERVE_STATISTICS_H
 #define TND_RUNTIME_OBSERVE_STATISTICS_H
 
@@ -122,8 +121,7 @@ static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
 typedef struct tnd_pages tnd_pages_t;
 
 /*  Creates the pages of this process for `count` actors.  The session is its own until
- *  tnd_pages_join.  Destroy removes the file.
- */
+ *  tnd_pages_join.  Destroy removes the file. */
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
                            uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
 /*  Sets the session of the leader, which all processes of a run share. */
@@ -132,8 +130,7 @@ tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 
 /*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the
- *  decisive one is counted: the one whose end would let the actor continue.
- */
+ *  decisive one is counted: the one whose end would let the actor continue. */
 void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now);
 /*  The queue of this actor and its remaining credit. */
 static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, uint64_t credit)
@@ -172,8 +169,7 @@ typedef struct {
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times);
 
 /*  The folders that may contain statistics of this user; new files go to the first writable one.
- *  Returns their number, at most 3.
- */
+ *  Returns their number, at most 3. */
 typedef struct {
     char path[3][128];
 } tnd_pages_folders_t;

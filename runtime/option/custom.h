@@ -5,8 +5,7 @@
  *  those of other sources.  It stays loaded until the graph is destroyed.
  *
  *  Ownership: specs belong to the graph, tables to the program or plugin.  Threads: the graph's;
- *  results are const.
- */
+ *  results are const. */
 #ifndef TND_RUNTIME_OPTION_CUSTOM_H
 #define TND_RUNTIME_OPTION_CUSTOM_H
 
@@ -23,16 +22,14 @@ typedef struct {
 } tnd_custom_options_t;
 
 /*  `directory` is searched for plugins first; borrowed.  `sources` and `ops` are the lists of
- *  built-in items.
- */
+ *  built-in items. */
 tnd_custom_t *tnd_custom_new(tnd_arena_t *arena, const char *directory, tnd_parts_fn *sources,
                              tnd_parts_fn *ops);
 /*  Closes the plugins; the arena owns the rest.  `self` may be NULL. */
 void tnd_custom_close(tnd_custom_t *self);
 
 /*  Errors: TND_FAILED if the name is invalid or in use, the version differs, or a function is
- *  missing.
- */
+ *  missing. */
 tnd_status_t tnd_custom_source(tnd_custom_t *self, const tnd_source_ops_t *ops, void *shared,
                                tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_custom_op(tnd_custom_t *self, const tnd_op_ops_t *ops, void *shared,

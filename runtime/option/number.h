@@ -1,7 +1,6 @@
 /*  runtime/option/number.h - reads the number of an option and checks its range.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_OPTION_NUMBER_H
 #define TND_RUNTIME_OPTION_NUMBER_H
 
@@ -20,8 +19,7 @@ typedef struct {
 tnd_quantity_t tnd_number_read(tnd_option_type_t type, const char *text, tnd_number_t *number_p);
 
 /*  Reads a word for a number, such as "auto" in "auto=0|forever=18446744073709551615".  Returns
- *  false if `text` is not such a word.
- */
+ *  false if `text` is not such a word. */
 bool tnd_number_word(const tnd_option_t *option, const char *text, tnd_number_t *number_p);
 
 /*  The word for `value` of a U64.  Returns its size; 0 if there is none. */

@@ -18,8 +18,7 @@
  *           .help = "how the last, smaller batch is treated"},
  *      };
  *
- *  Threads: tables are const; a parsed struct is read-only.
- */
+ *  Threads: tables are const; a parsed struct is read-only. */
 #ifndef TND_RUNTIME_OPTION_OPTION_H
 #define TND_RUNTIME_OPTION_OPTION_H
 
@@ -121,8 +120,7 @@ typedef struct {
 
 /*  Keys that the table does not name, for an option named "*" of type STRING, PATH, PATHS, COLUMN
  *  or VALUE, in the order written.  `text` is the scalar (substituted for a PATH), `texts` the list
- *  of PATHS, `options` the struct of `table` if the value is a map; the others are empty.
- */
+ *  of PATHS, `options` the struct of `table` if the value is a map; the others are empty. */
 typedef struct {
     const char *name;
     const char *text;
@@ -156,30 +154,26 @@ const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name)
 bool tnd_option_is_any(const tnd_option_t *option);
 
 /*  The table for maps that the option takes: for a TABLE, and for an option "*" of type PATHS with
- *  `parts`, which takes paths or a map.  NULL if there is none.
- */
+ *  `parts`, which takes paths or a map.  NULL if there is none. */
 const tnd_table_t *tnd_option_table(const tnd_option_t *option);
 
 /*  The option "*" of a table; NULL if it takes no other keys. */
 const tnd_option_t *tnd_options_any(const tnd_table_t *table);
 
 /*  The field of the option `name` in a parsed struct; NULL if the table has no such option of that
- *  type or `options` is NULL.
- */
+ *  type or `options` is NULL. */
 const void *tnd_options_field(const tnd_table_t *table, const void *options, const char *name,
                               tnd_option_type_t type);
 
 /*  The next of the words in "a|b|c", which ends at the next bar or the end; *text_p moves past it.
- *  Returns its size, 0 at the end.
- */
+ *  Returns its size, 0 at the end. */
 size_t tnd_option_choice(const char **text_p, const char **word_p);
 
 /*  The type of the items if the option takes a list, otherwise its own type. */
 tnd_option_type_t tnd_option_item(tnd_option_type_t type);
 
 /*  Whether `text` can name an actor, a host or a column: a letter or `_`, then letters, digits, `_`
- *  and `-`, at most 63.
- */
+ *  and `-`, at most 63. */
 bool tnd_options_is_name(const char *text);
 
 /*  Whether a byte belongs to a word: a letter, a digit or `_`. */

@@ -1,6 +1,5 @@
 /*  runtime/option/option_errors.c - reports values that an option does not take, with the likely
- *  correction.
- */
+ *  correction. */
 
 #include "runtime/option/option_parse_internal.h"
 
@@ -156,8 +155,7 @@ static void help_unit(tnd_field_t *field, const char *text)
 }
 
 /*  Suggests the missing unit of a number: that of the option's default, and another common one.
- *  Large numbers of bytes get `B`.
- */
+ *  Large numbers of bytes get `B`. */
 static void help_no_unit(tnd_field_t *field, const char *text)
 {
     bool bytes = field->option->type == TND_OPTION_BYTES;

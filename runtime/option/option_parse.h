@@ -2,8 +2,7 @@
  *
  *  Reports every error of the map, with its place and the most likely correction.
  *
- *  Threads: a parsed struct is read-only.
- */
+ *  Threads: a parsed struct is read-only. */
 #ifndef TND_RUNTIME_OPTION_OPTION_PARSE_H
 #define TND_RUNTIME_OPTION_OPTION_PARSE_H
 
@@ -21,20 +20,17 @@ typedef struct {
 } tnd_options_context_t;
 
 /*  Parses a map into a new struct in the arena; `map` NULL or null: no options.  Returns NULL after
- *  an error.  `what` and `where` are used in errors about missing keys: "actor `batch`".
- */
+ *  an error.  `what` and `where` are used in errors about missing keys: "actor `batch`". */
 void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t *table,
                         const tnd_value_t *map, const char *what, tnd_mark_t where);
 
 /*  Parses one value, which is not null, into `out`, a field of the option's C type.  Returns false
- *  after an error, which is reported.
- */
+ *  after an error, which is reported. */
 bool tnd_option_parse(const tnd_options_context_t *context, const tnd_option_t *option,
                       const tnd_value_t *value, void *out);
 
 /*  The part named `name`, from the list of the option or given by the program; NULL if there is
- *  none.
- */
+ *  none. */
 const tnd_table_t *tnd_part_find(const tnd_options_context_t *context, const tnd_option_t *option,
                                  const char *name);
 

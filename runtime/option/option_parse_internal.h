@@ -3,8 +3,7 @@
  *  option_parse.c walks a map by its table, field.c fills the field of an option, part.c reads
  *  sources and operations, and option_errors.c reports values that an option does not take.
  *
- *  Threads: the one that parses.
- */
+ *  Threads: the one that parses. */
 #ifndef TND_RUNTIME_OPTION_OPTION_PARSE_INTERNAL_H
 #define TND_RUNTIME_OPTION_OPTION_PARSE_INTERNAL_H
 

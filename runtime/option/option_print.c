@@ -15,8 +15,7 @@ typedef struct {
 } speller_t;
 
 /*  Seventeen digits identify every double; for people as few as possible.  The decimal point does
- *  not depend on the locale.
- */
+ *  not depend on the locale. */
 static void print_number(const speller_t *self, double number)
 {
     char text[40];

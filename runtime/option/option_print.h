@@ -1,7 +1,6 @@
 /*  runtime/option/option_print.h - prints options as text, in canonical form or for people.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_OPTION_OPTION_PRINT_H
 #define TND_RUNTIME_OPTION_OPTION_PRINT_H
 
@@ -11,8 +10,7 @@
 
 /*  Writes the options whose role is in the set `roles` as a map on one line of canonical text:
  *  structs with equal meaning give equal text.  Defaults are explicit, quantities are in their
- *  smallest unit.
- */
+ *  smallest unit. */
 void tnd_options_print(const tnd_table_t *table, const void *options, unsigned roles, FILE *out);
 
 /*  Writes all options as people write them: 64MiB, 10s, `forever`; defaults are explicit. */
@@ -22,8 +20,7 @@ void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out);
 void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
 
 /*  What an option expects, for errors and help: "a number of rows from 1", "a size, such as 64MiB".
- *  The text is stored in `arena`.
- */
+ *  The text is stored in `arena`. */
 const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option);
 
 #endif

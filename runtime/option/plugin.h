@@ -6,8 +6,7 @@
  *  folder of the program, the installed tree of the library or program, the install folder of the
  *  build.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_OPTION_PLUGIN_H
 #define TND_RUNTIME_OPTION_PLUGIN_H
 
@@ -17,8 +16,7 @@
  *  tnd_plugin_close when nothing of it is in use.  With `stays` the library remains loaded after
  *  that, because loading again can take seconds.  `folder` may be NULL.  Errors: TND_FAILED if the
  *  plugin is not found, cannot be loaded, lacks its symbol or has another version; the text lists
- *  the folders, and there is nothing to close.
- */
+ *  the folders, and there is nothing to close. */
 tnd_status_t tnd_plugin_load(void **library_p, const void **table_p, const char *folder,
                              const char *what, const char *name, bool stays,
                              tnd_error_t *error) TND_CHECKED;

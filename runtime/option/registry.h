@@ -3,8 +3,7 @@
  *  Declared here and defined by the folders that implement the items, each from one list that build
  *  and tests use too.  So the runtime does not name any of them.
  *
- *  Threads: any; the lists are const.
- */
+ *  Threads: any; the lists are const. */
 #ifndef TND_RUNTIME_OPTION_REGISTRY_H
 #define TND_RUNTIME_OPTION_REGISTRY_H
 

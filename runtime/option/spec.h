@@ -3,8 +3,7 @@
  *
  *  The functions are in other tables, which point to these.
  *
- *  Threads: all are const.
- */
+ *  Threads: all are const. */
 #ifndef TND_RUNTIME_OPTION_SPEC_H
 #define TND_RUNTIME_OPTION_SPEC_H
 

@@ -6,8 +6,7 @@
  *  default.  Overlays may place, secure and tune; `set` may change anything.
  *
  *  Ownership: the graph owns everything reached from it; destroy frees it.
- *  Threads: one at a time; the results of a check are const until the next change.
- */
+ *  Threads: one at a time; the results of a check are const until the next change. */
 #ifndef TND_RUNTIME_PLAN_GRAPH_H
 #define TND_RUNTIME_PLAN_GRAPH_H
 
@@ -35,8 +34,7 @@ void tnd_graph_add(tnd_graph_t *self, const char *name, const char *kind, const 
 void tnd_graph_link(tnd_graph_t *self, const char *path);
 
 /*  Changes one value: "batch.size", "256".  The key is an actor and its option, or a path from the
- *  top level: "seed", "hosts.a.port".
- */
+ *  top level: "seed", "hosts.a.port". */
 void tnd_graph_set(tnd_graph_t *self, const char *key, const char *value);
 
 /*  Adds an overlay, given as text. */
@@ -54,8 +52,7 @@ typedef struct {
 void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose);
 
 /*  Checks everything that can be known before the start.  May be called again, also after changes.
- *  Errors: TND_FAILED; see tnd_graph_errors.
- */
+ *  Errors: TND_FAILED; see tnd_graph_errors. */
 tnd_status_t tnd_graph_check(tnd_graph_t *self);
 
 /*  The errors (with warnings and notes) as text; "" when there are no errors. */
@@ -78,8 +75,7 @@ const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
 const char *tnd_graph_directory(const tnd_graph_t *self);
 
 /*  Marks the graph as used by an abandoned thread, which may also run code of its plugins: destroy
- *  then leaks it.
- */
+ *  then leaks it. */
 void tnd_graph_keep(tnd_graph_t *self);
 bool tnd_graph_is_kept(const tnd_graph_t *self);
 

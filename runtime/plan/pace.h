@@ -6,8 +6,7 @@
  *  number of connections that end on one machine.  All hosts compute the same value from the plan;
  *  hosts that may join later do not count.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_PLAN_PACE_H
 #define TND_RUNTIME_PLAN_PACE_H
 

@@ -282,8 +282,7 @@ static uint32_t edges_between(placer_t *self, const tnd_topology_link_t *link, u
 }
 
 /*  The edges between planned hosts, or those that spares bring; counts them only if `edges` is
- * NULL. False after an error.
- */
+ * NULL. False after an error. */
 static bool list_edges(placer_t *self, bool spare, tnd_edge_t *edges, uint32_t *count_p)
 {
     const tnd_topology_t *topology = self->topology;

@@ -4,8 +4,7 @@
  *  of actors, connections between instances, and which replica is carried by which device of which
  *  feeder.  An instance's number is its place in the list; control, links and statistics use it.
  *
- *  Ownership: the graph owns the plan.  Threads: const; any.
- */
+ *  Ownership: the graph owns the plan.  Threads: const; any. */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_H
 #define TND_RUNTIME_PLAN_PLACEMENT_H
 
@@ -51,8 +50,7 @@ typedef struct {
 } tnd_instance_t;
 
 /*  Two instances connected by a data link; `to` is downstream.  Stateless actors connect and
- *  stateful ones bind; if both bind, the downstream one connects.
- */
+ *  stateful ones bind; if both bind, the downstream one connects. */
 typedef struct {
     uint32_t from, to;      /* instances */
     uint32_t outlet, inlet; /* indices into the kinds' ports */
@@ -93,8 +91,7 @@ typedef struct tnd_plan {
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
     /*  At the end of each list: hosts that may join by `--host POOL+`, with their instances and
-     *  edges.
-     */
+     *  edges. */
     uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;
 
@@ -105,8 +102,7 @@ bool tnd_placement_reduces(const tnd_plan_t *plan);
 
 /*  Places a topology.  `data`: value of ${data} on every host, overriding the files;
  *  `fallback_data`: value if neither sets one; `local`: the host of this process, whose paths must
- *  be known, NULL: all.  Returns NULL after an error; all errors are reported in one pass.
- */
+ *  be known, NULL: all.  Returns NULL after an error; all errors are reported in one pass. */
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
                                         const char *fallback_data, const char *local);
@@ -115,8 +111,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology);
 
 /*  The part of an unresolved topology that can still be inspected: a plan of one host with an
- *  instance for each actor with valid options.  NULL if the topology has hosts.
- */
+ *  instance for each actor with valid options.  NULL if the topology has hosts. */
 const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
                                        const tnd_topology_t *topology, const char *data,
                                        const char *fallback_data);

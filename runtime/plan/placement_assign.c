@@ -139,8 +139,7 @@ static uint32_t reader_of(const placer_t *self, uint32_t actor)
 }
 
 /*  A preprocessor on a host with readers serves the lanes of that host; on a host without readers
- *  it serves all lanes.  Each lane needs a preprocessor.
- */
+ *  it serves all lanes.  Each lane needs a preprocessor. */
 static void deal_workers(placer_t *self, uint32_t index)
 {
     const tnd_topology_actor_t *actor = &self->topology->actors[index];

@@ -145,8 +145,7 @@ static void report_range(placer_t *self, tnd_mark_t mark, const char *text)
 }
 
 /*  The address or directory of the index-th host of an entry with `count` hosts.  NULL after an
- *  error, which is reported for the first host only.
- */
+ *  error, which is reported for the first host only. */
 static const char *expand(placer_t *self, const char *text, tnd_mark_t mark, uint64_t index,
                           uint64_t count)
 {

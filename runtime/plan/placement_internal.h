@@ -1,8 +1,7 @@
 /*  runtime/plan/placement_internal.h - the state of a placement, shared by its files.
  *
  *  placement_hosts.c reads the hosts, placement_assign.c assigns actors, lanes, workers and devices
- *  to them, placement.c builds the plan, and placement_ports.c counts its ports.
- */
+ *  to them, placement.c builds the plan, and placement_ports.c counts its ports. */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 #define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 

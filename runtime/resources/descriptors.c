@@ -9,8 +9,7 @@
 
 enum {
     /*  Three standard streams; statistics, report, metrics, lock of the run and of a checkpoint;
-     *  signals (2), writers of lines (3) and the mailbox of control.
-     */
+     *  signals (2), writers of lines (3) and the mailbox of control. */
     PROCESS = 14,
     ACTOR = 1,      /* schedstat of its thread */
     CHILD = 2,      /* its process, and a pipe while it is started */

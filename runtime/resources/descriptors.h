@@ -3,8 +3,7 @@
  *  An upper bound, computed from the plan alone.  It does not include files that sources and bad
  *  records keep open; these are reserved once the data is open (runtime/data/open_files.h).
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_RESOURCES_DESCRIPTORS_H
 #define TND_RUNTIME_RESOURCES_DESCRIPTORS_H
 
@@ -26,8 +25,7 @@ void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint
                            const tnd_link_cost_t *cost);
 
 /*  Checks the limit of this process against the needs of the host and the processes that it starts;
- *  raises the soft limit.  Errors: TND_FAILED with the number, the limit and what to do.
- */
+ *  raises the soft limit.  Errors: TND_FAILED with the number, the limit and what to do. */
 tnd_status_t tnd_descriptors_check(const tnd_plan_t *plan, uint32_t host,
                                    const tnd_link_cost_t *cost, tnd_error_t *error) TND_CHECKED;
 

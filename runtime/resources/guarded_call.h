@@ -8,8 +8,7 @@
  *  Lifecycle: begin; poll any number of times; end.
  *
  *  Threads: begin, done, hangs, wait and end on one; enter, at, tell and leave on threads of the
- *  call.
- */
+ *  call. */
 #ifndef TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 #define TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 
@@ -22,8 +21,7 @@ typedef struct tnd_guarded_call tnd_guarded_call_t;
 typedef void tnd_guarded_call_fn(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found);
 
 /*  Starts `work`; `context` must outlive it.  `done` is called with the context on the thread of
- *  the call at its end; it may be NULL.
- */
+ *  the call at its end; it may be NULL. */
 tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*done)(void *context),
                                            void *context);
 

@@ -5,8 +5,7 @@
  *  actor is created.  Data is opened once for all instances of an actor on the host.
  *
  *  Lifecycle: zeroed; tnd_resources_list; tnd_resources_open; tnd_resources_close, also if zeroed.
- *  Threads: one at a time.
- */
+ *  Threads: one at a time. */
 #ifndef TND_RUNTIME_RESOURCES_RESOURCES_H
 #define TND_RUNTIME_RESOURCES_RESOURCES_H
 
@@ -34,19 +33,16 @@ typedef struct {
 void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t host);
 
 /*  Checks that files, plugins and devices exist, without opening them.  Returns false if something
- *  is missing.
- */
+ *  is missing. */
 bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics);
 
-/*  Does the same and opens the data, which may take long; tells `call` what it does.  Returns
- *  false if something is missing or cannot be used; the rest is open.
- */
+/*  Does the same and opens the data, which may take long; tells `call` what it does.  Returns false
+ *  if something is missing or cannot be used; the rest is open. */
 bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
                         tnd_diagnostics_t *diagnostics);
 
 /*  Lists the open files of a chain for a checkpoint; hashing whole files waits for the disk.
- *  Returns false after an error, which is reported.
- */
+ *  Returns false after an error, which is reported. */
 bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *call,
                          tnd_data_table_t *table, tnd_diagnostics_t *diagnostics);
 
@@ -57,8 +53,7 @@ void tnd_resources_close(tnd_resources_t *self);
 
 /*  Derives the stream of a chain: each kind, in the order of the graph, changes the stream whose
  *  facts (chain, count, identity, schema as read) are known.  Returns false after an error, which
- *  is reported.
- */
+ *  is reported. */
 bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics);
 

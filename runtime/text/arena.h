@@ -3,8 +3,7 @@
  *  A graph, its values, its options and its plan have the same lifetime; the owner frees them with
  *  one call.  The process aborts when memory is exhausted.
  *
- *  Threads: the one that created it.
- */
+ *  Threads: the one that created it. */
 #ifndef TND_RUNTIME_TEXT_ARENA_H
 #define TND_RUNTIME_TEXT_ARENA_H
 
@@ -19,8 +18,7 @@ tnd_arena_t *tnd_arena_new(void);
 void tnd_arena_destroy(tnd_arena_t **self_p);
 
 /*  Zeroed memory, aligned for any type, valid until the arena is destroyed.  Never NULL, also for
- *  size 0.
- */
+ *  size 0. */
 void *tnd_arena_take(tnd_arena_t *self, size_t size);
 
 /*  An array of `count` zeroed items; aborts if the product overflows. */

@@ -230,8 +230,7 @@ static void choose_window(uint32_t characters, uint32_t column, uint32_t *first_
 }
 
 /*  Prints the line of a mark with a line of carets below.  Control characters are not sent to the
- *  terminal.
- */
+ *  terminal. */
 static void print_line(tnd_mark_t mark, FILE *out)
 {
     if (mark.origin == NULL || mark.line == 0)
@@ -418,8 +417,7 @@ const char *tnd_diagnostic_meaning(tnd_diagnostic_code_t code)
 }
 
 /*  The number of edits between two words: letters inserted, deleted, replaced, or neighbours
- *  exchanged.
- */
+ *  exchanged. */
 static size_t edits(const char *a, const char *b)
 {
     enum { LENGTH_MAX = 63 };

@@ -9,8 +9,7 @@
  *
  *  A code never changes its meaning.  All codes are listed in diagnostic.def.
  *
- *  Threads: the one that created it.
- */
+ *  Threads: the one that created it. */
 #ifndef TND_RUNTIME_TEXT_DIAGNOSTIC_H
 #define TND_RUNTIME_TEXT_DIAGNOSTIC_H
 
@@ -22,8 +21,7 @@
 #include "runtime/text/arena.h"
 
 /*  A source of values: a file, or a pseudo-file such as `--set`.  It must outlive the marks that
- *  point to it.
- */
+ *  point to it. */
 typedef struct {
     const char *name; /* shown before line and column */
     const char *text;
@@ -32,9 +30,8 @@ typedef struct {
     bool overlay;   /* may only place, secure and tune */
 } tnd_origin_t;
 
-/*  A place in an origin.  Lines and columns count from 1, columns in characters.  Line 0
- *  means that only the origin is known, origin NULL that the place is unknown.
- */
+/*  A place in an origin.  Lines and columns count from 1, columns in characters.  Line 0 means that
+ *  only the origin is known, origin NULL that the place is unknown. */
 typedef struct {
     const tnd_origin_t *origin;
     uint32_t line;
@@ -65,8 +62,7 @@ void tnd_diagnostics_add_all(tnd_diagnostics_t *self, const tnd_diagnostics_t *f
 
 /*  Adds a diagnostic; the code determines its severity.  At most 100 are stored, but all are
  *  counted.  A repetition of the same text for the same place is dropped, with its help and second
- *  places.
- */
+ *  places. */
 void tnd_diagnostics_add(tnd_diagnostics_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -84,13 +80,11 @@ size_t tnd_diagnostics_count(const tnd_diagnostics_t *self, tnd_severity_t sever
 bool tnd_diagnostics_has(const tnd_diagnostics_t *self, tnd_diagnostic_code_t code);
 
 /*  The first error in the order of the text as one line, "fashion.yaml:7:31: error[T061]: ...",
- *  with the number of further errors; "" without errors.  Stored in the arena.
- */
+ *  with the number of further errors; "" without errors.  Stored in the arena. */
 const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self);
 
 /*  Writes all diagnostics, sorted by place, then one line with the counts.  Writes nothing if there
- *  are none.
- */
+ *  are none. */
 void tnd_diagnostics_print(const tnd_diagnostics_t *self, FILE *out);
 
 /*  The same as JSON: an array of objects {file, line, column, severity, code, text, help, also}. */
@@ -101,8 +95,7 @@ const char *tnd_diagnostic_code(tnd_diagnostic_code_t code);
 const char *tnd_diagnostic_meaning(tnd_diagnostic_code_t code);
 
 /*  Finds the candidate nearest to a misspelt word.  `best` is NULL until a candidate is near
- *  enough: a third of the letters may differ, at least one.
- */
+ *  enough: a third of the letters may differ, at least one. */
 typedef struct {
     const char *word;
     const char *best;

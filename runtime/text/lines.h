@@ -2,8 +2,7 @@
  *
  *  Lines and columns count from 0 as libyaml counts them, in characters; marks count from 1.
  *
- *  Ownership: everything lives in the arena.  Threads: any, once it is indexed.
- */
+ *  Ownership: everything lives in the arena.  Threads: any, once it is indexed. */
 #ifndef TND_RUNTIME_TEXT_LINES_H
 #define TND_RUNTIME_TEXT_LINES_H
 
@@ -29,8 +28,7 @@ typedef struct {
 } tnd_span_t;
 
 /*  Finds the lines of `origin`.  Parsing begins after `skip` bytes of the first line, which count
- *  for the columns, or after a byte order mark.
- */
+ *  for the columns, or after a byte order mark. */
 void tnd_lines_open(tnd_lines_t *self, tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                     const tnd_origin_t *origin, size_t skip);
 
@@ -52,8 +50,7 @@ bool tnd_span_is_blank(char byte);
 const char *tnd_span_quoted(tnd_arena_t *arena, tnd_span_t span);
 
 /*  A word as people see it: up to a blank, a comma before a blank, or a bracket that the word did
- *  not open.
- */
+ *  not open. */
 tnd_span_t tnd_span_word(tnd_span_t line, const char *start);
 
 #endif

@@ -3,8 +3,7 @@
  *  Ambiguous text is refused: a leading zero (octal or decimal?), digits grouped by `_`, a size
  *  without a unit.  The results do not depend on the locale.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_TEXT_QUANTITY_H
 #define TND_RUNTIME_TEXT_QUANTITY_H
 
@@ -41,8 +40,7 @@ tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
 tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
 
 /*  A number of bytes for people, rounded, in the unit that leaves one to four digits: "1.5 GiB",
- *  "640 KiB", "12 bytes".  Returns `text`.
- */
+ *  "640 KiB", "12 bytes".  Returns `text`. */
 enum { TND_QUANTITY_SIZE = 24 };
 const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE]);
 

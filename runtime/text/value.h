@@ -4,8 +4,7 @@
  *  Scalars are text; the option table that reads them determines their type.  Values are read-only
  *  once built and are stored in an arena.
  *
- *  Threads: any, once built.
- */
+ *  Threads: any, once built. */
 #ifndef TND_RUNTIME_TEXT_VALUE_H
 #define TND_RUNTIME_TEXT_VALUE_H
 

@@ -50,8 +50,7 @@ static void check_decoration(reader_t *self, const yaml_char_t *anchor, const ya
 }
 
 /*  `path: /data/run #2/x` silently loses "#2/x".  An intended comment has a blank after its `#`,
- *  and inside { } it does not contain the closing bracket.
- */
+ *  and inside { } it does not contain the closing bracket. */
 static void check_comment(reader_t *self, const char *value_start)
 {
     tnd_span_t line = tnd_lines_span(&self->lines, self->event.end_mark.line);
@@ -87,8 +86,7 @@ static void check_comment(reader_t *self, const char *value_start)
 }
 
 /*  A text that should be in quotes or end at a blank.  Quotes and wide spaces inside prose are
- *  valid.
- */
+ *  valid. */
 static void check_lookalike(reader_t *self, const char *text, size_t size)
 {
     tnd_span_t found;
@@ -156,8 +154,7 @@ static tnd_value_t *read_list(reader_t *self, unsigned depth)
 }
 
 /*  `{kind:reader}`: one key "kind:reader" without a value.  Reports it and returns the intended
- *  value, so that one mistake gives one error.
- */
+ *  value, so that one mistake gives one error. */
 static bool mend_missing_space(reader_t *self, const tnd_value_t *key, const tnd_value_t *value,
                                tnd_value_t *map)
 {

@@ -4,8 +4,7 @@
  *  common mistake is an error that shows the corrected line; otherwise the value would silently
  *  mean something else.  Input is hostile: size, depth and encoding are checked.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_TEXT_YAML_H
 #define TND_RUNTIME_TEXT_YAML_H
 
@@ -21,8 +20,7 @@ enum {
 
 /*  Parses the text of `origin` from byte `skip`, which must be in its first line (the bytes before
  *  count for the columns).  Returns NULL if the text cannot be parsed to its end.  Mistakes are
- *  reported and parsing continues.  An empty text gives a null value.
- */
+ *  reported and parsing continues.  An empty text gives a null value. */
 tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                             const tnd_origin_t *origin, size_t skip);
 

@@ -1,8 +1,7 @@
 /*  runtime/text/yaml_mistakes.h - finds text that YAML reads differently from what people mean, and
  *  reports it with the corrected line.
  *
- *  Threads: the one that parses.
- */
+ *  Threads: the one that parses. */
 #ifndef TND_RUNTIME_TEXT_YAML_MISTAKES_H
 #define TND_RUNTIME_TEXT_YAML_MISTAKES_H
 

@@ -1,7 +1,6 @@
 /*  runtime/text/yaml_syntax.h - explains syntax errors of libyaml in terms of the text.
  *
- *  Threads: the one that parses.
- */
+ *  Threads: the one that parses. */
 #ifndef TND_RUNTIME_TEXT_YAML_SYNTAX_H
 #define TND_RUNTIME_TEXT_YAML_SYNTAX_H
 

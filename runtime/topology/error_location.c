@@ -14,8 +14,7 @@ typedef struct {
 } candidate_t;
 
 /*  How well `text` matches `word`: words in backquotes before paths, paths before longer words,
- *  then the first. 0: no match.
- */
+ *  then the first. 0: no match. */
 static size_t score_of(const char *text, const char *word, bool any_start)
 {
     enum { TEXT_MAX = 1024, QUOTED = TEXT_MAX * TEXT_MAX };

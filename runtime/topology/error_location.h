@@ -1,7 +1,6 @@
 /*  runtime/topology/error_location.h - finds the place in a file that caused a runtime error.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_TOPOLOGY_ERROR_LOCATION_H
 #define TND_RUNTIME_TOPOLOGY_ERROR_LOCATION_H
 
@@ -9,8 +8,7 @@
 
 /*  The place for an error about `actor` with this text: the longest value (path, column) that the
  *  text names inside the part `about` (see tnd_error_t; NULL: inside all options of the actor),
- *  else that part, else the actor.
- */
+ *  else that part, else the actor. */
 tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *about,
                               const char *text);
 

@@ -1,7 +1,6 @@
 /*  runtime/topology/link_syntax.h - the text of a link, `read -> prep <-> mean`: names and arrows.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_TOPOLOGY_LINK_SYNTAX_H
 #define TND_RUNTIME_TOPOLOGY_LINK_SYNTAX_H
 
@@ -15,8 +14,7 @@ typedef struct {
 } tnd_token_t;
 
 /*  The next token of a scalar at *at_p, which moves past it.  Returns false at the end, with an
- *  empty token there.
- */
+ *  empty token there. */
 bool tnd_link_syntax_next(const tnd_value_t *value, const char **at_p, tnd_token_t *token_p);
 
 bool tnd_link_syntax_is(const tnd_token_t *token, const char *text);
@@ -25,8 +23,7 @@ bool tnd_link_syntax_is(const tnd_token_t *token, const char *text);
 bool tnd_link_syntax_is_plain(const tnd_token_t *token);
 
 /*  The link that was probably meant by `a => b`, `a, b` or `b <- a`; NULL if there are not two
- *  names.
- */
+ *  names. */
 const char *tnd_link_syntax_corrected(tnd_arena_t *arena, const char *text);
 
 #endif

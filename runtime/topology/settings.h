@@ -1,7 +1,6 @@
 /*  runtime/topology/settings.h - the top level of a topology file.
  *
- *  Threads: const; any.
- */
+ *  Threads: const; any. */
 #ifndef TND_RUNTIME_TOPOLOGY_SETTINGS_H
 #define TND_RUNTIME_TOPOLOGY_SETTINGS_H
 

@@ -1,6 +1,5 @@
 /*  runtime/topology/topology.c - resolves a tree to actors, links and chains and reports all
- *  errors.
- */
+ *  errors. */
 #include "runtime/topology/topology_internal.h"
 
 #include <stdlib.h>
@@ -51,8 +50,7 @@ static const tnd_value_entry_t *kind_in_disguise(const tnd_value_t *actor)
 }
 
 /*  The kind; if it is misspelt, the most likely one, so that other errors are found too; NULL if
- *  there is none.
- */
+ *  there is none. */
 static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
                                            const tnd_value_t *value)
 {

@@ -6,8 +6,7 @@
  *  `workers` (U64), `isolate` (ENUM, 0 is no), `devices` (STRINGS), `replicas` and `size` (U64),
  *  `after` (STRING), `step` (TABLE), `source` (PART), `shuffle` (ENUM, 0 is none), `epochs` (U64).
  *
- *  Ownership: everything is stored in the arena of the context.  Threads: const; any.
- */
+ *  Ownership: everything is stored in the arena of the context.  Threads: const; any. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
 #define TND_RUNTIME_TOPOLOGY_TOPOLOGY_H
 
@@ -56,8 +55,7 @@ typedef struct {
 
 /*  Resolves a merged tree.  `open_ended`: a chain may end before a feeder, so that its rows can be
  *  inspected.  Returns false after an error: all errors are reported in one pass, and *topology_p
- *  has only the tree and the actors, whose kind may be NULL.
- */
+ *  has only the tree and the actors, whose kind may be NULL. */
 bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_t *root,
                           bool open_ended, const tnd_topology_t **topology_p);
 
@@ -65,8 +63,7 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
 uint32_t tnd_topology_find(const tnd_topology_t *self, const char *name);
 
 /*  The field of an actor's option; NULL if its kind has no such option of that type, or its options
- *  could not be read.
- */
+ *  could not be read. */
 const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *name,
                                 tnd_option_type_t type);
 
@@ -74,8 +71,7 @@ const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *n
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
 
 /*  Writes settings, actors and links, each followed by `separator`.  The text of two graphs is
- *  equal if and only if the graphs are.  No value contains a line break.
- */
+ *  equal if and only if the graphs are.  No value contains a line break. */
 void tnd_topology_print(const tnd_topology_t *self, const char *separator, FILE *out);
 
 #endif

@@ -15,8 +15,7 @@ static bool is_feeder(const tnd_topology_actor_t *actor)
 }
 
 /*  A chain ends at a feeder, or, if the graph is open-ended, at an actor whose rows or batches no
- *  link takes.
- */
+ *  link takes. */
 static bool ends_chain(const tnd_resolver_t *self, uint32_t actor)
 {
     const tnd_kind_spec_t *kind = self->actors[actor].kind;

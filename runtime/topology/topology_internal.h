@@ -3,8 +3,7 @@
  *  topology.c reads the actors, topology_links.c connects them, and topology_chains.c finds the
  *  chains.  Each step reports its errors and continues with what is valid.
  *
- *  Threads: the one that resolves.
- */
+ *  Threads: the one that resolves. */
 #ifndef TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H
 #define TND_RUNTIME_TOPOLOGY_TOPOLOGY_INTERNAL_H
 
@@ -26,8 +25,7 @@ static inline tnd_diagnostics_t *diagnostics_of(const tnd_resolver_t *self)
 }
 
 /*  Reads `links:`, a list or one text such as `read -> prep`; NULL: there are none.  The actors
- *  have been read.
- */
+ *  have been read. */
 void tnd_links_resolve(tnd_resolver_t *self, const tnd_value_t *links);
 /*  Reports the first cycle of links; calls do not count. */
 void tnd_links_check_cycles(tnd_resolver_t *self);

@@ -205,8 +205,7 @@ void tnd_links_resolve(tnd_resolver_t *self, const tnd_value_t *links)
 }
 
 /*  Follows links from `actor`; returns true and reports the link if one closes a cycle.  `state`: 0
- *  not seen, 1 on the path, 2 done.
- */
+ *  not seen, 1 on the path, 2 done. */
 static bool find_cycle(tnd_resolver_t *self, uint32_t actor, unsigned char *state, uint32_t *path,
                        uint32_t depth)
 {

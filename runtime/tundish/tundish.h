@@ -36,8 +36,7 @@
  *  The library prints nothing.  Its only global state is a SIGBUS handler, installed when the first
  *  file is mapped: the loss of a page of that file becomes an error of the run.  Every other SIGBUS
  *  is passed on to the previous handler.  A program that installs its own handler later saves the
- *  old action and calls it first.
- */
+ *  old action and calls it first. */
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H
 
@@ -92,8 +91,7 @@ typedef struct tnd_replica tnd_replica_t;
 enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
 /*  Every row of a stream has the same columns.  Each is a dense array in C order, little-endian.
- *  In a ragged column, the first axis of each row has its own length, from 0 to shape[0].
- */
+ *  In a ragged column, the first axis of each row has its own length, from 0 to shape[0]. */
 typedef struct {
     char name[TND_COLUMN_NAME_MAX];
     tnd_dtype_t dtype;
@@ -115,8 +113,7 @@ typedef struct tnd_error {
 
 /*  Appends a column to a schema, which starts zeroed; `shape` has `rank` numbers.
  *  Errors: TND_FAILED, and the schema is unchanged, if the name is empty, too long or taken, there
- *  are too many columns or dimensions, a dimension is 0, or a row takes 2^40 bytes or more.
- */
+ *  are too many columns or dimensions, a dimension is 0, or a row takes 2^40 bytes or more. */
 TND_API tnd_status_t tnd_schema_add(tnd_schema_t *schema, const char *name, tnd_dtype_t dtype,
                                     uint32_t rank, const uint64_t *shape, tnd_error_t *error);
 /*  Same, for a ragged column whose longest row has shape[0]; `rank` is at least 1. */
@@ -126,8 +123,7 @@ TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *schema, const char *nam
 /*  Index of the column called `name`, or -1. */
 TND_API int tnd_schema_find(const tnd_schema_t *schema, const char *name);
 /*  Writes a text, truncated if it is too long, and returns TND_FAILED, so that a function can fail
- *  with `return tnd_fail(...)`.  `error` may be NULL.
- */
+ *  with `return tnd_fail(...)`.  `error` may be NULL. */
 TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -148,14 +144,12 @@ TND_API void tnd_graph_set(tnd_graph_t *graph, const char *key, const char *valu
 TND_API void tnd_graph_place(tnd_graph_t *graph, const char *overlay_yaml);
 /*  Checks the graph without its data; opening a session does the same.  May be called again, also
  *  after changes.
- *  Errors: TND_FAILED; tnd_graph_errors lists everything that is wrong.
- */
+ *  Errors: TND_FAILED; tnd_graph_errors lists everything that is wrong. */
 TND_API tnd_status_t tnd_graph_check(tnd_graph_t *graph);
 /*  All errors with their places, one per line; "" if there are none. */
 TND_API const char *tnd_graph_errors(const tnd_graph_t *graph);
 /*  Frees the graph, after its sessions.  Memory that a hung user function may still access is
- *  leaked.
- */
+ *  leaked. */
 TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 
 /* --- session: this process's part of a run --- */
@@ -163,46 +157,37 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 /*  Starts host `host` of the graph; NULL: the only one.  The graph must outlive the session and
  *  stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such as unusable
  *  data, are reported by the functions below.
- *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason.
- */
+ *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason. */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);
 /*  Waits until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED
  *  with tnd_session_error.  May be called again.  Call it after the last tnd_feed_next of all
  *  feeds: from this call on, a feeder discards its batches if it has no step plugin and
- *  tnd_feed_next was never called.
- */
+ *  tnd_feed_next was never called. */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Requests an orderly end of the whole run: every replica finishes the same last step.
- *  Threads: any; signal-safe.
- */
+ *  Threads: any; signal-safe. */
 TND_API void tnd_session_drain(tnd_session_t *session);
 /*  Ends the run at once, even during a step.
- *  Threads: any; signal-safe.
- */
+ *  Threads: any; signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);
 /*  The reason why the run failed or was stopped, a sentence; "" while it runs, at the end of the
- *  stream and after a drain.  Once a step has failed, waits until the reason is known.
- */
+ *  stream and after a drain.  Once a step has failed, waits until the reason is known. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host.  Waits until the actors of this host run.
  *  Errors: NULL if the run failed before that (tnd_session_error) or was stopped, or if this host
- *  does not have that feeder.
- */
+ *  does not have that feeder. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, the same for
  *  every placement.  Valid on the leader, which is the first host; final after tnd_session_wait.
- *  Errors: false if this host does not know that feeder.
- */
+ *  Errors: false if this host does not know that feeder. */
 TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]);
 /*  The weighted mean of a reported metric over the last epoch that has ended; on the leader.
- *  Errors: false if no step reported it.
- */
+ *  Errors: false if no step reported it. */
 TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                                 double *mean_p);
 /*  Stops the run if it has not ended, frees the session and its feeds, and returns the outcome of
- *  the run: TND_OK, TND_STOPPED or TND_FAILED.
- */
+ *  the run: TND_OK, TND_STOPPED or TND_FAILED. */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
 /* --- feed: pull global steps; one caller thread --- */
@@ -219,13 +204,11 @@ TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
  *  step was returned before.  TND_FAILED: the run failed (tnd_session_error), or the feed cannot be
  *  pulled, because its feeder has a `step` or tnd_session_wait was called.  Later calls return the
- *  same.
- */
+ *  same. */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 
 /*  User code for the rows of one replica.  Any result but TND_OK ends the run; tnd_replica_error
- *  sets the reason.
- */
+ *  sets the reason. */
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
 /*  Runs `step` for each replica of this host.  When their posted values are reduced over all hosts,
@@ -240,8 +223,7 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
  *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
  *  (tnd_session_error), tnd_feed_next did not return TND_OK, or the step was run already.  A `step`
  *  that hangs (`hung_after`) ends the run, but if it runs on the calling thread, this function
- *  returns only when `step` does.
- */
+ *  returns only when `step` does. */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
 
@@ -252,15 +234,13 @@ typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user)
  *  after the other on the calling thread.  All hosts must call it after the same step.  The next
  *  tnd_feed_next completes the checkpoint in the folder `checkpoint: {dir: DIR}` of the graph.
  *  Errors: TND_FAILED if that option is not set, no step was run, or a model cannot be written; the
- *  run may continue.
- */
+ *  run may continue. */
 TND_API tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user,
                                    tnd_error_t *error);
 /*  Call it before the first tnd_feed_next: calls `load` for each replica of this host with its file
  *  of the checkpoint from which the run resumes (`checkpoint.resume` of the graph: `latest`, or a
  *  path).
- *  TND_END: the run starts from the beginning.  TND_FAILED: a file is damaged, or `load` failed.
- */
+ *  TND_END: the run starts from the beginning.  TND_FAILED: a file is damaged, or `load` failed. */
 TND_API tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user,
                                       tnd_error_t *error);
 
@@ -274,14 +254,12 @@ TND_API size_t tnd_replica_rows(const tnd_replica_t *replica);    /* without pad
 TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zeros after them */
 /*  The rows of a column, packed, aligned to 64 bytes, in the device's memory; read-only, valid
  *  until the step is over.
- *  Errors: NULL if the column does not exist.
- */
+ *  Errors: NULL if the column does not exist. */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
 /*  The lengths of the rows of a ragged column, along its first axis, in the host's memory; valid
  *  until the step is over.  Rows are shape[0] apart and zero after their length, as TensorFlow's
  *  padded_batch arranges them.
- *  Errors: NULL if the column does not exist or is not ragged.
- */
+ *  Errors: NULL if the column does not exist or is not ragged. */
 TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name);
 /*  The same rows as a DLPack tensor: a DLManagedTensor of [rows, shape of the column] on the
  *  device, read-only.  PyTorch, JAX, NumPy and others accept it in a capsule named "dltensor".
@@ -293,51 +271,43 @@ TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const 
  *  the sum of `tundish explain`; for more it is allocated and freed as needed, and not counted.
  *
  *  Threads: any thread may call the deleter.
- *  Errors: NULL if the column does not exist.
- */
+ *  Errors: NULL if the column does not exist. */
 TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
 /*  The type and shape of one row of a column; of the longest row if it is ragged.  `shape` has room
  *  for TND_RANK_MAX.
- *  Errors: false if the column does not exist.
- */
+ *  Errors: false if the column does not exist. */
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
  *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  With
  *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by
  *  tnd_replica_weight.  All replicas post the same reductions in the same order.
- *  Errors: TND_FAILED if the reducer does not exist or there are too many reductions.
- */
+ *  Errors: TND_FAILED if the reducer does not exist or there are too many reductions. */
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,
                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
                                         size_t count);
 /*  The sum of the reducer's weight column (its option `weight`) over this replica's rows; without
  *  that option, the number of rows.
- *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number.
- */
+ *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number. */
 TND_API double tnd_replica_weight(tnd_replica_t *replica, const char *reducer);
 /*  Posts a mean with a weight of the step's own, such as its number of tokens: finite, at least 0.
- *  A replica of weight 0 does not contribute.
- */
+ *  A replica of weight 0 does not contribute. */
 TND_API tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer,
                                       tnd_dtype_t dtype, void *data, size_t count, double weight);
 /*  Posts `count` elements to be concatenated in the order of replicas; replicas may post different
- *  numbers, also 0.  `data` must stay valid until `apply` runs, and is not changed.
- */
+ *  numbers, also 0.  `data` must stay valid until `apply` runs, and is not changed. */
 TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer,
                                         tnd_dtype_t dtype, const void *data, size_t count);
 /*  In `apply`: the result of gather number `gather`, counted from 0 in the order of posting: the
  *  elements of replica `of`, or of all with TND_ALL_REPLICAS.  Aligned to their type; valid until
  *  `apply` returns.
- *  Errors: NULL if that gather does not exist.
- */
+ *  Errors: NULL if that gather does not exist. */
 #define TND_ALL_REPLICAS UINT32_MAX
 TND_API const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
                                          size_t *count_p);
 /*  Reports a number for progress, metrics and report: the sum over some rows, and the number of
  *  these rows.  The weighted mean over replicas and steps is shown.  At most 16 names per step, of
- *  at most 31 characters.
- */
+ *  at most 31 characters. */
 TND_API void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum,
                                 double weight);
 /*  Sets the reason of a failure, before `step` returns TND_FAILED. */
@@ -347,8 +317,7 @@ TND_API void tnd_replica_error(tnd_replica_t *replica, const char *text);
 
 /*  `options` is the text that `open` of a table gets: "{rows: "1000", name: "x"}", or "".  If the
  *  option is absent, *value_p is unchanged, so set the default first.
- *  Threads: any.  Errors: TND_FAILED if the value is not such a number.
- */
+ *  Threads: any.  Errors: TND_FAILED if the value is not such a number. */
 TND_API tnd_status_t tnd_option_u64(const char *options, const char *name, uint64_t *value_p,
                                     tnd_error_t *error);
 TND_API tnd_status_t tnd_option_f64(const char *options, const char *name, double *value_p,
@@ -363,8 +332,7 @@ TND_API tnd_status_t tnd_option_only(const char *options, const char *names, tnd
 
 /*  Rows to be written or read: row r of column c starts at columns[c].data + r * columns[c].stride,
  *  aligned to its elements.  In a ragged column, lengths[r] is the length along the first axis: a
- *  source writes it and that part of the row; an operation reads it.
- */
+ *  source writes it and that part of the row; an operation reads it. */
 typedef struct {
     size_t count; /* of rows */
     struct {
@@ -385,8 +353,7 @@ static inline void *tnd_rows_at(const tnd_rows_t *rows, uint32_t column, size_t 
  *  REWINDS: any number of epochs, in the order of the source, by one reader in one lane.  After a
  *  failure, rows are read again from the start.  Neither: one epoch, by one reader in one lane.
  *  Rows that may be needed again are retained, up to `retain:` of the reader; the run fails with
- *  this reason if it needs more.
- */
+ *  this reason if it needs more. */
 enum {
     TND_SOURCE_RANDOM = 1, /* any index at any time gives the same row */
     TND_SOURCE_REWINDS = 2 /* can restart and give the same rows */
@@ -407,18 +374,16 @@ typedef struct tnd_source_ops {
     size_t state_bytes;
     /*  Fills *data, which starts zeroed with `count` TND_UNKNOWN.  `shared` was registered with the
      *  table; NULL in a plugin.  After a failure `close` is not called.  Several sources may be
-     *  opened at the same time.
-     */
+     *  opened at the same time. */
     tnd_status_t (*open)(void *state, void *shared, const char *options, tnd_source_data_t *data,
                          tnd_error_t *error);
-    /*  Writes rows index[0 ... count) of the data to rows[0 ... count).  May take long.
-     *  RANDOM: any indices, on any number of threads at once.  Otherwise on one thread at a time,
-     *  and each call continues after the one before; index[0] == 0 restarts, more than once only
-     *  with REWINDS.
+    /*  Writes rows index[0 ... count) of the data to rows[0 ... count).  May take long.  RANDOM:
+     *  any indices, on any number of threads at once.  Otherwise on one thread at a time, and each
+     *  call continues after the one before; index[0] == 0 restarts, more than once only with
+     *  REWINDS.
      *  TND_END: the data end after the rows->count rows that were written; only if `count` is
      *  unknown.  TND_REFUSED, if RANDOM: one of these rows is bad, see `on_error` of the reader.
-     *  The rows are then requested one by one, and `error` has the reason.
-     */
+     *  The rows are then requested one by one, and `error` has the reason. */
     tnd_status_t (*read)(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,
                          tnd_error_t *error);
     void (*close)(void *state); /* may be NULL */
@@ -426,13 +391,11 @@ typedef struct tnd_source_ops {
 
 /*  Registers a source with the graph, as `source: NAME` or `source: {NAME: {options}}`.  The table,
  *  its name and `shared` must stay valid until the graph is destroyed.  A name that is taken or an
- *  incomplete table is an error of the graph.
- */
+ *  incomplete table is an error of the graph. */
 TND_API void tnd_graph_source(tnd_graph_t *graph, const tnd_source_ops_t *ops, void *shared);
 
 /*  Same, for a source without `open`: `read` as above with `user` as its state, `schema`, `count`
- *  rows per epoch or TND_UNKNOWN, and `caps` TND_SOURCE_*.
- */
+ *  rows per epoch or TND_UNKNOWN, and `caps` TND_SOURCE_*. */
 typedef tnd_status_t tnd_read_fn(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
                                  tnd_error_t *error);
 TND_API void tnd_graph_callback(tnd_graph_t *graph, const char *name, const tnd_schema_t *schema,
@@ -449,8 +412,7 @@ enum {
 };
 
 /*  Random numbers are a function of (seed, epoch, sample, index of the operation): the same on any
- *  worker, on a retry and after a resume.
- */
+ *  worker, on a retry and after a resume. */
 typedef struct tnd_random tnd_random_t;
 TND_API uint32_t tnd_random_u32(tnd_random_t *random);
 TND_API uint64_t tnd_random_u64(tnd_random_t *random);
@@ -462,8 +424,7 @@ TND_API uint64_t tnd_random_below(tnd_random_t *random, uint64_t bound); /* boun
  *  worker on every machine gives the same.  It may read and omit ragged columns, but not create or
  *  change them.  Each worker has its own state of `state_bytes` zeroed bytes, on one thread at a
  *  time.  Before the start, every host applies the operation to generated rows with arbitrary
- *  numbers and compares the results: refuse numbers that make no sense, and never index by them.
- */
+ *  numbers and compares the results: refuse numbers that make no sense, and never index by them. */
 typedef struct tnd_op_ops {
     uint32_t abi; /* TND_ABI */
     const char *name;
@@ -472,15 +433,13 @@ typedef struct tnd_op_ops {
     /*  Checks the options against the input columns.  *out starts as a copy of *in and is changed
      *  to the output columns.  *most_p, the most rows that one can become, is 1; EXPANDS may raise
      *  it.  `shared` was registered with the table; NULL in a plugin.  After a failure `close` is
-     *  not called.
-     */
+     *  not called. */
     tnd_status_t (*open)(void *state, void *shared, const char *options, const tnd_schema_t *in,
                          tnd_schema_t *out, uint32_t *most_p, tnd_error_t *error);
     /*  Makes rows out[0 ... out->count) from row `row` of `in`.  out->count starts as 1; DROPS may
      *  set it to 0, EXPANDS to more.  Columns with the same name, type and shape on both sides are
      *  copied already.  `random` is NULL without RANDOM.
-     *  Errors: TND_FAILED, with FAILS: the row is bad, and `error` has the reason.
-     */
+     *  Errors: TND_FAILED, with FAILS: the row is bad, and `error` has the reason. */
     tnd_status_t (*apply)(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
                           tnd_rows_t *out, tnd_error_t *error);
     void (*close)(void *state); /* may be NULL */
@@ -494,8 +453,7 @@ TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *sha
 /*  A step has one model per replica.  `options` is the text of its options in the topology file
  *  ("{hidden: "128"}", or "").
  *  Threads: open, step, apply and evaluate on the thread of the replica's device; save and load on
- *  any, but not at the same time.  apply, evaluate, save and load may be NULL.
- */
+ *  any, but not at the same time.  apply, evaluate, save and load may be NULL. */
 typedef struct {
     uint32_t abi; /* TND_ABI */
     const char *name;

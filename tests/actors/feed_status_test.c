@@ -1,6 +1,5 @@
 /*  tests/actors/feed_status_test.c - what each call of a feed and its session returns at each way a
- *  run can end: at the end of the stream, by a drain, by a stop, by a failure.
- */
+ *  run can end: at the end of the stream, by a drain, by a stop, by a failure. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

@@ -123,8 +123,7 @@ Test(feeder, ends_the_run_with_the_text_of_a_step_that_fails)
 }
 
 /*  Nine rows over two replicas, batches of four: 0 1 | 2 3, then 4 5 | 6 7, then 8 | nothing.  By
- *  weights 1 0 2 0.5, then 2 1 0 0, then 3.
- */
+ *  weights 1 0 2 0.5, then 2 1 0 0, then 3. */
 static tnd_graph_t *weighted_graph(const char *reducer)
 {
     tnd_graph_t *graph = tnd_graph_new("weighted", 7);
@@ -145,9 +144,8 @@ typedef struct {
     uint32_t steps;
 } means_t;
 
-/*  The mean of the replica's rows by their weights; NaN if all weights are 0.
- *  Each row is reported by itself.
- */
+/*  The mean of the replica's rows by their weights; NaN if all weights are 0.  Each row is reported
+ *  by itself. */
 static tnd_status_t post_means(tnd_replica_t *replica, void *context)
 {
     means_t *means = context;
@@ -197,8 +195,7 @@ Test(reducer, means_weigh_by_a_column_and_gathers_keep_the_order_of_replicas)
     cr_assert(tnd_session_open(&session, graph, NULL) == TND_OK, "%s", tnd_graph_errors(graph));
     tnd_feed_t *feed = tnd_session_feed(session, "feed");
     /* 10 by 1, 20 by 0 | 30 by 2, 40 by 0.5; then 60 by 2, 90 by 1 | 70, 80 by 0; then replica 0 by
-     * 3.
-     */
+     * 3. */
     const double weighted[] = {(10 + 60 + 20) / 3.5, 70, 50};
     const double by_hand[] = {(3 * 10 + 60 + 20) / 5.5, 70, 50};
     double reported = 0;

@@ -1,6 +1,5 @@
 /*  Covers every option table of kinds, sources and operations: what a table says of itself holds,
- *  so that a mistake in one is found here and not by the first user of the option.
- */
+ *  so that a mistake in one is found here and not by the first user of the option. */
 #include "runtime/option/option_print.h"
 #include "runtime/option/registry.h"
 

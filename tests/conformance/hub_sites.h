@@ -1,9 +1,8 @@
 /*  tests/conformance/hub_sites.h - hubs that record what arrives.
  *
  *  A test program defines `hub_fixture` and includes this.  Each site (a hub with an actor's
- * number) writes what arrives into its trace; the tests state the expected traces, which are
- * the same for all implementations.  Each wait is for an event, with a deadline.
- */
+ *  number) writes what arrives into its trace; the tests state the expected traces, which are the
+ *  same for all implementations.  Each wait is for an event, with a deadline. */
 #ifndef TND_TESTS_CONFORMANCE_HUB_SITES_H
 #define TND_TESTS_CONFORMANCE_HUB_SITES_H
 

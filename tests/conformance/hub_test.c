@@ -1,6 +1,5 @@
 /*  Covers runtime/interface/link.h: the conformance suite of hubs, for the scheme HUB_SCHEME of
- *  transport/hub/hubs.def.
- */
+ *  transport/hub/hubs.def. */
 #include "tests/conformance/hub_handshake.h"
 #include "tests/conformance/hub_messages.h"
 #include "tests/conformance/hub_peers.h"

@@ -2,8 +2,7 @@
  *  operation of actors/op/ops.def.
  *
  *  Each operation runs over the same rows: pictures, labels and ragged rows of random bits.  An
- *  operation that FAILS has a sample that makes some of these rows bad.
- */
+ *  operation that FAILS has a sample that makes some of these rows bad. */
 #include "actors/op/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
 

@@ -1,9 +1,8 @@
-/*  tests/conformance/source_test.c - the contract of runtime/interface/source.h, for every source of
- *  actors/source/sources.def.
+/*  tests/conformance/source_test.c - the contract of runtime/interface/source.h, for every source
+ *  of actors/source/sources.def.
  *
- *  Each source has a fixture: a function that writes its data into a folder, and the text that opens
- *  them.  The rows are the same for all: `x` is u8[4], row i is i, i + 1, i + 2, i + 3.
- */
+ *  Each source has a fixture: a function that writes its data into a folder, and the text that
+ *  opens them.  The rows are the same for all: `x` is u8[4], row i is i, i + 1, i + 2, i + 3. */
 #include <limits.h>
 
 #include "tests/actors/source/opened.h"

@@ -3,8 +3,7 @@
  *  Sleeps `us` microseconds for each row, and $DRAG times as long after the first 256 rows of the
  *  process, so that trying the operation before the start takes no longer.  If the file
  *  $DRAG_STICKS exists, the next row removes it and never returns.  If $DRAG_OPENS is set, that
- *  many operations can be opened, and opening another one never returns.
- */
+ *  many operations can be opened, and opening another one never returns. */
 #include <stdlib.h>
 #include <time.h>
 #include <tundish/tundish.h>

@@ -3,8 +3,7 @@
  *      ops: [{plugin: fatal.fatal, refuse: 997, kill: 4321}]
  *
  *  Of the first column, i64: multiples of `refuse` are bad rows, `kill` and the number after it end
- *  the process (0: none).
- */
+ *  the process (0: none). */
 #include <signal.h>
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /*  tests/e2e/step_rogue.c - a step that posts what others do not.
  *
  *  Options: `does`, what replicas from `replica` on do in `step`, or always, where the others post
- * one reduction: less, more, never, longer.
- */
+ *  one reduction: less, more, never, longer. */
 #include <stdlib.h>
 #include <string.h>
 #include <tundish/tundish.h>

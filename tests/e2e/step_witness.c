@@ -6,8 +6,7 @@
  *
  *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
  *  which `save` writes: equal hashes are equal bits of every reduction of the run.  The rows of all
- *  replicas are gathered too; replica 0 writes them to $WITNESS/gathered, a line a step.
- */
+ *  replicas are gathered too; replica 0 writes them to $WITNESS/gathered, a line a step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*  Covers examples/fashion/mlp.h: the gradient against finite differences of the loss in double,
  *  the sums against a naive loop, every instruction set against the plain one bit for bit, and the
- *  file against each way it can be broken.
- */
+ *  file against each way it can be broken. */
 #include "examples/fashion/mlp.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /*  tests/fuzz/cursor_fuzz.c - cursors: what is read again as it was written, and whatever is not.
  *
  *  A cursor is closed by a hash that no mutation finds; so the bytes are also tried as the content
- *  of one, with a correct hash.
- */
+ *  of one, with a correct hash. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,7 @@
  *  Usage: fuzz_NAME CORPUS [--seconds N] [--seed S].  What makes the target fail is written to
  *  crash-fuzz_NAME in the working directory; the seed makes the same inputs again.
  *
- *  No coverage guides it; tools/fuzz uses libFuzzer instead where there is one.
- */
+ *  No coverage guides it; tools/fuzz uses libFuzzer instead where there is one. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>

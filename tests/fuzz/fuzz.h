@@ -4,8 +4,7 @@
  *  and one line in CMakeLists.txt.  It is linked with driver.c, or with libFuzzer.  Whatever the
  *  bytes are, it returns; what it may not do a sanitizer or an assertion notices.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TESTS_FUZZ_FUZZ_H
 #define TND_TESTS_FUZZ_FUZZ_H
 

@@ -1,7 +1,6 @@
 /*  tests/fuzz/scratch.h - bytes as a file in memory with a path.
  *
- *  Ownership: until the process ends.  Threads: one.
- */
+ *  Ownership: until the process ends.  Threads: one. */
 #ifndef TND_TESTS_FUZZ_SCRATCH_H
 #define TND_TESTS_FUZZ_SCRATCH_H
 

@@ -2,8 +2,7 @@
  *  follow them, each its size as u16 little-endian and its bytes; after a byte KIND, of the kind
  *  that the next one says, with other bytes in places: pairs of a place and what is changed there.
  *
- *  The version of a header is made the present one, so that the corpus outlives it; 0xff stays.
- */
+ *  The version of a header is made the present one, so that the corpus outlives it; 0xff stays. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*  tests/runtime/tundish_test.c - sources and operations of a program, through the public header
  *  alone: what each sort of source can do, what is refused before the start, what fails and how it
- *  is told.
- */
+ *  is told. */
 #include <tundish/tundish.h>
 
 #include <sched.h>

@@ -2,8 +2,7 @@
  *
  *  The disk outlives the job.  A part is there whole or not at all, for it takes its place by a
  *  rename; but what was written last may be damaged when the whole job is killed, and a manifest
- *  that is being written then is torn or missing.
- */
+ *  that is being written then is torn or missing. */
 #include <stdio.h>
 #include <string.h>
 

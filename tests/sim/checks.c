@@ -164,9 +164,8 @@ static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64
     ledger->added += before[p] - (p - filtered - bad) + rows - before[p] - 1;
 }
 
-/*  Compares what was read according to a lane's position with what is before it in the lane.  *rows_p has
- *  also the rows that `take` left unread.
- */
+/*  Compares what was read according to a lane's position with what is before it in the lane.
+ *  *rows_p has also the rows that `take` left unread. */
 static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_ledger_t *ledger,
                     uint64_t *rows_p)
 {

@@ -96,9 +96,8 @@ static void begin(sim_t *self)
     sim_faults_plan(self);
 }
 
-/*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered, some
- *  have left just before, and hosts that are not needed are not waited for.
- */
+/*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered,
+ *  some have left just before, and hosts that are not needed are not waited for. */
 static void begin_next(sim_t *self)
 {
     static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_PAUSE, SIM_CRASH_PROCESS};

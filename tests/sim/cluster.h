@@ -2,8 +2,7 @@
  *
  *  Everything that happens is an event of the agenda.  Time is virtual.  Each host has its own
  *  clock, with an offset, which may jump.  The machines are those of runtime/core, driven as the
- *  real actors drive them: a busy actor does not read its messages.
- */
+ *  real actors drive them: a busy actor does not read its messages. */
 #ifndef TND_TESTS_SIM_CLUSTER_H
 #define TND_TESTS_SIM_CLUSTER_H
 
@@ -111,9 +110,8 @@ typedef struct {
     uint32_t chain; /* of the sender */
 } sim_packet_t;
 
-/*  A pair of actors, or a host and the leader: both ends and the path between them.
- *  Side 0 connects, side 1 binds.
- */
+/*  A pair of actors, or a host and the leader: both ends and the path between them.  Side 0
+ *  connects, side 1 binds. */
 typedef struct {
     uint32_t host[2];
     uint32_t actor[2]; /* SIM_NONE: the processes themselves */
@@ -122,9 +120,8 @@ typedef struct {
     uint32_t bound;  /* the connection that the binder's end talks to; 0: none */
     uint32_t nets;   /* so far */
     uint32_t broken; /* nothing passes on connections up to this one */
-    /*  An identity that the binder's socket still regards as connected: a peer with the same identity
-     *  is ignored.
-     */
+    /*  An identity that the binder's socket still regards as connected: a peer with the same
+     *  identity is ignored. */
     bool ghost;
     tnd_life_t ghost_life;
     uint32_t ghost_connection;
@@ -134,13 +131,11 @@ typedef struct {
     uint64_t last[2], heard_at[2], slow_until;
     uint64_t held_until[2]; /* messages to that side are held until then; none is lost */
     bool parting;           /* the last message on this connection was GOODBYE; its end follows */
-    /*  A slow link: rows take `transfer_ns` to pass, and later messages wait.  Bytes arrive at a side
-     *  from `moves_from` until `last`.
-     */
+    /*  A slow link: rows take `transfer_ns` to pass, and later messages wait.  Bytes arrive at a
+     *  side from `moves_from` until `last`. */
     uint64_t crawls_until, transfer_ns, moves_from[2];
-    /*  A path that is long in one direction: messages to `lag_side` take so much longer.
-     *  Hidden: a proxy on the path acknowledges at once, so the transport does not see how long.
-     */
+    /*  A path that is long in one direction: messages to `lag_side` take so much longer.  Hidden: a
+     *  proxy on the path acknowledges at once, so the transport does not see how long. */
     uint64_t lag_ns, lag_since, lag_until;
     uint32_t lag_side;
     bool lag_is_hidden;
@@ -382,8 +377,7 @@ void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello);
 void sim_link_stray(sim_t *self, uint32_t packet);
 /*  endpoints.c, if the plan has fixed ports: the owner of an endpoint (or SIM_NONE); new actors of a
  *  host bind; the host reports where; the leader receives that, tells all (NULL: not yet), and forgets
- *  it with a process; a host is told; an actor that was away looks; a second chain begins.
- */
+ *  it with a process; a host is told; an actor that was away looks; a second chain begins. */
 void sim_endpoints_plan(sim_t *self);
 uint32_t sim_endpoint_owner(const sim_t *self, uint32_t endpoint, uint32_t *port);
 void sim_endpoints_bind(sim_t *self, uint32_t host);
@@ -464,10 +458,9 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg);
 /*  Control of the leader to a host; and to the actors of this host. */
 void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-/*  leader.c: a chain starts with its machine; the machine's effects are performed; a host
- *  reports that an actor runs or not; hosts that were away for too long are lost; the stream is
- *  over, and last messages or files may be due.
- */
+/*  leader.c: a chain starts with its machine; the machine's effects are performed; a host reports
+ *  that an actor runs or not; hosts that were away for too long are lost; the stream is over, and
+ *  last messages or files may be due. */
 void sim_leader_start(sim_t *self);
 void sim_leader_run(sim_t *self);
 void sim_leader_actor(sim_t *self, const tnd_msg_t *msg);
@@ -489,9 +482,8 @@ void *sim_checkpoint_part(sim_t *self, uint32_t feeder, uint64_t step);
 /*  The job ended, in order or at once; the next one resumes from the disk. */
 void sim_checkpoint_killed(sim_t *self, bool at_once);
 void sim_checkpoint_resume(sim_t *self);
-/*  validator.c: the members of the plan; a validator for a new actor; checks of messages by a link, by
- *  control, through a host and to the leader; the check that generations were confirmed.
- */
+/*  validator.c: the members of the plan; a validator for a new actor; checks of messages by a link,
+ *  by control, through a host and to the leader; the check that generations were confirmed. */
 void sim_validator_plan(sim_t *self);
 tnd_validator_t *sim_validator_new(sim_t *self, uint32_t actor);
 void sim_validator_link(sim_t *self, uint32_t actor, tnd_actor_id_t peer, const tnd_msg_t *msg);

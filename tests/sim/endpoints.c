@@ -2,10 +2,9 @@
  *
  *  A host has a few ports.  A binding actor takes the lowest that is free, and the actors of a
  *  process bind in any order, so that after a restart an endpoint may belong to another actor, or
- * to another port of the same one.  Hosts say to the leader where their actors listen, and the
- * leader tells all hosts.  An actor runs once its host knows that; what came before waits to be
- * read.
- */
+ *  to another port of the same one.  Hosts say to the leader where their actors listen, and the
+ *  leader tells all hosts.  An actor runs once its host knows that; what came before waits to be
+ *  read. */
 #include <string.h>
 
 #include "tests/sim/cluster.h"

@@ -100,8 +100,7 @@ static void plan_absences(sim_t *self)
 }
 
 /*  The connections of one worker end again and again while it works, and it takes longer than they
- *  last: it is lost with most blocks that it begins, and never dies of one.
- */
+ *  last: it is lost with most blocks that it begins, and never dies of one. */
 static void plan_flaps(sim_t *self)
 {
     sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
@@ -142,8 +141,7 @@ static void plan_strangers(sim_t *self)
 }
 
 /*  Draws a HELLO that cannot be of the peer that it names, as far as a listener can know: one of a
- *  later life, with the right terms, can only be told apart by keys.
- */
+ *  later life, with the right terms, can only be told apart by keys. */
 static bool lie(sim_random_t *luck, const tnd_end_t *end, tnd_msg_t *hello)
 {
     static const uint64_t lives[] = {0, 1ull << 63, UINT64_MAX - 1, UINT64_MAX};
@@ -277,8 +275,7 @@ static bool is_whole(const sim_link_t *link)
 }
 
 /*  Whether a host has had no control for so long that another cut, of an attempt to come back,
- * could keep it away for dead_after.
- */
+ *  could keep it away for dead_after. */
 static bool is_long_away(const sim_t *self, uint32_t index)
 {
     const sim_link_t *link = &self->links[index];

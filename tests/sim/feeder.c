@@ -1,6 +1,5 @@
 /*  tests/sim/feeder.c - a feeder: its slots, the device that runs whole steps, and what it posts to
- *  reducers that is not closed.
- */
+ *  reducers that is not closed. */
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,7 @@
 #include "tests/sim/cluster.h"
 
 /*  The stream is over: the run waits for MODEL of all feeders and for the last writes.  A run that
- *  drains has no second chain.
- */
+ *  drains has no second chain. */
 void sim_leader_finish(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;

@@ -1,9 +1,8 @@
 /*  tests/sim/network.c - connections that fail in the ways libzmq was measured to fail.
  *
- *  Sends into a half-open connection succeed.  A peer that connects under the identity of
- *  a connection that the binding socket still considers open is ignored without notice.  A lost
- *  connection loses all its messages in flight, in both directions.
- */
+ *  Sends into a half-open connection succeed.  A peer that connects under the identity of a
+ *  connection that the binding socket still considers open is ignored without notice.  A lost
+ *  connection loses all its messages in flight, in both directions. */
 #include <assert.h>
 #include <string.h>
 
@@ -208,8 +207,7 @@ static void notify(sim_t *self, uint32_t index, uint32_t side, uint32_t net)
 }
 
 /*  If no socket listens the system reports it, unless the machine is away with its process: every
- *  other time.
- */
+ *  other time. */
 static void refuse(sim_t *self, uint32_t index)
 {
     const sim_link_t *link = &self->links[index];
@@ -351,8 +349,7 @@ static bool is_reborn(const sim_t *self, const sim_link_t *link)
 }
 
 /*  Whether all that the other side says is only late, and was on this connection from its first
- * word on.
- */
+ *  word on. */
 static bool is_only_late(const sim_t *self, const sim_link_t *link, uint32_t side)
 {
     uint32_t peer = link->actor[1 - side];

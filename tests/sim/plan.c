@@ -100,8 +100,7 @@ static void draw_graph(sim_plan_t *self)
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
- *  that kill are common: they are to be told from those that are only lost.
- */
+ *  that kill are common: they are to be told from those that are only lost. */
 static void draw_killers(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_FLAPS);

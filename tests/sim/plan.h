@@ -1,8 +1,7 @@
 /*  tests/sim/plan.h - the plan of a seed: a graph, a cluster and how many faults.
  *
  *  The graph depends on the seed alone, the placement on (seed, session): the second session of a
- *  run that ended early continues the same stream on another cluster.
- */
+ *  run that ended early continues the same stream on another cluster. */
 #ifndef TND_TESTS_SIM_PLAN_H
 #define TND_TESTS_SIM_PLAN_H
 

@@ -5,8 +5,7 @@
 #include "tests/sim/cluster.h"
 
 /*  As runtime/host/host.c: control that looks much too late was away, or its clock has jumped, and
- *  the messages of that time are still unread.
- */
+ *  the messages of that time are still unread. */
 void sim_process_look(sim_t *self, uint32_t h)
 {
     sim_host_t *host = &self->hosts[h];

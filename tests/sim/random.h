@@ -1,6 +1,5 @@
 /*  tests/sim/random.h - random numbers that depend on a seed and a counter, the same on every
- *  machine.
- */
+ *  machine. */
 #ifndef TND_TESTS_SIM_RANDOM_H
 #define TND_TESTS_SIM_RANDOM_H
 

@@ -1,7 +1,6 @@
 /*  tests/sim/reference.h - what the stream of a plan must be, computed without blocks or time.
  *
- *  Shares no code with the core: the core is compared with it.
- */
+ *  Shares no code with the core: the core is compared with it. */
 #ifndef TND_TESTS_SIM_REFERENCE_H
 #define TND_TESTS_SIM_REFERENCE_H
 

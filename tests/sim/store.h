@@ -1,7 +1,6 @@
 /*  tests/sim/store.h - memory of one simulated run, and the payloads of actors.
  *
- *  All memory is released at once when the next run begins.
- */
+ *  All memory is released at once when the next run begins. */
 #ifndef TND_TESTS_SIM_STORE_H
 #define TND_TESTS_SIM_STORE_H
 

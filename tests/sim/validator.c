@@ -1,6 +1,5 @@
 /*  tests/sim/validator.c - what actors, hosts and the leader accept: actors send no false messages
- *  here, so they accept all.
- */
+ *  here, so they accept all. */
 #include <stdio.h>
 
 #include "tests/sim/cluster.h"

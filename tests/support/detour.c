@@ -1,8 +1,7 @@
 /*  tests/support/detour.c - preloaded into a program, routes its tcp connections over a relay.
  *
  *  A connection to 127.0.0.2 is made to the same port of 127.0.0.3, where the relay of an
- *  end-to-end test listens.
- */
+ *  end-to-end test listens. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>

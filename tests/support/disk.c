@@ -1,13 +1,12 @@
 /*  tests/support/disk.c - loaded before a program, logs what it asks of the disk.
  *
  *  $DISK_LOG gets a line for each call that concerns files below $DISK_ROOT, fields divided by
- * tabs:
+ *  tabs:
  *
  *      KIND INODE COPY PATH [OTHER PATH]
  *
  *  COPY numbers a copy of the file as it is after the call, $DISK_LOG.COPY; - where there is none.
- *  What stdio writes is not logged by itself: it shows in the copy of the next call.
- */
+ *  What stdio writes is not logged by itself: it shows in the copy of the next call. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

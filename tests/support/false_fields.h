@@ -1,10 +1,9 @@
 /*  tests/support/false_fields.h - messages with false fields.
  *
- *  They are fields that another process can send, each changed on its own.  Payloads,
- *  and lists that the decoder checks, are left as they are.
+ *  They are fields that another process can send, each changed on its own.  Payloads, and lists
+ *  that the decoder checks, are left as they are.
  *
- *  Threads: the random generator's.
- */
+ *  Threads: the random generator's. */
 #ifndef TND_TESTS_SUPPORT_FALSE_FIELDS_H
 #define TND_TESTS_SUPPORT_FALSE_FIELDS_H
 

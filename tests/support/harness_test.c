@@ -1,6 +1,5 @@
 /*  Covers the harness itself: CMakeLists.txt expects the first to pass and each of the others to
- *  fail, one run each.
- */
+ *  fail, one run each. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

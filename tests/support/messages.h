@@ -1,7 +1,6 @@
 /*  tests/support/messages.h - one message of each kind, with a different number in every field.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TESTS_SUPPORT_MESSAGES_H
 #define TND_TESTS_SUPPORT_MESSAGES_H
 

@@ -3,8 +3,7 @@
  *  Two lanes, two workers, two feeders, a reducer and a leader exchange messages through one queue.
  *  The caller delivers each message, or another one in its place.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TESTS_SUPPORT_PIPELINE_H
 #define TND_TESTS_SUPPORT_PIPELINE_H
 
@@ -85,8 +84,7 @@ void token_drop(pipeline_t *self, token_t *token);
 void **pipeline_payload(tnd_msg_t *msg);
 
 /*  Opens all machines and their links.  `self` is zeroed but for `random`, `bounds`, `span` and
- *  `remainder`.
- */
+ *  `remainder`. */
 void pipeline_open(pipeline_t *self);
 /*  Frees all memory, also of payloads that are still held. */
 void pipeline_close(pipeline_t *self);

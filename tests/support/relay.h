@@ -3,8 +3,7 @@
  *  It connects each connection to its endpoint with the target.  A failure concerns only the
  *  connections that exist when it is requested.
  *
- *  Threads: its own beside the caller's; the functions on one thread.
- */
+ *  Threads: its own beside the caller's; the functions on one thread. */
 #ifndef TND_TESTS_SUPPORT_RELAY_H
 #define TND_TESTS_SUPPORT_RELAY_H
 
@@ -29,8 +28,7 @@ void relay_fail(relay_t *self, relay_fault_t fault);
 /*  Forwards so many bytes at a time, a hundred times a second: a slow link. */
 void relay_trickle(relay_t *self, size_t bytes);
 /*  Returns once both ends of all existing connections have closed them.  All bytes were forwarded
- *  first.
- */
+ *  first. */
 void relay_await_ended(relay_t *self);
 
 #endif

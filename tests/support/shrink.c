@@ -1,10 +1,9 @@
 /*  tests/support/shrink.c - a file that shrinks between the moment when its pages are brought in
- * and the moment when they are read.
+ *  and the moment when they are read.
  *
  *  Loaded before the program.  $SHRINK is "COUNT BYTES PATH": when pages of a mapping have been
- * asked for COUNT times, the file is cut to BYTES.  The thread that asked then stops at its next
- * look at the file, so that another one has to find out.
- */
+ *  asked for COUNT times, the file is cut to BYTES.  The thread that asked then stops at its next
+ *  look at the file, so that another one has to find out. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 /*  tests/support/stall.c - a disk that stalls, or is slow, while a file exists.
  *
  *  Loaded before the program.  While $STALL holds "slow" every read of a sample's file takes a
- *  tenth of a second; the first one that finds "hang" there never returns.
- */
+ *  tenth of a second; the first one that finds "hang" there never returns. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 /*  Covers transport/wire.h: every message comes back as it was, msgpack-c reads what we write, and
- *  no bytes are believed.
- */
+ *  no bytes are believed. */
 #include "transport/wire.h"
 
 #include <string.h>

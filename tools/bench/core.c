@@ -4,8 +4,7 @@
  *  feeder and commits on one thread.  An event is one call of a machine, or one effect that it
  *  returns; the messages between them are counted as part of the core.  The bound is these messages
  *  alone: each copied into a ring and out.
- *  Usage: bench_core [BLOCKS]
- */
+ *  Usage: bench_core [BLOCKS] */
 #include <assert.h>
 #include <string.h>
 

@@ -2,8 +2,7 @@
  *
  *  Its feeder has no step, so it discards the batches.  The first epoch is not measured: it reads
  *  all files, allocates memory and starts threads.  With `steps` that many steps are measured, from
- *  the start of the session.  Exits with the reason if the run fails.
- */
+ *  the start of the session.  Exits with the reason if the run fails. */
 #ifndef TND_TOOLS_BENCH_FLOW_H
 #define TND_TOOLS_BENCH_FLOW_H
 

@@ -1,8 +1,7 @@
 /*  tools/bench/gather.c - shuffled samples of 3,072 bytes from a mapped file of 1.5 GB into
  *  batches: at least 0.85 of the better of two bare loops, a plain one and one that prefetches, as
  *  the median of pairs.  With the digest it is shown beside it.  Usage: bench_gather [--smoke |
- *  PAIRS]
- */
+ *  PAIRS] */
 #include <stdio.h>
 #include <string.h>
 

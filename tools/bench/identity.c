@@ -3,8 +3,7 @@
  *  stream, 40 ns with it, in batches of 4,096.  Shuffled is shown beside it, and so are batches of
  *  16 and 64, in which the cost of a step shows.  The bound is a loop on one thread that copies the
  *  same records into the same batches.
- *  Usage: bench_identity [--smoke | RUNS]
- */
+ *  Usage: bench_identity [--smoke | RUNS] */
 #include <stdio.h>
 #include <string.h>
 

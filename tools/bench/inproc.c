@@ -1,7 +1,6 @@
 /*  tools/bench/inproc.c - what a block of 128 KiB costs inside a process: at most 2 us, and no byte
- *  copied.  The bound is bare libzmq passing a header and the pointer.
- *  Usage: bench_inproc [BLOCKS]
- */
+ *  copied.  The bound is bare libzmq passing a header and the pointer.  Usage: bench_inproc
+ *  [BLOCKS] */
 #include "tools/bench/bench.h"
 #include "tools/bench/links.h"
 

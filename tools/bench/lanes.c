@@ -3,9 +3,8 @@
  *  files at 0.6 of one.  The bound is the better of a plain loop and one that prefetches.
  *
  *  Each lane is a host of its own, with its reader, batcher and feeder; both are in this process.
- *  One lane whose feeder gathers with two threads is held to the same.
- *  Usage: bench_lanes [--smoke | PAIRS]
- */
+ *  One lane whose feeder gathers with two threads is held to the same.  Usage: bench_lanes [--smoke
+ *  | PAIRS] */
 #include <stdio.h>
 #include <string.h>
 

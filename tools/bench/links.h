@@ -1,8 +1,7 @@
 /*  tools/bench/links.h - blocks over a link of two hubs in two threads, and frames over bare
  *  libzmq, as fast as they go.
  *
- *  Both sides of the comparison make the same frames from the same pool and touch no row.
- */
+ *  Both sides of the comparison make the same frames from the same pool and touch no row. */
 #ifndef TND_TOOLS_BENCH_LINKS_H
 #define TND_TOOLS_BENCH_LINKS_H
 
@@ -17,8 +16,7 @@ typedef struct {
 } bench_link_t;
 
 /*  Nanoseconds per block, from the first to the last receipt; *copied_p: bytes that the hubs
- *  copied.
- */
+ *  copied. */
 double bench_hubs(const bench_link_t *link, uint64_t *copied_p);
 
 /*  The same over PUSH and PULL: a header of 64 bytes and the block, without a copy. */

@@ -6,8 +6,7 @@
  *
  *  Usage: plain_fashion DATA [EPOCHS [SEED]], where DATA holds the four .gz files.  Prints one line
  *  of JSON; the seconds run from before the first step to after the last, those of the phases are
- *  the first thread's.
- */
+ *  the first thread's. */
 #include <assert.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -122,8 +121,7 @@ static data_t read_data(const char *folder, const char *images, const char *labe
 }
 
 /*  x / 255, correctly rounded for every byte (main checks it) without a division: 1/255 in two
- *  parts, of which the product with the first is exact.
- */
+ *  parts, of which the product with the first is exact. */
 static inline float pixel(uint8_t x)
 {
     return (float)x * 0x1.01p-8f + (float)x * 0x1.010101p-24f;

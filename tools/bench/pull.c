@@ -4,8 +4,7 @@
  *  of each row.  It prints wall time, processor time of all threads and context switches per step;
  *  the same for a plain loop that copies the rows by a permutation made beforehand; and the time to
  *  hash the copied bytes.  The first steps are not counted.
- *  Usage: bench_pull FILE ROW_BYTES BATCH STEPS DIGEST [FEEDER_OPTIONS]
- */
+ *  Usage: bench_pull FILE ROW_BYTES BATCH STEPS DIGEST [FEEDER_OPTIONS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*  tools/bench/sample_file.h - files with data for measurements.
  *
  *  The files are in a folder of their own in $TMPDIR (or /tmp), which is removed when the program
- *  ends.  They contain numbers that repeat after a prime number of bytes.
- */
+ *  ends.  They contain numbers that repeat after a prime number of bytes. */
 #ifndef TND_TOOLS_BENCH_SAMPLE_FILE_H
 #define TND_TOOLS_BENCH_SAMPLE_FILE_H
 
@@ -16,8 +15,7 @@ typedef struct {
 } bench_file_t;
 
 /*  Writes rows without a header, of `bytes` in total; fewer, with a message, if disk or memory has
- *  no room for them and half as much again.
- */
+ *  no room for them and half as much again. */
 bench_file_t bench_file_raw(const char *name, size_t row_bytes, size_t bytes);
 /*  Same, with the header of a .npy file of `columns` numbers per row; `count` rows. */
 bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns, size_t count);

@@ -1,8 +1,7 @@
 /*  tools/bench/scarce.c - data that are not in memory: shuffled rows of 4 KiB of a file of 1.5 GiB
  *  inside a memory cgroup of 400 MB, beside 32 threads of pread in the same cgroup; and a cold
  *  epoch of the same file where it fits, beside a sequential read of it.  The bounds hash the same
- *  bytes.  Usage: bench_scarce [--smoke | PAIRS]
- */
+ *  bytes.  Usage: bench_scarce [--smoke | PAIRS] */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,8 +3,7 @@
  *  mapped file of 1.5 GB (shuffled, 256 rows of 3,072 bytes).  The most memory that the process had
  *  is printed too.  The bound is a process of plain C that inflates by zlib, or maps, and gathers
  *  one batch.
- *  Usage: bench_start [--smoke | RUNS]; --first WHAT PATH... is what it starts itself with
- */
+ *  Usage: bench_start [--smoke | RUNS]; --first WHAT PATH... is what it starts itself with */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

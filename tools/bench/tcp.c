@@ -1,7 +1,6 @@
 /*  tools/bench/tcp.c - how fast blocks of 1 MiB pass over tcp on this machine: at least 0.9 of bare
  *  libzmq.  Runs alternate, because the machine's own speed drifts.
- *  Usage: bench_tcp [BLOCKS]
- */
+ *  Usage: bench_tcp [BLOCKS] */
 #include "tools/bench/bench.h"
 #include "tools/bench/links.h"
 

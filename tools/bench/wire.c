@@ -1,7 +1,6 @@
 /*  tools/bench/wire.c - what the header of a block costs to write and to read: at most 0.3 us.  The
- *  bound is msgpack-c's own reader on the same bytes, with the writer that both share.
- *  Usage: bench_wire [ROUNDS]
- */
+ *  bound is msgpack-c's own reader on the same bytes, with the writer that both share.  Usage:
+ *  bench_wire [ROUNDS] */
 #include <assert.h>
 
 #include <msgpack.h>

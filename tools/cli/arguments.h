@@ -3,8 +3,7 @@
  *  Options and files may have any order; `--name value` and `--name=value` are the same; `--` ends
  *  the options.  Every option is described once, in a table that this parser and the help read.
  *
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_CLI_ARGUMENTS_H
 #define TND_TOOLS_CLI_ARGUMENTS_H
 
@@ -40,8 +39,7 @@ const char *tnd_argument_brief(const char *name);
 
 /*  Parses the `count` words after the command's name.  Returns true if `*request` is filled.
  *  False: help or an error was printed, and *code_p is the exit code.  Call tnd_arguments_free in
- *  both cases.
- */
+ *  both cases. */
 bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t count,
                         tnd_request_t *request, int *code_p);
 

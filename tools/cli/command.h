@@ -4,8 +4,7 @@
  *  parses the command line into a request; `run` does the work and returns the exit code.  Data is
  *  written to stdout, everything else to stderr.
  *
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_CLI_COMMAND_H
 #define TND_TOOLS_CLI_COMMAND_H
 

@@ -1,7 +1,6 @@
 /*  tools/cli/crash.c - prints where a process crashed or exited.
  *
- *  The handler calls only async-signal-safe functions and formats by hand.
- */
+ *  The handler calls only async-signal-safe functions and formats by hand. */
 #include "tools/cli/crash.h"
 
 #include <signal.h>
@@ -65,8 +64,7 @@ static const char *signal_name(int number)
 }
 
 /*  The page of the actor that a thread belongs to.  A thread's name is that of its actor, with a
- *  suffix after a space if the actor has several threads, and truncated if it is too long.
- */
+ *  suffix after a space if the actor has several threads, and truncated if it is too long. */
 static const tnd_statistics_t *page_of(const char *thread)
 {
     const tnd_plan_t *plan = atomic_load(&armed_plan);

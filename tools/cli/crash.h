@@ -7,16 +7,14 @@
  *
  *  The state is global, because signals belong to the process.
  *
- *  Threads: arm and disarm on the main one; committed on any.
- */
+ *  Threads: arm and disarm on the main one; committed on any. */
 #ifndef TND_TOOLS_CLI_CRASH_H
 #define TND_TOOLS_CLI_CRASH_H
 
 #include "runtime/host/session.h"
 
 /*  Both must live until the next arm or disarm.  `session` is NULL while it opens or closes; steps
- *  are unknown then.
- */
+ *  are unknown then. */
 void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session);
 /*  The cursor to resume from: the number of the next step. */
 void tnd_crash_committed(uint64_t step);

@@ -1,7 +1,6 @@
 /*  tools/cli/json.h - writes JSON values.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_CLI_JSON_H
 #define TND_TOOLS_CLI_JSON_H
 

@@ -7,8 +7,7 @@
  *
  *  Threads: put, await, stream and the counts on any; open and close on one.
  *  Errors: nothing is written after a failed write.  A regular file that was opened here then ends
- *  with its last whole line.
- */
+ *  with its last whole line. */
 #ifndef TND_TOOLS_CLI_LINE_WRITER_H
 #define TND_TOOLS_CLI_LINE_WRITER_H
 
@@ -22,16 +21,14 @@ typedef struct tnd_line_writer tnd_line_writer_t;
 enum { TND_LINES_BYTES = 1 << 20 };
 
 /*  Creates or truncates the file.  A FIFO is opened for writing once it has a reader; until then
- *  its lines wait in the queue.
- */
+ *  its lines wait in the queue. */
 tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path,
                                   tnd_error_t *error) TND_CHECKED;
 /*  Writes to a descriptor of the caller, which stays open. */
 tnd_line_writer_t *tnd_line_writer_new(int file);
 /*  Writes the queue until `until_ns` (monotonic clock), to a regular file without a limit, and
  *  drops the rest.  `*reason_p` is the errno of a failed write, or 0.  Returns the number of
- *  dropped lines.
- */
+ *  dropped lines. */
 uint64_t tnd_line_writer_close(tnd_line_writer_t **self_p, uint64_t until_ns, int *reason_p);
 
 /*  Waits until the queue is written, at most until then. */

@@ -5,8 +5,7 @@
  *
  *  A repeated line is not shown again; the number of repetitions is shown after at most a second.
  *
- *  Threads: take, tick and end on any, also at the same time.
- */
+ *  Threads: take, tick and end on any, also at the same time. */
 #ifndef TND_TOOLS_CLI_LOG_H
 #define TND_TOOLS_CLI_LOG_H
 
@@ -29,8 +28,7 @@ typedef struct {
 } tnd_log_t;
 
 /*  Sets up --log-level, --log-json and --quiet.  Prints an error and returns false if they are
- *  wrong.
- */
+ *  wrong. */
 bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *request);
 void tnd_log_take(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *actor,
                   const char *text);
@@ -40,8 +38,7 @@ void tnd_log_tick(tnd_log_t *self);
 void tnd_log_end(tnd_log_t *self);
 
 /*  A message of the command itself, shown at every level: a record with --log-json, otherwise as by
- *  tnd_complain.
- */
+ *  tnd_complain. */
 void tnd_log_say(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *command,
                  const char *text);
 /*  Same, for an error. */

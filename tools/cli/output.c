@@ -13,8 +13,7 @@
 #include "runtime/base/folder.h"
 
 /*  A file in the folder of `path` without a name, which disappears if the process is killed; -1 if
- *  the file system cannot create one.
- */
+ *  the file system cannot create one. */
 static int open_nameless(const char *path)
 {
     char *folder = tnd_copy_string(path);

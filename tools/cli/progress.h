@@ -5,8 +5,7 @@
  *  the start of an evaluation.
  *
  *  Threads: tick on one thread, end on the main one after it, clear and stop on either; all read
- *  the summary under its lock.
- */
+ *  the summary under its lock. */
 #ifndef TND_TOOLS_CLI_PROGRESS_H
 #define TND_TOOLS_CLI_PROGRESS_H
 

@@ -3,8 +3,7 @@
  *  After hold, the signals are blocked in every new thread and handled by that thread only, so the
  *  callbacks may lock and print.
  *
- *  Threads: hold, begin and end on the main one.
- */
+ *  Threads: hold, begin and end on the main one. */
 #ifndef TND_TOOLS_CLI_SIGNALS_H
 #define TND_TOOLS_CLI_SIGNALS_H
 
@@ -29,8 +28,7 @@ void tnd_signals_hold(tnd_signals_t *self);
 /*  The callbacks are set. */
 void tnd_signals_begin(tnd_signals_t *self);
 /*  No callback runs afterwards.  Without begin it undoes hold.  Later signals are ignored: only the
- *  last lines are still written.
- */
+ *  last lines are still written. */
 void tnd_signals_end(tnd_signals_t *self);
 
 #endif

@@ -1,7 +1,6 @@
 /*  tools/cli/terminal.h - the capabilities of the terminal at stdout.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_CLI_TERMINAL_H
 #define TND_TOOLS_CLI_TERMINAL_H
 

@@ -1,7 +1,6 @@
 /*  tools/cli/versions.h - the versions of the program and of its libraries.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_CLI_VERSIONS_H
 #define TND_TOOLS_CLI_VERSIONS_H
 

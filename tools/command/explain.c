@@ -114,8 +114,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
 }
 
 /*  The options of an instance.  `workers` is their number on its host, because the placement
- *  decides it.
- */
+ *  decides it. */
 static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
     const tnd_table_t *table = &instance->kind->table;

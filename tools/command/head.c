@@ -82,8 +82,7 @@ static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
 }
 
 /*  Completes the files, or discards them.  Prints an error and returns false if one cannot be
- *  written.
- */
+ *  written. */
 static bool end_sinks(sinks_t *self, bool failed)
 {
     tnd_error_t error;

@@ -57,8 +57,7 @@ static int serve(int count, char **words)
 }
 
 /*  Whether output is incomplete.  stdio forgets a failed write when a later one succeeds, so the
- *  pipe itself is asked whether its reader has closed it.
- */
+ *  pipe itself is asked whether its reader has closed it. */
 static bool lost_output(void)
 {
     struct stat is;

@@ -28,8 +28,7 @@ static bool is_picture(const tnd_column_t *column)
 }
 
 /*  Keeps the files of one part, preferably training, if the names show several parts: a directory
- *  may contain files for tests and for training.
- */
+ *  may contain files for tests and for training. */
 static void choose_part(tnd_detected_format_list_t *found)
 {
     const char *chosen = found->items[0].part;

@@ -53,8 +53,7 @@ static const uint64_t leave_wait_ns = 500000000;
 static const uint64_t start_wait_ns = 2000000000;
 
 /*  The time that the end of a run waits for pipes that are not read: for all of them, and for log
- *  and progress after the metrics, whose losses the log reports.
- */
+ *  and progress after the metrics, whose losses the log reports. */
 static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
 
 /*  Same, after a second signal. */
@@ -447,8 +446,7 @@ static int check_save(const run_t *run)
 }
 
 /*  Whether this process may open the descriptors of a host of that pool; all hosts need the same
- *  number.
- */
+ *  number. */
 static bool may_join(const tnd_plan_t *plan, const char *pool)
 {
     tnd_error_t error;

@@ -255,8 +255,7 @@ static void print_option(const tnd_option_t *option, level_t level)
 }
 
 /*  The map of a table, without its braces; only options with a role in `roles`.  `kind`: the key of
- *  that name is added; NULL: no key.
- */
+ *  that name is added; NULL: no key. */
 static void print_map(const tnd_table_t *table, level_t level, unsigned roles, const char *kind)
 {
     const char *glue = "";

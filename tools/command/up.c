@@ -37,8 +37,7 @@ static const uint64_t late_ns = 1000000000;
 enum { LINE_MAX_BYTES = 4096 };
 
 /*  Descriptors: standard streams, signals, and those open while a child is started; two pipes per
- *  child.
- */
+ *  child. */
 enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
 
 /*  Output of one stream of a child that does not end with a newline yet. */
@@ -150,8 +149,7 @@ static void tell_failed(up_t *up, const child_t *child)
 }
 
 /*  A child has printed everything; sentences about it that were held back come now.  The failed
- *  child that is named is the one that printed a sentence of its own.
- */
+ *  child that is named is the one that printed a sentence of its own. */
 static void conclude(up_t *up, child_t *child)
 {
     if (!has_spoken(child))
@@ -224,8 +222,7 @@ static bool start(up_t *up, uint32_t index)
 }
 
 /*  Tells all children to end: the first time they drain, the second time they end at once, then
- *  they are killed.
- */
+ *  they are killed. */
 static void press(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
@@ -324,8 +321,7 @@ static void take_signal(up_t *up, int files)
 }
 
 /*  Restarts children that are due, and reaps those that ended a while ago; returns when the next
- *  one is due.
- */
+ *  one is due. */
 static uint64_t start_again(up_t *up)
 {
     uint64_t next = TND_NEVER, now = tnd_clock_now();

@@ -2,8 +2,7 @@
  *
  *  Lifecycle: zeroed, with `sandbox`; `up` and `up_process` are set for each start of `tundish up`
  *  and valid until it has ended.
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_FAULTS_FAULT_INJECTOR_H
 #define TND_TOOLS_FAULTS_FAULT_INJECTOR_H
 
@@ -32,8 +31,7 @@ typedef struct {
 /*  False: its target does not exist now, or too many faults last already. */
 bool tnd_fault_injector_inject(tnd_fault_injector_t *self, const tnd_fault_t *fault, uint64_t now);
 /*  Ends the faults that are due, and stops and continues slow processes.  Returns when to call it
- *  again.
- */
+ *  again. */
 uint64_t tnd_fault_injector_tend(tnd_fault_injector_t *self, uint64_t now);
 /*  Whether a fault of this kind lasts now. */
 bool tnd_fault_injector_lasts(const tnd_fault_injector_t *self, tnd_fault_schedule_kind_t kind);

@@ -26,8 +26,7 @@ static const uint64_t ms = 1000000;
 static const uint64_t echo_ns = 1000000000;
 
 /*  The next fault is injected after this time even if no step followed the one before: the run may
- *  be computing something else, or have no step left.
- */
+ *  be computing something else, or have no step left. */
 static const uint64_t recovery_timeout_ns = 10000000000;
 
 /*  The log shows longer times without a step. */

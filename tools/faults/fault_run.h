@@ -6,8 +6,7 @@
  *
  *  Lifecycle: init, which blocks SIGINT and SIGTERM, before other threads start; begin, once the
  *  sandbox is open; run, any number of times; fini.
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_FAULTS_FAULT_RUN_H
 #define TND_TOOLS_FAULTS_FAULT_RUN_H
 

@@ -6,8 +6,7 @@
  *  Hosts that are restarted (SOFT) may be killed, and stopped for longer than a peer may be silent.
  *  Others are only stopped briefly, unless `all` is set.  Connections may break anywhere.
  *
- *  Threads: any; one at a time.
- */
+ *  Threads: any; one at a time. */
 #ifndef TND_TOOLS_FAULTS_FAULT_SCHEDULE_H
 #define TND_TOOLS_FAULTS_FAULT_SCHEDULE_H
 

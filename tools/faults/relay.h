@@ -5,8 +5,7 @@
  *  injected; only a host that is shut off also loses later ones.
  *
  *  Threads: open, close and the faults on one thread.  The relay has a thread of its own, a CZMQ
- *  actor, which nothing that an end does can block.
- */
+ *  actor, which nothing that an end does can block. */
 #ifndef TND_TOOLS_FAULTS_RELAY_H
 #define TND_TOOLS_FAULTS_RELAY_H
 
@@ -35,13 +34,11 @@ tnd_status_t tnd_relay_open(tnd_relay_t **self_p, const tnd_relay_host_t *hosts,
 void tnd_relay_close(tnd_relay_t **self_p);
 
 /*  Injects a fault into the connections of a host: those to `port`, or if that is 0 to all ports
- *  but `except`.  Returns how many there were.
- */
+ *  but `except`.  Returns how many there were. */
 uint32_t tnd_relay_fail(tnd_relay_t *self, uint32_t host, tnd_relay_fault_t fault, uint32_t port,
                         uint32_t except);
 /*  Cuts all connections of a host, and refuses new ones until it is called with false.  Returns how
- *  many it cut.
- */
+ *  many it cut. */
 uint32_t tnd_relay_shut(tnd_relay_t *self, uint32_t host, bool shut);
 
 #endif

@@ -6,8 +6,7 @@
  *  Checkpoints are written to the folder, so the user's own are not touched.
  *
  *  Lifecycle: zeroed; open, after which `plan` is the merged graph; close.
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_FAULTS_SANDBOX_H
 #define TND_TOOLS_FAULTS_SANDBOX_H
 
@@ -27,8 +26,7 @@ typedef struct {
 } tnd_sandbox_t;
 
 /*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the
- *  exit code after an error was printed.
- */
+ *  exit code after an error was printed. */
 int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool keep);
 /*  `remove`: removes the folder too. */
 void tnd_sandbox_close(tnd_sandbox_t *self, bool remove);

@@ -2,8 +2,7 @@
  *
  *  Times are nanoseconds of one monotonic clock, in ascending order.
  *
- *  Lifecycle: zeroed; tnd_step_gaps_free.  Threads: any; one at a time.
- */
+ *  Lifecycle: zeroed; tnd_step_gaps_free.  Threads: any; one at a time. */
 #ifndef TND_TOOLS_FAULTS_STEP_GAPS_H
 #define TND_TOOLS_FAULTS_STEP_GAPS_H
 
@@ -24,8 +23,7 @@ typedef struct {
 
 void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value);
 /*  For times: the longest gap that begins before `to` and ends after `from`, cut to [from, end].
- *  False: no time is later than `from`.
- */
+ *  False: no time is later than `from`. */
 bool tnd_step_gaps_gap(const tnd_step_gaps_t *self, uint64_t from, uint64_t to, uint64_t end,
                        uint64_t *gap_p);
 /*  Sorts the values. */

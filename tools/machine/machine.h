@@ -1,7 +1,6 @@
 /*  tools/machine/machine.h - the addresses of this machine.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_MACHINE_MACHINE_H
 #define TND_TOOLS_MACHINE_MACHINE_H
 

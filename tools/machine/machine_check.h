@@ -2,8 +2,7 @@
  *
  *  A pure function of facts: each check has what was found, a grade, and what to do.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_MACHINE_MACHINE_CHECK_H
 #define TND_TOOLS_MACHINE_MACHINE_CHECK_H
 
@@ -13,8 +12,7 @@
 #include "runtime/base/limits.h"
 
 /*  Facts about a machine, found by doctor.c; the caller owns the texts.  A reason explains why
- *  something is impossible; "" if it is possible.
- */
+ *  something is impossible; "" if it is possible. */
 typedef struct {
     uint32_t online, allowed; /* processors of the machine; those that this process may use */
     tnd_group_limits_t limits;

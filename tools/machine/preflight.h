@@ -5,8 +5,7 @@
  *  source or an operation that hangs is an error; its memory and the graph are then leaked.
  *
  *  Ownership: the caller's, until tnd_preflight_destroy; the plan must outlive it.
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_MACHINE_PREFLIGHT_H
 #define TND_TOOLS_MACHINE_PREFLIGHT_H
 

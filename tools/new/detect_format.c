@@ -302,8 +302,7 @@ static size_t digits_at_end(const char *word)
 }
 
 /*  The words of a file's name that describe its content, without the numbers of parts.  `common`:
- *  including the words that all names share.
- */
+ *  including the words that all names share. */
 static void name_one(tnd_detected_format_t *items, size_t count, size_t index, bool common)
 {
     char word[TND_COLUMN_NAME_MAX], *name = items[index].column.name;

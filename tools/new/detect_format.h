@@ -3,8 +3,7 @@
  *  The first bytes of a file decide its format, not its name; its source reports its rows.
  *
  *  Ownership: texts live in the arena.
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_NEW_DETECT_FORMAT_H
 #define TND_TOOLS_NEW_DETECT_FORMAT_H
 
@@ -29,15 +28,13 @@ typedef struct {
 } tnd_detected_format_list_t;
 
 /*  Inspects files, directories and patterns such as `data/x*.npy`.  Errors: TND_FAILED if one does
- *  not exist, cannot be read, or has an unknown format; the text describes its content.
- */
+ *  not exist, cannot be read, or has an unknown format; the text describes its content. */
 tnd_status_t tnd_detected_format_look(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                                       const char *const *names, size_t count,
                                       tnd_error_t *error) TND_CHECKED;
 
 /*  Gives each column a unique name, from the part of its file's name that differs from the others:
- *  train-images-idx3-ubyte.gz becomes `image`, x_train.npy becomes `x`.
- */
+ *  train-images-idx3-ubyte.gz becomes `image`, x_train.npy becomes `x`. */
 void tnd_detected_format_name(tnd_detected_format_t *items, size_t count);
 
 #endif

@@ -60,8 +60,7 @@ static bool stands_alone(const char *a, const char *b)
 }
 
 /*  The files that are similar to the one at `first`, including it, and whether all are parts of a
- *  column.
- */
+ *  column. */
 static size_t count_like(const tnd_detected_format_list_t *found, size_t first, bool *parts_p)
 {
     const tnd_detected_format_t *one = &found->items[first];

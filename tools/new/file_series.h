@@ -4,21 +4,18 @@
  *  and shape.  x1.npy and x2.npy with equal numbers of rows may be two columns.
  *
  *  Ownership: texts live in the arena.
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_NEW_FILE_SERIES_H
 #define TND_TOOLS_NEW_FILE_SERIES_H
 
 #include "tools/new/detect_format.h"
 
 /*  Joins files that are parts of a column, in the order of their numbers, at the place of the
- *  first.
- */
+ *  first. */
 void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena);
 
 /*  The files of a column as a range for topologies, "part-[00-15].npy"; NULL: the numbers have
- *  gaps, or it is a single file.
- */
+ *  gaps, or it is a single file. */
 const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_t *item);
 
 #endif

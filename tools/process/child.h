@@ -4,8 +4,7 @@
  *  that a signal killed it.  A wrong command line, topology or data file will be wrong the next
  *  time too.
  *
- *  Threads: start on a thread that outlives the children, because they end with it.
- */
+ *  Threads: start on a thread that outlives the children, because they end with it. */
 #ifndef TND_TOOLS_PROCESS_CHILD_H
 #define TND_TOOLS_PROCESS_CHILD_H
 
@@ -34,8 +33,7 @@ typedef struct {
 } tnd_child_terms_t;
 
 /*  The command line `tundish run ... --host NAME`, a list that ends with NULL; free it with
- *  tnd_child_words_free.
- */
+ *  tnd_child_words_free. */
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves);
 void tnd_child_words_free(char **words);
 
@@ -51,18 +49,15 @@ typedef enum {
 
 /*  Whether it has ended, with its status as from waitpid.  It is not reaped yet: reaping a killed
  *  process blocks until the last of its threads has ended, which takes half a second on a busy
- *  machine.
- */
+ *  machine. */
 bool tnd_child_has_ended(const tnd_child_t *self, int *status_p);
 /*  Records the status of the process that ended.  `needed`: the run continues, so that it may be
  *  restarted.  `text` receives how it ended and what follows, "was killed by signal 9 (Killed): it
- *  is started again in 10 ms (1 of 5)", or "" if it succeeded.
- */
+ *  is started again in 10 ms (1 of 5)", or "" if it succeeded. */
 tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, char *text,
                                     size_t room);
 /*  Reaps the process that has ended when that is due, or at once for TND_NEVER.  Returns when it is
- *  due; TND_NEVER: there is none.
- */
+ *  due; TND_NEVER: there is none. */
 uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now);
 /*  The exit code that a shell gives to this status. */
 int tnd_child_code(int status);

@@ -3,8 +3,7 @@
  *  The lock is a socket in the abstract name space of the kernel, so it disappears with its
  *  process.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_PROCESS_HOST_LOCK_H
 #define TND_TOOLS_PROCESS_HOST_LOCK_H
 
@@ -12,8 +11,7 @@
 #include "runtime/base/status.h"
 
 /*  Locks a host until this process ends.  Errors: TND_FAILED if another process runs that host of
- *  the same run; the text names it.
- */
+ *  the same run; the text names it. */
 tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
 /*  Checks without locking: whether another process runs that host now. */
 tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host,

@@ -1,6 +1,5 @@
 /*  tools/process/output_merge.c - merges the output of several processes of a run, without
- *  repetitions.
- */
+ *  repetitions. */
 #include "tools/process/output_merge.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /*  tools/process/process_supervisor.c - starts and restarts the isolated actors of a host, each a
- *  process.
- */
+ *  process. */
 #include "tools/process/process_supervisor.h"
 
 #include <errno.h>

@@ -5,8 +5,7 @@
  *  They join by the leader's port and learn from control how the run ends.  A process that dies too
  *  often ends the run with one sentence.
  *
- *  Lifecycle: begin, once the session is open; end, once the run has ended.
- */
+ *  Lifecycle: begin, once the session is open; end, once the run has ended. */
 #ifndef TND_TOOLS_PROCESS_PROCESS_SUPERVISOR_H
 #define TND_TOOLS_PROCESS_PROCESS_SUPERVISOR_H
 

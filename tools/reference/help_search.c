@@ -1,6 +1,5 @@
 /*  tools/reference/help_search.c - searches a word in the keys of topologies and the options of
- *  commands.
- */
+ *  commands. */
 #include "tools/reference/help_search.h"
 
 #include <ctype.h>

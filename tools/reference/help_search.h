@@ -1,8 +1,7 @@
 /*  tools/reference/help_search.h - searches a word in the keys of topologies and the options of
  *  commands.
  *
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_REFERENCE_HELP_SEARCH_H
 #define TND_TOOLS_REFERENCE_HELP_SEARCH_H
 
@@ -16,8 +15,7 @@ typedef enum {
 } tnd_help_search_t;
 
 /*  Prints each match with its owner and its sentence after `title`, or all as one object of JSON.
- *  False: nothing matches, and nothing was printed.
- */
+ *  False: nothing matches, and nothing was printed. */
 bool tnd_help_search_print(const char *word, tnd_help_search_t how, const char *title, bool json);
 
 /*  Offers the names of all keys and options. */

@@ -4,8 +4,7 @@
  *  They use the macros of man(7), for groff and mandoc: tundish(1), a page for each command,
  *  tundish-topology(5) for the files and tundish-topics(7).
  *
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_REFERENCE_MANUAL_H
 #define TND_TOOLS_REFERENCE_MANUAL_H
 

@@ -4,8 +4,7 @@
  *  Help, the schema for editors, the manual and shell completion read the same tables as the
  *  parser, through this module, and do not know single options.
  *
- *  Threads: any; all is const.
- */
+ *  Threads: any; all is const. */
 #ifndef TND_TOOLS_REFERENCE_REFERENCE_H
 #define TND_TOOLS_REFERENCE_REFERENCE_H
 
@@ -29,14 +28,12 @@ const tnd_chapter_t *tnd_reference_chapter_find(const char *name);
 const tnd_table_t *tnd_reference_find(const tnd_chapter_t *chapter, const char *name);
 
 /*  Calls `visit` for every option of every table, including nested ones, with its path:
- *  "batcher.size", "feeder.step.plugin".  The path is valid during the call only.
- */
+ *  "batcher.size", "feeder.step.plugin".  The path is valid during the call only. */
 void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd_option_t *option),
                         void *context);
 
 /*  Facts besides the options: what a kind receives and sends, what a source can do, what an
- *  operation does to rows.  Some sentences in `arena`, or "".
- */
+ *  operation does to rows.  Some sentences in `arena`, or "". */
 const char *tnd_reference_facts(tnd_arena_t *arena, const tnd_chapter_t *chapter,
                                 const tnd_table_t *table);
 
@@ -47,8 +44,7 @@ const char *tnd_reference_role_meaning(tnd_option_role_t role);
 const char *tnd_reference_type(tnd_option_type_t type);
 
 /*  A topic of `tundish help TOPIC`: a text file in tools/reference/topics/ and a line in topics.def
- *  there.  Its first line is a title, its second is empty; indented lines are printed unchanged.
- */
+ *  there.  Its first line is a title, its second is empty; indented lines are printed unchanged. */
 typedef struct {
     const char *name, *text;
 } tnd_topic_t;

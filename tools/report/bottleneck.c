@@ -406,8 +406,7 @@ static void find_limit(walk_t *walk)
  */
 
 /*  The start of the path: a feeder whose chain runs, preferably one that the others do not wait
- *  for.
- */
+ *  for. */
 static who_t begin_at(const walk_t *walk)
 {
     who_t who, best = {NULL, NULL};

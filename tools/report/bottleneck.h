@@ -3,8 +3,7 @@
  *  It compares two inspections of a run.  If rows were fed, it names the actor that limits the
  *  rate; if not, it follows the waits from a feeder to the actor that does not wait.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_REPORT_BOTTLENECK_H
 #define TND_TOOLS_REPORT_BOTTLENECK_H
 

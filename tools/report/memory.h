@@ -7,8 +7,7 @@
  *  each process.
  *
  *  Ownership: free the result of tnd_memory_sum with tnd_memory_free.
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_REPORT_MEMORY_H
 #define TND_TOOLS_REPORT_MEMORY_H
 
@@ -26,8 +25,7 @@ void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_preflight_t *preflight);
 /*  Reports an error if the host may use more than its `memory:`, or, without that option on this
  *  machine, than the machine and the control groups of this process allow: the sum and its largest
- *  term.  An isolated actor's process is reported by its parent.
- */
+ *  term.  An isolated actor's process is reported by its parent. */
 void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
                       tnd_diagnostics_t *diagnostics);
 /*  Preflight and memory check of all hosts. */

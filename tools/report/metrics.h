@@ -5,8 +5,7 @@
  *  A thread of its own writes the lines (line_writer.h).  If the disk is full, the file ends with
  *  its last whole line.
  *
- *  Threads: step on the host's; open and close on the main one, before and after the run.
- */
+ *  Threads: step on the host's; open and close on the main one, before and after the run. */
 #ifndef TND_TOOLS_REPORT_METRICS_H
 #define TND_TOOLS_REPORT_METRICS_H
 
@@ -30,8 +29,7 @@ tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path,
 tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,
                               tnd_error_t *error) TND_CHECKED;
 /*  Waits until `until_ns` for a pipe that is not read; `*dropped_p` is the number of dropped lines.
- *  Errors: TND_FAILED if lines could not be written.
- */
+ *  Errors: TND_FAILED if lines could not be written. */
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,
                                tnd_error_t *error) TND_CHECKED;
 

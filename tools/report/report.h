@@ -3,8 +3,7 @@
  *  The file is opened before the start, so that a path that cannot be written is an error then.  It
  *  is written completely when the run has ended, or not at all.
  *
- *  Threads: the main one.
- */
+ *  Threads: the main one. */
 #ifndef TND_TOOLS_REPORT_REPORT_H
 #define TND_TOOLS_REPORT_REPORT_H
 

@@ -1,8 +1,7 @@
 /*  tools/rows/capture.h - copies the rows of one step out of a feed.
  *
  *  Threads: take on the threads of the devices, one replica at a time each; the rest on the main
- *  one.
- */
+ *  one. */
 #ifndef TND_TOOLS_ROWS_CAPTURE_H
 #define TND_TOOLS_ROWS_CAPTURE_H
 
@@ -15,8 +14,7 @@ typedef struct {
     bool last;
     uint8_t *columns[TND_COLUMNS_MAX]; /* `rows` rows, packed */
     /*  For a ragged column, whose rows are concatenated: row r has the entries of the first axis
-     *  from splits[r] to before splits[r + 1].  NULL: the column is not ragged.
-     */
+     *  from splits[r] to before splits[r + 1].  NULL: the column is not ragged. */
     uint64_t *splits[TND_COLUMNS_MAX];
 } tnd_capture_replica_t;
 

@@ -8,8 +8,7 @@
  *  the sheet.  Small pictures are magnified.  The label below each picture is the row's value of
  *  the first column of whole numbers, if there is one.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_ROWS_CONTACT_SHEET_H
 #define TND_TOOLS_ROWS_CONTACT_SHEET_H
 

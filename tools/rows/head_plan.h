@@ -6,8 +6,7 @@
  *
  *  Ownership: the plan lives in the arena and shares parts with the other plan, which must outlive
  *  it.
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_ROWS_HEAD_PLAN_H
 #define TND_TOOLS_ROWS_HEAD_PLAN_H
 
@@ -25,8 +24,7 @@ typedef struct {
 } tnd_head_plan_t;
 
 /*  `at`: an actor of the plan; NULL: the batcher of its first chain.  Errors: TND_FAILED if the
- *  actor does not exist.
- */
+ *  actor does not exist. */
 tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
                                 const char *at, tnd_error_t *error) TND_CHECKED;
 

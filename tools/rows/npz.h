@@ -5,8 +5,7 @@
  *  concatenated, and COLUMN.splits has the start of each and the end of the last, so that the
  *  source `npy` can read both.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TOOLS_ROWS_NPZ_H
 #define TND_TOOLS_ROWS_NPZ_H
 

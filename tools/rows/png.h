@@ -1,7 +1,6 @@
 /*  tools/rows/png.h - writes a picture as PNG of 8 bits, grey or RGB.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TOOLS_ROWS_PNG_H
 #define TND_TOOLS_ROWS_PNG_H
 

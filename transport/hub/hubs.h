@@ -1,7 +1,6 @@
 /*  transport/hub/hubs.h - the implementations of runtime/interface/link.h, by scheme of endpoint.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_TRANSPORT_HUB_HUBS_H
 #define TND_TRANSPORT_HUB_HUBS_H
 

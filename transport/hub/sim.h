@@ -3,14 +3,13 @@
  *  The hubs of a network (tnd_network_sim) take turns in one thread.  A wait advances the clock to
  *  the next event.  Endpoints are "sim://NAME".
  *
- *  It fails as libzmq was measured to fail.  Sends over a half-open connection succeed and are lost.
- *  A connection that breaks loses all messages in flight.  The close of an actor is noticed at once,
- *  after its messages.  No hub reconnects by itself.
+ *  It fails as libzmq was measured to fail.  Sends over a half-open connection succeed and are
+ *  lost.  A connection that breaks loses all messages in flight.  The close of an actor is noticed
+ *  at once, after its messages.  No hub reconnects by itself.
  *
  *  Lifecycle: all hubs are closed before the network is destroyed.
  *
- *  Threads: one.
- */
+ *  Threads: one. */
 #ifndef TND_TRANSPORT_HUB_SIM_H
 #define TND_TRANSPORT_HUB_SIM_H
 

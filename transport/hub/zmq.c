@@ -126,8 +126,7 @@ static void hub_rebirth(tnd_hub_t *hub, tnd_life_t life)
 }
 
 /*  Whether a send has just failed because the peer does not read.  For a dialled connection libzmq
- *  reports its end by the same error.
- */
+ *  reports its end by the same error. */
 static bool is_full(tnd_zmq_hub_t *self, const tnd_connection_t *peer)
 {
     if (zmq_errno() != EAGAIN)
@@ -347,8 +346,7 @@ static uint64_t now(const void *context)
 }
 
 /*  A thread of libzmq has an eventfd and an epoll, every socket an eventfd, and its monitor is two
- *  more sockets; a process has two such threads and waits for their end by another eventfd.
- */
+ *  more sockets; a process has two such threads and waits for their end by another eventfd. */
 const tnd_network_t tnd_network_zmq = {
     .hub = &ops,
     .create = create,

@@ -105,8 +105,7 @@ void tnd_mailbox_close(tnd_mailbox_t **self_p)
 }
 
 /*  Sequentially consistent, like doze: either the owner sees what was stored before this call, or
- *  this call sees that the owner dozes.
- */
+ *  this call sees that the owner dozes. */
 static void ring(tnd_mailbox_t *self)
 {
     uint64_t one = 1;

@@ -1,15 +1,14 @@
 /*  transport/inproc/mailbox.h - messages by pointer between the hubs of one process.
  *
- *  A mailbox has the messages that arrived at one hub.  Any thread appends to it without a lock, and
- *  without a system call unless the owner sleeps.  A pipe is one connection between two mailboxes.
- *  Its messages arrive in order, and its end after them.
+ *  A mailbox has the messages that arrived at one hub.  Any thread appends to it without a lock,
+ *  and without a system call unless the owner sleeps.  A pipe is one connection between two
+ *  mailboxes.  Its messages arrive in order, and its end after them.
  *
- *  Ownership: mailboxes and pipes are reference-counted; a message refers to its pipe, a pipe to both
- *  mailboxes.  A payload that is not taken is dropped.
+ *  Ownership: mailboxes and pipes are reference-counted; a message refers to its pipe, a pipe to
+ *  both mailboxes.  A payload that is not taken is dropped.
  *
  *  Threads: next, doze, rise and close by the owner of the mailbox; send and shut of a pipe's side
- *  by the owner of that side's mailbox; wake: any, signal-safe.
- */
+ *  by the owner of that side's mailbox; wake: any, signal-safe. */
 #ifndef TND_TRANSPORT_INPROC_MAILBOX_H
 #define TND_TRANSPORT_INPROC_MAILBOX_H
 
@@ -35,8 +34,7 @@ void tnd_mailbox_rise(tnd_mailbox_t *self);
 void tnd_mailbox_wake(tnd_mailbox_t *self);
 
 /*  Mailboxes whose owners sleep and have mail.  A sender that wakes each receiver once for several
- *  messages saves most of the system calls and task switches.
- */
+ *  messages saves most of the system calls and task switches. */
 enum { TND_SLEEPERS_MAX = 16 };
 
 typedef struct {
@@ -77,16 +75,14 @@ void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
 /*  Sends to the other side; messages come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
  *  bytes.  If the receiver sleeps, `sleepers` notes it: it is woken by tnd_sleepers_wake.  Returns false
- *  if the other side is shut; the payload is still the caller's then.
- */
+ *  if the other side is shut; the payload is still the caller's then. */
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
                    tnd_carry_t carry, tnd_sleepers_t *sleepers);
 /*  Ends the caller's side, notifies the other side and releases the caller's reference. */
 void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *messages);
 
-/*  The next message, NULL if there is none.  Its payload is the caller's if it sets
- *  `owns_payload` to false; other pointers are valid until tnd_inproc_message_drop.
- */
+/*  The next message, NULL if there is none.  Its payload is the caller's if it sets `owns_payload`
+ *  to false; other pointers are valid until tnd_inproc_message_drop. */
 tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self);
 void tnd_inproc_message_drop(tnd_inproc_message_t *self);
 

@@ -47,8 +47,7 @@ static bool is_still_there(tnd_binder_t *binder, zmq_msg_t *id)
 }
 
 /*  Peers of ZMTP 1 have no known descriptor.  All unauthenticated connections are cut then, and
- *  genuine peers connect again.
- */
+ *  genuine peers connect again. */
 void tnd_binder_reject(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash, zmq_msg_t *id,
                        zmq_msg_t *from, bool answered, const char *why)
 {
@@ -178,8 +177,7 @@ void tnd_binder_close(tnd_zmq_hub_t *self, tnd_binder_t *binder)
         tnd_context_leave(self->context, binder->endpoint);
     } else {
         /* libzmq 4.3.4 aborts if a connection fails in the middle of a message just after its
-         * listener was unbound.  So connections that were cut must have ended first.
-         */
+         * listener was unbound.  So connections that were cut must have ended first. */
         tnd_monitor_await(binder->socket.watch, TND_MONITOR_LEFT, binder->cut, CLOSE_WAIT_MS);
         tnd_socket_linger(&binder->socket, self->linger_ns / 1000000);
         zmq_unbind(binder->socket.data, binder->endpoint);

@@ -1,14 +1,13 @@
 /*  transport/zmq/connections.h - the peers of a hub: one link end per peer, and notices to the user.
  *
- *  All hubs, real or simulated, use this.  A hub opens and closes connections and sends the messages
- *  of the handshake, by four callbacks.  The ends (runtime/core/protocol/link_end.h) decide when.
- *  Notices to the user (UP, LOST, REFUSED) wait here in order.
+ *  All hubs, real or simulated, use this.  A hub opens and closes connections and sends the
+ *  messages of the handshake, by four callbacks.  The ends (runtime/core/protocol/link_end.h)
+ *  decide when.  Notices to the user (UP, LOST, REFUSED) wait here in order.
  *
- *  The `wire` of a connecting peer is given at its creation and stays.  That of a binding one is the
- *  connection of its last HELLO, NULL if there is none.
+ *  The `wire` of a connecting peer is given at its creation and stays.  That of a binding one is
+ *  the connection of its last HELLO, NULL if there is none.
  *
- *  Threads: the hub's.
- */
+ *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_CONNECTIONS_H
 #define TND_TRANSPORT_ZMQ_CONNECTIONS_H
 
@@ -59,15 +58,13 @@ tnd_connection_t *tnd_connections_connect(tnd_connections_t *self, uint32_t port
 void tnd_connections_connect_now(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                  uint64_t now);
 /*  Shuts the dialled connection and forgets the peer.  Returns its wire, which is the caller's
- *  again; NULL if there is none.
- */
+ *  again; NULL if there is none. */
 void *tnd_connections_disconnect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id);
 tnd_connection_t *tnd_connections_find(const tnd_connections_t *self, uint32_t port,
                                        tnd_actor_id_t id);
 
-/*  A HELLO came to a bound port by `wire`.  Returns the peer that now has the wire.  Returns NULL if
- *  the HELLO was stale or refused; the wire is then still the caller's.
- */
+/*  A HELLO came to a bound port by `wire`.  Returns the peer that now has the wire.  Returns NULL
+ *  if the HELLO was stale or refused; the wire is then still the caller's. */
 tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
                                         const tnd_terms_t *terms, void *wire, const tnd_msg_t *msg,
                                         uint64_t now);
@@ -94,8 +91,7 @@ typedef struct {
     char why[160];
 } tnd_connections_refusal_t;
 /*  Whether a port that was bound with `terms` accepts this HELLO.  If not, `refusal` is the answer,
- *  and the user is told unless the connector only reached the wrong listener.
- */
+ *  and the user is told unless the connector only reached the wrong listener. */
 bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
                              const tnd_msg_t *hello, tnd_connections_refusal_t *refusal);
 /*  Messages that may be unread at one end of a connection of that port. */

@@ -6,8 +6,7 @@
  *  Lifecycle: all hubs are closed before the context is destroyed.  Destroying waits for lingering
  *  messages.  Installs no signal handler.
  *
- *  Threads: any, except new and destroy.
- */
+ *  Threads: any, except new and destroy. */
 #ifndef TND_TRANSPORT_ZMQ_CONTEXT_H
 #define TND_TRANSPORT_ZMQ_CONTEXT_H
 

@@ -61,8 +61,7 @@ static tnd_buffer_t *take_rows(tnd_frames_t *self, const tnd_column_t *column, s
 }
 
 /*  Rows of one block that lie together leave as they are, but for pages of files, which may be lost
- *  before libzmq reads them.
- */
+ *  before libzmq reads them. */
 static bool lend_column(const tnd_block_t *block, uint32_t first, uint32_t rows, uint32_t column,
                         zmq_msg_t *part)
 {
@@ -97,8 +96,7 @@ static int begin_lengths(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *p
 }
 
 /*  Writes the lengths of rows [first, first + some) of a block, which are `at` and so on of the
- *  `rows` of a frame.
- */
+ *  `rows` of a frame. */
 static void put_lengths(const tnd_block_t *block, uint32_t first, uint32_t some, uint32_t at,
                         uint32_t rows, zmq_msg_t *part)
 {
@@ -366,8 +364,7 @@ static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, u
 }
 
 /*  Whether a block has no more bytes than it says, by which memory is reserved; of fixed columns
- *  the number of rows tells.
- */
+ *  the number of rows tells. */
 static bool keeps_bytes(const tnd_schema_t *schema, const tnd_block_note_t *note, zmq_msg_t *parts,
                         int count)
 {

@@ -6,8 +6,7 @@
  *
  *  The hub uses libzmq itself: it needs single message parts, SRCFD and the monitor.
  *
- *  Threads: the hub's.
- */
+ *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_HUB_INTERNAL_H
 #define TND_TRANSPORT_ZMQ_HUB_INTERNAL_H
 

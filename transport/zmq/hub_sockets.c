@@ -22,10 +22,9 @@ void tnd_zmq_set(void *handle, int option, int value)
     assert(failed == 0);
 }
 
-/*  Unread messages are bounded at both ends of a connection between processes.  Beyond the bound tcp
- *  holds the sender back and its sends fail.  libzmq counts messages that were read only after half
- *  of the bound.
- */
+/*  Unread messages are bounded at both ends of a connection between processes.  Beyond the bound
+ *  tcp holds the sender back and its sends fail.  libzmq counts messages that were read only after
+ *  half of the bound. */
 static int high_water(const tnd_zmq_hub_t *self, uint32_t port)
 {
     uint64_t most = 2 * (uint64_t)tnd_connections_unread(&self->peers, port);
@@ -41,8 +40,7 @@ void *tnd_zmq_open(tnd_zmq_hub_t *self, int type, const char *endpoint, uint32_t
     tnd_zmq_set(handle, ZMQ_SNDHWM, high_water(self, port));
     tnd_zmq_set(handle, ZMQ_RCVHWM, high_water(self, port));
     /* With RECONNECT_IVL -1 or ZMQ_IMMEDIATE, libzmq 4.3.4 discards unread messages of a connection
-     * that ends.
-     */
+     * that ends. */
     tnd_zmq_set(handle, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     tnd_zmq_set(handle, ZMQ_HANDSHAKE_IVL, TND_UNAUTHENTICATED_MS);
     tnd_zmq_set(handle, ZMQ_TCP_KEEPALIVE, 1);

@@ -132,9 +132,8 @@ bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movem
     return true;
 }
 
-/*  libzmq reports the end of a connection before it closes the descriptor, so this one still belongs
- *  to the connection.
- */
+/*  libzmq reports the end of a connection before it closes the descriptor, so this one still
+ *  belongs to the connection. */
 void tnd_monitor_cut(int fd)
 {
     shutdown(fd, SHUT_RDWR);

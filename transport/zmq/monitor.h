@@ -4,8 +4,7 @@
  *  descriptor, which zmq_msg_get(ZMQ_SRCFD) gives for their messages.  Descriptors are reused: the
  *  caller must handle all events before it maps a descriptor to a peer.
  *
- *  Threads: the socket's.
- */
+ *  Threads: the socket's. */
 #ifndef TND_TRANSPORT_ZMQ_MONITOR_H
 #define TND_TRANSPORT_ZMQ_MONITOR_H
 
@@ -21,9 +20,8 @@ typedef enum {
     TND_MONITOR_CLOSED /* the endpoint no longer listens */
 } tnd_monitor_event_t;
 
-/*  Watches a socket that is neither bound nor connected yet.  Returns a socket to poll and to pass to
- *  the other functions.
- */
+/*  Watches a socket that is neither bound nor connected yet.  Returns a socket to poll and to pass
+ *  to the other functions. */
 void *tnd_monitor_open(tnd_context_t *context, void *socket);
 void tnd_monitor_close(void **self_p, void *socket);
 
@@ -39,10 +37,9 @@ typedef struct {
     uint32_t segments;
 } tnd_monitor_seen_t;
 
-/*  When data last came and went by the tcp connection `fd`, and the round-trip time.  Duplicate data
- *  count, because they show that the path works.  Returns false if `fd` is not tcp.  If the
- *  descriptor was just reused, one answer is about another connection.
- */
+/*  When data last came and went by the tcp connection `fd`, and the round-trip time.  Duplicate
+ *  data count, because they show that the path works.  Returns false if `fd` is not tcp.  If the
+ *  descriptor was just reused, one answer is about another connection. */
 bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movement_t *movement);
 
 /*  Ends a connection whose end was not reported yet. */

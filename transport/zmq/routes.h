@@ -1,7 +1,6 @@
 /*  transport/zmq/routes.h - finds the peers of a bound port by identity or by pipe.
  *
- *  Threads: the hub's.
- */
+ *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_ROUTES_H
 #define TND_TRANSPORT_ZMQ_ROUTES_H
 

@@ -64,8 +64,7 @@ void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *socket)
 void tnd_socket_linger(tnd_socket_t *socket, uint64_t linger_ms)
 {
     /* libzmq 4.3.4 aborts when a connection fails just after its socket was closed without any
-     * linger in the middle of a message.
-     */
+     * linger in the middle of a message. */
     if (socket->watch != NULL && linger_ms < CLOSE_LINGER_MS)
         linger_ms = CLOSE_LINGER_MS;
     int linger = linger_ms > INT32_MAX ? -1 : (int)linger_ms;

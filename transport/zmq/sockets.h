@@ -1,15 +1,14 @@
 /*  transport/zmq/sockets.h - the sockets of a hub: polling, and whose turn it is.
  *
- *  libzmq's descriptor of a socket reports changes, not states, and any call on the socket may consume
- *  one.  A socket stays `ready` until a receive finds it empty.  Other calls set `touched`, and the
- *  state of a touched socket is read before a wait.  So a wait is one poll, where zmq_poll makes one
- *  or two more system calls per socket.
+ *  libzmq's descriptor of a socket reports changes, not states, and any call on the socket may
+ *  consume one.  A socket stays `ready` until a receive finds it empty.  Other calls set `touched`,
+ *  and the state of a touched socket is read before a wait.  So a wait is one poll, where zmq_poll
+ *  makes one or two more system calls per socket.
  *
  *  Callers set `touched` after any call on `data` except receive.  They clear `ready` when it is
  *  empty, and `watch_ready` when all events were handled.
  *
- *  Threads: the hub's.
- */
+ *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_SOCKETS_H
 #define TND_TRANSPORT_ZMQ_SOCKETS_H
 
@@ -59,8 +58,7 @@ bool tnd_sockets_look(tnd_sockets_t *self);
 /*  The same, and waits at most `wait_ms` for a socket or a wake (-1: without limit). */
 bool tnd_sockets_wait(tnd_sockets_t *self, int wait_ms);
 /*  The next ready socket, in turn: each for some messages.  Polls from time to time, so that no
- *  socket starves.  NULL if none is known to be ready.
- */
+ *  socket starves.  NULL if none is known to be ready. */
 tnd_socket_t *tnd_sockets_next(tnd_sockets_t *self);
 bool tnd_sockets_are_ready(const tnd_sockets_t *self);
 

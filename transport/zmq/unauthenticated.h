@@ -1,11 +1,10 @@
 /*  transport/zmq/unauthenticated.h - connections to a bound port without a valid HELLO.
  *
- *  Any process can connect.  A connection that says no HELLO in time is cut, and so is the oldest of
- *  too many.  Identities that were refused are remembered for a while, so each is reported once,
+ *  Any process can connect.  A connection that says no HELLO in time is cut, and so is the oldest
+ *  of too many.  Identities that were refused are remembered for a while, so each is reported once,
  *  however many of its messages were read.
  *
- *  Threads: the hub's.
- */
+ *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_UNAUTHENTICATED_H
 #define TND_TRANSPORT_ZMQ_UNAUTHENTICATED_H
 
@@ -15,8 +14,7 @@
 enum {
     TND_UNAUTHENTICATED_MAX = 64, /* at the same time, besides expected peers */
     /*  How long a connection may take to say HELLO.  With ZMTP's greeting that is five journeys, of
-     *  several seconds each on a long path.
-     */
+     *  several seconds each on a long path. */
     TND_UNAUTHENTICATED_MS = 30000
 };
 
@@ -43,8 +41,7 @@ void tnd_unauthenticated_left(tnd_unauthenticated_t *self, int fd);
 /*  Whether it said a valid HELLO; its time begins now. */
 void tnd_unauthenticated_set_known(tnd_unauthenticated_t *self, int fd, bool known, uint64_t now);
 /*  Cuts connections that are late or too many; returns how many were too many.  Lowers *next_ns to
- *  the time when the next one is late.
- */
+ *  the time when the next one is late. */
 uint32_t tnd_unauthenticated_dismiss(tnd_unauthenticated_t *self, uint64_t now, uint64_t *next_ns);
 /*  Cuts one connection, or all without a HELLO if its descriptor is not known (`fd` < 0). */
 void tnd_unauthenticated_cut(tnd_unauthenticated_t *self, int fd);

@@ -2,8 +2,7 @@
  *
  *  Blocks come from a wire; what passes here is relied on from then on.
  *
- *  Threads: any.  Errors: the text names lane, epoch and positions of the block.
- */
+ *  Threads: any.  Errors: the text names lane, epoch and positions of the block. */
 #ifndef TND_RUNTIME_CORE_LANE_BLOCK_CHECK_H
 #define TND_RUNTIME_CORE_LANE_BLOCK_CHECK_H
 

@@ -1,5 +1,5 @@
 /*  runtime/core/lane/joined_rows.h - the rows of a lane that are in order and not taken yet, and
- * the account of what was taken.
+ *  the account of what was taken.
  *
  *  Blocks are joined in the order of their positions.  A block without rows leaves only its counts,
  *  the gap before the next block.
@@ -9,8 +9,7 @@
  *
  *  With `span_epochs` the epochs of a lane count as one, number 0; positions keep their own.
  *
- *  Threads: one.  The caller provides the memory of the ring.
- */
+ *  Threads: one.  The caller provides the memory of the ring. */
 #ifndef TND_RUNTIME_CORE_LANE_JOINED_ROWS_H
 #define TND_RUNTIME_CORE_LANE_JOINED_ROWS_H
 
@@ -75,8 +74,7 @@ void tnd_joined_rows_take(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *
 void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger);
 
 /*  The epoch ends and the cursor moves to `next`.  close: all rows are taken; books the positions
- *  after the last of them.  abandon: drops its joined rows without booking them.
- */
+ *  after the last of them.  abandon: drops its joined rows without booking them. */
 void tnd_joined_rows_close(tnd_joined_rows_t *self, uint32_t epoch, tnd_position_t next,
                            tnd_ledger_t *ledger);
 void tnd_joined_rows_abandon(tnd_joined_rows_t *self, uint32_t epoch, tnd_position_t next);

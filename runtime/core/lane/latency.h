@@ -3,8 +3,7 @@
  *  Eight classes an octave from 65 us to 18 minutes, so that what it says is at most an eighth too
  *  much.  Of about the last thousand answers: once there are so many, all count half.
  *
- *  A plain value; zero is empty.
- */
+ *  A plain value; zero is empty. */
 #ifndef TND_RUNTIME_CORE_LANE_LATENCY_H
 #define TND_RUNTIME_CORE_LANE_LATENCY_H
 

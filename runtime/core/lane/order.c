@@ -453,8 +453,7 @@ static bool has_room(const tnd_order_t *self, uint64_t bytes)
 }
 
 /*  Whether a run of tickets may start or continue: a quarter of the window is free, or rows are
- *  wanted and nothing is under way.
- */
+ *  wanted and nothing is under way. */
 static bool is_filling(tnd_order_t *self)
 {
     bool idle =
@@ -510,8 +509,7 @@ static void report_poison(tnd_order_t *self, tnd_effect_t *effect)
 }
 
 /*  Issues the first lost ticket again.  Tickets with failures are issued one at a time: several
- * that are under way in one process end with it, and only one is to blame.
- */
+ *  that are under way in one process end with it, and only one is to blame. */
 static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
     tnd_tickets_t *tickets = &self->tickets;

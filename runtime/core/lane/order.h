@@ -7,7 +7,7 @@
  *
  *  * Memory.  A ticket is issued only when the largest block that may answer it is reserved
  *    (reservations.h).  A lost ticket is issued again as its next attempt and keeps its
- * reservation.
+ *    reservation.
  *  * Rows that kill workers are isolated and reported as bad (suspects.h).
  *  * Overdue tickets are issued once more while the first attempt is under way (stragglers.h): the
  *    reader gives the new attempt to another worker.  The first answer wins, the other one is a
@@ -21,8 +21,7 @@
  *
  *  The driver asks for effects after every event; only a few events may pass without.
  *
- *  Threads: one.  Errors: a block that breaks its ticket, or a second attempt with other rows.
- */
+ *  Threads: one.  Errors: a block that breaks its ticket, or a second attempt with other rows. */
 #ifndef TND_RUNTIME_CORE_LANE_ORDER_H
 #define TND_RUNTIME_CORE_LANE_ORDER_H
 
@@ -74,16 +73,13 @@ void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg);
 /*  The rows that wait: the caller takes and discards them, and changes nothing else. */
 tnd_joined_rows_t *tnd_order_rows(tnd_order_t *self);
 /*  Rows joined in `epoch`, the one not closed yet or the next, since the rewind, and whether the
- *  epoch has no more.
- */
+ *  epoch has no more. */
 uint64_t tnd_order_joined(const tnd_order_t *self, uint32_t epoch, bool *ended_p);
 /*  The epoch has ended and all its rows are taken: books the positions after the last of them.  The
- *  next epoch is composed now, and the lane may continue into the one after it.
- */
+ *  next epoch is composed now, and the lane may continue into the one after it. */
 void tnd_order_close(tnd_order_t *self, uint32_t epoch, tnd_ledger_t *ledger);
 /*  Nothing more of the epoch is wanted, though it may have rows: drops them without booking, and
- *  what is still under way when it arrives.  Then as after tnd_order_close.
- */
+ *  what is still under way when it arrives.  Then as after tnd_order_close. */
 void tnd_order_abandon(tnd_order_t *self, uint32_t epoch);
 
 /*  TICKET (control), BAD (control, to the first reader of the lane) for a poison row, DROP. */

@@ -4,8 +4,7 @@
  *  the size of the block that arrives and ends when the block's rows are taken.  Payloads that are
  *  no longer needed wait here until the driver asks for them.
  *
- *  Threads: one.  The caller provides the memory of `drops`.
- */
+ *  Threads: one.  The caller provides the memory of `drops`. */
 #ifndef TND_RUNTIME_CORE_LANE_RESERVATIONS_H
 #define TND_RUNTIME_CORE_LANE_RESERVATIONS_H
 

@@ -32,8 +32,7 @@ void tnd_stragglers_issued(tnd_stragglers_t *self, const tnd_tickets_t *tickets,
 }
 
 /*  If a second attempt won, its own time counts: one slow worker does not make the limit longer,
- *  while workers that are all slow do.
- */
+ *  while workers that are all slow do. */
 void tnd_stragglers_answered(tnd_stragglers_t *self, const tnd_tickets_t *tickets, uint64_t at,
                              uint32_t attempt)
 {

@@ -5,8 +5,7 @@
  *  processed in order, so only a slow worker is passed for long.  The usual times are learnt from
  *  the answers that win.
  *
- *  Threads: one.  Units: nanoseconds of the caller's clock.  A plain value.
- */
+ *  Threads: one.  Units: nanoseconds of the caller's clock.  A plain value. */
 #ifndef TND_RUNTIME_CORE_LANE_STRAGGLERS_H
 #define TND_RUNTIME_CORE_LANE_STRAGGLERS_H
 

@@ -1,6 +1,5 @@
 /*  runtime/core/lane/suspects.c - which workers died, with which tickets, and which row is to
- * blame.
- */
+ *  blame. */
 #include "runtime/core/lane/suspects.h"
 
 #include <assert.h>
@@ -56,8 +55,7 @@ void tnd_suspects_answered(tnd_suspects_t *self, tnd_actor_id_t id)
 }
 
 /*  The worker died with the ticket that it began.  The ticket may be cut into pieces since; all of
- *  them were with the worker.  A row is poison only by what it did alone.
- */
+ *  them were with the worker.  A row is poison only by what it did alone. */
 static uint64_t count_failure(tnd_suspects_t *self, const tnd_tickets_t *tickets,
                               const tnd_lane_worker_t *worker)
 {

@@ -1,5 +1,5 @@
 /*  runtime/core/lane/suspects.h - which workers died, with which tickets, and which row is to
- * blame.
+ *  blame.
  *
  *  A block may contain a row that ends the process that works on it.  A worker reports BEGIN before
  *  it works on a ticket that was lost before, of one block at a time.  A lost connection is not
@@ -13,8 +13,7 @@
  *  row is blamed.  Of the tickets with failures one at a time is under way, because workers of one
  *  process die together.
  *
- *  Threads: one.  The caller provides the memory of `workers`.
- */
+ *  Threads: one.  The caller provides the memory of `workers`. */
 #ifndef TND_RUNTIME_CORE_LANE_SUSPECTS_H
 #define TND_RUNTIME_CORE_LANE_SUSPECTS_H
 
@@ -48,8 +47,7 @@ void tnd_suspects_begin(tnd_suspects_t *self, const tnd_tickets_t *tickets, tnd_
 /*  A block came from that worker. */
 void tnd_suspects_answered(tnd_suspects_t *self, tnd_actor_id_t worker);
 /*  A connection of the worker begins.  Returns the place of a ticket whose only row is poison, or
- *  tail.
- */
+ *  tail. */
 uint64_t tnd_suspects_worker_up(tnd_suspects_t *self, const tnd_tickets_t *tickets,
                                 tnd_actor_id_t worker, tnd_life_t birth);
 /*  Whether a ticket with failures is under way, so that no other one may be issued. */

@@ -3,8 +3,7 @@
  *  A ring.  The head is the floor of the lane.  A ticket is named by its place `at` in the ring;
  *  places count up and change only when a ticket before them is cut.
  *
- *  Threads: one.  The caller provides the memory of the ring.
- */
+ *  Threads: one.  The caller provides the memory of the ring. */
 #ifndef TND_RUNTIME_CORE_LANE_TICKETS_H
 #define TND_RUNTIME_CORE_LANE_TICKETS_H
 

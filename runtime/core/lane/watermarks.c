@@ -1,6 +1,5 @@
 /*  runtime/core/lane/watermarks.c - how many rows each lane has joined, as the lanes tell each
- * other.
- */
+ *  other. */
 #include "runtime/core/lane/watermarks.h"
 
 #include <string.h>
@@ -117,8 +116,7 @@ static bool another_ended(const tnd_watermarks_t *self, uint32_t epoch)
 
 /*  While no lane has ended, a step and the row after it need the lane's quota and one row.  Beyond
  *  that it is enough to report a few quotas at a time, because each MARK wakes every other lane.
- *  Once a lane has ended, any row may be needed.
- */
+ *  Once a lane has ended, any row may be needed. */
 bool tnd_watermarks_due(tnd_watermarks_t *self, uint32_t which, uint32_t epoch, uint64_t batch,
                         uint64_t taken, bool decided, tnd_watermark_t *mark)
 {

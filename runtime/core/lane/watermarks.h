@@ -1,11 +1,10 @@
 /*  runtime/core/lane/watermarks.h - how many rows each lane has joined, as the lanes tell each
- * other.
+ *  other.
  *
  *  With MARK a lane reports how many rows of an epoch it has joined and whether the epoch has more.
  *  Where each position is one row for certain, the lanes know this by arithmetic and send nothing.
  *
- *  Threads: one.  The caller provides the memory.
- */
+ *  Threads: one.  The caller provides the memory. */
 #ifndef TND_RUNTIME_CORE_LANE_WATERMARKS_H
 #define TND_RUNTIME_CORE_LANE_WATERMARKS_H
 
@@ -37,8 +36,7 @@ void tnd_watermarks_rewind(tnd_watermarks_t *self, uint32_t generation, const tn
 void tnd_watermarks_next_epoch(tnd_watermarks_t *self);
 
 /*  MARK of another lane while this lane composes `epoch`.  It may overtake the rewind that it
- *  belongs to, and waits for it.  Returns false if it is ignored.
- */
+ *  belongs to, and waits for it.  Returns false if it is ignored. */
 bool tnd_watermarks_heard(tnd_watermarks_t *self, const tnd_msg_t *msg, uint32_t epoch);
 /*  Whether that lane is rewound to a later generation already. */
 bool tnd_watermarks_ahead(const tnd_watermarks_t *self, uint32_t lane);
@@ -46,8 +44,7 @@ tnd_watermark_t tnd_watermarks_of(const tnd_watermarks_t *self, uint32_t lane, u
 
 /*  Whether the other lanes may need this lane's watermark of `epoch`, the current one (which == 0)
  *  or the next; then it counts as published.  This lane composes batch `batch` of that epoch and
- * has `taken` rows of it.  `decided`: it composes no other batch of that epoch.
- */
+ *  has `taken` rows of it.  `decided`: it composes no other batch of that epoch. */
 bool tnd_watermarks_due(tnd_watermarks_t *self, uint32_t which, uint32_t epoch, uint64_t batch,
                         uint64_t taken, bool decided, tnd_watermark_t *mark);
 

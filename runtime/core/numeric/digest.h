@@ -6,12 +6,10 @@
  *
  *  The hash of a row chains its columns in the order of the schema.  Each link is XXH3-128 of a
  *  column's bytes; its seed is the rank for the first column and the low 64 bits of the previous
- *  hash for the others.  The last hash is the hash of the row.  A ragged column is two links of
- *  the chain: its length in bytes as a little-endian u64, then its bytes.  Padding is never
- *  hashed.
+ *  hash for the others.  The last hash is the hash of the row.  A ragged column is two links of the
+ *  chain: its length in bytes as a little-endian u64, then its bytes.  Padding is never hashed.
  *
- *  Threads: any; a digest belongs to one thread at a time.
- */
+ *  Threads: any; a digest belongs to one thread at a time. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_DIGEST_H
 #define TND_RUNTIME_CORE_NUMERIC_DIGEST_H
 
@@ -64,9 +62,8 @@ bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b);
 /*  Writes 32 hexadecimal digits, most significant first, lower case. */
 void tnd_digest_print(const tnd_digest_t *self, char text[TND_DIGEST_TEXT_SIZE]);
 
-/*  Reads exactly 32 hexadecimal digits of either case.  Returns false, and leaves *self unchanged, if
- *  `text` is anything else.
- */
+/*  Reads exactly 32 hexadecimal digits of either case.  Returns false, and leaves *self unchanged,
+ *  if `text` is anything else. */
 bool tnd_digest_parse(tnd_digest_t *self, const char *text);
 
 #endif

@@ -1,10 +1,9 @@
-/*  runtime/core/numeric/digest_internal.h - the loop of the digest, compiled once for each width
- *  of vectors.
+/*  runtime/core/numeric/digest_internal.h - the loop of the digest, compiled once for each width of
+ *  vectors.
  *
  *  XXH3 chooses its vectors when it is compiled; its result does not depend on them.
  *
- *  Only digest.c and its variants include this file, because it includes all of xxhash.h.
- */
+ *  Only digest.c and its variants include this file, because it includes all of xxhash.h. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_DIGEST_INTERNAL_H
 #define TND_RUNTIME_CORE_NUMERIC_DIGEST_INTERNAL_H
 

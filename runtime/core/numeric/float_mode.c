@@ -4,8 +4,7 @@
 #if defined(__x86_64__)
 
 /*  MXCSR: all exceptions masked, round to the nearest; and both flush-to-zero and
- *  denormals-are-zero.
- */
+ *  denormals-are-zero. */
 static const uint64_t modes[] = {[TND_FLOAT_STRICT] = 0x1f80, [TND_FLOAT_FLUSH] = 0x9fc0};
 
 static uint64_t get(void)

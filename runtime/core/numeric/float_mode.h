@@ -8,8 +8,7 @@
  *      ...
  *      tnd_float_mode_restore(before);
  *
- *  Threads: any; a mode belongs to the thread that sets it.
- */
+ *  Threads: any; a mode belongs to the thread that sets it. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_FLOAT_MODE_H
 #define TND_RUNTIME_CORE_NUMERIC_FLOAT_MODE_H
 

@@ -19,8 +19,7 @@ static inline float float_of(uint32_t bits)
 }
 
 /*  Without branches, so that the compiler can use vectors.  Below the least normal half, adding 0.5
- *  rounds to its multiples of 2^-24, which are the denormal halves.
- */
+ *  rounds to its multiples of 2^-24, which are the denormal halves. */
 static inline uint16_t f16_of(float value)
 {
     uint32_t bits = bits_of(value);

@@ -6,8 +6,7 @@
  *
  *  `in` and `out` do not overlap and are aligned to their elements.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_HALF_H
 #define TND_RUNTIME_CORE_NUMERIC_HALF_H
 

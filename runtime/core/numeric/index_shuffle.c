@@ -24,9 +24,8 @@ static uint32_t mix(uint32_t half, uint32_t bits)
     return (rotate_left(half, 1, bits) & rotate_left(half, 8, bits)) ^ rotate_left(half, 2, bits);
 }
 
-/*  Half of the block: 8 bits or more.  The log2 is of the last index and not of the count, so
- *  the block is too small for 4^k + 1.
- */
+/*  Half of the block: 8 bits or more.  The log2 is of the last index and not of the count, so the
+ *  block is too small for 4^k + 1. */
 static uint32_t half_bits_of(uint64_t last)
 {
     uint32_t log2_above = last <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(last - 1);

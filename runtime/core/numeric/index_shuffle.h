@@ -7,8 +7,7 @@
  *  last index gets the value of index 0, and one value never occurs.  If the exact order of
  *  TensorFlow does not matter, permute.h has no such gap and is faster.
  *
- *  Threads: any thread may use a ready shuffle, which is read-only.
- */
+ *  Threads: any thread may use a ready shuffle, which is read-only. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H
 #define TND_RUNTIME_CORE_NUMERIC_INDEX_SHUFFLE_H
 
@@ -37,8 +36,7 @@ uint64_t tnd_index_shuffle_at(const tnd_index_shuffle_t *self, uint64_t index);
 void tnd_index_shuffle_api_key(const int32_t seed[2], uint32_t key[3]);
 
 /*  The key of the dataset shuffle for pass number `epoch` over a dataset with the operation's two
- *  seeds.  With `reshuffle` every epoch has another key.
- */
+ *  seeds.  With `reshuffle` every epoch has another key. */
 void tnd_index_shuffle_data_key(uint64_t seed, uint64_t seed2, bool reshuffle, uint64_t epoch,
                                 uint32_t key[3]);
 

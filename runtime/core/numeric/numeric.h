@@ -13,8 +13,7 @@
  *  to bool             1 for everything but zero; a NaN is 1.
  *  from bool           0 or 1.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_NUMERIC_H
 #define TND_RUNTIME_CORE_NUMERIC_NUMERIC_H
 

@@ -7,8 +7,7 @@
 #include "runtime/core/numeric/random.h"
 
 /*  How many positions a range computes at a time: one alone waits for each multiplication, four use
- *  that time, eight no longer fit the registers.
- */
+ *  that time, eight no longer fit the registers. */
 enum { ABREAST = 4 };
 
 __extension__ typedef unsigned __int128 wide_t;
@@ -54,9 +53,8 @@ static inline uint64_t value_of(const tnd_permute_t *self, cell_t cell)
     return cell.row * self->width + cell.column;
 }
 
-/*  Every other permutation exchanges the first two positions.  If the rectangle has an odd number of
- *  columns or rows, all rounds are even permutations; this adds the odd ones.
- */
+/*  Every other permutation exchanges the first two positions.  If the rectangle has an odd number
+ *  of columns or rows, all rounds are even permutations; this adds the odd ones. */
 static inline uint64_t swap_first(const tnd_permute_t *self, uint64_t position)
 {
     return position ^ (position < 2 ? self->swap : 0);
@@ -94,10 +92,9 @@ static uint64_t decipher(const tnd_permute_t *self, uint64_t value)
     return value_of(self, cell);
 }
 
-/*  Six rounds pass tests of all pairs of neighbours for thousands of samples and more; for a
- *  few dozen samples a round has too few values to choose from, so more rounds are needed until all
- *  permutations occur equally often.
- */
+/*  Six rounds pass tests of all pairs of neighbours for thousands of samples and more; for a few
+ *  dozen samples a round has too few values to choose from, so more rounds are needed until all
+ *  permutations occur equally often. */
 static uint32_t rounds_for(uint64_t count)
 {
     if (count < 32)

@@ -9,8 +9,7 @@
  *
  *  index_shuffle.h computes TensorFlow's own order.
  *
- *  Threads: any thread may use a ready permutation, which is read-only.
- */
+ *  Threads: any thread may use a ready permutation, which is read-only. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
 #define TND_RUNTIME_CORE_NUMERIC_PERMUTE_H
 
@@ -36,8 +35,7 @@ void tnd_permute_init(tnd_permute_t *self, uint64_t count, uint64_t seed, uint64
 uint64_t tnd_permute_at(const tnd_permute_t *self, uint64_t position);
 
 /*  Writes the samples at `count` positions first, first + step, ... to `samples`.  All positions are
- *  below the count of the permutation.  Same as calls of tnd_permute_at, about a third cheaper.
- */
+ *  below the count of the permutation.  Same as calls of tnd_permute_at, about a third cheaper. */
 void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step, size_t count,
                        uint64_t *samples);
 

@@ -8,8 +8,7 @@
  *  2011): the key and two counter words are Philox of (epoch, operation) under the seed, the other
  *  counter words are the sample and the number of the block.
  *
- *  Threads: any; a generator belongs to one thread at a time.
- */
+ *  Threads: any; a generator belongs to one thread at a time. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_RANDOM_H
 #define TND_RUNTIME_CORE_NUMERIC_RANDOM_H
 
@@ -27,8 +26,7 @@ typedef struct tnd_random {
 } tnd_random_t;
 
 /*  Starts the sequence of draws that `operation` makes for `sample` in `epoch`.  `operation` is the
- *  number of the operation within its run, below 2^32.  A sequence has 2^34 words.
- */
+ *  number of the operation within its run, below 2^32.  A sequence has 2^34 words. */
 void tnd_random_init(tnd_random_t *self, uint64_t seed, uint64_t epoch, uint64_t sample,
                      uint32_t operation);
 

@@ -2,9 +2,8 @@
  *  reduced.
  *
  *  A block of elements at a time climbs the whole tree: leaves are read once from memory,
- *  everything between them and the root stays in the cache, and one pass adds four values.  If
- *  they meet at the root, that pass also divides a mean.
- */
+ *  everything between them and the root stays in the cache, and one pass adds four values.  If they
+ *  meet at the root, that pass also divides a mean. */
 #include "runtime/core/numeric/reduction_tree.h"
 
 #include <assert.h>
@@ -15,8 +14,7 @@
 #include "runtime/core/numeric/numeric.h"
 
 /*  Elements at a time; a few blocks of the widest type fit the first level of the cache.  PIECE: of
- *  a result before it is copied to the other leaves, still in the nearest cache.
- */
+ *  a result before it is copied to the other leaves, still in the nearest cache. */
 enum { BLOCK = 1024, PIECE = 2048 };
 
 typedef struct {
@@ -297,8 +295,7 @@ static tnd_reduction_tree_node_t right_of(tnd_reduction_tree_node_t node)
 }
 
 /*  A value without a sibling may still be in `rooms`, which end with their function: copies it to
- *  `room`.  Data of an input stays where it is.
- */
+ *  `room`.  Data of an input stays where it is. */
 static value_t moved(const walk_t *walk, value_t value, const block_t rooms[6], block_t *room)
 {
     uintptr_t at = (uintptr_t)value.data;

@@ -3,9 +3,9 @@
  *
  *  The leaves are the logical replicas 0 ...  R-1.  A node covers the leaves first ... first +
  *  count - 1; its left child covers the first ceil(count / 2) of them, its right child the rest.
- *  The value of a node is left + right (or their minimum or maximum), so the root has the same
- *  bits however the replicas are spread over devices and hosts.  The owner of all leaves of a node
- *  may send that node's value instead of the leaves.
+ *  The value of a node is left + right (or their minimum or maximum), so the root has the same bits
+ *  however the replicas are spread over devices and hosts.  The owner of all leaves of a node may
+ *  send that node's value instead of the leaves.
  *
  *  A leaf without rows takes no part: its parent is the other child.  It is skipped and never
  *  multiplied by 0, so that the NaN of an empty batch does not spread.
@@ -21,8 +21,7 @@
  *
  *  Data is aligned to its elements.
  *
- *  Threads: any; several may compute different elements of one node at the same time.
- */
+ *  Threads: any; several may compute different elements of one node at the same time. */
 #ifndef TND_RUNTIME_CORE_NUMERIC_REDUCTION_TREE_H
 #define TND_RUNTIME_CORE_NUMERIC_REDUCTION_TREE_H
 
@@ -46,10 +45,9 @@ bool tnd_reduction_tree_has(uint32_t replicas, tnd_reduction_tree_node_t node);
 /*  The most nodes that cover any run of leaves. */
 enum { TND_REDUCTION_TREE_COVER_MOST = 64 };
 
-/*  Fills `nodes` with the fewest nodes that cover exactly the leaves first ... first + count - 1, from
- *  left to right: what their owner reduces before it sends.  Returns how many there are, at most
- *  TND_REDUCTION_TREE_COVER_MOST.  0 < count, first + count <= replicas.
- */
+/*  Fills `nodes` with the fewest nodes that cover exactly the leaves first ... first + count - 1,
+ *  from left to right: what their owner reduces before it sends.  Returns how many there are, at
+ *  most TND_REDUCTION_TREE_COVER_MOST.  0 < count, first + count <= replicas. */
 uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t count,
                                   tnd_reduction_tree_node_t *nodes);
 
@@ -83,22 +81,19 @@ uint64_t tnd_reduction_tree_rows(const tnd_reduction_tree_job_t *job);
 double tnd_reduction_tree_weight(const tnd_reduction_tree_job_t *job);
 
 /*  Writes elements begin ... end - 1 of the node's value, as one that tnd_reduction_tree_root can
- * go on with, to out[begin] ... in the partial type.  Some input has rows.  `out` may be the data
- * of an input of the same type, but overlap none otherwise.
- */
+ *  go on with, to out[begin] ... in the partial type.  Some input has rows.  `out` may be the data
+ *  of an input of the same type, but overlap none otherwise. */
 void tnd_reduction_tree_partial(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
                                 void *out);
 
 /*  Writes elements begin ... end - 1 of the result, in the type of the job, to out[begin] ...,
  *  which may be the data of an input of the same type.  Without any rows a SUM is 0, a MEAN is a
- *  NaN, and a MIN or MAX is the number that every other one replaces.
- */
+ *  NaN, and a MIN or MAX is the number that every other one replaces. */
 void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
                              void *out);
 
 /*  The same to leaves[i][begin] ... for every input i, all of which are leaves; that may be the
- *  input's own data.
- */
+ *  input's own data. */
 void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
                                   void *const *leaves);
 

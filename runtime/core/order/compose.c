@@ -45,8 +45,7 @@ tnd_compose_t tnd_compose(uint64_t size, uint32_t lanes, uint64_t step_of_epoch,
         missing -= take[lane];
     }
     /*  Other lanes, in order, give what ended lanes no longer have.  A lane gives only once all
-     *  earlier lanes are known to have no more.
-     */
+     *  earlier lanes are known to have no more. */
     for (uint32_t lane = 0; lane < lanes && missing > 0; lane++) {
         uint64_t spare = left[lane].left - take[lane];
         if (spare < missing && !left[lane].ended)

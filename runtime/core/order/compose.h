@@ -4,12 +4,11 @@
  *  size.  What a lane no longer has is taken in order from lanes that have rows left.  Every join
  *  computes the same composition from the watermarks of all lanes; no host occurs in it.
  *
- *  A batch is known as soon as the watermarks decide it.  It is released only when it is also
- *  known whether another row follows in the epoch, so `last` is a function of the stream and not
- *  of timing.
+ *  A batch is known as soon as the watermarks decide it.  It is released only when it is also known
+ *  whether another row follows in the epoch, so `last` is a function of the stream and not of
+ *  timing.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_CORE_ORDER_COMPOSE_H
 #define TND_RUNTIME_CORE_ORDER_COMPOSE_H
 

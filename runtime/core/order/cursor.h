@@ -6,8 +6,7 @@
  *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes per lane (little-endian, with a
  *  version, protected by a hash).  The bytes are not trusted until they are decoded.
  *
- *  Threads: any; plain values.
- */
+ *  Threads: any; plain values. */
 #ifndef TND_RUNTIME_CORE_ORDER_CURSOR_H
 #define TND_RUNTIME_CORE_ORDER_CURSOR_H
 
@@ -36,14 +35,12 @@ typedef struct tnd_cursor {
 /*  The cursor of a run that has not begun. */
 void tnd_cursor_start(tnd_cursor_t *self, uint32_t lanes);
 
-/*  Returns the bytes that the cursor takes, at most TND_CURSOR_FIXED_BYTES + 24 * lanes; writes them
- *  if that is not more than `room`.
- */
+/*  Returns the bytes that the cursor takes, at most TND_CURSOR_FIXED_BYTES + 24 * lanes; writes
+ *  them if that is not more than `room`. */
 size_t tnd_cursor_encode(const tnd_cursor_t *self, void *bytes, size_t room);
 
 /*  Reads a cursor.  TND_FAILED: not a cursor, cut short, of an unknown version, damaged or out of
- *  range; *self is unchanged.
- */
+ *  range; *self is unchanged. */
 tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t size,
                                tnd_error_t *error) TND_CHECKED;
 

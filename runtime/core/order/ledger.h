@@ -1,12 +1,11 @@
 /*  runtime/core/order/ledger.h - the account of rows up to a cursor.
  *
- *  Every position that was read, and every row added by a one-to-many operation, was fed,
- *  filtered, quarantined or dropped by a named policy.  The join books each once, when a step
- *  takes it and not when a block arrives, so a block that was retried counts once.  Padding is not
- *  a row and is counted separately.
+ *  Every position that was read, and every row added by a one-to-many operation, was fed, filtered,
+ *  quarantined or dropped by a named policy.  The join books each once, when a step takes it and
+ *  not when a block arrives, so a block that was retried counts once.  Padding is not a row and is
+ *  counted separately.
  *
- *  Threads: any; plain values.
- */
+ *  Threads: any; plain values. */
 #ifndef TND_RUNTIME_CORE_ORDER_LEDGER_H
 #define TND_RUNTIME_CORE_ORDER_LEDGER_H
 
@@ -37,8 +36,7 @@ typedef struct {
 } tnd_bad_limit_t;
 
 /*  Whether more records are bad than that.  A part refers to the rows read so far, but at least to an
- *  epoch of `epoch` rows (TND_UNKNOWN: 10,000), so that one early bad record does not end a run.
- */
+ *  epoch of `epoch` rows (TND_UNKNOWN: 10,000), so that one early bad record does not end a run. */
 bool tnd_ledger_exceeds(const tnd_ledger_t *self, const tnd_bad_limit_t *limit, uint64_t epoch);
 
 #endif

@@ -4,8 +4,7 @@
  *  n-1, and one position may become no row (a filter) or several (a one-to-many operation).
  *  Blocks, tickets and cursors are named by positions, so they mean the same with any placement.
  *
- *  Threads: any; plain values.
- */
+ *  Threads: any; plain values. */
 #ifndef TND_RUNTIME_CORE_ORDER_POSITION_H
 #define TND_RUNTIME_CORE_ORDER_POSITION_H
 

@@ -2,9 +2,9 @@
  *  lanes.
  *
  *  A global batch of `size` wanted rows has `rows` <= size rows: fewer only at the end of the
- *  stream or of an epoch.  Replica r gets rows [offset, offset + count) of the batch.  The parts
- *  of replicas 0, 1, ... follow one another without gaps; late ones may be empty.  The arithmetic
- *  is TensorFlow's, both kinds, with the names of its operations:
+ *  stream or of an epoch.  Replica r gets rows [offset, offset + count) of the batch.  The parts of
+ *  replicas 0, 1, ... follow one another without gaps; late ones may be empty.  The arithmetic is
+ *  TensorFlow's, both kinds, with the names of its operations:
  *
  *  REBATCH_V2      The parts of a full batch differ by at most one row, the longer ones first; the
  *                  available rows fill them in order.  7 over 4 is 2 2 2 1; 3 rows of 7 are 2 1 0 0.
@@ -14,8 +14,7 @@
  *  Each function takes constant time.  Always rows <= size < 2^63, replicas > 0, replica <
  *  replicas, lanes > 0 and lane < lanes.
  *
- *  Threads: any.
- */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_CORE_ORDER_SPLIT_H
 #define TND_RUNTIME_CORE_ORDER_SPLIT_H
 
@@ -45,8 +44,7 @@ void tnd_split_sizes(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t r
 
 /*  How many rows `lane` gives to global batch number `step` while all lanes have rows left: the
  *  REBATCH_V2 parts of `size` over the lanes, rotated left by `step`, so that over `lanes` steps
- *  every lane gives the same number.
- */
+ *  every lane gives the same number. */
 uint64_t tnd_lane_quota(uint64_t size, uint32_t lanes, uint32_t lane, uint64_t step);
 
 #endif

@@ -7,13 +7,12 @@
  *  is known, only a process that the run does not need is presumed dead; if it lives, it returns.
  *
  *  A peer that is away again soon after its return may not have received its welcome, and waits for
- *  an answer the longer it was away (link_end.h).  The absence then continues as if the peer had not
- *  returned, and half of its length is added to the grace.
+ *  an answer the longer it was away (link_end.h).  The absence then continues as if the peer had
+ *  not returned, and half of its length is added to the grace.
  *
  *  Time in which the caller itself was away is not counted (tnd_absence_excuse).
  *
- *  Threads: any; plain values.
- */
+ *  Threads: any; plain values. */
 #ifndef TND_RUNTIME_CORE_PROTOCOL_ABSENCE_H
 #define TND_RUNTIME_CORE_PROTOCOL_ABSENCE_H
 
@@ -54,8 +53,7 @@ void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, 
 /*  The peer has returned. */
 void tnd_absence_end(tnd_absence_t *self, uint64_t now);
 /*  The caller was away until now and heard nothing: a peer that seems present may have been away as
- *  long.
- */
+ *  long. */
 void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now);
 /*  Whether the peer counts as lost.  `ends_run`: then the run ends, for the caller at least. */
 bool tnd_absence_is_over(const tnd_absence_t *self, tnd_fate_t fate, bool ends_run, uint64_t now);

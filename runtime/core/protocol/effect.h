@@ -4,14 +4,13 @@
  *  `tnd_X_next(self, now, &effect)` returns one effect at a time until it returns false, and is
  *  called again after each event and at `tnd_X_deadline`.  An effect counts as done: the driver
  *  performs it, or its connection, actor or run fails.
- *  Machines never wait, never allocate after `init`, and get the time as an argument
- *  (nanoseconds of the host's monotonic clock).
+ *  Machines never wait, never allocate after `init`, and get the time as an argument (nanoseconds
+ *  of the host's monotonic clock).
  *
  *  Memory: a machine with variable state takes one piece of zeroed memory at init, of
  *  `tnd_X_bytes(config)` bytes, aligned for any type, and keeps it; the driver frees it.
  *
- *  Threads: a machine belongs to one thread.
- */
+ *  Threads: a machine belongs to one thread. */
 #ifndef TND_RUNTIME_CORE_PROTOCOL_EFFECT_H
 #define TND_RUNTIME_CORE_PROTOCOL_EFFECT_H
 

@@ -10,8 +10,7 @@
 enum { BACK_OFF_FIRST_NS = 10 * 1000 * 1000, BACK_OFF_MOST_NS = 1000 * 1000 * 1000 };
 
 /*  Lives are nanoseconds.  A life derived from another one adds its own time within a second.  No
- *  clock names a life above LIFE_MOST.
- */
+ *  clock names a life above LIFE_MOST. */
 #define LIFE_SPREAD ((tnd_life_t)1 << 30)
 #define LIFE_MOST (UINT64_MAX / 2)
 
@@ -21,8 +20,7 @@ static uint64_t quarter(const tnd_end_t *self)
 }
 
 /*  A connector also pings while it waits for WELCOME: its peer hears without a gap then, however
- * long the path is.
- */
+ *  long the path is. */
 static bool may_ping(const tnd_end_t *self)
 {
     bool greets = self->state == TND_END_OPENING && !self->hello_due && !TND_BUG(HELLO_UNFOLLOWED);
@@ -207,10 +205,9 @@ static tnd_end_change_t heard_elsewhere(tnd_end_t *self, const char *why, uint64
     return TND_END_REFUSAL;
 }
 
-/*  The peer knows a later life of this actor.  An actor that was never welcomed is new and its clock
- *  is late: it takes a still later life, which no other actor derives.  An actor that was welcomed
- *  has been replaced.
- */
+/*  The peer knows a later life of this actor.  An actor that was never welcomed is new and its
+ *  clock is late: it takes a still later life, which no other actor derives.  An actor that was
+ *  welcomed has been replaced. */
 static tnd_end_change_t heard_stale(tnd_end_t *self, tnd_life_t later, uint64_t now)
 {
     if (self->state != TND_END_OPENING || later <= self->life || later > LIFE_MOST)
@@ -327,8 +324,7 @@ void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
 }
 
 /*  How much of the time since the last tick is not silence: all of it while the peer is busy, and
- *  the delay of this tick, because this end was away itself.
- */
+ *  the delay of this tick, because this end was away itself. */
 static uint64_t excused(const tnd_end_t *self, bool busy, uint64_t now)
 {
     uint64_t passed = now > self->ticked_ns ? now - self->ticked_ns : 0;

@@ -46,22 +46,21 @@
  *  Tundish cannot detect an impostor.
  *
  *  A connecting end passes on only messages of its one socket.  A binding end belongs to an actor:
- *  its driver finds it by `from` of a HELLO and notes the routing id.  Messages of other routing ids
- *  are not passed on unless they are a HELLO.  When `heard` returns TND_END_LOST, the driver drops
- *  the old connection and passes the same message again, as the new connection's.
+ *  its driver finds it by `from` of a HELLO and notes the routing id.  Messages of other routing
+ *  ids are not passed on unless they are a HELLO.  When `heard` returns TND_END_LOST, the driver
+ *  drops the old connection and passes the same message again, as the new connection's.
  *
  *  A HELLO of an earlier identity is late and changes nothing.  One of an earlier life is answered
  *  (STALE), because lives begin with the time of day and a clock may have gone back.  After STALE,
  *  a process that was never welcomed retries with a later life.  One that was welcomed before is
  *  refused: the later of two processes with one name replaces the earlier.
  *
- *  Endpoints are reused: a restarted actor may bind a port that peers still know as another one.  So
- *  HELLO names its listener, and the driver of a binding end calls tnd_end_is_meant first.  A
+ *  Endpoints are reused: a restarted actor may bind a port that peers still know as another one.
+ *  So HELLO names its listener, and the driver of a binding end calls tnd_end_is_meant first.  A
  *  connector that reached another listener dials again, with back-off, until its driver learns the
  *  new endpoint.  After `search_ns` without an answer of the peer it is refused.
  *
- *  Threads: the driver's.
- */
+ *  Threads: the driver's. */
 #ifndef TND_RUNTIME_CORE_PROTOCOL_LINK_END_H
 #define TND_RUNTIME_CORE_PROTOCOL_LINK_END_H
 
@@ -124,8 +123,7 @@ typedef struct {
     uint64_t handshake_ns; /* connector: what the last handshake took; 0: none was completed */
     uint64_t away_ns;      /* connector: since when it has not been up */
     /*  Connector: when another listener last answered (0: none did), and for how long, without the
-     *  time that this end was away.
-     */
+     *  time that this end was away. */
     uint64_t elsewhere_ns, searched_ns;
     bool known;    /* binder: (life, connection) is valid */
     bool welcomed; /* connector: at least once */
@@ -137,16 +135,14 @@ typedef struct {
 void tnd_end_init(tnd_end_t *self, const tnd_end_config_t *config, tnd_life_t life, uint64_t now);
 
 /*  A connecting end whose socket was closed begins a new life: this one, or a later one if it has
- *  raised its own.  A refused end stays refused.
- */
+ *  raised its own.  A refused end stays refused. */
 void tnd_end_rebirth(tnd_end_t *self, tnd_life_t life, uint64_t now);
 
 /*  The socket asked for by TND_END_CONNECT is open. */
 void tnd_end_connected(tnd_end_t *self, uint64_t now);
 
 /*  The peer listens: a connecting end without a connection opens one at once, and its back-off
- *  restarts.
- */
+ *  restarts. */
 void tnd_end_connect_now(tnd_end_t *self, uint64_t now);
 
 /*  The transport saw the connection end: LOST, or nothing if there was none. */
@@ -155,13 +151,11 @@ tnd_end_change_t tnd_end_disconnected(tnd_end_t *self, uint64_t now);
 /*  Any message of the peer on this connection.  Messages after PONG are the actor's if the end is
  *  open.  LOST: a binding end heard a HELLO of a later identity (call again with the same message,
  *  which brings UP or REFUSAL), a connecting end takes a later life or reached another listener, or
- *  either heard GOODBYE.
- */
+ *  either heard GOODBYE. */
 tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t now);
 
-/*  Whether a HELLO means the listener that was bound with `ours`.  If not, the driver answers with a
- *  REFUSE that has `elsewhere` set, and does not pass the HELLO on.
- */
+/*  Whether a HELLO means the listener that was bound with `ours`.  If not, the driver answers with
+ *  a REFUSE that has `elsewhere` set, and does not pass the HELLO on. */
 bool tnd_end_is_meant(const tnd_terms_t *ours, const tnd_msg_t *hello);
 
 /*  Whether the driver must ask for bytes before it ticks or passes a PING on. */
@@ -171,13 +165,11 @@ bool tnd_end_is_quiet(const tnd_end_t *self, uint64_t now);
 void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement);
 
 /*  Time has passed.  `busy`: the peer runs a work hook, so the time since the last tick is not
- *  silence.  At most a quarter of `link_timeout` is counted per tick.
- */
+ *  silence.  At most a quarter of `link_timeout` is counted per tick. */
 tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now);
 
 /*  The next message of the kinds HELLO ... PONG to send on the connection, or false.  The text of a
- *  REFUSE is valid until the next event.
- */
+ *  REFUSE is valid until the next event. */
 bool tnd_end_next(tnd_end_t *self, uint64_t now, tnd_msg_t *msg);
 
 /*  The answer of a binding end after TND_END_REFUTED; its text is valid until the next event. */
@@ -190,8 +182,7 @@ tnd_msg_t tnd_end_stale(const tnd_end_t *self);
 void tnd_end_said(tnd_end_t *self, uint64_t now);
 
 /*  When tick must be called at the latest; TND_NEVER for a refused end and for a binding one that
- *  has no connection.
- */
+ *  has no connection. */
 uint64_t tnd_end_deadline(const tnd_end_t *self);
 
 #endif

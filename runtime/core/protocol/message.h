@@ -1,17 +1,16 @@
 /*  runtime/core/protocol/message.h - the messages between actors.
  *
- *  One struct per message, the same in the simulator, inside a process and, encoded by the transport,
- *  on a wire.  The payload (rows) is opaque to the core: a pointer.
+ *  One struct per message, the same in the simulator, inside a process and, encoded by the
+ *  transport, on a wire.  The payload (rows) is opaque to the core: a pointer.
  *
- *  Data links carry the kinds under "links" in messages.def.  All others go by control, addressed to
- *  an actor, through its host, or to the leader.
+ *  Data links carry the kinds under "links" in messages.def.  All others go by control, addressed
+ *  to an actor, through its host, or to the leader.
  *
- *  Generations.  A rewind raises the generation of the whole run.  A receiver
- *  drops messages of an older generation.  A link message of a newer one means that the rewind is
- *  still on its way, and the receiver acts as if it had arrived.
+ *  Generations.  A rewind raises the generation of the whole run.  A receiver drops messages of an
+ *  older generation.  A link message of a newer one means that the rewind is still on its way, and
+ *  the receiver acts as if it had arrived.
  *
- *  Threads: any; plain values.  Pointers inside are valid while the payload is.
- */
+ *  Threads: any; plain values.  Pointers inside are valid while the payload is. */
 #ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 #define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 
@@ -25,8 +24,7 @@ typedef uint32_t tnd_actor_id_t;
 #define TND_NOBODY ((tnd_actor_id_t)0xffffffff)
 
 /*  One life of one actor, unique in a run; a later life of an actor is greater.  It is the time of
- *  day.  If the clock went back, the peer answers STALE and the actor raises its life.
- */
+ *  day.  If the clock went back, the peer answers STALE and the actor raises its life. */
 typedef uint64_t tnd_life_t;
 
 /*  The role of an actor. */
@@ -51,8 +49,7 @@ typedef struct {
     uint64_t schema;   /* of the rows that pass here */
     uint64_t numeric;  /* hash of the worker's own operations over built-in rows */
     /*  The bound port that is meant, one number per port and life of its actor, which announces it
-     *  with its endpoint.  At a binding end, 0: the endpoint is known in advance.
-     */
+     *  with its endpoint.  At a binding end, 0: the endpoint is known in advance. */
     uint64_t listener;
     uint32_t abi;  /* of the wire format and of this program */
     bool tolerant; /* `numeric: tolerant`: another `numeric` is let in */
@@ -89,8 +86,7 @@ typedef struct {
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
     const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
     /*  For each of them a terminated text, in sequence: tnd_bad_way_t as a digit, the actor that
-     *  found it, a tab, the error.  NULL: no texts.
-     */
+     *  found it, a tab, the error.  NULL: no texts. */
     const char *why;
     uint32_t why_bytes;
     uint64_t bytes;   /* of the payload in memory */

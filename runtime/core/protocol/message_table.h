@@ -1,7 +1,6 @@
 /*  runtime/core/protocol/message_table.h - what messages.def says of each kind of message, as data.
  *
- *  Threads: any; constants.
- */
+ *  Threads: any; constants. */
 #ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_TABLE_H
 #define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_TABLE_H
 

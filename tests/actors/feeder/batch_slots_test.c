@@ -1,9 +1,8 @@
 /*  tests/actors/batch_slots_test.c - where rows of slices end up, what of them is copied, and their
- * digest.
+ *  digest.
  *
  *  Rows come in blocks of their own; the workers is a real one over the processor, with slots of
- *  FIXTURE_ROWS rows, and runs no step.
- */
+ *  FIXTURE_ROWS rows, and runs no step. */
 #include "actors/feeder/batch_slots.h"
 
 #include <criterion/criterion.h>

@@ -1,8 +1,7 @@
 /*  tests/actors/slots_shared_test.c - slices whose rows are gathered by several threads.
  *
  *  A block has rows of 1 KiB of which each has its number in every byte; slices of 300 of them, in
- *  a mixed order, are more than one part.
- */
+ *  a mixed order, are more than one part. */
 #include "actors/feeder/batch_slots.h"
 
 #include <criterion/criterion.h>

@@ -46,8 +46,7 @@ static void source_text(char *text, size_t room, const char *folder, const char 
 }
 
 /*  Runs one line of ops.txt in blocks of `size` rows; an empty outcome has no file to compare with
- *  that a source would open.
- */
+ *  that a source would open. */
 static void run_case(const char *folder, char *line, uint32_t size)
 {
     char text[2048];

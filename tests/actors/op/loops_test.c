@@ -1,6 +1,5 @@
 /*  Covers actors/op/loops.h: every path that this machine can run gives, at every length and
- *  alignment, the bits that one number at a time gives, and writes nothing after the end.
- */
+ *  alignment, the bits that one number at a time gives, and writes nothing after the end. */
 #include "actors/op/loops.h"
 
 #include <math.h>

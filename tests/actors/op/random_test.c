@@ -1,6 +1,5 @@
 /*  Covers the random operations: draws depend on the seed, epoch, sample and operation alone, reach
- *  every outcome, and are independent of each other.
- */
+ *  every outcome, and are independent of each other. */
 #include <math.h>
 
 #include "tests/actors/op/chain_fixture.h"
@@ -168,8 +167,7 @@ Test(chain, random_operations_reach_everything_and_do_not_know_of_each_other)
     for (uint32_t i = 0; i < SAMPLES; i++)
         seen[outcome_of(tnd_block_row(out, 0, i))]++;
     /* 100 of each if every place is as likely and the three are independent.  35 degrees of
-     * freedom: chi^2 is 35 +- 8.4; beyond 6 sigma nothing but a fault is left.
-     */
+     * freedom: chi^2 is 35 +- 8.4; beyond 6 sigma nothing but a fault is left. */
     double chi = 0, even = (double)SAMPLES / OUTCOMES;
     for (int i = 0; i < OUTCOMES; i++) {
         cr_assert_gt(seen[i], 0, "line %d, pixel %d, flipped %d and %d never comes", i / 4 / PLACES,

@@ -1,6 +1,5 @@
 /*  Covers actors/quarantine/quarantine.h and actors/quarantine/bad_records.h: what is set aside is
- * kept, in order, before a place that a run goes back to, and no more; torn ends are cut off.
- */
+ *  kept, in order, before a place that a run goes back to, and no more; torn ends are cut off. */
 #include "actors/quarantine/quarantine.h"
 
 #include <stdio.h>

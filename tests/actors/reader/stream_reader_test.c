@@ -1,8 +1,7 @@
 /*  tests/actors/stream_reader_test.c - rows of a source that is read in order, when they are needed
- * again.
+ *  again.
  *
- *  The source counts; the tests ask for positions as lost tickets and rewinds do.
- */
+ *  The source counts; the tests ask for positions as lost tickets and rewinds do. */
 #include "actors/reader/stream_reader.h"
 
 #include <criterion/criterion.h>

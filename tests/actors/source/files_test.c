@@ -1,6 +1,5 @@
-/*  Covers actors/file/files.c, columns.c and content.c: which files a text names, columns in
- *  many files, lanes that share them, and what does not fit together.
- */
+/*  Covers actors/file/files.c, columns.c and content.c: which files a text names, columns in many
+ *  files, lanes that share them, and what does not fit together. */
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 /*  Covers actors/source/idx.c and inflate.c: columns from several files, and files that are not
- *  what they should be.  The rows themselves are compared with NumPy's in npy_test.c.
- */
+ *  what they should be.  The rows themselves are compared with NumPy's in npy_test.c. */
 #include <zlib.h>
 
 #include "tests/actors/source/opened.h"

@@ -1,6 +1,5 @@
 /*  Covers actors/source/npy.c and columns.c: files that NumPy wrote give NumPy's rows, and what
- *  cannot be read is refused with the reason and the remedy.
- */
+ *  cannot be read is refused with the reason and the remedy. */
 #include <sys/stat.h>
 
 #include "tests/actors/source/opened.h"

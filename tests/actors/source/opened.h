@@ -83,8 +83,7 @@ static inline void expect_refusal(const char *text, const char *words)
 }
 
 /*  Runs the NumPy script for this test; skips the test where NumPy is missing.  The distribution's
- *  own Python is asked first: it is the one that has its packages.
- */
+ *  own Python is asked first: it is the one that has its packages. */
 static inline const char *numpy_folder(char folder[64])
 {
     static const char *const pythons[] = {"/usr/bin/python3", "python3"};

@@ -1,6 +1,5 @@
 /*  Covers actors/source/raw.c: records as NumPy and TensorFlow read them, and files or layouts that
- *  do not fit.
- */
+ *  do not fit. */
 #include "tests/actors/source/opened.h"
 
 Test(raw, records_that_numpy_wrote_give_its_columns)

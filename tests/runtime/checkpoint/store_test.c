@@ -1,6 +1,5 @@
 /*  Covers runtime/checkpoint/store.h: what is written comes back, and nothing torn, damaged or half
- *  written counts.
- */
+ *  written counts. */
 #include "runtime/checkpoint/store.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/access.h: when files are mapped or read, and when a mapping is used row by
- * row.
- */
+ *  row. */
 #include "runtime/core/access.h"
 
 #include <criterion/criterion.h>

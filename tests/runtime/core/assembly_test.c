@@ -1,8 +1,7 @@
-/*  tests/runtime/core/assembly_test.c - when a cursor is complete, what is
- *  recorded, and which batcher contradicts another.
+/*  tests/runtime/core/assembly_test.c - when a cursor is complete, what is recorded, and which
+ *  batcher contradicts another.
  *
- *  Two lanes and two feeders: a step has 6 rows, 4 of lane 0 and 2 of lane 1.
- */
+ *  Two lanes and two feeders: a step has 6 rows, 4 of lane 0 and 2 of lane 1. */
 #include "runtime/core/assembly.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/batcher.h: lanes that exchange marks under random schedules, against the
- *  definition of the stream (rows in lists, no blocks, no time); every cursor resumes exactly.
- */
+ *  definition of the stream (rows in lists, no blocks, no time); every cursor resumes exactly. */
 #include "runtime/core/batcher.h"
 
 #include "tests/runtime/core/lane.h"

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/feeder.h: each promise by a short story, and all together under random
- * schedules of slices, rewinds, lost words and slow devices.
- */
+ *  schedules of slices, rewinds, lost words and slow devices. */
 #include "runtime/core/feeder.h"
 
 #include <stdlib.h>
@@ -298,8 +297,7 @@ Test(feeder, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
 }
 
 /*  A join asks for nothing until TND_WINDOW_QUIET steps after the one that it asked for last, and
- *  one whose lane has no rows may be many steps before what is committed.
- */
+ *  one whose lane has no rows may be many steps before what is committed. */
 Test(feeder, a_join_that_asks_late_is_told_all_that_it_asks_for)
 {
     deep_t self = make_deep(TND_UNKNOWN, 2);

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/leader.h: a leader of two lanes and two feeders, message by message.  Whole
- *  runs with faults are the simulator's.
- */
+ *  runs with faults are the simulator's. */
 #include "runtime/core/leader.h"
 
 #include <criterion/criterion.h>

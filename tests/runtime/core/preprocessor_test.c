@@ -1,6 +1,5 @@
 /*  Covers runtime/core/preprocessor.h: each promise by a short story, and order, credit and
- * payloads together under random schedules.
- */
+ *  payloads together under random schedules. */
 #include "runtime/core/preprocessor.h"
 
 #include <stdlib.h>

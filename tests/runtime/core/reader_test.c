@@ -1,6 +1,5 @@
 /*  Covers runtime/core/reader.h: each promise by a short story, and all of them together under
- *  random schedules against a plain model.
- */
+ *  random schedules against a plain model. */
 #include "runtime/core/reader.h"
 
 #include <stdlib.h>
@@ -400,8 +399,7 @@ Test(reader, credit_starts_from_zero_on_a_new_connection)
 
 /*  Random schedules: a join that issues again what is lost, workers that come, go and take credit.
  *  Every position is delivered, no worker is given more than its credit, and each READ is the
- * lowest ticket waiting.
- */
+ *  lowest ticket waiting. */
 static void run(unsigned seed)
 {
     enum { TICKETS = 300, WINDOW = 24, PEERS = 7 };

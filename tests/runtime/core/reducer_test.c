@@ -1,6 +1,5 @@
 /*  Covers runtime/core/reducer.h: each promise by a short story, and rounds under random schedules
- * with connections and whole reducers lost.
- */
+ *  with connections and whole reducers lost. */
 #include "runtime/core/reducer.h"
 
 #include <stdlib.h>
@@ -418,10 +417,9 @@ Test(reducer, one_feeder_may_own_the_root)
 }
 
 /*  Random schedules: three feeders post leaf by leaf, in order, at most ROUNDS unclosed; messages
- * in flight are lost with connections, and the reducer's whole state now and then.  Every feeder
- * gets the root of every round and hears that it is closed; no root is made of fewer than all
- * leaves.
- */
+ *  in flight are lost with connections, and the reducer's whole state now and then.  Every feeder
+ *  gets the root of every round and hears that it is closed; no root is made of fewer than all
+ *  leaves. */
 enum { LEAVES = 6, FEEDERS = 3, LAST = 40, PIPE = 256 };
 
 typedef struct {

@@ -1,6 +1,5 @@
 /*  Covers runtime/data/buffer.h: holding, wrapping, and pools that keep what they allocated.  What
- *  threads do with buffers is in tests/stress_data.c.
- */
+ *  threads do with buffers is in tests/stress_data.c. */
 #include "runtime/data/buffer.h"
 
 #include <string.h>

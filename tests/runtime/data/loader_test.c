@@ -15,8 +15,7 @@
 enum { SIZE = 9 << 20, PIECE = 2 << 20, PAGE = 4096 };
 
 /*  Whether the last page of each whole piece of 2 MiB is in memory: the loader waits for these; the
- *  kernel may pass over others that it was asked for.
- */
+ *  kernel may pass over others that it was asked for. */
 static bool is_loaded(void *data)
 {
     static unsigned char pages[SIZE / PAGE];

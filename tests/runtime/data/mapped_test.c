@@ -1,7 +1,6 @@
 /*  Covers runtime/data/mapped.h: lost pages read as zeros and are known, with file and offset, on
  *  every thread; other signals go to the handler that was there before; an address leads back to
- * its file.
- */
+ *  its file. */
 #include "runtime/data/mapped.h"
 
 #include <pthread.h>

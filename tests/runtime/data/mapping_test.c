@@ -1,6 +1,5 @@
 /*  Covers runtime/data/mapping.h: what cannot be mapped is refused with its path, and a file that
- *  shrank is found before the access.
- */
+ *  shrank is found before the access. */
 #include "runtime/data/mapping.h"
 
 #include <stdio.h>

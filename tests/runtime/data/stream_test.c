@@ -1,6 +1,5 @@
 /*  Covers runtime/data/stream.h: facts survive the way over control, lanes share the positions,
- *  hosts that read other data are told how it differs.
- */
+ *  hosts that read other data are told how it differs. */
 #include "runtime/data/stream.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /*  A workers with a small step, for tests: one column of f32, models of 5,000 floats, which are two
- *  chunks of a reduction, that move by the mean of what their rows say.
- */
+ *  chunks of a reduction, that move by the mean of what their rows say. */
 #ifndef TND_TESTS_RUNTIME_FEED_DEVICE_WORKERS_FIXTURE_H
 #define TND_TESTS_RUNTIME_FEED_DEVICE_WORKERS_FIXTURE_H
 

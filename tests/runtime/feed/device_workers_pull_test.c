@@ -1,6 +1,5 @@
 /*  tests/runtime/feed/device_workers_pull_test.c - a program's own loop over the steps of a
- * workers.
- */
+ *  workers. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

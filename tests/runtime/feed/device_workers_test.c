@@ -397,8 +397,7 @@ Test(workers, computes_on_threads_that_do_not_wait_for_their_turn_as_actors_do)
 }
 
 /*  A step on two threads, of which the second is interrupted once its replicas have posted, until
- *  the first has the result of the reduction.
- */
+ *  the first has the result of the reduction. */
 typedef struct {
     fixture_t *fixture;
     int entered[2], resume[2]; /* pipes: the handler runs; it may return */

@@ -1,7 +1,6 @@
 /*  Covers runtime/host/leader.h: what hosts are told when they come, go and come back, when those
- * that are away are lost, the places of a range, and which bad records count.  The session itself
- * is tests/runtime/core/leader_test.c.
- */
+ *  that are away are lost, the places of a range, and which bad records count.  The session itself
+ *  is tests/runtime/core/leader_test.c. */
 #include "runtime/host/leader.h"
 
 #include <stdlib.h>

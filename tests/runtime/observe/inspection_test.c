@@ -1,6 +1,5 @@
 /*  Covers runtime/observe/inspection.h: pages of live, killed and hostile makers are read for what
- * they are.
- */
+ *  they are. */
 #include "runtime/observe/inspection.h"
 
 #include <fcntl.h>

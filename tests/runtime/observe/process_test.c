@@ -1,6 +1,5 @@
 /*  Covers runtime/observe/process.h: whether a process exists, is told apart from a later one of
- * its number, and is known only where its number holds.
- */
+ *  its number, and is known only where its number holds. */
 #include "runtime/observe/process.h"
 
 #include <string.h>

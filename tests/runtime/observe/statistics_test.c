@@ -1,6 +1,5 @@
 /*  Covers runtime/observe/statistics.h: pages are shared memory that another process could read,
- * time goes to the state that it was spent in, the file is gone afterwards.
- */
+ *  time goes to the state that it was spent in, the file is gone afterwards. */
 #include "runtime/observe/statistics.h"
 
 #include <dirent.h>

@@ -1,6 +1,5 @@
-/*  Covers runtime/plan/graph.h and placement.h: composing by calls, overrides, the fingerprint,
- *  and the placement of the plans in tests/topology/good.
- */
+/*  Covers runtime/plan/graph.h and placement.h: composing by calls, overrides, the fingerprint, and
+ *  the placement of the plans in tests/topology/good. */
 #include "runtime/plan/graph.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
-/*  Covers runtime/resources/guarded_call.h: a call that hangs is named and
- *  abandoned, a call that progresses is not, and the results are handed over.
- */
+/*  Covers runtime/resources/guarded_call.h: a call that hangs is named and abandoned, a call that
+ *  progresses is not, and the results are handed over. */
 #include "runtime/resources/guarded_call.h"
 
 #include <fcntl.h>

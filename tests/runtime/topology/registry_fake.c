@@ -1,6 +1,5 @@
 /*  tests/runtime/topology/registry_fake.c - a few sources and operations, so that what is tested is
- *  the language and not the list of the day.
- */
+ *  the language and not the list of the day. */
 #include "runtime/option/registry.h"
 
 typedef struct {

@@ -1,6 +1,5 @@
 /*  Covers tools/machine/machine_check.h and runtime/base/limits.h: what is judged, from facts; what
- * control groups say, from trees as kernels and containers show them.
- */
+ *  control groups say, from trees as kernels and containers show them. */
 #include "tools/machine/machine_check.h"
 
 #include <stdio.h>

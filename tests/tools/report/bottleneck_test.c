@@ -10,8 +10,7 @@
 static const uint64_t second_ns = 1000000000, now_ns = UINT64_C(100000000000);
 
 /*  read.0 -> prep.0 -> batch.0 -> feed@a, feed@c <-> mean: host a has the first three, a feeder and
- *  the reducer, c the other feeder.
- */
+ *  the reducer, c the other feeder. */
 enum { READ, PREP, BATCH, FEED_A, MEAN, FEED_C };
 
 static tnd_statistics_t pages[6];

@@ -1,5 +1,4 @@
-/*  Covers transport/hub/sim.h: faults that only the simulated network can inject.
- */
+/*  Covers transport/hub/sim.h: faults that only the simulated network can inject. */
 #include "tests/conformance/hub_sites.h"
 
 #include "transport/hub/sim.h"

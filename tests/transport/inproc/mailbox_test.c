@@ -1,5 +1,4 @@
-/*  tests/transport/inproc/mailbox_test.c - pipes between mailboxes: order, ends, wake-ups.
- */
+/*  tests/transport/inproc/mailbox_test.c - pipes between mailboxes: order, ends, wake-ups. */
 #include "transport/inproc/mailbox.h"
 
 #include <poll.h>

@@ -1,6 +1,5 @@
 /*  Covers transport/zmq/frames.h: what is lent is not copied, what is gathered is copied once and
- *  counted, and frames that are not what the header says make nothing.
- */
+ *  counted, and frames that are not what the header says make nothing. */
 #include "transport/zmq/frames.h"
 
 #include <string.h>

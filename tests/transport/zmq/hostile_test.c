@@ -1,6 +1,5 @@
 /*  Covers transport/hub/zmq.c and runtime/core/message_validator.h together: a peer that sends a
- *  valid HELLO and then false fields, or an invalid HELLO, over tcp, next to a correct peer.
- */
+ *  valid HELLO and then false fields, or an invalid HELLO, over tcp, next to a correct peer. */
 #include <zmq.h>
 
 #include "runtime/core/message_validator.h"
@@ -335,8 +334,7 @@ static tnd_msg_kind_t answer(scene_t *self, char *why, size_t room)
 }
 
 /*  All of them by the connection that the liar has; each is refused aloud, told that it is stale,
- *  or ignored, and none ends the connection of the peer that it names.
- */
+ *  or ignored, and none ends the connection of the peer that it names. */
 static void lie_by_hellos(scene_t *self)
 {
     static const uint64_t lives[] = {0, (1ull << 63) + 1, UINT64_MAX - 1, UINT64_MAX};

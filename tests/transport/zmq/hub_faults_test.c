@@ -1,6 +1,5 @@
 /*  Covers transport/hub/zmq.c against faults of tcp: connections that end or are half-open,
- * processes that die, unknown peers and hostile bytes.
- */
+ *  processes that die, unknown peers and hostile bytes. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

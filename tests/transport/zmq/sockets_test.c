@@ -1,6 +1,5 @@
 /*  tests/transport/zmq/sockets_test.c - whose turn it is, and what ends a wait; over pairs inside
- * the process.
- */
+ *  the process. */
 #include "transport/zmq/sockets.h"
 
 #include <stdio.h>

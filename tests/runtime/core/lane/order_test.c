@@ -1,6 +1,5 @@
 /*  Covers runtime/core/lane/order.h: random schedules of answers, duplicates and losses against a
- *  walk over the positions one by one; bounds; plain sequences for what must be exact.
- */
+ *  walk over the positions one by one; bounds; plain sequences for what must be exact. */
 #include "tests/runtime/core/lane/world.h"
 
 static bool same_position(tnd_position_t a, tnd_position_t b)

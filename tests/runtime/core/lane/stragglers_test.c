@@ -1,6 +1,5 @@
 /*  Covers what runtime/core/order.h and dispatch.h do together about slow workers: the machines of
- * a lane, and workers that take so long a block, in a time of their own.
- */
+ *  a lane, and workers that take so long a block, in a time of their own. */
 #include "runtime/core/reader.h"
 #include "runtime/core/lane/order.h"
 #include "runtime/core/preprocessor.h"
@@ -213,8 +212,7 @@ static void world_run(world_t *world)
 }
 
 /*  Seconds that `workers` take for so many blocks, the first `slow` of them `times` as long a
- * block.
- */
+ *  block. */
 static double seconds(world_t *world, uint32_t workers, uint32_t slow, uint32_t times,
                       bool speculate)
 {
@@ -240,8 +238,7 @@ Test(stragglers, one_of_eight_that_is_twenty_times_slower_leaves_the_throughput_
 }
 
 /*  Of few workers each has many tickets in its queue, so that three times as long as usual is
- *  longer than a slow block takes.
- */
+ *  longer than a slow block takes. */
 Test(stragglers, one_of_four_is_found_although_queues_are_long)
 {
     world_t world;

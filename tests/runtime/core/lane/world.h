@@ -1,6 +1,5 @@
 /*  tests/runtime/core/lane/world.h - the order of a lane with a source, readers and workers made of
- *  arithmetic.
- */
+ *  arithmetic. */
 #ifndef TND_TESTS_RUNTIME_CORE_LANE_WORLD_H
 #define TND_TESTS_RUNTIME_CORE_LANE_WORLD_H
 

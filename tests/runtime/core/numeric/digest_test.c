@@ -1,6 +1,5 @@
 /*  Covers runtime/core/numeric/digest.h: against digests of the Python package xxhash
- *  (tests/oracle/digest.txt), and that only rows and ranks count.
- */
+ *  (tests/oracle/digest.txt), and that only rows and ranks count. */
 #include "runtime/core/numeric/digest.h"
 
 #include <stdio.h>

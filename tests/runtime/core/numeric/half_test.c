@@ -1,7 +1,6 @@
 /*  Covers runtime/core/numeric/half.h: every path that this machine can run gives what one number
- * at a time gives (which numeric_test.c holds against TensorFlow), at all lengths; and nothing
- * after it.
- */
+ *  at a time gives (which numeric_test.c holds against TensorFlow), at all lengths; and nothing
+ *  after it. */
 #include "runtime/core/numeric/half.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/numeric/index_shuffle.h: the values of TensorFlow itself
- *  (tests/oracle/index_shuffle.txt), its known gap included.
- */
+ *  (tests/oracle/index_shuffle.txt), its known gap included. */
 #include "runtime/core/numeric/index_shuffle.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /*  Covers runtime/core/numeric/numeric.h: against TensorFlow's casts (tests/oracle/numeric.txt)
- * wherever it promises a value, by arithmetic for all 2^16 halves, and the header's rules where C
- * has none.
- */
+ *  wherever it promises a value, by arithmetic for all 2^16 halves, and the header's rules where C
+ *  has none. */
 #include "runtime/core/numeric/half.h"
 #include "runtime/core/numeric/numeric.h"
 
@@ -27,8 +26,7 @@ static double as_f64(tnd_dtype_t dtype, uint64_t bits)
 }
 
 /*  Where TensorFlow's answer is an accident: it flushes denormals that are kept here, and clamps to
- *  the floats below 2^31 and 2^63 instead of to the integers.
- */
+ *  the floats below 2^31 and 2^63 instead of to the integers. */
 static bool is_accident(const char *rule, tnd_dtype_t from, tnd_dtype_t to, uint64_t in)
 {
     double value = as_f64(from, in);

@@ -1,7 +1,6 @@
 /*  Covers runtime/core/numeric/permute.h: a bijection for every count (exhaustively where that is
- * cheap, by the inverse where not), the same samples as the Python statement of it
- *  (tests/oracle/permute.txt), and shuffles that look like drawn by chance.
- */
+ *  cheap, by the inverse where not), the same samples as the Python statement of it
+ *  (tests/oracle/permute.txt), and shuffles that look like drawn by chance. */
 #include "runtime/core/numeric/permute.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /*  Covers runtime/core/numeric/reduction_tree.h: the nodes of the tree, sums and means against
  * TensorFlow's (tests/oracle/reduce.txt), and that neither pre-reduced nodes, chunks nor the
- * caller's float mode change a bit.
- */
+ * caller's float mode change a bit. */
 #include "runtime/core/numeric/reduction_tree.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /*  Covers runtime/core/order/compose.h: against the Python definition of the stream
- *  (tests/oracle/lanes.txt), and by trying every future of every small state.
- */
+ *  (tests/oracle/lanes.txt), and by trying every future of every small state. */
 #include "runtime/core/order/compose.h"
 
 #include <stdio.h>

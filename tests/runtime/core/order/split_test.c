@@ -1,6 +1,5 @@
 /*  Covers runtime/core/order/split.h: against TensorFlow's own splits (tests/oracle/rebatch.txt),
- * by the header's examples, and by exhaustive small batches for what must hold of every split.
- */
+ *  by the header's examples, and by exhaustive small batches for what must hold of every split. */
 #include "runtime/core/order/split.h"
 
 #include <stdio.h>

@@ -160,8 +160,7 @@ Test(silence, a_handshake_over_a_long_way_succeeds)
 enum { ON_THE_WAY = 256 };
 
 /*  A connector, a binder and what each has sent: every word takes `way` to the other end, and the
- *  transport sees nothing of it.
- */
+ *  transport sees nothing of it. */
 typedef struct {
     tnd_end_t end[2];
     struct {
