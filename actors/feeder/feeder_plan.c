@@ -7,7 +7,7 @@
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
-#include "runtime/core/order/split.h"
+#include "runtime/core/stream/split.h"
 #include "runtime/feed/device_workers.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/interface/device.h"

@@ -19,7 +19,7 @@
 #ifndef TND_ACTORS_QUARANTINE_QUARANTINE_H
 #define TND_ACTORS_QUARANTINE_QUARANTINE_H
 
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 #include "runtime/data/block.h"
 
 typedef struct tnd_quarantine tnd_quarantine_t;

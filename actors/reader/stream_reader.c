@@ -7,7 +7,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/round_up.h"
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 
 enum { SKIP_ROWS = 256 };
 

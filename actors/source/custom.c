@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 #include "runtime/option/custom.h"
 
 typedef struct {

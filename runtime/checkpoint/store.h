@@ -19,7 +19,7 @@
 #define TND_RUNTIME_CHECKPOINT_STORE_H
 
 #include "runtime/core/checkpoint.h"
-#include "runtime/core/order/cursor.h"
+#include "runtime/core/stream/cursor.h"
 
 enum { TND_STORE_PATH = 1024 };
 

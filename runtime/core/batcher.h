@@ -29,9 +29,9 @@
 #ifndef TND_RUNTIME_CORE_BATCHER_H
 #define TND_RUNTIME_CORE_BATCHER_H
 
-#include "runtime/core/order/compose.h"
+#include "runtime/core/stream/compose.h"
 #include "runtime/core/lane/order.h"
-#include "runtime/core/order/split.h"
+#include "runtime/core/stream/split.h"
 
 typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/core/access.h"
-#include "runtime/core/order/cursor.h"
+#include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
 

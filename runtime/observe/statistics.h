@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/message.h"
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
 
 typedef enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/core/order/cursor.h"
+#include "runtime/core/stream/cursor.h"
 #include "tests/fuzz/fuzz.h"
 
 static void try_bytes(const uint8_t *bytes, size_t size)

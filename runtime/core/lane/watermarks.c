@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/core/order/split.h"
+#include "runtime/core/stream/split.h"
 
 /*  A lane composes at most two epochs ahead of another, and its marks reach one further. */
 enum { MARKED_EPOCHS = 4 };

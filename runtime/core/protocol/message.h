@@ -14,9 +14,9 @@
 #ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 #define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 
-#include "runtime/core/order/cursor.h"
-#include "runtime/core/order/ledger.h"
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/cursor.h"
+#include "runtime/core/stream/ledger.h"
+#include "runtime/core/stream/position.h"
 
 /*  An actor instance in the plan of the run: the same number on every host. */
 typedef uint32_t tnd_actor_id_t;

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 
 enum { END = 100 };
 

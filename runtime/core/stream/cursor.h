@@ -1,4 +1,4 @@
-/*  runtime/core/order/cursor.h - the few hundred bytes from which a run resumes exactly.
+/*  runtime/core/stream/cursor.h - the few hundred bytes from which a run resumes exactly.
  *
  *  The cursor of step s is the state of the stream after s has entered the model: `step` is the
  *  next one.  It does not depend on hosts, workers, devices or block sizes.
@@ -7,13 +7,13 @@
  *  version, protected by a hash).  The bytes are not trusted until they are decoded.
  *
  *  Threads: any; plain values. */
-#ifndef TND_RUNTIME_CORE_ORDER_CURSOR_H
-#define TND_RUNTIME_CORE_ORDER_CURSOR_H
+#ifndef TND_RUNTIME_CORE_STREAM_CURSOR_H
+#define TND_RUNTIME_CORE_STREAM_CURSOR_H
 
 #include <stddef.h>
 
-#include "runtime/core/order/ledger.h"
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/ledger.h"
+#include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
 
 enum { TND_LANES_MAX = 256, TND_CURSOR_FIXED_BYTES = 512 };

@@ -1,5 +1,5 @@
-/*  runtime/core/order/split.c - how a global batch is cut over replicas, and quotas over lanes.  */
-#include "runtime/core/order/split.h"
+/*  runtime/core/stream/split.c - how a global batch is cut over replicas, and quotas over lanes. */
+#include "runtime/core/stream/split.h"
 
 #include <assert.h>
 #include <string.h>

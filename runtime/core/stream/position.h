@@ -1,12 +1,12 @@
-/*  runtime/core/order/position.h - the place of a row in the order of its lane.
+/*  runtime/core/stream/position.h - the place of a row in the order of its lane.
  *
  *  A lane processes its epochs one after another.  Within an epoch its source has positions 0 ...
  *  n-1, and one position may become no row (a filter) or several (a one-to-many operation).
  *  Blocks, tickets and cursors are named by positions, so they mean the same with any placement.
  *
  *  Threads: any; plain values. */
-#ifndef TND_RUNTIME_CORE_ORDER_POSITION_H
-#define TND_RUNTIME_CORE_ORDER_POSITION_H
+#ifndef TND_RUNTIME_CORE_STREAM_POSITION_H
+#define TND_RUNTIME_CORE_STREAM_POSITION_H
 
 #include "runtime/tundish/tundish.h"
 

@@ -1,5 +1,5 @@
-/*  runtime/core/order/cursor.c - the few hundred bytes from which a run resumes exactly.  */
-#include "runtime/core/order/cursor.h"
+/*  runtime/core/stream/cursor.c - the few hundred bytes from which a run resumes exactly.  */
+#include "runtime/core/stream/cursor.h"
 
 #include <assert.h>
 #include <string.h>

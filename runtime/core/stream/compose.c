@@ -1,9 +1,9 @@
-/*  runtime/core/order/compose.c - what a global batch is made of, from watermarks alone.  */
-#include "runtime/core/order/compose.h"
+/*  runtime/core/stream/compose.c - what a global batch is made of, from watermarks alone.  */
+#include "runtime/core/stream/compose.h"
 
 #include <assert.h>
 
-#include "runtime/core/order/split.h"
+#include "runtime/core/stream/split.h"
 
 static tnd_compose_t wait_for(uint32_t lane, tnd_composition_t *composition)
 {

@@ -1,5 +1,5 @@
-/*  Covers runtime/core/order/cursor.h: bytes laid out by hand, hostile bytes of every kind. */
-#include "runtime/core/order/cursor.h"
+/*  Covers runtime/core/stream/cursor.h: bytes laid out by hand, hostile bytes of every kind. */
+#include "runtime/core/stream/cursor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  runtime/core/order/compose.h - which rows a global batch consists of, from watermarks alone.
+/*  runtime/core/stream/compose.h - which rows a global batch consists of, from watermarks alone.
  *
  *  Batch s of an epoch takes q_l(s) rows of each lane l, the rotated L-part split of the batch
  *  size.  What a lane no longer has is taken in order from lanes that have rows left.  Every join
@@ -9,8 +9,8 @@
  *  timing.
  *
  *  Threads: any. */
-#ifndef TND_RUNTIME_CORE_ORDER_COMPOSE_H
-#define TND_RUNTIME_CORE_ORDER_COMPOSE_H
+#ifndef TND_RUNTIME_CORE_STREAM_COMPOSE_H
+#define TND_RUNTIME_CORE_STREAM_COMPOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

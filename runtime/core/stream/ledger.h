@@ -1,4 +1,4 @@
-/*  runtime/core/order/ledger.h - the account of rows up to a cursor.
+/*  runtime/core/stream/ledger.h - the account of rows up to a cursor.
  *
  *  Every position that was read, and every row added by a one-to-many operation, was fed, filtered,
  *  quarantined or dropped by a named policy.  The join books each once, when a step takes it and
@@ -6,8 +6,8 @@
  *  counted separately.
  *
  *  Threads: any; plain values. */
-#ifndef TND_RUNTIME_CORE_ORDER_LEDGER_H
-#define TND_RUNTIME_CORE_ORDER_LEDGER_H
+#ifndef TND_RUNTIME_CORE_STREAM_LEDGER_H
+#define TND_RUNTIME_CORE_STREAM_LEDGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

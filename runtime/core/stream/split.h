@@ -1,4 +1,4 @@
-/*  runtime/core/order/split.h - how a global batch is split over replicas, and its quotas over
+/*  runtime/core/stream/split.h - how a global batch is split over replicas, and its quotas over
  *  lanes.
  *
  *  A global batch of `size` wanted rows has `rows` <= size rows: fewer only at the end of the
@@ -15,8 +15,8 @@
  *  replicas, lanes > 0 and lane < lanes.
  *
  *  Threads: any. */
-#ifndef TND_RUNTIME_CORE_ORDER_SPLIT_H
-#define TND_RUNTIME_CORE_ORDER_SPLIT_H
+#ifndef TND_RUNTIME_CORE_STREAM_SPLIT_H
+#define TND_RUNTIME_CORE_STREAM_SPLIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/*  runtime/core/order/ledger.c - the account of rows up to a cursor.  */
-#include "runtime/core/order/ledger.h"
+/*  runtime/core/stream/ledger.c - the account of rows up to a cursor.  */
+#include "runtime/core/stream/ledger.h"
 
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 
 void tnd_ledger_add(tnd_ledger_t *self, const tnd_ledger_t *more)
 {

@@ -1,7 +1,7 @@
-/*  Covers runtime/core/order/ledger.h. */
-#include "runtime/core/order/ledger.h"
+/*  Covers runtime/core/stream/ledger.h. */
+#include "runtime/core/stream/ledger.h"
 
-#include "runtime/core/order/position.h"
+#include "runtime/core/stream/position.h"
 
 #include <criterion/criterion.h>
 

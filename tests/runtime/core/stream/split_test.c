@@ -1,6 +1,6 @@
-/*  Covers runtime/core/order/split.h: against TensorFlow's own splits (tests/oracle/rebatch.txt),
+/*  Covers runtime/core/stream/split.h: against TensorFlow's own splits (tests/oracle/rebatch.txt),
  *  by the header's examples, and by exhaustive small batches for what must hold of every split. */
-#include "runtime/core/order/split.h"
+#include "runtime/core/stream/split.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/*  Covers runtime/core/order/compose.h: against the Python definition of the stream
+/*  Covers runtime/core/stream/compose.h: against the Python definition of the stream
  *  (tests/oracle/lanes.txt), and by trying every future of every small state. */
-#include "runtime/core/order/compose.h"
+#include "runtime/core/stream/compose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
