@@ -332,7 +332,7 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         tnd_order_begin(tnd_batcher_core_order(batcher->machine), msg);
         say_go(batcher, self, msg);
         break;
-    case TND_MSG_ASIDE:
+    case TND_MSG_QUARANTINED:
         if (msg->generation != batcher->generation)
             break;
         batcher->aside++;
@@ -579,7 +579,8 @@ const tnd_kind_t tnd_kind_batcher = {
             .role = TND_ROLE_JOIN,
             .instances = TND_INSTANCE_LANE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN) |
-                       TND_ACCEPT(ASIDE) | TND_ACCEPT(LOST) | TND_ACCEPT(MARK) | TND_ACCEPT(WINDOW),
+                       TND_ACCEPT(QUARANTINED) | TND_ACCEPT(LOST) | TND_ACCEPT(MARK) |
+                       TND_ACCEPT(WINDOW),
             .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out", .flow = TND_FLOW_BATCH, .required = true}},

@@ -104,7 +104,7 @@ static tnd_status_t write_record(tnd_bad_reports_t *self, const tnd_quarantine_p
 /*  Answers that the record is in the quarantine. */
 static void confirm(const tnd_bad_report_t *report, tnd_actor_t *reader)
 {
-    tnd_msg_t msg = {.kind = TND_MSG_ASIDE,
+    tnd_msg_t msg = {.kind = TND_MSG_QUARANTINED,
                      .generation = report->generation,
                      .from = tnd_actor_id(reader),
                      .to = report->from,

@@ -182,7 +182,7 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
         return !serves(peer, msg->ticket.lane) || !serves(self->own, msg->ticket.lane) ? elsewhere
                                                                                        : NULL;
     case TND_MSG_BAD:
-    case TND_MSG_ASIDE:
+    case TND_MSG_QUARANTINED:
         return !serves(peer, msg->bad.lane) || !serves(self->own, msg->bad.lane) ? elsewhere
                : msg->bad.way > TND_BAD_QUARANTINE ||
                        !has_position(&self->config.bounds, msg->bad.epoch, msg->bad.position, 1)

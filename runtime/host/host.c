@@ -22,7 +22,7 @@ enum { CONTROL_UNREAD = 16384 };
 static const uint64_t nap_ns = 250000000;
 
 /*  How often other hosts are told which actors are inside work hooks. */
-static const uint64_t words_every_ns = 250000000;
+static const uint64_t busy_every_ns = 250000000;
 
 /*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
@@ -89,7 +89,7 @@ bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
     if (actor >= self->plan->instance_count)
         return false;
     if (self->plan->instances[actor].host != self->config.host)
-        return __atomic_load_n(&self->words[actor], __ATOMIC_RELAXED) != 0;
+        return __atomic_load_n(&self->busy[actor], __ATOMIC_RELAXED) != 0;
     uint64_t state =
         atomic_load_explicit(&tnd_pages_at(self->pages, actor)->state, memory_order_relaxed);
     return (state & 0xff) == TND_STATE_WORKING;
@@ -252,7 +252,7 @@ static void live(tnd_host_t *self)
         while (tnd_hub_receive(self->hub, &arrival) == TND_OK)
             tnd_host_take_arrival(self, &arrival, now);
         tnd_host_make_progress(self);
-        tnd_host_tell_words(self, now);
+        tnd_host_tell_busy(self, now);
         tnd_host_watch(self, now);
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
@@ -445,10 +445,10 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->config = *config;
     self->plan = config->plan;
     self->link_timeout_ns = tnd_pace_stretch(self->plan, self->plan->link_timeout_ns);
-    self->words_every_ns = tnd_pace_stretch(self->plan, words_every_ns);
+    self->busy_every_ns = tnd_pace_stretch(self->plan, busy_every_ns);
     self->actors = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->actors);
     self->streams = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->streams);
-    self->words = tnd_allocate_zeroed(self->plan->instance_count, 1);
+    self->busy = tnd_allocate_zeroed(self->plan->instance_count, 1);
     self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
     self->hangs = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->hangs);
     self->births = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->births);
@@ -640,7 +640,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->actors);
     free(self->streams);
     free(self->table);
-    free(self->words);
+    free(self->busy);
     free(self->generations);
     free(self->hangs);
     free(self->births);

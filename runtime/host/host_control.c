@@ -122,7 +122,7 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
 /* --- messages ----------------------------------------------------------------------------------
  */
 
-static void take_words(tnd_host_t *self, tnd_buffer_t *note)
+static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
 {
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
@@ -133,7 +133,7 @@ static void take_words(tnd_host_t *self, tnd_buffer_t *note)
             tnd_pages_join(self->pages, session);
         else if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
                  instance < self->plan->instance_count)
-            __atomic_store_n(&self->words[instance], (uint8_t)(busy != 0), __ATOMIC_RELAXED);
+            __atomic_store_n(&self->busy[instance], (uint8_t)(busy != 0), __ATOMIC_RELAXED);
     }
 }
 
@@ -154,8 +154,8 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         tnd_host_replace(self,
                          msg->note.number < UINT32_MAX ? (uint32_t)msg->note.number : UINT32_MAX);
         break;
-    case TND_MSG_WORDS:
-        take_words(self, msg->note.payload);
+    case TND_MSG_BUSY:
+        take_busy(self, msg->note.payload);
         break;
     case TND_MSG_OUTCOME:
         tnd_text_payload_read(&reader, msg->note.payload);
@@ -169,11 +169,11 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
     }
 }
 
-void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
+void tnd_host_tell_busy(tnd_host_t *self, uint64_t now)
 {
-    if (self->plan->host_count == 1 || now < self->words_due_ns)
+    if (self->plan->host_count == 1 || now < self->busy_due_ns)
         return;
-    self->words_due_ns = now + self->words_every_ns;
+    self->busy_due_ns = now + self->busy_every_ns;
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
     if (tnd_host_leads(self))
@@ -186,7 +186,7 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
         if (h == self->config.host || (!tnd_host_leads(self) && h != 0))
             continue;
         tnd_msg_t msg = {
-            .kind = TND_MSG_WORDS, .from = tnd_host_id(self->config.host), .to = tnd_host_id(h)};
+            .kind = TND_MSG_BUSY, .from = tnd_host_id(self->config.host), .to = tnd_host_id(h)};
         msg.note.payload = tnd_buffer_hold(note);
         tnd_host_route(self, &msg, TND_CARRY_BUFFER);
     }
@@ -195,11 +195,11 @@ void tnd_host_tell_words(tnd_host_t *self, uint64_t now)
 
 /*  The state of actors of a lost host is unknown; if the leader is lost, that of all other hosts.
  */
-static void forget_words(tnd_host_t *self, uint32_t host)
+static void forget_busy(tnd_host_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (!tnd_host_leads(self) || self->plan->instances[i].host == host)
-            __atomic_store_n(&self->words[i], 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&self->busy[i], 0, __ATOMIC_RELAXED);
 }
 
 static void greet_leader(tnd_host_t *self, uint64_t now)
@@ -283,13 +283,13 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
     case TND_ARRIVAL_LOST:
         if (tnd_host_leads(self) && known) {
             tnd_leader_host_away(self->leader, host, arrival->loss, arrival->why, now);
-            forget_words(self, host);
+            forget_busy(self, host);
         } else if (!tnd_host_leads(self)) {
             self->leader_up = false;
             tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
             tnd_absence_begin(&self->leader_absence, &limits, arrival->loss, now);
             snprintf(self->leader_why, sizeof self->leader_why, "%s", arrival->why);
-            forget_words(self, 0);
+            forget_busy(self, 0);
         }
         break;
     case TND_ARRIVAL_REFUSED:
@@ -317,8 +317,8 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
 {
     if (arrival->kind != TND_ARRIVAL_MESSAGE)
         return;
-    tnd_msg_t answer = {.kind = TND_MSG_SEAT, .from = tnd_host_id(0), .to = arrival->peer};
-    if (arrival->msg.kind == TND_MSG_SEAT && tnd_host_leads(self)) {
+    tnd_msg_t answer = {.kind = TND_MSG_JOIN_REQUEST, .from = tnd_host_id(0), .to = arrival->peer};
+    if (arrival->msg.kind == TND_MSG_JOIN_REQUEST && tnd_host_leads(self)) {
         char why[256];
         tnd_text_payload_reader_t reader;
         tnd_text_payload_read(&reader, arrival->msg.note.payload);
@@ -356,8 +356,8 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
             return;
         }
     }
-    if (msg->kind == TND_MSG_WORDS && tnd_host_leads(self)) {
-        take_words(self, msg->note.payload);
+    if (msg->kind == TND_MSG_BUSY && tnd_host_leads(self)) {
+        take_busy(self, msg->note.payload);
         tnd_msg_drop(msg, arrival->carry);
     } else if (arrival->port == PORT_HOSTS && !is_of(self, msg, arrival->peer)) {
         tnd_msg_drop(msg, arrival->carry);

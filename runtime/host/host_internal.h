@@ -53,12 +53,12 @@ struct tnd_host {
     tnd_actor_t **left;                   /* actors that hung; their threads may never end */
     uint32_t left_count;
     uint64_t watch_due_ns;
-    bool hung;      /* a device thread, which ends the run */
-    uint8_t *words; /* by instance: inside a work hook elsewhere */
+    bool hung;     /* a device thread, which ends the run */
+    uint8_t *busy; /* by instance: inside a work hook elsewhere */
     tnd_membership_t membership;
-    uint32_t *violations;                     /* by host */
-    uint64_t link_timeout_ns, words_every_ns; /* of this run: see pace.h */
-    uint64_t words_due_ns;
+    uint32_t *violations;                    /* by host */
+    uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
+    uint64_t busy_due_ns;
     uint64_t exhausted_ns;  /* since when no file can be opened; 0: files can be opened */
     uint64_t join_until_ns; /* the leader must be connected by then; 0: it is */
     tnd_absence_t leader_absence;
@@ -124,7 +124,7 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
                           tnd_buffer_t *note);
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now);
 /*  Tells other hosts which actors here are inside a work hook; the leader forwards all reports. */
-void tnd_host_tell_words(tnd_host_t *self, uint64_t now);
+void tnd_host_tell_busy(tnd_host_t *self, uint64_t now);
 
 /* --- host_watch.c ------------------------------------------------------------------------------
  */

@@ -143,7 +143,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
     if (self->hangs[instance] != TND_HANG_SAID) {
         /* The message that it lives was lost. */
         if (self->hangs[instance] == TND_HANG_NONE)
-            tnd_host_tell_leader(self, TND_MSG_LIVES, instance, NULL);
+            tnd_host_tell_leader(self, TND_MSG_RESTARTED, instance, NULL);
         return;
     }
     tnd_actor_t **left = tnd_resize(self->left, self->left_count + 1, sizeof *left);
@@ -168,7 +168,7 @@ void tnd_host_raise(tnd_host_t *self)
         } else if (self->hangs[i] == TND_HANG_RISING && reaches_leader(self) &&
                    tnd_actor_phase(self->actors[i]) == TND_ACTOR_RUNNING) {
             self->hangs[i] = TND_HANG_NONE;
-            tnd_host_tell_leader(self, TND_MSG_LIVES, i, NULL);
+            tnd_host_tell_leader(self, TND_MSG_RESTARTED, i, NULL);
         }
     }
 }

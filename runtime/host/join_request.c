@@ -13,7 +13,7 @@
 
 static tnd_status_t ask(tnd_hub_t *hub, tnd_actor_id_t self, const char *pool)
 {
-    tnd_msg_t msg = {.kind = TND_MSG_SEAT, .from = self, .to = TND_LEADER};
+    tnd_msg_t msg = {.kind = TND_MSG_JOIN_REQUEST, .from = self, .to = TND_LEADER};
     msg.note.payload = tnd_text_payload_of("%s", pool);
     tnd_status_t status = tnd_hub_send(hub, 0, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
     if (status != TND_OK)
@@ -53,7 +53,7 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
         if (arrival.kind != TND_ARRIVAL_MESSAGE)
             continue;
         tnd_status_t status = TND_AGAIN;
-        if (arrival.msg.kind == TND_MSG_SEAT)
+        if (arrival.msg.kind == TND_MSG_JOIN_REQUEST)
             status = take_answer(plan, &arrival.msg, host_p, error);
         tnd_msg_drop(&arrival.msg, arrival.carry);
         if (status != TND_AGAIN)

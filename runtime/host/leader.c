@@ -300,7 +300,7 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     const tnd_instance_t *instance = &self->plan->instances[id];
     if (instance->host != host || instance->chain != self->chain)
         return;
-    if (msg->kind == TND_MSG_LIVES) {
+    if (msg->kind == TND_MSG_RESTARTED) {
         tnd_leader_core_actor_up(tnd_leader_session(self), id, now);
         return;
     }
@@ -331,7 +331,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         take_down(self, host, msg, now);
         break;
     case TND_MSG_HUNG:
-    case TND_MSG_LIVES:
+    case TND_MSG_RESTARTED:
         take_life(self, host, msg, now);
         break;
     case TND_MSG_LEAVE:

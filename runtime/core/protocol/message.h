@@ -167,7 +167,7 @@ typedef struct tnd_msg {
             uint32_t lane, epoch, count, attempt;
             tnd_position_t floor; /* below it nothing is needed any more */
         } ticket;                 /* TICKET, LOST, BEGIN, GO */
-        tnd_bad_note_t bad;       /* BAD, ASIDE, WHY */
+        tnd_bad_note_t bad;       /* BAD, QUARANTINED, WHY */
         struct {
             uint64_t rows;        /* joined in `epoch` since the cursor of this generation */
             uint32_t lane, epoch; /* of the stream: 0 with span_epochs */
