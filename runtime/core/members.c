@@ -28,7 +28,7 @@ void tnd_members_init(tnd_members_t *self, void *memory, const tnd_members_confi
         tnd_role_t role = config->members[i].role;
         tnd_host_state_t *host = &self->hosts[config->members[i].host];
         host->soft = host->soft && role != TND_ROLE_FEEDER;
-        host->needed = host->needed || (role != TND_ROLE_WORKER && role != TND_ROLE_REDUCER);
+        host->needed = host->needed || tnd_members_is_ordered(role) || role == TND_ROLE_FEEDER;
     }
 }
 

@@ -32,7 +32,7 @@ static const char out_of_range[] = "its numbers are out of range";
 static uint8_t bit_of(const tnd_membership_t *membership, tnd_actor_id_t id)
 {
     if (id < membership->party_count)
-        return (uint8_t)(1 << membership->parties[id].role);
+        return (uint8_t)TND_PARTY(membership->parties[id].role);
     if (id == TND_LEADER)
         return TND_PARTY_LEADER;
     return id >= membership->host_id && id - membership->host_id < membership->host_count
@@ -313,7 +313,7 @@ const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const
     if (msg->from != peer)
         return "it sends in the name of another actor";
     if ((unsigned)msg->kind >= TND_MSG_KINDS ||
-        !(self->by_link[msg->kind] & 1 << membership->parties[peer].role))
+        !(self->by_link[msg->kind] & bit_of(membership, peer)))
         return wrong_kind;
     if (is_far_ahead(self, msg->generation))
         return "it names a generation far ahead of the leader's";

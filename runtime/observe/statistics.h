@@ -98,7 +98,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 5 };
+enum { TND_PAGES_VERSION = 6 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

@@ -204,6 +204,8 @@ static bool next_effect(pipeline_t *self, tnd_actor_id_t id, tnd_effect_t *effec
         return tnd_feeder_core_next_effect(actor->feed, self->now, effect);
     case TND_ROLE_REDUCER:
         return tnd_reducer_core_next(actor->rounds, self->now, effect);
+    default:
+        break;
     }
     return false;
 }
@@ -396,6 +398,8 @@ static tnd_status_t take(pipeline_t *self, tnd_actor_id_t id, const tnd_msg_t *m
         if (msg->kind == TND_MSG_GOT)
             tnd_reducer_core_got(actor->rounds, msg);
         return TND_OK;
+    default:
+        break;
     }
     return TND_OK;
 }
@@ -434,6 +438,8 @@ static void tell_link(pipeline_t *self, tnd_actor_id_t id, tnd_actor_id_t peer, 
         break;
     case TND_ROLE_REDUCER:
         (up ? tnd_reducer_core_feeder_up : tnd_reducer_core_feeder_lost)(actor->rounds, peer);
+        break;
+    default:
         break;
     }
 }
@@ -594,6 +600,8 @@ static void open_actor(pipeline_t *self, tnd_actor_id_t id)
     case TND_ROLE_REDUCER:
         actor->memory = tnd_allocate_zeroed(1, tnd_reducer_core_bytes(&rounds));
         actor->rounds = tnd_reducer_core_init(actor->memory, &rounds);
+        break;
+    default:
         break;
     }
 }

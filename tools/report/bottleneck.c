@@ -118,7 +118,8 @@ static who_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bool up
         if (page->upstream[i] != upstream)
             continue;
         EACH_ACTOR(walk, who)
-        if (who.page->instance == page->peers[i] && !has_role(&who, TND_ROLE_REDUCER))
+        if (who.page->instance == page->peers[i] && !has_role(&who, TND_ROLE_REDUCER) &&
+            !has_role(&who, TND_ROLE_OBSERVER))
             prefer(&best, &who);
     }
     return best;

@@ -86,10 +86,11 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
         [TND_ROLE_WORKER] = "a smaller `block:` of the batcher",
         [TND_ROLE_JOIN] = "a smaller `size:` or `block:` of the batcher",
         [TND_ROLE_FEEDER] = "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder",
-        [TND_ROLE_REDUCER] = "fewer actors on this host",
+        [TND_ROLE_OBSERVER] = NULL,
     };
     for (uint32_t i = 0; i < plan->instance_count; i++)
-        if (strcmp(plan->instances[i].name, who) == 0)
+        if (strcmp(plan->instances[i].name, who) == 0 &&
+            remedies[plan->instances[i].kind->role] != NULL)
             return remedies[plan->instances[i].kind->role];
     return "fewer actors on this host";
 }

@@ -27,13 +27,17 @@ typedef uint32_t tnd_actor_id_t;
  *  day.  If the clock went back, the peer answers STALE and the actor raises its life. */
 typedef uint64_t tnd_life_t;
 
-/*  The role of an actor. */
+/*  The part that an actor plays in the protocol: which messages it sends and receives
+ *  (messages.def), and what follows from its loss (members.h).  Every kind declares one, and
+ *  several kinds may play the same: a cache of rows would be another READER or WORKER. */
 typedef enum {
-    TND_ROLE_READER,
-    TND_ROLE_WORKER,
-    TND_ROLE_JOIN,
-    TND_ROLE_FEEDER,
-    TND_ROLE_REDUCER
+    TND_ROLE_NONE,    /* a kind that forgot to declare its role; every message of it is refused */
+    TND_ROLE_READER,  /* sends the rows that tickets ask for (kind: reader) */
+    TND_ROLE_WORKER,  /* makes blocks of blocks; any instance can take any (preprocessor) */
+    TND_ROLE_JOIN,    /* puts the blocks of a lane in order and cuts batches (batcher) */
+    TND_ROLE_FEEDER,  /* gives batches to replicas and commits steps (feeder) */
+    TND_ROLE_REDUCER, /* combines what replicas post (reducer) */
+    TND_ROLE_OBSERVER /* takes no part in the stream; a run continues without it (no kind yet) */
 } tnd_role_t;
 
 /*  messages.def describes sender, receiver and fields of each kind. */

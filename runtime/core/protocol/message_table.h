@@ -15,16 +15,18 @@ typedef enum {
     TND_CARRY_CURSOR  /* no payload: msg.rewind.cursor, copied */
 } tnd_carry_t;
 
-/*  Senders and receivers as bits: the roles of actors, and parties that are no actors. */
+/*  Senders and receivers as bits: the roles of actors, and parties that are no actors.  An actor
+ *  without a role is none of them. */
+#define TND_PARTY(role) (1 << (role) >> 1)
 enum {
-    TND_PARTY_READER = 1 << TND_ROLE_READER,
-    TND_PARTY_WORKER = 1 << TND_ROLE_WORKER,
-    TND_PARTY_JOIN = 1 << TND_ROLE_JOIN,
-    TND_PARTY_FEEDER = 1 << TND_ROLE_FEEDER,
-    TND_PARTY_REDUCER = 1 << TND_ROLE_REDUCER,
-    TND_PARTY_ACTOR = (1 << (TND_ROLE_REDUCER + 1)) - 1,
-    TND_PARTY_LEADER = 1 << (TND_ROLE_REDUCER + 1),
-    TND_PARTY_HOST = 1 << (TND_ROLE_REDUCER + 2)
+    TND_PARTY_READER = TND_PARTY(TND_ROLE_READER),
+    TND_PARTY_WORKER = TND_PARTY(TND_ROLE_WORKER),
+    TND_PARTY_JOIN = TND_PARTY(TND_ROLE_JOIN),
+    TND_PARTY_FEEDER = TND_PARTY(TND_ROLE_FEEDER),
+    TND_PARTY_REDUCER = TND_PARTY(TND_ROLE_REDUCER),
+    TND_PARTY_LEADER = TND_PARTY(TND_ROLE_OBSERVER + 1),
+    TND_PARTY_HOST = TND_PARTY(TND_ROLE_OBSERVER + 2),
+    TND_PARTY_ACTOR = TND_PARTY_LEADER - 1
 };
 
 typedef struct {

@@ -111,6 +111,20 @@ Test(message_validator, refuses_senders_that_have_no_route_to_this_actor)
     free(accept);
 }
 
+Test(message_validator, an_actor_of_a_kind_without_a_role_sends_and_receives_nothing)
+{
+    tnd_party_t two[] = {{.role = TND_ROLE_OBSERVER, .host = 1}, {.role = TND_ROLE_JOIN}};
+    const tnd_membership_t some = {
+        .parties = two, .party_count = 2, .host_count = 2, .lanes = 1, .host_id = HOST_ID};
+    tnd_msg_t log = {.kind = TND_MSG_LOG, .from = 0, .to = TND_LEADER};
+    tnd_msg_t rewind = {.kind = TND_MSG_REWIND, .from = TND_LEADER, .to = 0};
+    cr_expect_null(tnd_validator_relay(&some, 0, 1, &log));
+    cr_expect_null(tnd_validator_relay(&some, 1, 0, &rewind));
+    two[0].role = TND_ROLE_NONE;
+    cr_expect_not_null(tnd_validator_relay(&some, 0, 1, &log));
+    cr_expect_not_null(tnd_validator_relay(&some, 1, 0, &rewind));
+}
+
 Test(message_validator, refuses_a_cursor_of_other_lanes)
 {
     tnd_validator_t *accept = accept_of(BATCH0);
