@@ -58,7 +58,7 @@ static void pause_for(uint64_t ns)
         ;
 }
 
-/*  Opening is the same for both ways: the mapping knows all the reasons why a file is refused. */
+/*  A file to be read is mapped for a moment too: the mapping reports every reason to refuse it. */
 static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
 {
     tnd_mapping_t *mapping = NULL;
@@ -160,7 +160,7 @@ tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
         tnd_content_forget(self);
         self->seen = malloc(size + 1);
         if (self->seen == NULL)
-            return tnd_fail(error, "%s: no memory for %zu bytes of it", self->path, size);
+            return tnd_fail(error, "%s: cannot allocate %zu bytes for it", self->path, size);
         self->seen_offset = offset;
         self->seen_size = size;
         TND_TRY(tnd_content_read(self, offset, size, self->seen, error));
@@ -169,7 +169,7 @@ tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
     return TND_OK;
 }
 
-/*  One attempt.  What a server has forgotten (ESTALE) it may know under its name. */
+/*  One attempt.  After ESTALE, the server may find the file again by its name. */
 static ssize_t read_once(const tnd_content_t *self, bool stale, size_t offset, size_t size,
                          void *out)
 {
@@ -210,7 +210,7 @@ tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t s
                             "%s: bytes %zu to %zu cannot be read%s: %s; check the disk or "
                             "its server",
                             self->path, offset + done, offset + size,
-                            waited_ns > 0 ? ", also when asked again" : "", strerror(code));
+                            waited_ns > 0 ? ", also when retried" : "", strerror(code));
         stale = stale || code == ESTALE;
         pause_for(pause_ns);
         waited_ns += pause_ns;
@@ -219,7 +219,7 @@ tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t s
     return TND_OK;
 }
 
-/*  Of the first and last bytes, `end` each, of `size`. */
+/*  Hashes the first and last `end` bytes of `size`. */
 static uint64_t hash_ends(const void *first, const void *last, size_t end, size_t size)
 {
     return XXH3_64bits_withSeed(last, end, XXH3_64bits_withSeed(first, end, size));

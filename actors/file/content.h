@@ -1,9 +1,9 @@
 /*  actors/file/content.h - the bytes of one file, mapped or read.
  *
- *  A mapped file costs no copy, but what its server cannot give ends in a signal.  So files on
- *  network and user-space file systems are read by pread, unless the caller says otherwise; what
- *  fails for a moment there (EIO, ESTALE, EAGAIN, ETIMEDOUT) is asked for again, with pauses of
- *  10 ms doubling up to 1 s, for as long as the scope allows.
+ *  A mapped file needs no copy, but a page that its server cannot deliver raises a signal.  So
+ *  files on network and user-space file systems are read by pread, unless the caller says
+ *  otherwise.  Transient failures there (EIO, ESTALE, EAGAIN, ETIMEDOUT) are retried, with pauses
+ *  of 10 ms doubling up to 1 s, for as long as the scope allows.
  *
  *  A mapped file keeps no descriptor; a read one keeps one.
  *
@@ -17,35 +17,36 @@
 typedef struct {
     const char *path; /* borrowed */
     size_t size;
-    int64_t modified_ns;    /* since 1970, when it was opened */
+    int64_t modified_ns;    /* modification time since 1970, when it was opened */
     tnd_mapping_t *mapping; /* NULL: it is read */
     int file;               /* -1: it is mapped */
-    bool at_random;         /* it is read so */
+    bool at_random;         /* rows are read in random order */
     uint64_t retry_ns;
-    uint8_t *seen; /* what the last view of a file that is read shows */
+    uint8_t *seen; /* of the last view, if the file is read */
     size_t seen_offset, seen_size;
 } tnd_content_t;
 
-/*  Opens a file, which must be regular and not empty.  `path` is kept. */
+/*  Opens a file, which must be regular and not empty.  `path` is borrowed. */
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
                               const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
-/*  TND_FAILED: it is mapped, and what was read of it may have been zeros (mapped.h). */
+/*  Returns TND_FAILED if the file is mapped and what was read of it may have been zeros
+ *  (mapped.h). */
 tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Idempotent; nothing to do after a failed open. */
 void tnd_content_close(tnd_content_t *self);
 
-/*  From here on the file is read, not mapped. */
+/*  Switches to reading the file, not mapping it. */
 tnd_status_t tnd_content_unmap(tnd_content_t *self, tnd_error_t *error) TND_CHECKED;
-/*  How rows will be used, as tnd_mapping_advise. */
+/*  Announces how rows will be used, as tnd_mapping_advise. */
 void tnd_content_advise(tnd_content_t *self, tnd_access_pattern_t pattern, bool fits);
-/*  Whether each row has to be requested ahead. */
+/*  Whether rows have to be requested ahead. */
 bool tnd_content_by_rows(const tnd_content_t *self);
-/*  Requests bytes [offset, offset + size), which will be used soon, and returns at once.  False:
- *  all of them were requested before. */
+/*  Requests bytes [offset, offset + size), which will be used soon, and returns at once.  Returns
+ *  false if all of them were requested before. */
 bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size);
 
-/*  Bytes [offset, offset + size), or up to the end of the file, to look at until the next view or
- *  tnd_content_forget; of a mapped file until it is closed. */
+/*  Returns bytes [offset, offset + size), or up to the end of the file.  Valid until the next view
+ *  or tnd_content_forget; of a mapped file until it is closed. */
 tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
                               const uint8_t **data_p, tnd_error_t *error) TND_CHECKED;
 void tnd_content_forget(tnd_content_t *self);
@@ -54,12 +55,12 @@ void tnd_content_forget(tnd_content_t *self);
 tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t size, void *out,
                               tnd_error_t *error) TND_CHECKED;
 
-/*  A hash of all bytes of the file at `path`, which is read once, from begin to end.  TND_FAILED:
- *  it cannot be read, or has other than `size` bytes. */
+/*  A hash of all bytes of the file at `path`, read once from start to end.  Errors: TND_FAILED if
+ *  it cannot be read or its size is not `size`. */
 tnd_status_t tnd_content_whole(const char *path, size_t size, uint64_t retry_ns, uint64_t hash[2],
                                tnd_error_t *error) TND_CHECKED;
 
-/*  A hash of size and first and last 64 KiB: of bytes in memory, of the file. */
+/*  A hash of the size and the first and last 64 KiB, of bytes in memory or of the file. */
 uint64_t tnd_content_hash(const void *data, size_t size);
 tnd_status_t tnd_content_identity(tnd_content_t *self, uint64_t *identity_p,
                                   tnd_error_t *error) TND_CHECKED;

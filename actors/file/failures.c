@@ -1,4 +1,4 @@
-/*  actors/file/failures.c - the first is kept, the others are told. */
+/*  actors/file/failures.c - returns the first error and reports the others. */
 #include "actors/file/failures.h"
 
 void tnd_failures_add(tnd_failures_t *self, const tnd_error_t *why)

@@ -1,4 +1,4 @@
-/*  actors/file/files.c - which files a source reads.  */
+/*  actors/file/files.c - expands paths, ranges and patterns to a list of files. */
 #include "actors/file/files.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/diagnostic.h"
 
-/*  Longest digits of a number in a range. */
+/*  The maximum number of digits in a range. */
 enum { DIGITS_MAX = 9 };
 
 static void add(tnd_files_t *self, const char *path)
@@ -36,7 +36,7 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/*  Cuts a path to its directory. */
+/*  Truncates a path to its directory. */
 static void cut_to_parent(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -46,14 +46,14 @@ static void cut_to_parent(char *path)
         slash[slash == path] = '\0';
 }
 
-/*  The directory that has to be there for a pattern: what is before its first special letter. */
+/*  The directory that must exist for a pattern: the part before its first special character. */
 static void directory_of(const char *pattern, char directory[PATH_MAX])
 {
     snprintf(directory, PATH_MAX, "%.*s", (int)strcspn(pattern, "*?["), pattern);
     cut_to_parent(directory);
 }
 
-/*  The name in a directory that is likest to a pattern, or its first; how many there are. */
+/*  Finds the entry most similar to a pattern, or the first; returns the number of entries. */
 static size_t look_into(const char *directory, const char *pattern, char name[NAME_MAX + 1])
 {
     size_t count = 0;
@@ -116,10 +116,10 @@ static tnd_status_t search(tnd_files_t *self, const char *what, const char *patt
     if (code == GLOB_ABORTED) {
         char directory[PATH_MAX];
         directory_of(pattern, directory);
-        return tnd_fail(error,
-                        "%s: %s: a directory on the way, %s or one in it, may not be read; check "
-                        "its permissions",
-                        what, pattern, directory);
+        return tnd_fail(
+            error,
+            "%s: %s: cannot read a directory on the way, %s or one in it; check its permissions",
+            what, pattern, directory);
     }
     if (code != 0)
         return fail_unmatched(what, pattern, error);
@@ -130,14 +130,14 @@ static tnd_status_t search(tnd_files_t *self, const char *what, const char *patt
     return TND_OK;
 }
 
-/*  A range of numbers in a name: text[open] is its bracket. */
+/*  A range of numbers in a name; text[open] is its bracket. */
 typedef struct {
     size_t open, close;
     unsigned first, last;
-    int width; /* of every number, where the first is written with zeros; else 1 */
+    int width; /* digits of every number, if the first has leading zeros; else 1 */
 } range_t;
 
-/*  The first `[0-15]`; a class of a pattern such as `[0-9]` names the same files. */
+/*  Finds the first `[0-15]`; the class `[0-9]` of a pattern means the same files. */
 static bool find_range(const char *text, range_t *range)
 {
     for (const char *open = strchr(text, '['); open != NULL; open = strchr(open + 1, '[')) {

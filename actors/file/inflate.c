@@ -1,4 +1,4 @@
-/*  actors/file/inflate.c - the content of a gzip file in memory, in pieces of known size.  */
+/*  actors/file/inflate.c - decompresses a gzip file in memory, in pieces of known size. */
 #include "actors/file/inflate.h"
 
 #include <assert.h>
@@ -38,7 +38,7 @@ static tnd_status_t fail_truncated(const tnd_inflate_t *self, tnd_error_t *error
                     self->path, self->size, (unsigned long long)self->produced);
 }
 
-/*  One call of zlib on what is there.  It may end the member. */
+/*  Calls zlib once on the remaining input; the call may complete the member. */
 static tnd_status_t step(tnd_inflate_t *self, uint8_t *out, size_t room, size_t *got_p,
                          tnd_error_t *error)
 {
@@ -65,7 +65,7 @@ static tnd_status_t step(tnd_inflate_t *self, uint8_t *out, size_t room, size_t 
         self->path, self->at, stream->msg != NULL ? stream->msg : "it is not gzip data");
 }
 
-/*  Goes on to the next member, if there is one.  False at the end of the content. */
+/*  Continues with the next member.  Returns false at the end of the content. */
 static bool next_member(tnd_inflate_t *self)
 {
     if (!tnd_inflate_fits(self->data + self->at, self->size - self->at))
@@ -82,8 +82,8 @@ tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size, tnd_e
     while (size > 0) {
         if (self->ended && !next_member(self))
             return tnd_fail(error,
-                            "%s: is truncated: its content ends after %llu bytes, %zu more should "
-                            "follow; fetch it again",
+                            "%s: is truncated: its content ends after %llu bytes, but %zu more "
+                            "were expected; fetch it again",
                             self->path, (unsigned long long)self->produced, size);
         size_t got = 0;
         TND_TRY(step(self, to, lesser(size, piece_max), &got, error));
@@ -96,8 +96,8 @@ tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size, tnd_e
 static tnd_status_t fail_longer(const tnd_inflate_t *self, tnd_error_t *error)
 {
     return tnd_fail(error,
-                    "%s: its content goes on after %llu bytes, where it should end by its own "
-                    "header; it is damaged or no such file",
+                    "%s: its content continues after the %llu bytes that its header declares; it "
+                    "is damaged or has another format",
                     self->path, (unsigned long long)self->produced);
 }
 
@@ -117,7 +117,7 @@ tnd_status_t tnd_inflate_finish(tnd_inflate_t *self, tnd_error_t *error)
     while (next_member(self));
     for (size_t i = self->at; i < self->size; i++)
         if (self->data[i] != 0)
-            return tnd_fail(error, "%s: something else follows the compressed data at byte %zu",
+            return tnd_fail(error, "%s: unknown data follows the compressed data at byte %zu",
                             self->path, i);
     return TND_OK;
 }

@@ -1,9 +1,8 @@
-/*  actors/file/inflate.h - the content of a gzip file in memory, in pieces of known size.
+/*  actors/file/inflate.h - decompresses a gzip file in memory, in pieces of known size.
  *
- *  Several members in a row, as pigz and cat make them, are one content; zeros after the last one
- *  are padding.
+ *  Several members, as pigz and cat write them, are one content; zeros after the last are padding.
  *
- *  Lifecycle: init; reads; finish or not; fini.  Threads: one at a time. */
+ *  Lifecycle: init; reads; optionally finish; fini.  Threads: one at a time. */
 #ifndef TND_ACTORS_FILE_INFLATE_H
 #define TND_ACTORS_FILE_INFLATE_H
 
@@ -21,25 +20,26 @@ typedef struct {
     bool ended;        /* the member is complete */
 } tnd_inflate_t;
 
-/*  Whether bytes begin as gzip files do. */
+/*  Whether bytes begin with the gzip magic number. */
 bool tnd_inflate_fits(const uint8_t *data, size_t size);
 
-/*  Writes the whole content of `bytes` bytes to `out`, as fast as this build can.  False: it
- *  cannot, or the content is not so; reading it in pieces will tell why.  Needs no init. */
+/*  Writes the whole content of `bytes` bytes to `out`, by the fastest method of this build.  Needs
+ *  no init.  Returns false if this build has none or the content is invalid; reading in pieces then
+ *  reports why. */
 bool tnd_inflate_whole(const uint8_t *data, size_t size, void *out, size_t bytes);
 
-/*  The version of libdeflate that the program was built with; NULL: it was built without. */
+/*  The version of libdeflate that the program was built with; NULL: none. */
 const char *tnd_inflate_library(void);
 
 /*  Borrows path and data until fini. */
 void tnd_inflate_init(tnd_inflate_t *self, const char *path, const uint8_t *data, size_t size);
 
-/*  The next `size` bytes of content.  TND_FAILED: there are not as many, or they are damaged; the
- *  text names the offset in the compressed file. */
+/*  Reads the next `size` bytes of content.  Errors: TND_FAILED if there are fewer or they are
+ *  damaged; the text names the offset in the compressed file. */
 tnd_status_t tnd_inflate_read(tnd_inflate_t *self, void *out, size_t size,
                               tnd_error_t *error) TND_CHECKED;
 
-/*  TND_OK if all content was read, its checksum is right and nothing follows it. */
+/*  Returns TND_OK if all content was read, its checksum is right and nothing follows it. */
 tnd_status_t tnd_inflate_finish(tnd_inflate_t *self, tnd_error_t *error) TND_CHECKED;
 
 void tnd_inflate_fini(tnd_inflate_t *self);

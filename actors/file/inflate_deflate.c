@@ -1,5 +1,5 @@
-/*  actors/file/inflate_deflate.c - the whole content of a gzip file at once, by libdeflate: more
- *  than twice as fast as zlib, which is for pieces. */
+/*  actors/file/inflate_deflate.c - decompresses a whole gzip file at once by libdeflate, more than
+ *  twice as fast as zlib, which is used for pieces. */
 #include <libdeflate.h>
 
 #include "actors/file/inflate.h"

@@ -47,7 +47,7 @@ tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *r
         status =
             tnd_row_reader_read_samples(rows, ticket->ticket.epoch, samples, good, block, error);
     if (status == TND_REFUSED)
-        status = tnd_fail(error, "%s: the source refuses rows together that it accepts one by one",
+        status = tnd_fail(error, "%s: the source refuses rows together, but not one by one",
                           tnd_actor_name(reader));
     free(samples);
     return status;

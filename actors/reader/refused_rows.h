@@ -1,6 +1,6 @@
 /*  actors/reader/refused_rows.h - the rows of one ticket that the source refuses.
  *
- *  A source refuses rows together; this finds out which, and reads the others.
+ *  A source refuses whole calls; this finds the bad rows of one, and reads the others.
  *
  *  Ownership: tnd_refused_rows_free releases the lists.
  *  Threads: the reader's actor. */
@@ -26,7 +26,7 @@ tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *r
 tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,
                                    tnd_error_t *error) TND_CHECKED;
-/*  Lists the refused rows in the marks of the block, which lacks them, and in its note. */
+/*  Lists the refused rows, which the block lacks, in the marks of the block and in its note. */
 void tnd_refused_rows_mark(const tnd_refused_rows_t *self, tnd_block_t *block,
                            tnd_block_note_t *note);
 void tnd_refused_rows_free(tnd_refused_rows_t *self);

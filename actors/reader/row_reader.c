@@ -106,7 +106,7 @@ static tnd_source_call_t make_call(tnd_row_reader_t *self, uint32_t count)
     };
 }
 
-/*  Makes the call and drops its buffers. */
+/*  Calls the source and drops the buffers of the call. */
 static tnd_status_t read_call(tnd_row_reader_t *self, uint32_t epoch, tnd_source_call_t *call,
                               uint32_t *count_p, bool *end_p, tnd_block_t *block,
                               tnd_error_t *error)
@@ -131,8 +131,8 @@ tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
     return read_call(self, epoch, &call, &count, &end, block, error);
 }
 
-/*  Requests the rows of these positions and, if this reader has the lane alone, of those that
- *  follow; in a lane with several readers the next ticket may be another reader's. */
+/*  Requests the rows of these positions and, if this is the only reader of the lane, of those that
+ *  follow.  In a lane with several readers, another reader may get the next ticket. */
 static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
 {
     uint64_t indices[AHEAD_AT_ONCE];

@@ -1,6 +1,6 @@
 /*  actors/reader/row_reader.h - reads rows of a lane's source into blocks.
  *
- *  Requests rows ahead of those that are read, so that a disk always has many requests.
+ *  Requests rows ahead of those that are read, to keep the disk busy.
  *
  *  Ownership: everything in the config remains the caller's.  Blocks may outlive the row reader.
  *  Threads: the reader's actor. */
@@ -12,7 +12,7 @@
 #include "actors/reader/shared_source.h"
 
 typedef struct {
-    const char *name; /* of the reader, for texts */
+    const char *name; /* of the reader, for errors */
     const tnd_reader_options_t *options;
     const tnd_stream_t *stream;
     const void *shared; /* the open source: shared_source.h */
@@ -28,7 +28,7 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p);
 
 /*  An empty block for the rows. */
 tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self);
-/*  Writes the source's indices of the samples at positions [first, first + count) of the lane. */
+/*  Writes the source indices of the samples at positions [first, first + count) of the lane. */
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *samples);
 /*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
@@ -42,8 +42,8 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
 tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
                                          const uint64_t *samples, uint32_t count,
                                          tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
-/*  Where a sample is stored: for the quarantine in *place (but for its position), for people as
- *  text such as "record 3 of x.npy, at byte 224". */
+/*  Where a sample is stored: in *place (without its position) for the quarantine, and as text such
+ *  as "record 3 of x.npy, at byte 224". */
 void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,
                           tnd_quarantine_place_t *place, char *text, size_t room);
 

@@ -9,9 +9,9 @@ void tnd_sample_order_init(tnd_sample_order_t *self, tnd_shuffle_t shuffle,
         self->window = tnd_stream_window(stream, lane);
 }
 
-/*  Prepares the shuffle of an epoch.  Two epochs may be under way, but tickets of one come in runs.
- *  Lanes with files of their own are shuffled differently from each other; TensorFlow's shuffle
- *  shuffles them alike, as its workers do. */
+/*  Prepares the shuffle of an epoch.  Two epochs may be active, but most tickets are of the same
+ *  epoch as the one before.  Lanes with files of their own are shuffled differently from each
+ *  other, except with TensorFlow's shuffle, whose workers shuffle alike. */
 static void shuffle_epoch(tnd_sample_order_t *self, uint32_t epoch)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);

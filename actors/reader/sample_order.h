@@ -1,6 +1,6 @@
 /*  actors/reader/sample_order.h - which sample is at a position of a lane.
  *
- *  The order depends on the stream, the shuffle and the epoch alone.
+ *  The order depends only on the stream, the shuffle and the epoch.
  *
  *  Ownership: the stream remains the caller's.
  *  Threads: one at a time. */
@@ -25,7 +25,7 @@ typedef struct {
 
 void tnd_sample_order_init(tnd_sample_order_t *self, tnd_shuffle_t shuffle,
                            const tnd_stream_t *stream, uint32_t lane);
-/*  Writes the source's indices of the samples at positions [first, first + count) of the lane. */
+/*  Writes the source indices of the samples at positions [first, first + count) of the lane. */
 void tnd_sample_order_fill(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                            uint64_t *indices);
 

@@ -30,7 +30,7 @@ static void close_all(opened_t *opened)
     free(opened);
 }
 
-/*  The call that opens a source, and the value in the file that names the source. */
+/*  The guarded call that opens a source, and the value in the topology file that names it. */
 typedef struct {
     tnd_guarded_call_t *call;
     const void *about;
@@ -55,7 +55,7 @@ static tnd_access_pattern_t pattern_of(const tnd_reader_options_t *options, bool
     return all ? TND_PATTERN_ALL : TND_PATTERN_SOME;
 }
 
-/*  Bytes that the page cache may use for one of `parts` parts; 0: unknown. */
+/*  Bytes of page cache available to one of `parts` parts; 0: unknown. */
 static uint64_t room_for(uint32_t parts)
 {
     tnd_group_limits_t limits;
@@ -139,7 +139,7 @@ static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
             return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s%s",
                             opened->parts[0].lane, opened->parts[i].lane, differs.text,
                             tnd_schema_ragged(&opened->parts[0].facts.schema) > 0
-                                ? "; of a ragged column say `max:`, which is then that of all files"
+                                ? "; set `max:` of the ragged columns, for all files"
                                 : "");
     }
     return TND_OK;

@@ -1,4 +1,4 @@
-/*  actors/reader/stream_reader.c - rows of a source that writes them, in packed blocks. */
+/*  actors/reader/stream_reader.c - reads a source that writes its rows, into packed blocks. */
 #include "actors/reader/stream_reader.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 enum { SKIP_ROWS = 256 };
 
-/*  Rows that were read: from the `offset`-th on in a buffer laid out for `room` of them. */
+/*  Rows that were read, from row `offset` on in a buffer with space for `room` rows. */
 typedef struct {
     tnd_buffer_t *buffer;
     uint64_t first;
@@ -20,13 +20,13 @@ typedef struct {
 
 struct tnd_stream_reader {
     tnd_stream_reader_config_t config;
-    size_t bytes[TND_COLUMNS_MAX]; /* of a row, by column; of the longest */
+    size_t bytes[TND_COLUMNS_MAX]; /* size of a row, by column; of the longest row if ragged */
     tnd_pool_t *pool;
     size_t pool_bytes;
     /* of a source that is not RANDOM */
     bool begun;
     uint32_t epoch;
-    uint64_t next, end;  /* the row to be read next; TND_UNKNOWN: the end was not seen */
+    uint64_t next, end;  /* the next row to read; TND_UNKNOWN: the end was not reached */
     stored_rows_t *kept; /* ring */
     size_t kept_first, kept_count, kept_room;
     uint64_t kept_bytes;
@@ -90,7 +90,7 @@ static tnd_buffer_t *take_buffer(tnd_stream_reader_t *self, uint32_t rows)
     return tnd_pool_take(self->pool);
 }
 
-/*  Where the columns of a buffer laid out for `room` rows begin, from row `first` on. */
+/*  Where the columns begin in a buffer with space for `room` rows, from row `first` on. */
 static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint32_t room,
                     uint32_t first, tnd_source_rows_t *rows)
 {
@@ -106,8 +106,8 @@ static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint3
     }
 }
 
-/*  Reads the rows from self->next on, whose numbers are in `index`, at most `count`; *got_p is how
- *  many there were. */
+/*  Reads at most `count` rows from self->next on, whose numbers are in `index`; *got_p: how many
+ *  were read. */
 static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
                             tnd_source_rows_t *rows, uint32_t *got_p, tnd_error_t *error)
 {
@@ -125,7 +125,7 @@ static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, ui
     return TND_OK;
 }
 
-/*  Rows that may be needed again, in a sealed buffer. */
+/*  Keeps rows that may be needed again, in a sealed buffer. */
 static void keep(tnd_stream_reader_t *self, const stored_rows_t *kept)
 {
     tnd_buffer_t *buffer = kept->buffer;
@@ -150,7 +150,7 @@ static void keep(tnd_stream_reader_t *self, const stored_rows_t *kept)
     self->kept_bytes += tnd_buffer_size(buffer);
 }
 
-/*  The rows kept from `first` on; NULL: none. */
+/*  The kept rows from `first` on; NULL: none. */
 static const stored_rows_t *find_kept(const tnd_stream_reader_t *self, uint64_t first)
 {
     for (size_t i = self->kept_count; i > 0; i--) {
@@ -175,7 +175,7 @@ static void copy_ragged(const tnd_stream_reader_t *self, uint32_t column,
     }
 }
 
-/*  Copies what is kept of `count` rows from `first` on to `rows`; returns how many that were. */
+/*  Copies the kept ones of `count` rows from `first` on to `rows`; returns their number. */
 static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint32_t count,
                           const tnd_source_rows_t *rows)
 {
@@ -200,7 +200,7 @@ static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint3
     return done;
 }
 
-/*  Goes to row `first` of `epoch`, reading the rows before it. */
+/*  Advances to row `first` of `epoch`, reading the rows before it. */
 static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t first,
                           tnd_error_t *error)
 {
@@ -241,7 +241,7 @@ static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t fi
     return TND_OK;
 }
 
-/*  Rows of a source that is read one after the other; *fresh are those that were not kept yet. */
+/*  Reads rows of a sequential source; *fresh: those that were not kept yet. */
 static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, const uint64_t *index,
                                   uint32_t count, tnd_buffer_t *buffer, uint32_t *got_p,
                                   stored_rows_t *fresh, tnd_error_t *error)

@@ -1,9 +1,9 @@
 /*  actors/reader/stream_reader.h - reads a source that writes its rows (`fill`) into packed blocks.
  *
- *  A RANDOM source gets the indices as they are wanted.  Any other is read from its start, row
- *  after row.  Positions recur when a worker is lost or the run goes back.  A source that REWINDS
- *  is then read again from its start.  For one that does not, the last `retain_bytes` bytes of rows
- *  are kept; older rows are an error.
+ *  A RANDOM source gets the requested indices.  Any other is read in order from its start.  When a
+ *  worker is lost or the run rewinds, earlier positions are needed again.  A source that REWINDS is
+ *  then read again from its start.  For a source that does not, the last `retain_bytes` bytes of
+ *  rows are kept, and a request for older rows is an error.
  *
  *  Ownership: strings, schema and source remain the caller's.  Blocks may outlive the reader.
  *  Threads: the reader's actor. */
@@ -16,9 +16,9 @@ typedef struct {
     const tnd_source_t *source;
     void *state; /* of the open source */
     const tnd_schema_t *schema;
-    const char *name; /* of the reader, for texts */
+    const char *name; /* of the reader, for errors */
     uint32_t caps;    /* TND_SOURCE_* */
-    uint64_t first;   /* the row that an epoch begins with, after `skip` */
+    uint64_t first;   /* the first row of an epoch, after `skip` */
     uint64_t retain_bytes;
 } tnd_stream_reader_config_t;
 

@@ -1,17 +1,16 @@
-/*  actors/source/columns.h - columns whose rows lie one after the other, in memory or in files:
- *  what most sources come down to.
+/*  actors/source/columns.h - columns stored as arrays, in memory or in files; most sources use it.
  *
- *  A strand is a list of files with records of one size, as one long array of records; a column is
- *  a place in the records of a strand.  Formats with a file a column have a strand a column,
- *  formats with all columns in a record have one strand.  A ragged column is a strand too, of the
- *  files of its values, whose records are the steps along the first axis of a row; a file of splits
- *  (splits.h) beside each says which of them make a row.
+ *  A strand is a list of files with records of one size, read as one long array of records; a
+ *  column is a part of each record.  Formats with a file per column have a strand per column;
+ *  formats with all columns in a record have one strand.  A ragged column is a strand of its files
+ *  of values: a record is one step along the first axis of a row, and a file of splits (splits.h)
+ *  per file divides the records into rows.
  *
- *  The file of a row is found by a division where the files have equal counts, else by a binary
- *  search.  A mapped file takes one mapping, a file that is read one descriptor.
+ *  The file of a row is found by a division if the files have equal counts, else by a binary
+ *  search.  A mapped file needs one mapping, a file that is read one descriptor.
  *
  *  Lifecycle: zeroed; tnd_columns_open, or tnd_columns_strand and tnd_columns_add;
- *  tnd_columns_seal; any number of reads; tnd_columns_close, also after a failure of the others.
+ *  tnd_columns_seal; any number of reads; tnd_columns_close, also after a failure.
  *
  *  Threads: one at a time; reads on any number at once. */
 #ifndef TND_ACTORS_SOURCE_COLUMNS_H
@@ -28,29 +27,29 @@
 
 typedef struct {
     const char *what;  /* for errors: "column `image`"; borrowed */
-    tnd_files_t files; /* those that are opened */
-    uint64_t found;    /* hash of the names of all, where a pattern found them */
+    tnd_files_t files; /* the files of this lane */
+    uint64_t found;    /* hash of all file names that a pattern matched; 0: no pattern */
     tnd_stored_t *stored;
-    tnd_stored_t *splits; /* of each file, of a ragged column; else NULL */
+    tnd_stored_t *splits; /* of each file of a ragged column; else NULL */
     tnd_files_t splits_files;
-    uint64_t longest; /* of a ragged column: the length of a row, at most */
+    uint64_t longest; /* of a ragged column: the maximum length of a row */
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
-    uint64_t even;       /* rows of every file but the last, which has no more; 0: they differ */
-    uint64_t *first;     /* row that each file begins with */
+    uint64_t even;       /* rows of each file (the last may have fewer); 0: they differ */
+    uint64_t *first;     /* the first row of each file */
     uint64_t *start;     /* bytes from `base` to that row */
     const uint8_t *base; /* the lowest first row */
-    tnd_buffer_t *all;   /* holds every file */
-    bool copies;         /* at least one file is read */
+    tnd_buffer_t *all;   /* refers to the buffers of all files */
+    bool copies;         /* at least one file is read, not mapped */
     int list;            /* which of the lists that are written has its offsets; -1: none.  Of a
                             ragged column the next one has its lengths */
 } tnd_strand_t;
 
-/*  The files of a ragged column, as they are written down. */
+/*  The files of a ragged column, as given in the options. */
 typedef struct {
     tnd_strings_t values, splits;
-    uint64_t max; /* the length of its longest row; 0: what the splits say */
+    uint64_t max; /* the length of its longest row; 0: taken from the splits */
 } tnd_ragged_files_t;
 
 typedef struct {
@@ -59,35 +58,36 @@ typedef struct {
     size_t at[TND_COLUMNS_MAX]; /* bytes from the start of a record */
     tnd_strand_t strands[TND_COLUMNS_MAX];
     uint32_t strand_count;
-    tnd_loader_t *loader; /* of all files; NULL: they are not loaded as a whole */
+    tnd_loader_t *loader; /* contents of all files; NULL: they are not loaded as a whole */
     uint32_t ahead;       /* rows that are requested ahead; 0: none */
-    atomic_uint idle;     /* rows in a row of which all had been requested before */
+    atomic_uint idle;     /* successive rows that had all been requested before */
     char whats[TND_COLUMNS_MAX][TND_COLUMN_NAME_MAX + 16];
     tnd_source_file_t *files; /* of all strands, once sealed */
     size_t file_count;
 } tnd_columns_t;
 
-/*  Adds a strand of the files that `written` names.  `record`: bytes of a record, 0: of a row of
- *  the first file; then all must have its type and shape.  `context` is handed to `open`. */
+/*  Adds a strand of the files that `written` names.  `record` is the size of a record in bytes; 0:
+ *  that of a row of the first file, whose type and shape all files must have.  `context` is passed
+ *  to `open`. */
 tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
                                 size_t record, tnd_stored_open_fn *open, const void *context,
                                 const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
-/*  Adds a strand of rows in memory; takes *stored. */
+/*  Adds a strand of rows in memory and takes ownership of *stored. */
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored);
 
-/*  Adds a column to the last strand, `at` bytes after the start of its records.  TND_FAILED: the
- *  name or shape does not fit. */
+/*  Adds a column to the last strand, `at` bytes after the start of its records.  Errors:
+ *  TND_FAILED if the name or shape is invalid. */
 tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t dtype,
                              uint32_t rank, const uint64_t *shape, size_t at,
                              tnd_error_t *error) TND_CHECKED;
 
-/*  All columns are there: checks that their strands have as many rows, file by file where lanes
- *  share files, decides whether files are mapped or read, and says what there is. */
+/*  Completes the columns: checks that all strands have the same number of rows (file by file if
+ *  lanes share files), decides whether files are mapped or read, and writes the facts. */
 tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  All of it for a map from column to files, of which each holds one column, or to the
- *  tnd_ragged_files_t of one.  On failure all is closed again. */
+/*  Opens columns from a map of column names to files of one column, or to the tnd_ragged_files_t of
+ *  a ragged column.  On failure everything is closed. */
 tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
@@ -99,10 +99,9 @@ void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t coun
 /*  As `where` of runtime/interface/source.h: in the files of the first column. */
 void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);
 
-/*  As `read` of runtime/interface/source.h: nothing is copied of mapped files.  Rows in a run
- *  become a packed block, others one gathered by the index list, or by lists of offsets where there
- *  are several files, or rows are ragged.  TND_REFUSED: a ragged row is longer than the `max` that
- *  was written down. */
+/*  As `read` of runtime/interface/source.h; rows of mapped files are not copied.  Contiguous rows
+ *  become a packed block.  Others are gathered by the index list, or by lists of offsets if there
+ *  are several files or ragged rows.  Errors: TND_REFUSED if a ragged row is longer than `max`. */
 tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
                               tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
 

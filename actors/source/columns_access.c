@@ -1,17 +1,17 @@
-/*  actors/source/columns_access.c - how the files of columns come into memory.  */
+/*  actors/source/columns_access.c - whether files are mapped or read, and what is read ahead. */
 #include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
 #include "runtime/data/open_files.h"
 
-/*  What is requested ahead: enough for a disk to have many requests, not so much that pages go
- *  before they are used. */
+/*  Bytes requested ahead: enough to keep a disk busy, but not so much that pages are evicted before
+ *  use. */
 enum { AHEAD_REQUESTS = 128, AHEAD_BYTES = 8 << 20 };
 
-/*  So many rows that had all been requested before: then no more are, until pages are seen to go.
- */
+/*  After this many rows that had all been requested before, requests stop until pages are
+ *  evicted. */
 enum { IDLE_MOST = 4096 };
 
-/*  Whether the rows of a file are used as they are in it. */
+/*  Whether rows are used directly from the file. */
 static bool is_in_file(const tnd_stored_t *stored)
 {
     return stored->content.path != NULL &&
@@ -23,7 +23,7 @@ static tnd_access_case_t look_at_files(const tnd_columns_t *self, const tnd_sour
     tnd_access_case_t found = {.asked = scope->access,
                                .pattern = scope->pattern,
                                .room = scope->room != 0 ? scope->room : UINT64_MAX};
-    /* Half of them are left to plugins. */
+    /* Plugins may use the other half. */
     found.descriptors = tnd_open_files_unreserved() / 2;
     for (uint32_t s = 0; s < self->strand_count; s++)
         for (size_t i = 0; i < self->strands[s].count; i++) {
@@ -36,7 +36,8 @@ static tnd_access_case_t look_at_files(const tnd_columns_t *self, const tnd_sour
     return found;
 }
 
-/*  Opened by path, a file is always mapped at first where that may be; its rows decide. */
+/*  A file opened by path is mapped first, if that is allowed; its rows decide whether it stays
+ *  so. */
 static tnd_status_t settle(tnd_columns_t *self, tnd_stored_t *stored, const tnd_access_plan_t *plan,
                            const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
                            tnd_error_t *error)
@@ -54,7 +55,7 @@ static tnd_status_t settle(tnd_columns_t *self, tnd_stored_t *stored, const tnd_
     return TND_OK;
 }
 
-/*  How many rows are requested ahead: of the columns in files, by the bytes that they take. */
+/*  How many rows are requested ahead, from the size of the columns that are in files. */
 static uint32_t choose_ahead(const tnd_columns_t *self)
 {
     size_t bytes = 0;
@@ -95,8 +96,8 @@ tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *s
 
 /* --- reading ahead --- */
 
-/*  Of some records of a strand; those that follow each other in a file at once.  False: all had
- *  been requested before. */
+/*  Requests records of a strand, contiguous ones together.  Returns false if all had been requested
+ *  before. */
 static bool request_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count)
 {
     bool found = false;
@@ -113,7 +114,7 @@ static bool request_all(const tnd_strand_t *strand, const uint64_t *index, uint3
     return found;
 }
 
-/*  The same of a ragged column, whose splits are small. */
+/*  Same, for a ragged column; its splits are small. */
 static bool request_ragged(const tnd_strand_t *strand, const uint64_t *index, uint32_t count)
 {
     bool found = false;
@@ -121,7 +122,7 @@ static bool request_ragged(const tnd_strand_t *strand, const uint64_t *index, ui
         size_t file = tnd_strand_file(strand, index[i]);
         const tnd_stored_t *stored = &strand->stored[file];
         uint64_t begin, end;
-        tnd_error_t ignored; /* reading the row reports it */
+        tnd_error_t ignored; /* the read of the row reports it */
         if (is_in_file(stored) &&
             tnd_splits_row(&strand->splits[file], stored, index[i] - strand->first[file], &begin,
                            &end, &ignored) == TND_OK)

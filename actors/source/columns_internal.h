@@ -1,17 +1,17 @@
-/*  actors/source/columns_internal.h - what the files of columns.h share.  */
+/*  actors/source/columns_internal.h - shared by the source files of columns.h. */
 #ifndef TND_ACTORS_SOURCE_COLUMNS_INTERNAL_H
 #define TND_ACTORS_SOURCE_COLUMNS_INTERNAL_H
 
 #include "actors/source/columns.h"
 
-/*  Decides how files come into memory, once all strands are there, and prepares them for it. */
+/*  Decides for all strands whether their files are mapped or read, and prepares them. */
 tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *scope,
                                 tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  Rows of a strand were read, `index` one of them: notes whether they must be requested ahead. */
+/*  Records after a read, which included row `index`, whether rows must be requested ahead. */
 void tnd_columns_note(tnd_columns_t *self, const tnd_strand_t *strand, uint64_t index);
 
-/*  The file that has a row, as a place in strand->stored. */
+/*  The file that contains a row, as an index in strand->stored. */
 static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
 {
     if (strand->count == 1)

@@ -10,7 +10,7 @@
 #include "actors/source/splits.h"
 #include "runtime/base/allocation.h"
 
-/*  What the rows of a file are, as a schema of one column with a name of no meaning. */
+/*  Describes the rows of a file as a schema of one column with a dummy name. */
 static tnd_status_t kind_of(const tnd_stored_t *stored, tnd_schema_t *schema, tnd_error_t *error)
 {
     tnd_error_t why;
@@ -57,7 +57,7 @@ static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_o
     return failures.status;
 }
 
-/*  The buffers of all files, to be dropped at once. */
+/*  Keeps the buffers of all files together, so that they are dropped at once. */
 typedef struct {
     size_t count;
     tnd_buffer_t *buffers[];
@@ -87,13 +87,13 @@ static tnd_buffer_t *bind(const tnd_strand_t *strand)
     return tnd_buffer_wrap(kind, (void *)(uintptr_t)strand->base, 0, drop_bundle, bundle);
 }
 
-/*  Rows of one of its files. */
+/*  Rows of one file of a strand. */
 static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
 {
     return strand->splits != NULL ? strand->splits[file].rows - 1 : strand->stored[file].rows;
 }
 
-/*  Which rows each file has, once all are open. */
+/*  Computes which rows each file has, once all are open. */
 static void count_rows(tnd_strand_t *strand)
 {
     strand->first = tnd_allocate_zeroed(1, 2 * strand->count * sizeof *strand->first);
@@ -109,7 +109,7 @@ static void count_rows(tnd_strand_t *strand)
     }
 }
 
-/*  Where the rows of each file are, once it is decided which files are mapped. */
+/*  Computes where the rows of each file are, once it is decided which files are mapped. */
 static void lay_out(tnd_strand_t *strand)
 {
     for (size_t i = 0; i < strand->count; i++)
@@ -129,7 +129,7 @@ static void lay_out(tnd_strand_t *strand)
     strand->all = bind(strand);
 }
 
-/*  The splits of the files of values, one for each. */
+/*  Opens the file of splits of each file of values. */
 static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *written,
                                 tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                                 tnd_error_t *error)
@@ -230,7 +230,7 @@ tnd_status_t tnd_columns_add(tnd_columns_t *self, const char *name, tnd_dtype_t 
     return TND_OK;
 }
 
-/*  Whether the files of two strands begin with the same rows; else the first that does not. */
+/*  The first file that begins with another row than that of the other strand. */
 static size_t first_difference(const tnd_strand_t *one, const tnd_strand_t *other)
 {
     size_t count = one->count < other->count ? one->count : other->count, i = 0;
@@ -262,7 +262,7 @@ static tnd_status_t check_rows(const tnd_strand_t *one, const tnd_strand_t *othe
                     lanes > 1 ? ", file by file with `shard: file`" : "");
 }
 
-/*  Pages of files are not memory of ours. */
+/*  Mapped pages do not count as memory of the process. */
 static size_t loaded_of(const tnd_buffer_t *buffer)
 {
     bool ours = buffer != NULL && tnd_buffer_kind(buffer) != TND_BUFFER_MAPPED;
@@ -325,7 +325,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     return TND_OK;
 }
 
-/*  A ragged column: the shape of a row is its length and that of a value. */
+/*  A ragged column: the shape of a row is its length, then the shape of a value. */
 static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const char *what,
                                 const tnd_ragged_files_t *files, tnd_stored_open_fn *open,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)

@@ -1,4 +1,4 @@
-/*  actors/source/columns_read.c - shows or copies the rows of columns. */
+/*  actors/source/columns_read.c - reads rows of columns without a copy, or copies them. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 64 };
 
-/*  Whether the rows are contiguous, which needs no index list.  TND_FAILED: a row does not exist. */
+/*  Whether the rows are contiguous: they need no index list.  TND_FAILED: a row does not exist. */
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
                                   bool *run_p, tnd_error_t *error)
 {
@@ -18,7 +18,7 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     bool run = true;
     for (uint32_t i = 0; i < count; i++) {
         if (index[i] >= rows)
-            return tnd_fail(error, "%s: row %llu was asked for, but there are only %llu",
+            return tnd_fail(error, "%s: row %llu was requested, but there are only %llu",
                             self->strands[0].stored[0].path, (unsigned long long)index[i],
                             (unsigned long long)rows);
         run &= index[i] == index[0] + i;
@@ -27,7 +27,7 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     return TND_OK;
 }
 
-/*  Waits here for the pages of rows [row, row + count) of a file, so that no later thread does. */
+/*  Faults in the pages of rows [row, row + count) of a file, so that no other thread has to. */
 static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
                              tnd_error_t *error)
 {
@@ -59,7 +59,7 @@ static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t 
                             error);
 }
 
-/*  Copies the rows to `to`, those that follow each other in a file at once. */
+/*  Copies the rows to `to`, contiguous ones together. */
 static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                              uint8_t *to, tnd_error_t *error)
 {
@@ -73,15 +73,15 @@ static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, 
     return TND_OK;
 }
 
-/*  How a strand shows its rows. */
+/*  How the rows of a strand are accessed. */
 typedef struct {
     const uint8_t *base;
     size_t stride;
     const uint64_t *index, *lengths;
-    tnd_buffer_t *buffer; /* not held */
+    tnd_buffer_t *buffer; /* borrowed */
 } shown_t;
 
-/*  Writes the offset of each row, in bytes from the base; faults it in. */
+/*  Writes the offset of each row in bytes from the base, and faults the row in. */
 static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                                   uint64_t *offsets, tnd_error_t *error)
 {
@@ -98,8 +98,8 @@ static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *in
     return TND_OK;
 }
 
-/*  One row of a ragged column, in `file`: values [begin, end), which are copied to `to`, or where
- *  they lie faulted in. */
+/*  One row of a ragged column: values [begin, end) of `file` are copied to `to`, or faulted in
+ *  where they are. */
 static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
                           uint8_t *to, tnd_error_t *error)
 {
@@ -116,7 +116,7 @@ static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begi
     return tnd_mapped_check(from, bytes, error);
 }
 
-/*  Writes the offset and length of each row of a ragged column; copies it or faults it in. */
+/*  Writes offset and length of each row of a ragged column, and copies the row or faults it in. */
 static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_call_t *call,
                                 uint8_t **room, shown_t *shown, tnd_error_t *error)
 {

@@ -1,4 +1,4 @@
-/*  actors/source/custom.c - a source that a program or a plugin gave, as one of ours. */
+/*  actors/source/custom.c - adapts a source of a program or a plugin. */
 #include "actors/source/custom.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static tnd_status_t check_data(const tnd_source_ops_t *ops, const tnd_source_dat
     if (data->count == 0)
         return tnd_fail(error, "has no rows");
     if (data->count == TND_UNKNOWN && (ops->caps & TND_SOURCE_RANDOM) != 0)
-        return tnd_fail(error, "says that it can read any row, but not how many there are");
+        return tnd_fail(error, "can read any row, but does not report how many there are");
     return TND_OK;
 }
 
@@ -55,7 +55,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     return tnd_fail(error, "source `%s`: %s", spec->table.name, why.text);
 }
 
-/*  That a ragged row has a length at all is the source's to say; it has none before. */
+/*  The source must set the length of each ragged row; it is unset before the call. */
 static void forget_lengths(const given_t *self, const tnd_rows_t *shown)
 {
     for (uint32_t i = 0; i < self->schema.count; i++)
@@ -72,7 +72,7 @@ static tnd_status_t check_lengths(const given_t *self, const uint64_t *index,
             uint64_t length = shown->columns[i].lengths[row];
             if (length == UINT64_MAX)
                 return tnd_fail(error,
-                                "source `%s`, row %llu: it did not say how long column `%s` is: "
+                                "source `%s`, row %llu: the length of column `%s` is not set: "
                                 "write rows->columns[%u].lengths",
                                 self->ops->name, (unsigned long long)index[row], column->name, i);
             if (length > column->shape[0])

@@ -1,4 +1,4 @@
-/*  actors/source/custom.h - a source that a program or a plugin gave, as one of ours.
+/*  actors/source/custom.h - adapts a source of a program or a plugin.
  *
  *  Threads: as runtime/interface/source.h says. */
 #ifndef TND_ACTORS_SOURCE_CUSTOM_H

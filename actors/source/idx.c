@@ -1,8 +1,8 @@
-/*  actors/source/idx.c - the format of MNIST: one array a file, raw or compressed by gzip.
+/*  actors/source/idx.c - the format of MNIST: one array per file, raw or compressed by gzip.
  *
  *  A file is two zero bytes, a type, the number of dimensions, each dimension as a big-endian u32,
  *  then the elements, big-endian, the last dimension fastest.  The first dimension counts rows.
- *  Raw files of bytes are mapped; what is compressed or must be swapped is kept in memory. */
+ *  Raw files of bytes are mapped; compressed or byte-swapped files are kept in memory. */
 #include <assert.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { MAGIC_BYTES = 4, HEADER_MAX = MAGIC_BYTES + 4 * (TND_RANK_MAX + 1) };
 
-/*  Deflate makes at most 1032 bytes of one. */
+/*  A byte of Deflate data expands to at most 1032 bytes. */
 enum { DEFLATE_MOST = 1032 };
 
 static const uint64_t memory_max = (uint64_t)16 << 30;
@@ -35,7 +35,7 @@ static const tnd_option_t options[] = {
 
 const tnd_source_spec_t tnd_source_idx_spec = {
     .table = {.name = "idx",
-              .help = "Reads arrays in the IDX format of MNIST, one or more files a column.",
+              .help = "Reads arrays in the IDX format of MNIST, one or more per column.",
               TND_OPTIONS(options),
               .size = sizeof(idx_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
@@ -67,7 +67,7 @@ static bool dtype_of(uint8_t code, tnd_dtype_t *dtype_p)
     }
 }
 
-/*  Reads the four bytes that every file begins with; *dimensions_p: the dimensions that follow. */
+/*  Reads the four bytes at the start of every file; *dimensions_p: how many dimensions follow. */
 static tnd_status_t read_magic(const uint8_t *magic, const char *path, tnd_dtype_t *dtype_p,
                                uint32_t *dimensions_p, tnd_error_t *error)
 {
@@ -82,7 +82,7 @@ static tnd_status_t read_magic(const uint8_t *magic, const char *path, tnd_dtype
                         "i16, 0c i32, 0d f32, 0e f64)",
                         path, magic[2]);
     if (magic[3] == 0 || magic[3] > TND_RANK_MAX + 1)
-        return tnd_fail(error, "%s: byte 3 says %u dimensions; 1 to %d are possible", path,
+        return tnd_fail(error, "%s: has %u dimensions (byte 3); 1 to %d are possible", path,
                         magic[3], TND_RANK_MAX + 1);
     *dimensions_p = magic[3];
     return TND_OK;
@@ -93,7 +93,7 @@ static uint32_t read_u32(const uint8_t *from)
     return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
 }
 
-/*  Reads the dimensions after the magic; *bytes_p: of all elements. */
+/*  Reads the dimensions after the magic number; *bytes_p: the size of all elements. */
 static tnd_status_t read_shape(const uint8_t *dimensions, uint32_t count, tnd_stored_t *stored,
                                uint64_t *bytes_p, tnd_error_t *error)
 {
@@ -104,7 +104,7 @@ static tnd_status_t read_shape(const uint8_t *dimensions, uint32_t count, tnd_st
             return tnd_fail(error, "%s: has no elements: dimension %u, at byte %u, is 0",
                             stored->path, i, MAGIC_BYTES + 4 * i);
         if (size > (uint64_t)INT64_MAX / bytes)
-            return tnd_fail(error, "%s: its dimensions, from byte %d on, make an impossible size",
+            return tnd_fail(error, "%s: its dimensions, from byte %d on, are too large",
                             stored->path, MAGIC_BYTES);
         bytes *= size;
         if (i == 0)
@@ -122,12 +122,12 @@ static tnd_status_t check_memory(const char *path, uint64_t bytes, tnd_error_t *
     if (bytes <= memory_max)
         return TND_OK;
     return tnd_fail(error,
-                    "%s: holds %llu bytes, which would have to be kept in memory; at most 16 GiB "
-                    "are: unpack it to a raw file of bytes, or write it as .npy",
+                    "%s: its %llu bytes would have to be kept in memory, above the limit of 16 "
+                    "GiB; unpack it to a raw file of bytes, or write it as .npy",
                     path, (unsigned long long)bytes);
 }
 
-/*  Big-endian elements become little-endian. */
+/*  Converts big-endian elements to little-endian. */
 static void swap(uint8_t *data, size_t bytes, size_t size)
 {
     switch (size) {
@@ -173,10 +173,10 @@ static tnd_status_t inflate_content(tnd_inflate_t *inflate, tnd_stored_t *stored
     TND_TRY(check_memory(stored->path, bytes, error));
     if (bytes / DEFLATE_MOST > inflate->size)
         return tnd_fail(error,
-                        "%s: is truncated: its header promises %llu bytes, more than %zu "
-                        "compressed ones can hold; fetch it again",
+                        "%s: is truncated: its header declares %llu bytes, more than %zu "
+                        "compressed bytes can contain; fetch it again",
                         stored->path, (unsigned long long)bytes, inflate->size);
-    /* With the header before them, so that the rows begin where buffers do. */
+    /* The header is inflated in front of the rows, which begin at an aligned address. */
     size_t before = MAGIC_BYTES + (size_t)4 * dimensions;
     stored->offset = tnd_round_up(before, TND_BUFFER_ALIGN);
     stored->buffer = tnd_buffer_new(stored->offset + bytes);
@@ -204,7 +204,7 @@ static tnd_status_t open_compressed(tnd_stored_t *stored, const uint8_t *data, s
     return TND_OK;
 }
 
-/*  Where the elements begin: *offset_p; how many bytes they are: *bytes_p. */
+/*  *offset_p: where the elements begin; *bytes_p: their size. */
 static tnd_status_t read_raw_header(tnd_stored_t *stored, const uint8_t *data, size_t size,
                                     size_t *offset_p, uint64_t *bytes_p, tnd_error_t *error)
 {
@@ -225,7 +225,7 @@ static tnd_status_t read_raw_header(tnd_stored_t *stored, const uint8_t *data, s
                         stored->path, (unsigned long long)stored->rows,
                         (unsigned long long)(*offset_p + *bytes_p), size);
     if (size - *offset_p > *bytes_p)
-        return tnd_fail(error, "%s: goes on after its last row: %llu rows end at byte %llu of %zu",
+        return tnd_fail(error, "%s: is longer than its rows: %llu rows end at byte %llu of %zu",
                         stored->path, (unsigned long long)stored->rows,
                         (unsigned long long)(*offset_p + *bytes_p), size);
     return TND_OK;

@@ -1,4 +1,4 @@
-/*  actors/source/memory.c - arrays of the calling program as a source.  */
+/*  actors/source/memory.c - a source of arrays in memory. */
 #include "actors/source/memory.h"
 
 #include <assert.h>
@@ -65,7 +65,7 @@ static tnd_status_t add_array(tnd_columns_t *self, const tnd_memory_column_t *co
     return add_column(self, column->name, &stored, error);
 }
 
-/*  Stores one written number; false if it does not fit the type. */
+/*  Stores one number of the topology file; false if it does not fit the type. */
 static bool write_number(const char *text, tnd_dtype_t dtype, void *out)
 {
     double number;
@@ -107,14 +107,14 @@ static tnd_status_t read_shape(const tnd_pair_t *pair, tnd_stored_t *stored, uin
         if (item->type != TND_VALUE_SCALAR || item->quoted ||
             tnd_quantity_u64(item->text, &stored->shape[i]) != TND_QUANTITY_OK ||
             stored->shape[i] == 0 || stored->shape[i] > UINT32_MAX / *elements_p)
-            return tnd_fail(error, "column `%s`: `shape` holds something else than small numbers",
+            return tnd_fail(error, "column `%s`: `shape` must be a list of small positive numbers",
                             pair->name);
         *elements_p *= stored->shape[i];
     }
     return TND_OK;
 }
 
-/*  The list of a column in memory; `elements` make a row. */
+/*  Reads the list of a column; `elements` numbers make a row. */
 static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint64_t elements,
                               tnd_error_t *error)
 {
@@ -122,7 +122,7 @@ static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint
     if (data == NULL || data->type != TND_VALUE_LIST || data->count == 0)
         return tnd_fail(error, "column `%s` needs `data`, a list of numbers", pair->name);
     if (data->count % elements != 0)
-        return tnd_fail(error, "column `%s` has %zu numbers, which are no whole rows of %llu",
+        return tnd_fail(error, "column `%s` has %zu numbers, not a multiple of the %llu of a row",
                         pair->name, data->count, (unsigned long long)elements);
     size_t size = tnd_dtype_size(stored->dtype);
     stored->rows = data->count / elements;

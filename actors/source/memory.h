@@ -1,9 +1,9 @@
-/*  actors/source/memory.h - arrays of the calling program as a source.
+/*  actors/source/memory.h - a source of arrays in memory.
  *
- *  A C program points the options of the source at its arrays; a topology file writes small ones
- *  down: `source: {memory: {label: {dtype: u8, data: [3, 1, 4]}}}`.
+ *  A C program passes pointers to its arrays; a topology file contains small ones: `source:
+ *  {memory: {label: {dtype: u8, data: [3, 1, 4]}}}`.
  *
- *  Threads: the arrays are read by any, and must not change while a run lasts. */
+ *  Threads: any thread reads the arrays, which must not change during a run. */
 #ifndef TND_ACTORS_SOURCE_MEMORY_H
 #define TND_ACTORS_SOURCE_MEMORY_H
 
@@ -15,7 +15,7 @@ typedef struct {
     tnd_dtype_t dtype;
     uint32_t rank; /* of a row */
     uint64_t shape[TND_RANK_MAX];
-    const void *data; /* rows one after the other, aligned to the elements; borrowed */
+    const void *data; /* contiguous rows, aligned to the elements; borrowed */
 } tnd_memory_column_t;
 
 typedef struct {
@@ -24,9 +24,9 @@ typedef struct {
     tnd_memory_column_t columns[TND_COLUMNS_MAX];
 } tnd_memory_columns_t;
 
-/*  The options of the source: one or the other. */
+/*  The options of the source: one of the two is set. */
 typedef struct {
-    tnd_pairs_t written;                /* by a topology file */
+    tnd_pairs_t written;                /* of a topology file */
     const tnd_memory_columns_t *arrays; /* of the program; outlive the source and its blocks */
 } tnd_memory_options_t;
 

@@ -1,9 +1,9 @@
-/*  actors/source/npy.c - the format of numpy.save: one array a file, mapped.
+/*  actors/source/npy.c - the format of numpy.save: one array per file, mapped.
  *
- *  A file is \x93NUMPY, a version (1.0, 2.0 or 3.0), the length of the header, the header, which is
- *  a Python dictionary of descr, fortran_order and shape, and the elements.  The first axis counts
- *  rows.  Little-endian numbers and booleans in C order are read where they lie; everything else is
- *  refused with what to do, for NumPy itself converts best. */
+ *  A file consists of \x93NUMPY, a version (1.0, 2.0 or 3.0), the length of the header, the header
+ *  (a Python dictionary of descr, fortran_order and shape) and the elements.  The first axis counts
+ *  rows.  Little-endian numbers and booleans in C order are read without a copy.  Everything else
+ *  is refused, and the error says how to convert it with NumPy. */
 #include "actors/source/npy.h"
 
 #include <assert.h>
@@ -28,8 +28,8 @@ static const tnd_option_t ragged_options[] = {
      .type = TND_OPTION_PATHS,
      .role = TND_ROLE_GRAPH,
      .offset = offsetof(tnd_ragged_files_t, splits),
-     .help = "as many .npy files of where each row begins in them, and the last one ends: its "
-             "row_splits"},
+     .help = "as many .npy files with the start of each row in them and the end of the last one: "
+             "its row_splits"},
     {.name = "max",
      .type = TND_OPTION_U64,
      .role = TND_ROLE_GRAPH,
@@ -37,7 +37,7 @@ static const tnd_option_t ragged_options[] = {
      .choices = "longest=0",
      .range = "1..1099511627776",
      .offset = offsetof(tnd_ragged_files_t, max),
-     .help = "the greatest length of a row, for which memory is kept; longer ones are bad"},
+     .help = "the maximum length of a row, for which memory is reserved; longer rows are bad"},
 };
 
 static const tnd_table_t ragged_table = {.name = "ragged",
@@ -66,11 +66,10 @@ static const tnd_option_t options[] = {
 };
 
 const tnd_source_spec_t tnd_source_npy_spec = {
-    .table =
-        {.name = "npy",
-         .help = "Reads arrays that numpy.save wrote, one or more files a column, without copying.",
-         TND_OPTIONS(options),
-         .size = sizeof(npy_options_t)},
+    .table = {.name = "npy",
+              .help = "Reads arrays of numpy.save, one or more files per column, without copying.",
+              TND_OPTIONS(options),
+              .size = sizeof(npy_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 
@@ -100,7 +99,7 @@ static void skip_space(header_t *header)
         header->at++;
 }
 
-/*  Takes one character, if it is the next after spaces. */
+/*  Consumes this character if it is next, after spaces. */
 static bool take(header_t *header, char wanted)
 {
     skip_space(header);
@@ -110,7 +109,7 @@ static bool take(header_t *header, char wanted)
     return true;
 }
 
-/*  Takes 'text' in quotes of either kind; longer ones than `word` have no meaning. */
+/*  Consumes a string in quotes of either kind; no valid word is longer than `word`. */
 static bool take_text(header_t *header, char word[WORD_MAX])
 {
     char quote = '\'';
@@ -242,19 +241,17 @@ static tnd_status_t read_preamble(header_t *header, size_t size, tnd_error_t *er
     static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     const uint8_t *data = header->data;
     if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
-        return tnd_fail(
-            error,
-            "%s: is no .npy file: it does not begin with the bytes 93 NUMPY; numpy.save "
-            "writes them (an .npz is a zip of such files: unpack it)",
-            header->path);
+        return tnd_fail(error,
+                        "%s: is not a .npy file: it does not begin with the bytes 93 NUMPY, which "
+                        "numpy.save writes (an .npz is a zip of such files: unpack it)",
+                        header->path);
     if (size < 12)
         return tnd_fail(error, "%s: is truncated: it ends at byte %zu, inside its header",
                         header->path, size);
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)
-        return tnd_fail(error,
-                        "%s: is of version %u.%u of the format (bytes 6 and 7); 1.0, 2.0 and "
-                        "3.0 are known",
-                        header->path, data[6], data[7]);
+        return tnd_fail(
+            error, "%s: has format version %u.%u (bytes 6 and 7); 1.0, 2.0 and 3.0 can be read",
+            header->path, data[6], data[7]);
     size_t length = (size_t)data[8] | (size_t)data[9] << 8;
     header->at = 10;
     if (data[6] > 1) {
@@ -262,7 +259,7 @@ static tnd_status_t read_preamble(header_t *header, size_t size, tnd_error_t *er
         header->at = 12;
     }
     if (length > HEADER_MAX)
-        return tnd_fail(error, "%s: byte 8 says that the header has %zu bytes; at most %d are read",
+        return tnd_fail(error, "%s: its header has %zu bytes (byte 8), above the limit of %d",
                         header->path, length, HEADER_MAX);
     if (length > size - header->at)
         return tnd_fail(error, "%s: is truncated: it ends at byte %zu, inside its header",
@@ -287,15 +284,15 @@ static bool numbers_of(const char *code, tnd_dtype_t *dtype_p)
     return false;
 }
 
-/*  Why elements of this type are not read. */
+/*  Why elements of this type cannot be read, and what to do. */
 static const char *reason_of(char type)
 {
     switch (type) {
     case 'O':
         return "Python objects, which only Python can read: convert them, array.astype('float32')";
     case 'V':
-        return "untyped bytes (bfloat16 of other packages is saved so): save "
-               "array.astype('float32') and `cast` it back, or array.view('uint16')";
+        return "untyped bytes (other packages save bfloat16 so): save array.astype('float32') and "
+               "`cast` it back, or array.view('uint16')";
     case 'c':
         return "complex numbers: save real and imaginary part as two arrays";
     case 'S':
@@ -305,7 +302,7 @@ static const char *reason_of(char type)
     case 'm':
         return "dates: save array.view('int64')";
     default:
-        return "a type that is not known here: save array.astype('float32')";
+        return "an unknown type: save array.astype('float32')";
     }
 }
 
@@ -318,8 +315,8 @@ static tnd_status_t read_type(const header_t *header, tnd_dtype_t *dtype_p, tnd_
                         reason_of(code[0]));
     if (descr[0] == '>' && tnd_dtype_size(*dtype_p) > 1)
         return tnd_fail(error,
-                        "%s: has type '%s', which is big-endian; save it as this machine reads it: "
-                        "numpy.save(path, array.astype('<%s'))",
+                        "%s: has type '%s', which is big-endian; save it in the byte order of this "
+                        "machine: numpy.save(path, array.astype('<%s'))",
                         header->path, descr, code);
     return TND_OK;
 }
@@ -332,7 +329,7 @@ static tnd_status_t check_extent(const header_t *header, const tnd_stored_t *sto
         if (header->shape[i] == 0)
             return tnd_fail(error, "%s: has no elements: axis %u has length 0", header->path, i);
         if (header->shape[i] > (uint64_t)INT64_MAX / bytes)
-            return tnd_fail(error, "%s: its axes make an impossible size", header->path);
+            return tnd_fail(error, "%s: the product of its axes is too large", header->path);
         bytes *= header->shape[i];
     }
     if (bytes > size - header->end)
@@ -342,7 +339,7 @@ static tnd_status_t check_extent(const header_t *header, const tnd_stored_t *sto
                         header->path, (unsigned long long)stored->rows,
                         (unsigned long long)(header->end + bytes), size);
     if (bytes < size - header->end)
-        return tnd_fail(error, "%s: goes on after its last row: %llu rows end at byte %llu of %zu",
+        return tnd_fail(error, "%s: is longer than its rows: %llu rows end at byte %llu of %zu",
                         header->path, (unsigned long long)stored->rows,
                         (unsigned long long)(header->end + bytes), size);
     return TND_OK;
@@ -361,7 +358,7 @@ static tnd_status_t read_header(header_t *header, tnd_stored_t *stored, tnd_erro
         return tnd_fail(error, "%s: is a single number without an axis for rows", header->path);
     if (header->fortran && header->axes > 1)
         return tnd_fail(error,
-                        "%s: is in Fortran order, where a row is scattered over the whole file; "
+                        "%s: is in Fortran order, which scatters each row over the whole file; "
                         "save it in C order: numpy.save(path, numpy.ascontiguousarray(array))",
                         header->path);
     stored->rows = header->shape[0];

@@ -1,4 +1,4 @@
-/*  actors/source/npy.h - a .npy file as a column, for others than the source that reads it.
+/*  actors/source/npy.h - a .npy file as a column, for use outside of the source.
  *
  *  Threads: any. */
 #ifndef TND_ACTORS_SOURCE_NPY_H
@@ -6,8 +6,8 @@
 
 #include "actors/source/columns.h"
 
-/*  Maps the file and finds its array, whose first axis counts rows; what is not an array of
- *  numbers, or is truncated, is TND_FAILED. */
+/*  Maps the file and finds its array, whose first axis counts rows.  Errors: TND_FAILED if it is
+ *  truncated or not an array of numbers. */
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -33,7 +33,7 @@ static const char *descr_of(tnd_dtype_t dtype)
     case TND_F16:
         return "<f2";
     case TND_BF16:
-        return "<u2"; /* numpy has no such type: its bits */
+        return "<u2"; /* NumPy has no such type: the bits */
     case TND_F32:
         return "<f4";
     case TND_F64:

@@ -10,9 +10,9 @@
 
 enum { TND_NPY_HEADER_MAX = 512 };
 
-/*  Writes the head of an array of `rows` rows of that column, which may have a rank of 0; if it is
- *  ragged, of all its rows concatenated, `rows` steps along the first axis.  Returns its bytes, a
- *  multiple of 64 and at least `least`, which is one too. */
+/*  Writes the header of an array of `rows` rows of that column, whose rank may be 0.  For a ragged
+ *  column, the array is all its rows concatenated and `rows` counts steps along the first axis.
+ *  Returns its size in bytes, a multiple of 64 and at least `least`, also a multiple of 64. */
 size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,
                       size_t least);
 

@@ -1,11 +1,11 @@
-/*  actors/source/raw.c - records of fixed size, columns in each record, no description in the file.
+/*  actors/source/raw.c - records of fixed size in files without a header of their own.
  *
- *  What a record is made of is said by the topology file, in order:
+ *  The topology file lists the columns of a record, in order:
  *
  *      raw: {files: "${data}/data_batch_*.bin",
  *            columns: {label: u8, image: {dtype: u8, shape: [3, 32, 32]}}}
  *
- *  Bytes of the files are handed out as they lie, so numbers are little-endian. */
+ *  The bytes of the files are not converted, so numbers are little-endian. */
 #include <string.h>
 
 #include "actors/source/columns.h"
@@ -22,7 +22,7 @@ typedef struct {
     uint64_t header, footer, record;
 } raw_options_t;
 
-/*  Where the records are in a file. */
+/*  Where the records of a file are. */
 typedef struct {
     uint64_t header, footer;
     size_t record;
@@ -34,13 +34,13 @@ static const tnd_option_t layout_options[] = {
      .role = TND_ROLE_GRAPH,
      .fallback = "",
      .help = "a column, in the order of the record: its type such as u8 or `u8[3,32,32]`, or "
-             "{dtype: u8, shape: [3, 32, 32], offset: 1}, whose offset counts bytes from the begin "
+             "{dtype: u8, shape: [3, 32, 32], offset: 1}, whose offset counts bytes from the start "
              "of the record",
      .offset = offsetof(layout_t, columns)},
 };
 
 static const tnd_table_t layout_table = {.name = "columns",
-                                         .help = "What a record is made of, in order.",
+                                         .help = "The columns of a record, in order.",
                                          TND_OPTIONS(layout_options),
                                          .size = sizeof(layout_t)};
 
@@ -61,7 +61,7 @@ static const tnd_option_t options[] = {
      .type = TND_OPTION_TABLE,
      .role = TND_ROLE_GRAPH,
      .parts = layout_of,
-     .help = "what a record is made of, in order, little-endian: {label: u8, image: {dtype: u8, "
+     .help = "the columns of a record, in order, little-endian: {label: u8, image: {dtype: u8, "
              "shape: [3, 32, 32]}}",
      .offset = offsetof(raw_options_t, layout)},
     {.name = "header",
@@ -80,7 +80,7 @@ static const tnd_option_t options[] = {
      .type = TND_OPTION_BYTES,
      .role = TND_ROLE_GRAPH,
      .fallback = "0B",
-     .help = "bytes of a record, where its columns do not fill it",
+     .help = "bytes of a record, if its columns do not fill it",
      .offset = offsetof(raw_options_t, record)},
 };
 
@@ -147,7 +147,7 @@ static void read_long(field_t *field, const tnd_pair_t *pair, tnd_failures_t *fa
         if (strcmp(key, "dtype") == 0 || strcmp(key, "shape") == 0 || strcmp(key, "offset") == 0)
             continue;
         (void)tnd_fail_about(&why, pair->value,
-                             "column `%s` has no option `%s`; there are dtype, shape, offset",
+                             "column `%s` has no option `%s`; its options are dtype, shape, offset",
                              pair->name, key);
         tnd_failures_add(failures, &why);
     }
@@ -202,7 +202,7 @@ static void read_field(field_t *field, const tnd_pair_t *pair, tnd_failures_t *f
     tnd_failures_add(failures, &why);
 }
 
-/*  Reads what a record is made of; *end_p: how many bytes that takes. */
+/*  Reads the columns of a record; *end_p: their size in bytes. */
 static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, size_t *end_p,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
@@ -223,10 +223,9 @@ static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, si
         if (next > *end_p)
             *end_p = next;
         if (chosen->record == 0 || next <= chosen->record || failures.status != TND_OK)
-            continue; /* where a column before is not known, the end of this one is not known */
+            continue; /* after an invalid column, the end of this one is unknown */
         (void)tnd_fail_about(&why, columns->items[i].value,
-                             "column `%s` ends at byte %zu of a record, but `record` says that one "
-                             "has %llu",
+                             "column `%s` ends at byte %zu of a record, but `record` is %llu",
                              columns->items[i].name, next, (unsigned long long)chosen->record);
         tnd_failures_add(&failures, &why);
     }

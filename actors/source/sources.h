@@ -1,4 +1,4 @@
-/*  actors/source/sources.h - what the sources of the list do. */
+/*  actors/source/sources.h - the functions of the sources of the list. */
 #ifndef TND_ACTORS_SOURCE_SOURCES_H
 #define TND_ACTORS_SOURCE_SOURCES_H
 
@@ -10,7 +10,7 @@
 #include "actors/source/sources.def"
 #undef SOURCE
 
-/*  The source that a spec belongs to; never NULL for one of the registry, or given to a graph. */
+/*  The source of a spec; never NULL for a spec of the registry or of a graph. */
 const tnd_source_t *tnd_source_of(const tnd_source_spec_t *spec);
 
 #endif

@@ -1,4 +1,4 @@
-/*  actors/source/splits.c - where the rows of a ragged column begin and end among its values.  */
+/*  actors/source/splits.c - the start and end of each row of a ragged column. */
 #include "actors/source/splits.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ static bool is_integer(const tnd_stored_t *splits)
                                  splits->dtype == TND_I32 || splits->dtype == TND_U32);
 }
 
-/*  A number of the file; one below 0 becomes a huge one. */
+/*  Returns a number of the file; a negative one becomes very large. */
 static uint64_t number_at(const tnd_stored_t *splits, const uint8_t *data, uint64_t index)
 {
     uint64_t wide;
@@ -32,7 +32,7 @@ static tnd_status_t fail_at(const tnd_stored_t *splits, uint64_t index, uint64_t
     if (number > INT64_MAX)
         return tnd_fail(error,
                         "%s: number %" PRIu64 ", at byte %" PRIu64 ", is %" PRId64
-                        ", below 0: these are no splits of rows",
+                        ", below 0: these are not splits of rows",
                         splits->path, index, offset, (int64_t)number);
     return tnd_fail(error,
                     "%s: number %" PRIu64 ", at byte %" PRIu64 ", is %" PRIu64
@@ -63,11 +63,11 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
     size_t size = tnd_dtype_size(splits->dtype);
     if (!is_integer(splits))
         return tnd_fail(error,
-                        "%s: splits of rows are one list of i64, u64, i32 or u32, one number more "
-                        "than there are rows; this is another array",
+                        "%s: is not a list of splits: one number more than there are rows, of i64, "
+                        "u64, i32 or u32",
                         splits->path);
     if (splits->rows < 2)
-        return tnd_fail(error, "%s: one number alone splits no rows", splits->path);
+        return tnd_fail(error, "%s: has only one number, so there are no rows", splits->path);
     *longest_p = 0;
     for (uint64_t from = 0; from < splits->rows; from += VIEW_NUMBERS) {
         const uint8_t *data;

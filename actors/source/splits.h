@@ -1,10 +1,10 @@
-/*  actors/source/splits.h - where the rows of a ragged column begin and end among its values.
+/*  actors/source/splits.h - the start and end of each row of a ragged column.
  *
- *  A file of n + 1 integers for n rows, as row_splits of a RaggedTensor in TensorFlow: row i is the
- *  values from number splits[i] on, up to splits[i + 1].  The first is 0, the last the number of
- *  values, none is less than the one before.
+ *  A file has n + 1 integers for n rows, as row_splits of a RaggedTensor in TensorFlow: row i is
+ *  values splits[i] to splits[i + 1] - 1.  The first integer is 0, the last is the number of
+ *  values, and they ascend.
  *
- *  All of it is checked once; and each number again when it is used, for files can change.
+ *  All are checked once, and each again when it is used, because files can change.
  *
  *  Threads: check on one; rows on any number at once. */
 #ifndef TND_ACTORS_SOURCE_SPLITS_H
@@ -12,7 +12,8 @@
 
 #include "actors/source/stored.h"
 
-/*  Whether an open file holds the splits of an open file of values; *longest_p: of its rows. */
+/*  Checks that an open file has the splits of an open file of values; *longest_p: its longest
+ *  row. */
 tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, uint64_t *longest_p,
                               tnd_error_t *error) TND_CHECKED;
 

@@ -16,7 +16,7 @@ tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_op
     tnd_status_t status = open(self, context, error);
     if (status == TND_OK)
         status = tnd_content_identity(&self->content, &self->identity, error);
-    /* What was read of lost pages, and is complained of, was not in the file. */
+    /* If pages were lost, what looks invalid was not in the file. */
     tnd_error_t lost;
     if (tnd_content_intact(&self->content, &lost) != TND_OK)
         status = tnd_fail(error, "%s", lost.text);

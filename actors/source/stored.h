@@ -1,4 +1,4 @@
-/*  actors/source/stored.h - one file of records of one size: where they are, and what a row is.
+/*  actors/source/stored.h - one file of records of one size: where they are, and the type of a row.
  *
  *  Threads: one at a time. */
 #ifndef TND_ACTORS_SOURCE_STORED_H
@@ -15,18 +15,18 @@ typedef struct {
     uint64_t rows;
     size_t offset;
     tnd_buffer_t *buffer;  /* sealed; held; NULL: the file is read */
-    tnd_content_t content; /* closed where the rows lie in memory */
-    uint64_t identity;     /* of the file as it is on the disk */
-    uint64_t size;         /* of that file, in bytes; 0: there is none */
+    tnd_content_t content; /* closed if the rows are in memory */
+    uint64_t identity;     /* size of the file on the disk */
+    uint64_t size;         /* of that file, in bytes; 0: no header */
     int64_t modified_ns;
 } tnd_stored_t;
 
-/*  Says what is in the file that stored->content shows: type, shape, rows, offset.  Rows that do
- *  not lie in the file as they must be handed out it leaves in stored->buffer. */
+/*  Describes the file in stored->content: type, shape, rows, offset.  Puts rows that must be
+ *  converted into stored->buffer. */
 typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *context,
                                         tnd_error_t *error);
 
-/*  Opens one file alone; on failure nothing has to be released. */
+/*  Opens a single file; on failure nothing has to be released. */
 tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
                              const void *context, const tnd_source_scope_t *scope,
                              tnd_error_t *error) TND_CHECKED;

@@ -160,7 +160,7 @@ Test(tundish, a_source_of_any_index_says_how_many_rows_it_has)
     numbers_t numbers = {.unknown = true};
     outcome_t outcome = run(compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", ""));
     cr_expect(outcome.status == TND_FAILED);
-    cr_expect(strstr(outcome.error, "not how many there are") != NULL, "%s", outcome.error);
+    cr_expect(strstr(outcome.error, "does not report how many") != NULL, "%s", outcome.error);
 }
 
 Test(tundish, a_failing_read_ends_the_run_with_its_text)
@@ -406,8 +406,9 @@ Test(tundish, a_source_that_does_not_say_how_long_a_row_is_ends_the_run)
     bool changes = false;
     outcome_t outcome = run(compose_words(&longest, &changes, TND_SOURCE_RANDOM, ""));
     cr_expect(outcome.status == TND_FAILED);
-    cr_expect(strstr(outcome.error, "source `words`, row 5: it did not say how long column `word`"),
-              "%s", outcome.error);
+    cr_expect(
+        strstr(outcome.error, "source `words`, row 5: the length of column `word` is not set"),
+        "%s", outcome.error);
 }
 
 Test(tundish, an_operation_cannot_change_a_ragged_column)

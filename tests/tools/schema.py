@@ -265,7 +265,7 @@ def test_a_map_instead_of_paths_is_the_same_for_both(folder):
         document = inside("sources", table, {"x": column, "y": "y.npy"})
         same((passes(document), parses(folder, document)), (fits, fits), column)
     holds(run("help", "npy")[1], "NAME.splits: a path such as")
-    holds(run("help", "npy.NAME.max")[1], "the greatest length of a row")
+    holds(run("help", "npy.NAME.max")[1], "the maximum length of a row")
 
 
 def test_the_files_of_the_tree_give_no_false_alarm(_):

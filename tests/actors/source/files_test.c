@@ -317,7 +317,7 @@ Test(files, what_fails_for_long_or_for_good_is_an_error_with_its_place)
     tnd_error_t error;
     cr_assert_null(read_with_trouble(&opened, 30000000, lasting, 8, &error));
     cr_assert_not_null(strstr(error.text, "a.npy: bytes "), "%s", error.text);
-    cr_assert_not_null(strstr(error.text, "also when asked again: Input/output error"), "%s",
+    cr_assert_not_null(strstr(error.text, "also when retried: Input/output error"), "%s",
                        error.text);
     cr_assert_eq(trouble.calls, 3, "10 ms and 20 ms are waited for");
     close_source(&opened);

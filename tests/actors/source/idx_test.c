@@ -137,8 +137,8 @@ Test(idx, a_wrong_header_is_refused_with_its_content)
         {{0, 0, 8, 0}, "0 dimensions"},
         {{0, 0, 8, 10}, "10 dimensions"},
         {{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}, "no elements|dimension 1, at byte 8"},
-        {{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "impossible"},
-        {{0, 0, 8, 1, 0, 0, 0, 7}, "goes on after its last row|7 rows end at byte 15 of 16"},
+        {{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "too large"},
+        {{0, 0, 8, 1, 0, 0, 0, 7}, "is longer than its rows|7 rows end at byte 15 of 16"},
         {{0, 0, 8, 1, 0, 0, 0, 9}, "is truncated|9 rows should end at byte 17|byte 16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -221,7 +221,7 @@ Test(idx, what_follows_the_compressed_data_is_an_error_unless_it_is_zeros)
 
     bytes[size + 9] = 'x';
     write_bytes(images, bytes, size + 10);
-    expect_refusal(alone, "something else follows");
+    expect_refusal(alone, "unknown data follows");
 }
 
 Test(idx, a_header_that_promises_more_than_deflate_can_hold_allocates_nothing)

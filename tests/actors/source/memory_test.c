@@ -75,7 +75,8 @@ Test(memory, numbers_that_do_not_fit_are_refused)
     expect_refusal("source: {memory: {x: {dtype: bool, data: [2]}}}", "no bool");
     expect_refusal("source: {memory: {x: {dtype: u9, data: [2]}}}", "`dtype`");
     expect_refusal("source: {memory: {x: {dtype: u8}}}", "needs `data`");
-    expect_refusal("source: {memory: {x: {dtype: u8, shape: [2], data: [1, 2, 3]}}}", "whole rows");
+    expect_refusal("source: {memory: {x: {dtype: u8, shape: [2], data: [1, 2, 3]}}}",
+                   "not a multiple");
     expect_refusal("source: {memory: {x: {dtype: u8, shape: [0], data: [1]}}}", "`shape`");
     expect_refusal("source: {memory: {}}", "no column");
 }

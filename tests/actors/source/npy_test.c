@@ -81,7 +81,7 @@ Test(npy, what_is_no_plain_array_is_refused_with_the_remedy)
         {"scalar", "without an axis"},
         {"empty", "no elements|axis 0"},
         {"truncated", "is truncated|100 rows should end at byte 928|ends at byte 919"},
-        {"longer", "goes on after its last row|928 of 929"},
+        {"longer", "is longer than its rows|928 of 929"},
     };
     char folder[64], text[256], words[256];
     numpy_folder(folder);
@@ -160,13 +160,13 @@ Test(npy_header, that_is_damaged_is_refused_with_the_place)
          "length of an axis"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1)}", "9 axes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296,9)}",
-         "impossible"},
+         "too large"},
         {"{'descr': '<f4', 'fortran_order': False}", "lacks `shape`"},
         {"{'descr': '<f4', 'descr': '<f4'}", "`descr` twice"},
         {"{'descr': '<f4', 'colour': 3}", "`colour`"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", "end of the header"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (3,)}", "'<f16'"},
-        {"{'descr': '', 'fortran_order': False, 'shape': (3,)}", "not known here"},
+        {"{'descr': '', 'fortran_order': False, 'shape': (3,)}", "unknown type"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_npy(cases[i][0], 12);
@@ -177,7 +177,7 @@ Test(npy_header, that_is_damaged_is_refused_with_the_place)
 Test(npy_header, of_another_format_or_cut_short_is_refused)
 {
     write_bytes("PK\3\4 a zip file of arrays", 24);
-    expect_refusal(text, "no .npy file|.npz");
+    expect_refusal(text, "not a .npy file|.npz");
     write_bytes("\x93NUMPY\1\0", 8);
     expect_refusal(text, "is truncated|byte 8");
     write_bytes("\x93NUMPY\7\0\0\0\0\0\0\0", 14);
@@ -229,7 +229,7 @@ Test(npy_header, a_row_that_is_not_there_and_a_file_that_shrank_are_errors)
     cr_assert_eq(open_source(&opened, text, &error), TND_OK);
 
     cr_assert_null(read_rows(&opened, beyond, 2, &error));
-    cr_assert_not_null(strstr(error.text, "row 3 was asked for"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "row 3 was requested"), "%s", error.text);
     cr_assert_eq(truncate(path, 70), 0);
     cr_assert_null(read_rows(&opened, all, 3, &error));
     cr_assert_not_null(strstr(error.text, "shrank while it was mapped"), "%s", error.text);

@@ -180,7 +180,7 @@ Test(raw, a_layout_that_means_nothing_is_refused)
         {"{x: {dtype: u8, shape: [1099511627776, 1099511627776]}}", "1 TiB"},
         {"{x: {dtype: u8, ofset: 3}}", "no option `ofset`"},
         {"{x: {dtype: u8, offset: far}}", "`offset` is a number of bytes"},
-        {"{x: u8, y: {dtype: f64, offset: 4}}", "column `y` ends at byte 12|`record` says"},
+        {"{x: u8, y: {dtype: f64, offset: 4}}", "column `y` ends at byte 12|`record` is 10"},
     };
     char text[256];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

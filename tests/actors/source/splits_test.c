@@ -156,9 +156,9 @@ Test(splits, what_is_no_splits_is_refused_with_its_place)
         {"<i8", "(4,)", {0, -3, 2, 10}, "/b.npy|number 1, at byte 136, is -3, below 0"},
         {"<i8", "(4,)", {1, 3, 4, 10}, "begins with 1"},
         {"<i8", "(4,)", {0, 3, 4, 9}, "last number is 9|v.npy has 10 values|belong together"},
-        {"<f8", "(4,)", {0, 0, 0, 0}, "one list of i64|another array"},
-        {"<i8", "(2, 2)", {0, 3, 4, 10}, "one list of i64|another array"},
-        {"<i8", "(1,)", {10}, "splits no rows"},
+        {"<f8", "(4,)", {0, 0, 0, 0}, "is not a list of splits"},
+        {"<i8", "(2, 2)", {0, 3, 4, 10}, "is not a list of splits"},
+        {"<i8", "(1,)", {10}, "has only one number"},
     };
     save_usual();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
